@@ -1,7 +1,7 @@
-"""Every error this package raises on purpose, as one tree with one root.
+"""Every error this package raises on purpose, under one root class.
 
-A message is one sentence of fact and one of advice, and never holds a value of the data.
-`exit_code` is what the command line ends with.
+A message is a sentence of fact and one of advice, without values of the data. `exit_code` is that
+of the command line.
 """
 
 from __future__ import annotations
@@ -18,13 +18,12 @@ from pathlib import Path
 from typing import Any, Self
 
 _MARK = "\ue000"
-"""Stands around what the command line has another name for; a character that nobody can type."""
+"""Delimits parameter names that the command line spells differently: a private-use character."""
 _OPTION = re.compile(rf"{_MARK}([\w.]+)(?:=([^{_MARK}]*))?{_MARK}")
 
 
 class Message(str):
-    """What an error says to whoever calls from Python, and what of it the command line says
-    otherwise."""
+    """An error message for Python; `marked` keeps the parameters for the command line."""
 
     __slots__ = ("marked",)
     marked: str
@@ -36,8 +35,9 @@ class Message(str):
 
 
 def option(parameter: str, value: object = None) -> str:
-    """A parameter in the message of an error, which the command line tells as its option; of what
-    stands in another parameter, behind its name and a dot.
+    """A parameter name in an error message, which the command line replaces by its option.
+
+    A parameter within another one is written with a dot.
 
     >>> str(SpecError(f"Leave out {option('single_view')}, or add {option('force', True)}."))
     'Leave out single_view, or add force=True.'
@@ -48,7 +48,7 @@ def option(parameter: str, value: object = None) -> str:
 
 
 def with_options(text: str, spelled: Callable[[str, str | None], str]) -> str:
-    """What an error says, with its parameters as `spelled` has them, given their values."""
+    """The message with its parameters respelled by a callback of name and value."""
     marked = getattr(text, "marked", text)
     return _OPTION.sub(lambda found: spelled(found[1], found[2]), marked)
 
@@ -68,7 +68,7 @@ class KanonError(Exception):
 
     @property
     def marked(self) -> str:
-        """The message as another error can hand it on, and the command line find its options."""
+        """The message with its parameters marked, to embed in another error."""
         message: Message = self.args[0]
         return message.marked
 
@@ -78,32 +78,32 @@ class KanonError(Exception):
 
 
 class SpecError(KanonError, ValueError):
-    """A question that cannot be asked: a bad option, key, column name or threshold."""
+    """A question that can't be asked: a bad option, key, column name or threshold."""
 
     def __init__(self, message: str, key: str | None = None) -> None:
         """`key` is the parameter at fault, where it is one of several."""
         super().__init__(message)
         self.key = key
         self.location: tuple[int | str, ...] = ()
-        """Where in the table's spec the fault lies, as far as that is known."""
+        """Location of the fault in the table's spec, if known."""
 
 
 class InputError(KanonError, ValueError):
-    """Data that cannot be read whole, or is not what the question needs."""
+    """Data that can't be read completely, or doesn't fit the question."""
 
 
 class NoDataError(InputError):
-    """There are no records, where a question needs some."""
+    """There are no records, though the question needs some."""
 
     exit_code = 4
 
 
 class MissingDriverError(KanonError, ImportError):
-    """An optional package is not installed; the message names the extra that brings it."""
+    """An optional package is not installed; the message names the extra to install."""
 
 
 class EngineError(KanonError, RuntimeError):
-    """The database refused or failed a statement, or ran out of memory or time."""
+    """The database rejected or failed a statement, or ran out of memory or time."""
 
     exit_code = 3
 
@@ -115,14 +115,14 @@ class PrivacyViolation(KanonError, AssertionError):
 
 
 class Faults:
-    """The faults of several questions or inputs, which are told together."""
+    """Collects the errors of several questions or inputs, to raise them together."""
 
     def __init__(self) -> None:
         self._found: list[SpecError | InputError] = []
 
     @contextmanager
     def collected(self) -> Iterator[None]:
-        """Keep a fault, and go on with the next question."""
+        """Collect an error and continue."""
         try:
             yield
         except (SpecError, InputError) as error:
@@ -132,7 +132,7 @@ class Faults:
         return self
 
     def __exit__(self, kind: object, error: object, place: object) -> None:
-        """Raise the fault that was found, or all of them as one."""
+        """Raise the collected error, or all of them as one."""
         if not self._found or error is not None:
             return
         first, *more = self._found
@@ -142,7 +142,7 @@ class Faults:
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:
-    """A closing sentence that names the nearest known spelling, or nothing.
+    """A closing sentence with the closest known spelling, or "".
 
     >>> did_you_mean("zipcode", ["zip", "age"])
     ' Did you mean "zip"?'
@@ -156,8 +156,10 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
 
 
 def found_instead(value: Any) -> str:
-    """What stands in a question where something else should. Words, numbers and short lists of
-    them are repeated; data never is, only told by its kind.
+    """The invalid value of a parameter, for an error message.
+
+    Text, numbers and short lists of them are repeated; anything longer, possibly data, is named by
+    its type.
 
     >>> found_instead("zip"), found_instead([1, 2])
     ("'zip'", '[1, 2]')
@@ -176,7 +178,7 @@ def found_instead(value: Any) -> str:
 
 
 _REPEATED = 5
-"""How long a list may be that an error repeats: nobody writes data so short by hand."""
+"""Maximum length of a list repeated in an error: nobody types longer ones by hand."""
 
 
 def _is_plain(value: Any) -> bool:
@@ -184,7 +186,7 @@ def _is_plain(value: Any) -> bool:
 
 
 def kind_of(value: Any) -> str:
-    """What people call the kind of an object, with its article.
+    """The type of an object in words, with its article.
 
     >>> kind_of(3), kind_of([])
     ('an int', 'a list')
@@ -198,7 +200,7 @@ def kind_of(value: Any) -> str:
 
 
 def share_meant(value: object) -> str:
-    """A closing sentence that spells a percentage as the number that is wanted, or nothing.
+    """A closing sentence that converts a percentage to a fraction, or "".
 
     >>> share_meant("20%"), share_meant("0.5 %"), share_meant("five")
     (' Write 20% as 0.2.', ' Write 0.5 % as 0.005.', '')
@@ -211,7 +213,7 @@ def share_meant(value: object) -> str:
 
 
 def nearest(name: str, known: Iterable[str], most: int = 8) -> str:
-    """Some of the known names, the nearest first, and how many more there are.
+    """Known names sorted by similarity, truncated with a count of the rest.
 
     >>> nearest("visit", ["people", "visits", "places"], most=2)
     'visits, places and 1 more'
@@ -226,7 +228,7 @@ def nearest(name: str, known: Iterable[str], most: int = 8) -> str:
 
 
 def no_first_records(table: str) -> SpecError:
-    """The error for `first` of a table whose records have no order."""
+    """The error for `first` on a table whose records have no order."""
     return SpecError(
         f"{table} has no first records, because its records have no order. {option('first')} is "
         "for files."
@@ -234,10 +236,10 @@ def no_first_records(table: str) -> SpecError:
 
 
 def no_such_column(name: str, table: str, columns: Sequence[str], *, text: bool) -> SpecError:
-    """The error for a column that `table` does not have.
+    """The error for a missing column.
 
-    Where the names come from the first line of a `text` file and none is near, that line may be
-    a person's record, and is not repeated.
+    Names from the first line of a `text` file are not repeated unless one is similar, as that line
+    may be a person's record.
     """
     near = did_you_mean(name, columns)
     if text and not near:
@@ -249,7 +251,7 @@ def no_such_column(name: str, table: str, columns: Sequence[str], *, text: bool)
 
 
 def begun(text: str, most: int = 120) -> str:
-    """The beginning of what someone wrote, as an error can repeat it.
+    """The beginning of a text, to repeat in an error.
 
     >>> begun("age >= 18", 6)
     'age >=…'
@@ -258,7 +260,7 @@ def begun(text: str, most: int = 120) -> str:
 
 
 def plural(number: int, noun: str) -> str:
-    """A number with what it counts, for a sentence.
+    """A count with its noun.
 
     >>> plural(1, "class"), plural(2100, "class"), plural(2, "value"), plural(2, "person")
     ('1 class', '2,100 classes', '2 values', '2 people')
@@ -268,9 +270,9 @@ def plural(number: int, noun: str) -> str:
 
 
 def other_than_a_file(path: str | os.PathLike[str]) -> str:
-    """What stands at a path where a file is needed, or nothing where it is one. Raises `OSError`.
+    """What a path is if not a regular file, or "". Raises `OSError`.
 
-    To open a pipe waits until someone writes, and a device may have no end.
+    Opening a pipe blocks until someone writes, and a device may be endless.
 
     >>> other_than_a_file("/dev/null"), other_than_a_file("/")
     ('a device', 'a folder')
@@ -284,7 +286,7 @@ def other_than_a_file(path: str | os.PathLike[str]) -> str:
 
 @contextmanager
 def located(*location: int | str) -> Iterator[None]:
-    """Say of a `SpecError` where in the table's spec it lies."""
+    """Add a location in the table's spec to a `SpecError`."""
     try:
         yield
     except SpecError as error:

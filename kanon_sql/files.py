@@ -1,4 +1,4 @@
-"""What a file is, by its name, and folders that are held while a program fills them."""
+"""File formats by suffix, and locked temporary folders."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ KINDS: dict[str, Kind] = {
 
 
 def file_kind(path: str) -> Kind | None:
-    """What the name says the file is, or None for a name that says nothing.
+    """The format of a file by its suffix, or None.
 
     >>> file_kind("data/2024-*.CSV.gz")
     'csv'
@@ -44,12 +44,12 @@ def file_kind(path: str) -> Kind | None:
 
 
 def is_typed_file(name: str) -> bool:
-    """Whether a name is one of a file whose columns have types, by its end."""
+    """Whether the file's format has column types, judged by its suffix."""
     return file_kind(name) not in ("csv", None)
 
 
 def stem(name: str) -> str:
-    """The name without the suffix that says what it is.
+    """The file name without its format suffix.
 
     >>> stem("data/patients.csv.gz"), stem("main.visits")
     ('patients', 'main.visits')
@@ -63,30 +63,31 @@ if sys.platform != "win32":
 
 
 _UNFINISHED = re.compile(r"\..+\.[0-9a-f]{16}\.kanon-sql")
-"""The folder in which a file is written before it is put in place: a dot file without a suffix of
-data, so that no glob takes it for one."""
+"""Folder of an unfinished file: hidden and without a data suffix, so that no glob matches."""
 
 
 class HeldFolder:
-    """A private folder that is gone in the end, and of which every run can tell whether the one
-    that made it lives: it holds a lock that no death outlasts. Raises `OSError`."""
+    """A private temporary folder with a lock, which tells other runs whether its creator is alive.
+
+    The lock ends with the process. Raises `OSError`.
+    """
 
     def __init__(self, parent: Path, before: str, after: str = "") -> None:
-        """Its name is made up, between `before` and `after`."""
+        """Create a folder with a random name between `before` and `after`."""
         while True:
             self.path = parent / f"{before}{secrets.token_hex(8)}{after}"
             self._lock: list[int] = []
-            # Before it is made, as an interrupt may come at once.
+            # Registered before creation, as an interrupt may follow at once.
             self._let_go = weakref.finalize(self, _let_go, self.path, self._lock)
             self.path.mkdir(mode=0o700)
-            # Another run may take it for left over before it is locked.
+            # Another run may remove it as a leftover before it is locked.
             with suppress(BlockingIOError, FileNotFoundError):
                 self._lock.extend(_locked(self.path))
             if self.path.exists():
                 return
 
     def remove(self) -> None:
-        """Remove the folder and all in it; a second time does nothing."""
+        """Remove the folder and its content; idempotent."""
         self._let_go()
 
     def __enter__(self) -> Path:
@@ -103,9 +104,9 @@ def _let_go(folder: Path, lock: list[int]) -> None:
 
 
 def _locked(folder: Path) -> list[int]:
-    """What holds the lock of a folder until it is closed; nothing where there are no locks.
+    """The file descriptor that holds a folder's lock; empty on platforms without locks.
 
-    Raises `BlockingIOError` if a run that lives holds it.
+    Raises `BlockingIOError` if a live run holds it.
     """
     if sys.platform == "win32":
         return []
@@ -121,10 +122,10 @@ def _locked(folder: Path) -> list[int]:
 
 
 def remove_leftovers(folder: Path, names: re.Pattern[str] = _UNFINISHED) -> list[str]:
-    """Remove what killed runs left in a folder, and say so, a sentence for each.
+    """Remove the temporary folders of killed runs; returns one message per folder.
 
-    Removed is only what this user made, under a name of ours, and no run holds any more. What may
-    be left over is named.
+    Only unlocked folders of this user with our naming scheme are removed. Doubtful ones are
+    reported.
     """
     said = []
     with suppress(OSError), os.scandir(folder or ".") as entries:
@@ -141,8 +142,7 @@ def remove_leftovers(folder: Path, names: re.Pattern[str] = _UNFINISHED) -> list
 
 
 def _is_removed(path: Path) -> bool:
-    """Whether a folder was ours and nobody's, and is gone. Raises `BlockingIOError` for one that a
-    run holds."""
+    """Whether an unlocked folder of ours was removed. Raises `BlockingIOError` if it is in use."""
     found = path.lstat()
     if sys.platform == "win32" or not stat.S_ISDIR(found.st_mode):
         return False
@@ -152,12 +152,12 @@ def _is_removed(path: Path) -> bool:
 
 
 def is_sqlite(path: str) -> bool:
-    """Whether a file is a database of SQLite, by its first bytes."""
+    """Whether a file is a SQLite database, by its magic bytes."""
     return first_bytes(path, 16) == b"SQLite format 3\0"
 
 
 def first_bytes(path: str, many: int) -> bytes:
-    """What a file begins with; nothing where there is none, or a pipe, which would have to wait.
+    """The first bytes of a file; empty if it is missing or no regular file, as a pipe would block.
 
     >>> first_bytes("/dev/zero", 2)
     b''

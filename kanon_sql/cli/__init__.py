@@ -1,3 +1,3 @@
-"""The command line: words and files in, pages and exit codes out; it computes nothing itself."""
+"""The command line: parses arguments, calls the API, prints pages; it computes nothing itself."""
 
 from kanon_sql.cli.main import main as main

@@ -1,4 +1,4 @@
-"""The commands that ask whether models hold: audit, compile, validate, baseline, worksheet."""
+"""The commands that evaluate models: audit, compile, validate, baseline, worksheet."""
 
 from __future__ import annotations
 
@@ -126,7 +126,7 @@ def _required(target: str | None) -> str:
 def _audit_of(
     spec: AuditSpec | None, watch: Watch, values: dict[str, Any], writes: Sequence[Path]
 ) -> AuditResult:
-    """The audit of a spec; of none where nothing was selected."""
+    """Run the audit of a spec; without one, return an empty result."""
     if spec is None:
         from kanon_sql.auditing.result import AuditResult
         from kanon_sql.results.version import VERSION
@@ -138,7 +138,7 @@ def _audit_of(
 
 
 def _baseline(values: dict[str, Any]) -> Baseline | None:
-    """The baseline that is asked for, read before anything runs."""
+    """Read the requested baseline, before anything runs."""
     if not values["baseline"]:
         return None
     from kanon_sql.results.baseline import Baseline
@@ -290,7 +290,7 @@ def worksheet(context: click.Context, /, targets: str | None, **values: Any) -> 
 
 
 def _read_worksheet(target: str | None, values: dict[str, Any]) -> int:
-    """Say what came of a worksheet that was filled in."""
+    """Print the outcome of a completed worksheet."""
     from kanon_sql.report.worksheet_text import as_json, in_words
     from kanon_sql.results.worksheet import read_worksheet
 

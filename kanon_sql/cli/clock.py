@@ -1,4 +1,4 @@
-"""How long a command took, and what it has told so far."""
+"""Measures the wall-clock time of a command."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ Told = TypeVar("Told")
 
 
 class _Clock:
-    """Since when people have waited: since the process began, for its first command."""
+    """The start of the wait: process start for the first command, otherwise the call."""
 
     def __init__(self) -> None:
-        # Until here it has only computed.
+        # Process start, approximately: until here the process has used only CPU time.
         self._process: float | None = time.monotonic() - time.process_time()
         self._began = self._process
 
@@ -21,7 +21,7 @@ class _Clock:
         self._began, self._process = self._process or now, None
 
     def told(self, result: Told) -> Told:
-        """The result, whose first table took what no other did."""
+        """The result with the first table's `seconds` set to the total minus the other tables'."""
         whole: Any = result
         if not whole.tables:
             return result

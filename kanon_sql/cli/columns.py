@@ -1,4 +1,4 @@
-"""The commands that look at columns: profile, init, hierarchy new."""
+"""The commands on columns: profile, init, hierarchy new."""
 
 from __future__ import annotations
 

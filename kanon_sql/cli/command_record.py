@@ -1,4 +1,4 @@
-"""The command that was given, as a result keeps it: what it asks, without what is secret."""
+"""Records the command line in a result, without credentials and sensitive values."""
 
 from __future__ import annotations
 
@@ -13,20 +13,22 @@ import click
 from kanon_sql.cli.option_syntax import outer_parts
 
 ARGUMENTS = "kanon_sql.arguments"
-"""Where a command's context keeps the arguments as they were given."""
+"""Key in the context's `meta` of the arguments as given."""
 _LEFT_OUT = "…"
 _ABOUT_THE_RESULT = ("format", "result", "force", "verbose", "quiet")
-"""Options that say where and how a result is told; the question is the same without them."""
+"""Options on writing the result, which don't affect the question."""
 _NAME_VALUES = ("values", "allowed", "order")
-"""Parameters of checks that hold values of a sensitive attribute."""
+"""Parameters of checks that contain values of a sensitive attribute."""
 
 
 Result = TypeVar("Result")
 
 
 def with_command(result: Result, context: click.Context, output: Path | None) -> Result:
-    """The result with the command, where a file keeps it; what --format says is the result alone,
-    wherever it goes."""
+    """Add the command to a result that is written to a file.
+
+    With an explicit --format the result stays as it is, so that its destination doesn't matter.
+    """
     asked = context.get_parameter_source("format")
     if output is None or asked is not click.core.ParameterSource.DEFAULT:
         return result
@@ -36,10 +38,9 @@ def with_command(result: Result, context: click.Context, output: Path | None) ->
 
 
 def command_asked(context: click.Context) -> str:
-    """The command and the options that ask, in their order; what variables set follows.
+    """The command with its question options in order, followed by those from environment variables.
 
-    Whoever connects to a database is left out of its URL, and so are the values that a check
-    names.
+    URL credentials and values named by checks are omitted.
     """
     return " ".join(shlex.quote(each) for each in _words(context))
 
@@ -69,7 +70,7 @@ def _as_list(value: object) -> Sequence[object]:
 
 
 def _is_of_the_result(option: click.Option, command: click.Command) -> bool:
-    """Whether it is about the result; the output of a release is the release."""
+    """Whether an option concerns the result; `--output` of anonymize is the release."""
     return option.name in _ABOUT_THE_RESULT or (
         option.name == "output" and command.name != "anonymize"
     )
@@ -91,7 +92,7 @@ def _said(option: click.Option, value: object) -> Iterator[str]:
 
 
 def without_credentials(text: str) -> str:
-    """A URL without who connects, and without what it says after a question mark.
+    """A URL without user, password and query string.
 
     >>> without_credentials("postgresql://ann:secret@db.example:5432/clinic?password=other")
     'postgresql://…@db.example:5432/clinic?…'
@@ -108,7 +109,7 @@ def without_credentials(text: str) -> str:
 
 
 def _check_without_values(text: str) -> str:
-    """A check, whose lists of values are left out.
+    """A check with its lists of values redacted.
 
     >>> _check_without_values('alpha_k_anonymity:alpha=0.5,values=[HIV, "a,b"],k=2')
     'alpha_k_anonymity:alpha=0.5,values=[…],k=2'

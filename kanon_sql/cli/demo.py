@@ -1,8 +1,8 @@
-"""A made-up hospital release, the voter list that its patients stand in, and a spec for both.
+"""Generates the demo data: a hospital release, a voter list containing its patients, and a spec.
 
-Everybody is drawn by a seeded generator, so that each run writes the same people. The columns are
-those of Sweeney's well-known linkage: a release without names, and a public list with names that
-shares three columns with it (Sweeney 2002, k-anonymity, section 1).
+A seeded generator makes every run identical. The columns are those of Sweeney's linkage attack: a
+release without names, and a public list with names that shares three columns with it (Sweeney 2002,
+k-anonymity, section 1).
 """
 
 from __future__ import annotations
@@ -86,7 +86,7 @@ tables:
 
 
 class Voter(NamedTuple):
-    """A person of the voter list."""
+    """A person on the voter list."""
 
     voter_id: str
     name: str
@@ -96,7 +96,7 @@ class Voter(NamedTuple):
 
 
 class Patient(NamedTuple):
-    """A stay in hospital of one of the voters, each of whom has one at most."""
+    """A hospital stay of a voter; each has at most one."""
 
     patient_id: str
     name: str
@@ -108,9 +108,9 @@ class Patient(NamedTuple):
 
 
 def write(folder: Path, *, force: bool = False) -> None:
-    """Write the data and the spec into `folder`, all of it or nothing.
+    """Write data and spec into `folder`, all or nothing.
 
-    Raises `SpecError` for a folder that holds files, unless `force` is given.
+    Raises `SpecError` for a non-empty folder, unless `force` is given.
     """
     if folder.exists() and not folder.is_dir():
         raise SpecError(f"{folder} is a file; name a folder.")
@@ -129,15 +129,15 @@ def write(folder: Path, *, force: bool = False) -> None:
 
 
 def write_report(folder: Path, result: AuditResult) -> None:
-    """Write the result of the audit into `folder`, and the report that is made of it."""
+    """Write the audit's result and its report into `folder`."""
     write_whole(folder / RESULT, f"{result.to_json()}\n")
     result.to_html(folder / REPORT, force=True)
 
 
 def own_command() -> str:
-    """What this program is called by who called it, as it can be pasted into the same shell.
+    """The command that invokes this program, quoted for the shell.
 
-    An environment that is not activated is on no path, so that its program is named in full.
+    If it is not on the PATH, as in an environment that isn't activated, the full path.
     """
     called = Path(sys.argv[0])
     if called.parts[-2:] == ("kanon_sql", "__main__.py"):
@@ -149,8 +149,7 @@ def own_command() -> str:
 
 
 def what_next(folder: Path, command: str = "kanon-sql") -> str:
-    """Commands to try on the folder, as they can be pasted into a shell where this program is
-    called by `command`."""
+    """Suggested commands on the demo folder, invoking the program as `command`."""
     spec, table, report = (
         shlex.quote(str(folder / name)) for name in (SPEC, "patients.csv", REPORT)
     )
@@ -171,7 +170,7 @@ What to try next:
 
 
 def _voters(chance: random.Random) -> Iterator[Voter]:
-    """Adults, most of them in a few ZIP codes."""
+    """Adults, mostly in a few ZIP codes."""
     popularity = [1 / rank for rank in range(1, len(_ZIPS) + 1)]
     for number in range(1, VOTERS + 1):
         sex = chance.choice("FM")
@@ -182,7 +181,7 @@ def _voters(chance: random.Random) -> Iterator[Voter]:
 
 
 def _patients(chance: random.Random, voters: Sequence[Voter]) -> Iterator[Patient]:
-    """Some of the voters, with a diagnosis that fits their age and sex in a rough way."""
+    """A sample of the voters, with diagnoses weighted by age and sex."""
     first_day = datetime.date(2025, 1, 1)
     for number, voter in enumerate(chance.sample(voters, PATIENTS), start=1):
         weights = [
@@ -202,7 +201,7 @@ def _patients(chance: random.Random, voters: Sequence[Voter]) -> Iterator[Patien
 
 
 def _how_likely(diagnosis: str, voter: Voter) -> float:
-    """How much more often than in general the diagnosis is met in someone like this voter."""
+    """Relative frequency of a diagnosis for someone of this age and sex."""
     old = voter.birth_year < 1960
     match diagnosis:
         case "hypertension" | "coronary disease":
@@ -222,7 +221,7 @@ def _write_csv(path: Path, kind: type[Voter | Patient], people: Sequence[Voter |
 
 
 def _write_parquet(text: Path, table: Path) -> None:
-    """The same records with types: ZIP codes stay text, so that none loses its zero."""
+    """Convert CSV to Parquet; ZIP codes stay text, to keep leading zeros."""
     import duckdb
 
     types = {"birth_year": "INTEGER", "admitted": "DATE"}

@@ -1,4 +1,4 @@
-"""The parameters that an error names, as the options that set them here."""
+"""Replaces parameter names in error messages by command line options."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ _CALLED = {
     "view_name": "name",
     "weights": "weight_of",
 }
-"""The options that are not called as their parameters are."""
+"""Options named differently from their parameters."""
 
 
 def with_flags(text: str) -> str:
-    """What an error says, with options in place of parameters.
+    """An error message with options in place of parameters.
 
     >>> from kanon_sql.errors import SpecError, option
     >>> error = SpecError(f"Leave out {option('view_name')}, or add {option('force', True)}.")

@@ -1,4 +1,4 @@
-"""What `--help` prints of a command with many options: in groups, with examples."""
+"""Groups the options in a command's `--help`."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ GROUPS: dict[str, tuple[str, ...]] = {
     "Limits": ("--memory-limit", "--threads", "--timeout"),
     "Messages": ("--verbose", "--quiet", "--help"),
 }  # fmt: skip
-"""The options of all commands by what they are about, in the order in which people need them."""
+"""The options of all commands by topic, in order of importance."""
 
 
 class Grouped(click.Command):
-    """A command whose options stand in groups; what no group names stands in the last one."""
+    """A command whose options are listed in groups; ungrouped ones go into the last group."""
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         of_flag = {flag: name for name, flags in GROUPS.items() for flag in flags}
@@ -42,7 +42,7 @@ class Grouped(click.Command):
         groups: dict[str, list[tuple[str, str]]] = {name: [] for name in GROUPS}
         for param in self.get_params(ctx):
             record = param.get_help_record(ctx)
-            # An argument is told of in the words above, whether or not click lists it too.
+            # Arguments are described in the docstring, whether or not click lists them.
             if record is not None and isinstance(param, click.Option):
                 named = (of_flag[flag] for flag in param.opts if flag in of_flag)
                 groups[next(named, last)].append(record)

@@ -1,8 +1,7 @@
-"""The command line. It parses, calls, prints and exits; whatever is heavy is imported when used.
+"""The entry point: parses, calls, prints and exits; heavy imports are deferred until use.
 
-Results go to stdout, everything else to stderr. What a command returns or raises becomes words and
-an exit code: 0 nothing demanded fails, 1 a check is violated, 2 a bad question or input, 3 the
-engine failed, 4 no data, 130 interrupted.
+Results go to stdout, everything else to stderr. Exit codes: 0 no requirement fails, 1 a check is
+violated, 2 a bad question or input, 3 the engine failed, 4 no data, 130 interrupted.
 """
 
 from __future__ import annotations
@@ -34,11 +33,11 @@ COMMANDS = {
     "results": ("diff", "report"),
     "manual": ("schema", "explain", "dbt-package", "demo"),
 }
-"""By the file in which they are: one is loaded when it is asked for."""
+"""Commands by module, which is imported on demand."""
 
 
 class CommandLine(click.Group):
-    """A group whose commands return their exit code and whose errors all look alike."""
+    """A group whose commands return exit codes, with uniform error output."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return sorted(name for names in COMMANDS.values() for name in names)
@@ -60,10 +59,10 @@ class CommandLine(click.Group):
         CLOCK.begin(time.monotonic())
         is_process = args is None and standalone_mode
         if is_process:
-            # Hardly anything that a command makes is a circle: don't look for them all the while.
+            # Commands create hardly any reference cycles, so collect garbage rarely.
             gc.set_threshold(100_000)
-            # Nobody else has a say in how a question is read, and to look for plugins is to read
-            # what every installed package says of itself.
+            # Pydantic plugins must not affect parsing, and searching for them reads every installed
+            # package's metadata.
             os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
         run = partial(super().main, args, prog_name, complete_var, standalone_mode=False, **extra)
         if not standalone_mode:
@@ -108,10 +107,10 @@ class CommandLine(click.Group):
 
 
 def _exit_code_of(run: Callable[[], Any]) -> int:
-    """What the command ends with, after saying what went wrong, if anything did."""
+    """Run a command and return its exit code, after printing any error."""
     try:
         code = int(run() or 0)
-        # What calls back from C may lose an interrupt.
+        # A callback from C may swallow the interrupt.
         return INTERRUPTED if stops.came and stops.code is None else code
     except Failure as failure:
         if stops.came and stops.code is None:
@@ -133,7 +132,7 @@ def _exit_code_of(run: Callable[[], Any]) -> int:
 
 
 def _failure(error: Exception) -> Failure:
-    """The error in words. One that nobody foresaw keeps its own: they could hold data."""
+    """The error message. An unexpected exception's own is withheld, as it may contain data."""
     if isinstance(error, KanonError):
         return Failure(with_flags(str(error)), error.exit_code)
     if isinstance(error, RecursionError):

@@ -1,4 +1,4 @@
-"""The commands that ask nothing of a table: schema, explain, dbt-package, demo."""
+"""The commands that query no table: schema, explain, dbt-package, demo."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What kinds of options there are: how one is read, and what the environment sets."""
+"""Option types, and the decorators that declare options with environment variables."""
 
 from __future__ import annotations
 
@@ -15,23 +15,23 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 
 
 VERBOSITY = "kanon_sql.verbosity"
-"""Where a command's context keeps how much it tells."""
+"""Key in the context's `meta` of the verbosity."""
 QUIET = "kanon_sql.quiet"
-"""Where a command's context keeps whether only verdicts are told."""
+"""Key in the context's `meta` of --quiet."""
 FORMATS = ("human", "json", "markdown")
 PIPELINE_FORMATS = ("junit", "sarif", "github")
-"""What a pipeline reads; an audit alone has them."""
+"""Machine-readable formats, supported by audit only."""
 
 
 class OneALine(StringParamType):
-    """Text of a repeatable option; its environment variable holds one value a line."""
+    """Text of a repeatable option; its environment variable holds one value per line."""
 
     def split_envvar_value(self, rv: str) -> list[str]:
         return rv.splitlines()
 
 
 class WholeNumber(IntParamType):
-    """1 or more."""
+    """An integer of 1 or more."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
         if re.fullmatch(r"0*[1-9][0-9]*", str(value)):
@@ -40,14 +40,14 @@ class WholeNumber(IntParamType):
 
 
 class WholeNumberOrAll(WholeNumber):
-    """1 or more, or the word all."""
+    """An integer of 1 or more, or "all"."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         return "all" if value == "all" else super().convert(value, param, ctx)
 
 
 class Decimal(FloatParamType):
-    """A number; the model says which ones it takes."""
+    """A number; its range is validated by the model."""
 
     def convert(
         self, value: Any, param: click.Parameter | None, ctx: click.Context | None
@@ -60,7 +60,7 @@ class Decimal(FloatParamType):
 
 
 class Seconds(FloatParamType):
-    """More than 0."""
+    """A positive number of seconds."""
 
     def convert(
         self, value: Any, param: click.Parameter | None, ctx: click.Context | None
@@ -71,7 +71,7 @@ class Seconds(FloatParamType):
 
 
 class Format(StringParamType):
-    """One of the formats that a command has."""
+    """One of a command's formats."""
 
     def __init__(self, formats: Sequence[str]) -> None:
         self._formats = formats
@@ -94,13 +94,13 @@ def _flag(param: click.Parameter | None) -> str:
 
 
 class QuestionOption(click.Option):
-    """An option that is a part of the question."""
+    """An option that is part of the question."""
 
 
 def _option(
     flag: str, *parameter: str, cls: type[click.Option], **settings: Any
 ) -> Callable[[Command], Command]:
-    """An option that the environment can set too: `--memory-limit` is KANON_SQL_MEMORY_LIMIT."""
+    """An option with an environment variable: `--memory-limit` is KANON_SQL_MEMORY_LIMIT."""
     variable = f"KANON_SQL_{flag.removeprefix('--').replace('-', '_').upper()}"
     return click.option(flag, *parameter, cls=cls, envvar=variable, **settings)
 
@@ -127,13 +127,13 @@ def format_option(formats: Sequence[str]) -> Callable[[Command], Command]:
 
 
 COLUMNS: dict[str, Any] = {"multiple": True, "metavar": "COL,…"}
-"""Of an option that names columns."""
+"""Settings of an option that lists columns."""
 
 
 def together(
     *groups: Iterable[Callable[[Command], Command]],
 ) -> Callable[[Command], Command]:
-    """The options of these groups as one decorator, listed by --help in this order."""
+    """Combine groups of options into one decorator; `--help` lists them in this order."""
 
     def decorate(command: Command) -> Command:
         for group in reversed(groups):

@@ -1,4 +1,4 @@
-"""How names, levels, weights and checks are spelled in an option of the command line."""
+"""Parses column lists, levels, weights and checks in option values."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ def all_column_names(flag: str, texts: Iterable[str]) -> list[str]:
 
 
 def column_names(flag: str, text: str) -> list[str]:
-    """The names in a comma-separated text; one with a comma or a quote is quoted as in CSV.
+    """Split a comma-separated list of names, with CSV quoting.
 
     >>> column_names("--qi", 'zip, "last, first"')
     ['zip', 'last, first']
 
-    Raises `SpecError` for a part that is empty or a quote that is left open.
+    Raises `SpecError` for an empty part or an unclosed quote.
     """
     try:
         [names] = csv.reader([text], skipinitialspace=True, strict=True)
@@ -37,7 +37,7 @@ def column_names(flag: str, text: str) -> list[str]:
 
 
 def weights_given(flag: str, texts: Iterable[str]) -> dict[str, float]:
-    """The weight of each column that an option names."""
+    """Parse COL=X pairs into weights by column."""
     weights: dict[str, float] = {}
     for text in texts:
         for pair in column_names(flag, text):
@@ -53,7 +53,7 @@ def weights_given(flag: str, texts: Iterable[str]) -> dict[str, float]:
 
 
 def levels_given(flag: str, texts: Iterable[str]) -> dict[str, int]:
-    """The level of each column that an option names."""
+    """Parse COL=N pairs into levels by column."""
     levels: dict[str, int] = {}
     for text in texts:
         for pair in column_names(flag, text):
@@ -67,7 +67,7 @@ def levels_given(flag: str, texts: Iterable[str]) -> dict[str, int]:
 
 
 def of_column(flag: str, text: str) -> tuple[str, str]:
-    """A column, and what is said of it.
+    """Split COL=VALUE into column and value.
 
     >>> of_column("--hierarchy", "zip=mask:right"), of_column("--clip", '"a=b"=1:9')
     (('zip', 'mask:right'), ('a=b', '1:9'))
@@ -79,7 +79,7 @@ def of_column(flag: str, text: str) -> tuple[str, str]:
 
 
 def column_first(text: str) -> tuple[str, str, str]:
-    """A column, which is quoted where its name holds a =, then that sign and what follows it."""
+    """Split at the first `=` after the column, which is quoted if its name contains one."""
     quoted = re.fullmatch(r'\s*"((?:[^"]|"")+)"\s*(=?)(.*)', text, re.DOTALL)
     if quoted and bool(quoted[2]) == bool(quoted[3]):
         return quoted[1].replace('""', '"'), quoted[2], quoted[3].strip()
@@ -88,13 +88,12 @@ def column_first(text: str) -> tuple[str, str, str]:
 
 
 def check_named(text: str) -> Model:
-    """The model that `MODEL[:KEY=VALUE,…]` asks.
+    """The model of `MODEL[:KEY=VALUE,…]`.
 
     >>> check_named("k_map:k=5,reference=voters").parameters["reference"]
     'voters'
 
-    Raises `SpecError` for an unknown model, a key that is unknown or there twice, or a value
-    that is none.
+    Raises `SpecError` for an unknown model, an unknown or repeated key, or an invalid value.
     """
     from kanon_sql.spec.models.catalogue import model_named
     from kanon_sql.spec.yaml_document import scalar_or_list
@@ -114,7 +113,7 @@ def check_named(text: str) -> Model:
 
 
 def outer_parts(text: str) -> Iterator[str]:
-    """The parts between commas that stand outside quotes and brackets."""
+    """Split at commas outside quotes and brackets."""
     part, quote, depth = "", "", 0
     for character in text:
         if quote:

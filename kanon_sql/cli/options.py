@@ -1,4 +1,4 @@
-"""Which options each command has, in the groups that --help lists."""
+"""The options of each command, in the order in which --help lists them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The tables beside the one that is asked about: references, and earlier releases of its people."""
+"""Parses the options for other tables: references and earlier releases."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ DEFAULT_EARLIER = "earlier"
 
 @dataclass(frozen=True)
 class _Kind:
-    """What else holds people, and the options that speak of it."""
+    """A kind of other table, and the options that describe it."""
 
     flag: str
     noun: str
     default: str
-    """What one is called that has no name."""
+    """The name of an unnamed one."""
     example: str
     parts: tuple[str, ...]
-    """What may be said once of each."""
+    """Parts that may be given once per table."""
     name: str
-    """What a name is made of."""
+    """Regular expression of its names."""
 
     def given(self, part: str, values: Mapping[str, Any]) -> Sequence[str]:
         texts: Sequence[str] = values.get(f"{self.flag}-{part}"[2:].replace("-", "_"), ())
@@ -47,7 +47,7 @@ EARLIER = _Kind(
 
 
 def beside(kind: _Kind, values: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
-    """Every reference, or earlier release, by its name, with what is said of it."""
+    """Every reference or earlier release by name, with its settings."""
     flag, found = kind.flag, dict[str, dict[str, Any]]()
     for text in values.get(flag[2:], ()):
         name, source = _named_source(kind, text)
@@ -83,7 +83,7 @@ def beside(kind: _Kind, values: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
 
 
 def _named_source(kind: _Kind, text: str) -> tuple[str, str]:
-    """The name and the source in `[NAME=]SRC`; a path with an `=` of its own begins with `./`."""
+    """Split `[NAME=]SRC`; a path that contains `=` must begin with `./`."""
     named = re.fullmatch(rf"({kind.name})=(.+)", text, re.DOTALL)
     return (named[1], named[2]) if named else (kind.default, text)
 
@@ -91,7 +91,7 @@ def _named_source(kind: _Kind, text: str) -> tuple[str, str]:
 def _of_each(
     kind: _Kind, part: str, values: Mapping[str, Any], found: Mapping[str, Any]
 ) -> Iterator[tuple[str, str]]:
-    """Each value of an option with the name of what it speaks of."""
+    """Each value of an option, with the name of the table it belongs to."""
     flag = f"{kind.flag}-{part}"
     for text in kind.given(part, values):
         prefix = re.match(r"(\w+):(?!:)\s*", text)

@@ -1,4 +1,4 @@
-"""Where the pages of a command go, and in which form."""
+"""Renders results and writes them to the terminal or a file."""
 
 from __future__ import annotations
 
@@ -33,11 +33,11 @@ ENGINE_FAILED = 3
 
 
 CONSOLE = "kanon_sql.console"
-"""Where a command's context keeps the terminal that a spinner turns on."""
+"""Key in the context's `meta` of the spinner's console."""
 
 
 class Failure(Exception):
-    """An error as the user sees it: one message and an exit code."""
+    """An error as shown to the user: message and exit code."""
 
     def __init__(self, message: str, exit_code: int) -> None:
         super().__init__(message)
@@ -45,7 +45,7 @@ class Failure(Exception):
 
 
 def refuse_format(context: click.Context) -> None:
-    """Raise if a format is asked for where there is no result."""
+    """Raise if --format is given where there is no result."""
     if context.get_parameter_source("format") is not click.core.ParameterSource.DEFAULT:
         raise SpecError(
             "--dry-run has no result yet, and so no --format: it is text for people. Leave out one "
@@ -54,14 +54,14 @@ def refuse_format(context: click.Context) -> None:
 
 
 def expected_page(tables: Sequence[ExpectedTable], *, to_terminal: bool) -> str:
-    """What would run, as text for people."""
+    """The dry run as text."""
     from kanon_sql.report import dry_run, terminal
 
     return terminal.write(dry_run.page(tables), **_terminal(to_terminal))
 
 
 def for_pipeline(result: AuditResult, places: tuple[TablePlaces, ...], form: str) -> str:
-    """The result as a pipeline reads it; a table on which the engine failed is told in it too."""
+    """The result in a pipeline format, which also reports failed tables."""
     from kanon_sql.report.pipelines import github, junit, sarif
 
     render = {"junit": junit.render, "sarif": sarif.render, "github": github.render}[form]
@@ -69,26 +69,26 @@ def for_pipeline(result: AuditResult, places: tuple[TablePlaces, ...], form: str
 
 
 def bounds_of(values: dict[str, Any]) -> dict[str, Any]:
-    """What bounds a run."""
+    """The resource limits of a run."""
     return {key: values[key] for key in ("memory_limit", "threads", "timeout")}
 
 
 def limits_of(values: dict[str, Any]) -> dict[str, Any]:
-    """The same, and whether values may be shown."""
+    """The resource limits, and whether values may be shown."""
     return {"show_values": values["show_values"], **bounds_of(values)}
 
 
 def output_of(
     context: click.Context, spec: AuditSpec | None, values: dict[str, Any]
 ) -> Path | None:
-    """The file to write the result to: none that the audit, its baseline or its manifest is."""
+    """The output file, which must not be the audit's input, baseline or manifest."""
     beside = (values.get("baseline"), values.get("manifest"))
     inputs = [*(spec.files() if spec else ()), *(each for each in beside if each)]
     return result_file_of(context, values["output"], inputs, values)
 
 
 def files_of(output: Path | None) -> list[Path]:
-    """The files that a command writes in the end, which nothing that it reads may be."""
+    """The files that a command will write, so that no input may be one of them."""
     return [output] if output is not None else []
 
 
@@ -98,8 +98,7 @@ def form_of(
     output: Path | None,
     more: Mapping[str, str] | None = None,
 ) -> str:
-    """How the result is written: as asked, else as the name of the file says, of which a command
-    may know `more`."""
+    """The format of the result: as requested, else by the file's suffix; `more` adds suffixes."""
     asked = context.get_parameter_source("format")
     by_suffix = {".json": "json", ".md": "markdown", **(more or {})}
     if output is None or asked is not click.core.ParameterSource.DEFAULT:
@@ -119,14 +118,16 @@ _ENDINGS = {
     "compile": (".sql", ".txt"),
     "baseline": (".json",),
 }
-"""By command, what the name of a result may end with: what is written is what that promises."""
+"""Permitted suffixes of a result file, by command."""
 
 
 def result_file_of(
     context: click.Context, name: str | None, inputs: Iterable[str], values: dict[str, Any]
 ) -> Path | None:
-    """A file to write a result to. Raises `SpecError` for an ending that promises something else,
-    unless a format was asked for; a name without one, or a pipe, promises nothing."""
+    """The result file. Raises `SpecError` for a suffix that doesn't match any available format.
+
+    An explicit --format permits any suffix; no suffix, or a pipe, is always permitted.
+    """
     path = writable(name, inputs, values)
     if path is None or not path.suffix or (path.exists() and not path.is_file()):
         return path
@@ -147,7 +148,7 @@ def result_file_of(
 
 
 def report_file_of(values: dict[str, Any], inputs: Iterable[str]) -> Path | None:
-    """The file to write a report to. Raises `SpecError` for what can't be one."""
+    """The report file. Raises `SpecError` for an unsuitable suffix."""
     from kanon_sql.report.signed.inputs import refuse_ending
 
     if values["output"] is not None:
@@ -161,7 +162,7 @@ def _one_of(endings: Sequence[str]) -> str:
 
 
 def writable(name: str | None, inputs: Iterable[str], values: dict[str, Any]) -> Path | None:
-    """A file to write, once it is sure that it may be written and is none of the inputs."""
+    """A file path, verified as writable and not an input."""
     if name is None:
         return None
     from kanon_sql.files import remove_leftovers
@@ -177,7 +178,7 @@ def writable(name: str | None, inputs: Iterable[str], values: dict[str, Any]) ->
 
 @contextmanager
 def watching(context: click.Context) -> Iterator[Watch]:
-    """What is told each step: a line with -v, else a spinner where stderr is a terminal."""
+    """The progress callback: prints steps with -v, or drives a spinner on a terminal."""
     if context.meta.get(VERBOSITY, 0):
         yield lambda step, progress: click.echo(step, err=True)
     elif _is_terminal(sys.stderr) and not is_quiet():
@@ -194,7 +195,7 @@ def watching(context: click.Context) -> Iterator[Watch]:
 
 @contextmanager
 def telling(context: click.Context) -> Iterator[Callable[[GeneralizationStep], None]]:
-    """What is told each step of a search as it is taken: a line, where stderr is a terminal."""
+    """The callback of a search step: prints a line if stderr is a terminal, or with -v."""
     from kanon_sql.report.release_grids import step_heading, step_line
 
     taken = 0
@@ -207,7 +208,7 @@ def telling(context: click.Context) -> Iterator[Callable[[GeneralizationStep], N
         say(step_line(step, taken, step.to_level - 1))
 
     def say(line: str) -> None:
-        # Above the spinner, where there is one.
+        # Print above the spinner, if there is one.
         if console := context.meta.get(CONSOLE):
             console.print(line, markup=False, highlight=False, soft_wrap=True)
         elif context.meta.get(VERBOSITY, 0):
@@ -217,7 +218,7 @@ def telling(context: click.Context) -> Iterator[Callable[[GeneralizationStep], N
 
 
 def refuse_failed(result: AuditResult | ProfileResult) -> None:
-    """Raise if the database failed: then there is nothing to print."""
+    """Raise if the database failed, as there is nothing to print."""
     if result.exit_code == ENGINE_FAILED:
         failed = (
             f"{table.name}: {with_flags(table.error)}" for table in result.tables if table.error
@@ -232,7 +233,7 @@ def rendered(
     *,
     to_terminal: bool = True,
 ) -> str:
-    """The result in a form: as JSON, or as its page."""
+    """The result as JSON, Markdown or terminal text."""
     from kanon_sql.report import markdown, terminal
 
     if form == "json":
@@ -244,7 +245,7 @@ def rendered(
 
 
 def _verdicts_only(page: Iterable[Block]) -> Iterable[Block]:
-    """Of a page with verdicts these, what they are of, and what to be careful about."""
+    """The verdicts of a page, with headings and warnings; a page without verdicts is unchanged."""
     from kanon_sql.report.document import Heading, Strong, Values, Verdicts, Warnings
 
     blocks = list(page)
@@ -256,13 +257,13 @@ def _verdicts_only(page: Iterable[Block]) -> Iterable[Block]:
 
 
 def is_quiet() -> bool:
-    """Whether nothing but verdicts and errors is to be told."""
+    """Whether --quiet is set."""
     context = click.get_current_context(silent=True)
     return bool(context and context.meta.get(QUIET))
 
 
 def _terminal(to_terminal: bool) -> dict[str, Any]:
-    """How wide the page is and whether it has colours: 80 columns and none, unless people look."""
+    """Width and colour of terminal output; for any other stream 80 columns without colour."""
     if not (to_terminal and _is_terminal(sys.stdout)):
         return {}
     colour = not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
@@ -270,12 +271,12 @@ def _terminal(to_terminal: bool) -> dict[str, Any]:
 
 
 def _is_terminal(stream: TextIO | None) -> bool:
-    """Whether people look; a process may have been started without any stream."""
+    """Whether the stream is a terminal; it may be None."""
     return stream is not None and stream.isatty()
 
 
 def only_step(compiled: CompiledAudit, step: str) -> CompiledAudit:
-    """The statement of this name, of each table that has it."""
+    """The statements of this name from every table."""
     found = compiled.only(step)
     if not found.tables:
         names = list(dict.fromkeys(name for table in compiled.tables for name in table.steps))
@@ -286,7 +287,7 @@ def only_step(compiled: CompiledAudit, step: str) -> CompiledAudit:
 
 
 def deliver(text: str, output: Path | None, found: str = "") -> None:
-    """Print the text, or write it to the file. A reader who has gone away changes no verdict."""
+    """Print the text or write it to the file. A broken pipe doesn't affect the exit code."""
     if output:
         from kanon_sql.results.writing import write_whole
 
@@ -307,6 +308,6 @@ def deliver(text: str, output: Path | None, found: str = "") -> None:
 
 
 def say_written(path: Path, found: str = "") -> None:
-    """Say on stderr which file or folder has the answer now, and in a word what it `found`."""
+    """Report on stderr which file or folder was written, with a short summary."""
     if not is_quiet() and (path.is_file() or path.is_dir()):
         click.echo(f"{path} written{f': {found}' if found else ''}.", err=True)

@@ -1,6 +1,6 @@
-"""The question that options of the command line ask.
+"""Builds the question from command line options.
 
-An option that is part of the question has no place beside a spec file, which asks its own.
+Question options can't be combined with a spec file.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _CHOICES = ("nulls", "sensitive_nulls", "hierarchy_faults")
 
 
 def question(context: click.Context, target: str, values: Mapping[str, Any]) -> AuditSpec:
-    """What a command's target and options ask. Raises `SpecError`."""
+    """The spec of a command's target and options. Raises `SpecError`."""
     from kanon_sql.spec.spec import AuditSpec, table_spec
 
     if values.get("select"):
@@ -59,9 +59,9 @@ def question(context: click.Context, target: str, values: Mapping[str, Any]) -> 
 
 
 def are_results(context: click.Context, targets: Sequence[str], values: Mapping[str, Any]) -> bool:
-    """Whether the targets are results of audits: JSON files of which nothing is asked.
+    """Whether the targets are stored results: JSON files without question options.
 
-    Raises `SpecError` where a part of a question is given, but no quasi-identifiers.
+    Raises `SpecError` if there are question options, but no quasi-identifiers.
     """
     if values["qi"] or not all(target.lower().endswith(".json") for target in targets):
         return False
@@ -75,7 +75,7 @@ def are_results(context: click.Context, targets: Sequence[str], values: Mapping[
 
 
 def profile_question(context: click.Context, target: str, values: Mapping[str, Any]) -> AuditSpec:
-    """The table that a profile is about. Raises `SpecError`."""
+    """The table to profile. Raises `SpecError`."""
     from kanon_sql.spec.spec import AuditSpec, table_spec
 
     if is_spec_file(target):
@@ -86,7 +86,7 @@ def profile_question(context: click.Context, target: str, values: Mapping[str, A
 
 
 def table_question(context: click.Context, target: str, values: Mapping[str, Any]) -> AuditSpec:
-    """A table of which little has been decided yet. Raises `SpecError`."""
+    """A table without roles, to propose a spec for. Raises `SpecError`."""
     from kanon_sql.spec.spec import AuditSpec, table_spec
 
     if is_spec_file(target):
@@ -95,7 +95,7 @@ def table_question(context: click.Context, target: str, values: Mapping[str, Any
 
 
 def column_question(column: str, target: str, values: Mapping[str, Any]) -> AuditSpec:
-    """A column of a table with a builder, as in zip=mask:right. Raises `SpecError`."""
+    """A single column with a hierarchy builder, as in zip=mask:right. Raises `SpecError`."""
     from kanon_sql.spec.spec import AuditSpec, table_spec
 
     name, builds, _ = column_first(column)
@@ -109,8 +109,7 @@ def column_question(column: str, target: str, values: Mapping[str, Any]) -> Audi
 
 
 def identifying_question(spec: AuditSpec, values: Mapping[str, Any]) -> Identifying:
-    """What is asked of sets of columns. Raises `SpecError`, also for scores that may not be
-    written."""
+    """The measures on column sets. Raises `SpecError`, also for an unwritable scores file."""
     from kanon_sql.plan.identifying import Identifying
     from kanon_sql.profiling.profiler import scores_file
 
@@ -130,7 +129,7 @@ def identifying_question(spec: AuditSpec, values: Mapping[str, Any]) -> Identify
 
 
 def _quasi_identifiers(values: Mapping[str, Any], knows: str, or_else: str) -> list[str]:
-    """The names of `--qi`, of which there must be one."""
+    """The names in `--qi`, at least one."""
     names = all_column_names("--qi", values["qi"])
     if names:
         return names
@@ -141,12 +140,12 @@ def _quasi_identifiers(values: Mapping[str, Any], knows: str, or_else: str) -> l
 
 
 def attacker_knows(values: Mapping[str, Any]) -> list[str]:
-    """The columns that a profile looks at; none where it looks at all."""
+    """The columns in `--attacker-knows`; empty for all."""
     return all_column_names("--attacker-knows", values["attacker_knows"])
 
 
 def _table(target: str, quasi_identifiers: list[str], values: Mapping[str, Any]) -> dict[str, Any]:
-    """What the options say of a table, whatever is asked of it."""
+    """The table settings shared by all commands."""
     return {
         "source": target,
         "quasi_identifiers": _generalisable(quasi_identifiers, values),
@@ -165,7 +164,7 @@ def is_spec_file(target: str) -> bool:
 
 
 def _refuse_a_second_question(context: click.Context, target: str) -> None:
-    """Raise if an option asks what the spec file should."""
+    """Raise if a question option accompanies a spec file."""
     given = _given(context)
     if given:
         raise SpecError(
@@ -177,7 +176,7 @@ def _refuse_a_second_question(context: click.Context, target: str) -> None:
 def selected(
     context: click.Context, target: str | None, values: Mapping[str, Any]
 ) -> SelectedTables:
-    """The tables of a dbt manifest that are audited. Raises `SpecError`."""
+    """The tables selected from a dbt manifest. Raises `SpecError`."""
     from kanon_sql.spec.dbt.manifest import read_manifest
 
     manifest = values["manifest"]
@@ -196,7 +195,7 @@ _BESIDE_A_MANIFEST = ("--connect", "KANON_SQL_CONNECT")
 
 
 def _given(context: click.Context) -> list[str]:
-    """The options of the question that are given, or their variables."""
+    """The question options that are set, by option or environment variable."""
     sources = {
         option: context.get_parameter_source(option.name or "")
         for option in context.command.params
@@ -210,7 +209,7 @@ def _given(context: click.Context) -> list[str]:
 
 
 def _generalisable(names: list[str], values: Mapping[str, Any]) -> dict[str, Any]:
-    """The quasi-identifiers with what the options say of how each may be generalised."""
+    """The quasi-identifiers with their hierarchy and clip options."""
     from kanon_sql.spec.builders import parse_builder, parse_clip
 
     said: dict[str, dict[str, Any]] = {}
@@ -247,7 +246,7 @@ def _generalisable(names: list[str], values: Mapping[str, Any]) -> dict[str, Any
 
 
 def preferences(values: Mapping[str, Any]) -> dict[str, Any]:
-    """The quasi-identifiers that stay as they are, the highest level of others, and weights."""
+    """The search preferences: columns to keep, maximum levels, weights."""
     return {
         "keep": tuple(all_column_names("--keep", values["keep"])),
         "at_most": levels_given("--at-most", values["at_most"]),
@@ -256,7 +255,7 @@ def preferences(values: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def sizes(values: Mapping[str, Any]) -> list[int] | None:
-    """The sizes of classes that --k names; None where it names none."""
+    """The values of k in `--k`; None without any."""
     numbers = [number for text in values["k"] for number in column_names("--k", text)]
     for number in numbers:
         if not re.fullmatch(r"0*[1-9][0-9]*", number):
@@ -267,7 +266,7 @@ def sizes(values: Mapping[str, Any]) -> list[int] | None:
 
 
 def _checks(values: Mapping[str, Any], references: list[str]) -> list[Model]:
-    """The checks asked, the short forms first."""
+    """The requested checks, short forms first."""
     from kanon_sql.spec.models.catalogue import short_checks
 
     sensitive = all_column_names("--sensitive", values["sensitive"])

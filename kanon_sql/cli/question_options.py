@@ -1,4 +1,4 @@
-"""The options that are a part of the question."""
+"""The options that are part of the question."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The commands that make a release, or say what it would cost: anonymize, tradeoff."""
+"""The commands that make a release or estimate its cost: anonymize, tradeoff."""
 
 from __future__ import annotations
 
@@ -33,10 +33,10 @@ from kanon_sql.cli.targets import only_one
 from kanon_sql.errors import SpecError
 
 _SEARCH = ("algorithm", "metric", "max_suppressed", "gap", "pull_frequencies")
-"""Options by which levels are chosen."""
+"""Options of the search."""
 _RELEASE = ("minimal_nodes", "suppressed", "dialect", "emit", "view_name", "single_view",
             "keep_order", "untouched", "force")  # fmt: skip
-"""Options by which they are told and released."""
+"""Options of the release."""
 
 
 @main.command(cls=Grouped)

@@ -1,4 +1,4 @@
-"""The commands that read what others wrote: diff, report."""
+"""The commands on stored results: diff, report."""
 
 from __future__ import annotations
 

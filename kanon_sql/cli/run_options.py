@@ -1,4 +1,4 @@
-"""The options that say how it runs, what is written and where."""
+"""The options on execution and output."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Signals that end a command, and what it says then."""
+"""Signal handling: clean shutdown, and the resulting exit code."""
 
 from __future__ import annotations
 
@@ -14,21 +14,21 @@ INTERRUPTED = 130
 
 
 class _Stops:
-    """Hears the signals that end a process. Stopped by a supervisor or by a terminal that closes,
-    an audit cleans up after itself as it does after Ctrl-C; under nohup it goes on.
+    """Handles SIGINT, SIGTERM and SIGHUP, so that an audit cleans up as on Ctrl-C.
 
-    Once a file is in place it ends with what was decided.
+    Ignored signals stay ignored, as under nohup. Once a file is in place, the command ends with the
+    exit code already decided.
     """
 
     def __init__(self) -> None:
         self.came = False
         self.code: int | None = None
-        """What the process ends with, once that is decided."""
+        """The exit code, once decided."""
         self._is_over = False
 
     @contextmanager
     def heard(self) -> Iterator[None]:
-        """From now on; afterwards a signal ends what is left of the process at once."""
+        """Install the handlers; after the block, a signal ends the process at once."""
         self.came, self.code, self._is_over = False, None, False
         if output := sys.modules.get("kanon_sql.results.writing"):
             output.placed.clear()
@@ -38,7 +38,7 @@ class _Stops:
                 stop = getattr(signal, name, None)
                 if stop is not None and signal.getsignal(stop) in (signal.SIG_DFL, self._hear):
                     signal.signal(stop, self._hear)
-                    # As it ends, Python has every signal kill that it still hears.
+                    # At shutdown, Python resets handlers, so a late signal would kill the process.
                     atexit.register(signal.signal, stop, signal.SIG_IGN)
             if before is signal.default_int_handler:
                 signal.signal(signal.SIGINT, self._hear)
@@ -46,8 +46,8 @@ class _Stops:
             yield
         finally:
             self._is_over = True
-            # An interrupt that came while some text was executed, as when a dataclass is made,
-            # would have Python kill itself in the end, whoever caught it; the next text forgets it.
+            # An interrupt during exec, as when a dataclass is built, would make Python kill itself
+            # at exit, even if it was caught; another exec clears that state.
             exec("")
             if before is signal.default_int_handler:
                 signal.signal(signal.SIGINT, before)
@@ -58,14 +58,14 @@ class _Stops:
         if self.wrote and self.code is None:
             return
         is_again, self.came = self.came, True
-        # A supervisor says it twice, and what cleans up is not to be stopped by that.
+        # A supervisor may signal twice, which must not interrupt the cleanup.
         if not is_again or number == signal.SIGINT:
             raise KeyboardInterrupt
 
     @property
     def wrote(self) -> bool:
         """Whether a file is in place."""
-        # It may just be on its way in.
+        # Or is about to be.
         return bool(getattr(sys.modules.get("kanon_sql.results.writing"), "placed", None))
 
 
@@ -73,10 +73,10 @@ stops = _Stops()
 
 
 def end_process(code: int) -> None:
-    """End the process without taking apart all that it knew, which takes longer than a small audit.
+    """End the process without freeing its objects, which takes longer than a small audit.
 
-    What was registered for the end is done. Returns if something of it is still at work, or if
-    the output can't be written, of which Python then speaks as always.
+    Runs the exit handlers first. Returns instead if other threads are alive, or if output can't be
+    flushed, so that Python reports it.
     """
     if threading.active_count() > 1:
         return

@@ -1,4 +1,4 @@
-"""What a terminal shows while statements run: what each asks, and how far it is."""
+"""The spinner: shows the running statement's question and progress."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from rich.text import Text
 from kanon_sql.engines.session import Progress, Watch
 
 PAUSE = 1.0
-"""Seconds between two looks at how far a statement is: most have ended before the first."""
+"""Seconds between progress updates; most statements finish before the first."""
 
 
 @contextmanager
 def spinning(console: Console) -> Iterator[Watch]:
-    """What is told each statement as it starts, and shows it until the next one does."""
+    """A progress callback that displays the current statement."""
     with console.status("Opening the data") as status:
         spinner = Spinner(console, status)
         following = Thread(target=spinner.follow, daemon=True)
@@ -27,12 +27,12 @@ def spinning(console: Console) -> Iterator[Watch]:
             yield spinner.watch
         finally:
             spinner.end()
-            # It ends at once, unless an engine does not answer.
+            # The thread ends at once, unless an engine does not answer.
             following.join(PAUSE)
 
 
 class Spinner:
-    """Shows the statement that runs. Nothing is waited for: who looks is a thread of its own."""
+    """Displays the running statement; a separate thread polls its progress."""
 
     def __init__(self, console: Console, status: Status) -> None:
         self._width = console.width - len("⠋ ")
@@ -42,18 +42,18 @@ class Spinner:
         self._ended = Event()
 
     def watch(self, question: str, progress: Progress) -> None:
-        """Show another statement."""
+        """Display a new statement."""
         self._asked = (question, progress)
         self._draw(question, "")
 
     def follow(self) -> None:
-        """Show how far the statement is, again and again, until the end."""
+        """Update the progress until the end."""
         while not self._ended.wait(PAUSE):
             with suppress(Exception):
                 self._look()
 
     def end(self) -> None:
-        """Show nothing more."""
+        """Stop updating."""
         with self._drawing:
             self._ended.set()
 

@@ -1,4 +1,4 @@
-"""What stands behind a command: one table, or several spec files."""
+"""Callbacks that validate the target arguments."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from kanon_sql.errors import SpecError
 
 
 def only_one(_: click.Context, __: click.Parameter, targets: Sequence[str]) -> str:
-    """The one target; several are most likely a glob that the shell has taken apart."""
+    """The single target; several are probably an unquoted glob."""
     if len(targets) > 1:
         raise SpecError(
             f"there are {len(targets)} targets ({targets[0]}, {targets[1]}, …). Quote a glob, so "
@@ -29,7 +29,7 @@ def at_most_one(
 def one_or_specs(
     context: click.Context, parameter: click.Parameter, targets: Sequence[str]
 ) -> Sequence[str]:
-    """One target or several spec files, which a pre-commit hook passes in one go."""
+    """One target, or several spec files, as a pre-commit hook passes them."""
     if all(map(is_spec_file, targets)):
         return targets
     return [only_one(context, parameter, targets)]

@@ -1,23 +1,21 @@
-"""The databases that a question can be put to. `connect` finds the one that a URL means, or to
-which an object is a connection.
+"""The database engines. `connect` returns the one for a URL or an open connection.
 
 To add one:
 
-1. its class, made after those in `servers` (a server with DB-API 2.0, which goes into `SERVERS`
-   there), after `postgres` where it needs more, or after `spark`; what it can is said in it;
-2. what its URL begins with, in `SCHEMES` below and in what `connect` says of itself;
-3. its dialect: a line in `sql/dialects/traits`, a file beside it for what sqlglot leaves wrong, and
-   in `tests/sql/test_dialects.LACKING` the words that the database does not know;
+1. its class, modelled on those in `servers` (a server with DB-API 2.0, listed in `SERVERS` there),
+   on `postgres` if it needs more, or on `spark`; its capabilities are class attributes;
+2. its URL scheme, in `SCHEMES` below and in the docstring of `connect`;
+3. its dialect: a line in `sql/dialects/traits`, a file there for what sqlglot transpiles wrongly,
+   and in `tests/sql/test_dialects.LACKING` the functions that the database lacks;
 4. its driver as an extra in `pyproject.toml`;
-5. where the tests can start it, how, in `tests/support/warehouses.ENGINES`: the conformance tests
-   then ask it everything; else a URL of it in `tests/engines/test_connect.URLS`, which a stand-in
-   for its driver answers;
-6. its name in `report/pages/warehouses.md`, with how it is connected to and what was executed.
+5. if the tests can start it, how, in `tests/support/warehouses.ENGINES`: the conformance tests then
+   run against it; else a URL in `tests/engines/test_connect.URLS`, answered by a stub driver;
+6. its name in `report/pages/warehouses.md`, with how to connect and what was executed.
 
-`tests/test_house` says what is missing. Golden SQL is written by `tests/sql/test_dialects` under
-KANON_SQL_UPDATE_GOLDEN=1; a dialect without rules of its own has its file all the same. Where
-its errors have codes of their own `failures` is told them, and what it alone may do that would make
-an audit wrong is asked in `trust` and `templates/warehouses/canaries.sql`.
+`tests/test_house` reports what is missing. `tests/sql/test_dialects` writes the golden SQL under
+KANON_SQL_UPDATE_GOLDEN=1, also for a dialect without rules of its own. Driver-specific error codes
+go into `failures`; semantics that would make an audit wrong are tested by `semantics_check` and
+`templates/warehouses/canaries.sql`.
 """
 
 from __future__ import annotations
@@ -48,7 +46,7 @@ SCHEMES = {
     "mssql": ("servers", "SQLServer"),
     "mysql": ("mysql", "MySQL"),
 }
-"""By what a URL begins with: where in this package its engine is."""
+"""Module and class of each URL scheme's engine."""
 
 
 _DATABASE_FILES = (".duckdb", ".ddb", ".db")
@@ -63,24 +61,24 @@ def connect(
     delimiter: str | None = None,
     null_strings: Sequence[str] = (),
 ) -> Engine:
-    """The engine for a URL, for a connection that is open, or without either for files.
+    """The engine for a URL, for an open connection, or without either for files.
 
-    A URL is `duckdb:FILE`, `postgresql://…`, `clickhouse://…`, `chdb:FOLDER`, `spark:local[2]`, `spark://…`,
-    `sc://…` (Spark Connect), `snowflake://…`, `bigquery://…`, `redshift://…`, `databricks://…`,
-    `trino://…`, `mssql://…` or `mysql://…`. A password in it may be `env:NAME`, for what that
-    environment variable holds.
+    A URL is `duckdb:FILE`, `postgresql://…`, `clickhouse://…`, `chdb:FOLDER`, `spark:local[2]`,
+    `spark://…`, `sc://…` (Spark Connect), `snowflake://…`, `bigquery://…`, `redshift://…`,
+    `databricks://…`, `trino://…`, `mssql://…` or `mysql://…`. A password `env:NAME` is read from
+    that environment variable.
 
-    A connection is one of DuckDB, a SparkSession, a SQLAlchemy engine or connection, or one of
-    any driver that follows DB-API 2.0, ADBC included; `dialect` is the database's, where the
-    driver does not tell. It must be in no transaction, and stays open with its own settings. An
-    engine is itself.
+    A connection is one of DuckDB, a SparkSession, a SQLAlchemy engine or connection, or one of any
+    DB-API 2.0 driver, ADBC included; `dialect` names the database's dialect where the driver
+    doesn't expose it. The connection must be outside a transaction; it stays open and keeps its
+    settings. An `Engine` is returned as is.
 
-    A DuckDB file is attached read-only. `memory_limit` and `threads` bound the DuckDB that is
-    started here; `delimiter` and `null_strings` say how text files are read.
+    A DuckDB file is attached read-only. `memory_limit` and `threads` bound the embedded DuckDB;
+    `delimiter` and `null_strings` configure how text files are read.
 
-    Raises `SpecError` for what is neither, `MissingDriverError` for a package that is not
-    installed, `EngineError` for a database that can't be reached, and `InputError` for one in
-    which an audit would be wrong, saying why.
+    Raises `SpecError` for any other target, `MissingDriverError` for a package that is not
+    installed, `EngineError` for an unreachable database, and `InputError`, with the reason, for one
+    whose semantics would make an audit wrong.
 
     >>> with connect() as engine:
     ...     engine.dialect
@@ -116,15 +114,17 @@ def connect(
 
 
 def is_embedded(target: Any) -> bool:
-    """Whether DuckDB is asked, which reads files beside its tables."""
+    """Whether the embedded DuckDB answers, which reads files besides its tables."""
     if isinstance(target, str):
         return target.startswith("duckdb:") and target != "duckdb:"
     return target is None or (_is_of("duckdb", target) and hasattr(target, "cursor"))
 
 
 def is_elsewhere(target: Any) -> bool:
-    """Whether connecting is a talk with a server that may never answer; Spark and chDB begin in
-    this process, in the thread that asks them."""
+    """Whether connecting waits for a remote server, which may never answer.
+
+    Spark and chDB start in this process, in the calling thread.
+    """
     if not isinstance(target, str) or is_embedded(target):
         return False
     return target.partition(":")[0] not in ("spark", "sc", "chdb")
@@ -156,12 +156,12 @@ def _schemes() -> str:
 
 
 def _trusted(engine: Engine) -> Engine:
-    """The engine, if it does what every question relies on; else it is closed."""
+    """The engine, if it passes the semantics check; else it is closed and the error raised."""
     from kanon_sql.engines.semantics_check import require_trustworthy
 
     try:
         require_trustworthy(engine)
-        # An audit's snapshot begins with its own first question.
+        # Start the audit's snapshot with its own first query.
         engine.renew()
     except BaseException:
         engine.close()
@@ -170,7 +170,7 @@ def _trusted(engine: Engine) -> Engine:
 
 
 def _found(scheme: str) -> Any:
-    """The engine's class."""
+    """Import the engine class of a scheme."""
     room, name = SCHEMES[scheme]
     return getattr(import_module(f"kanon_sql.engines.{room}"), name)
 
@@ -219,12 +219,12 @@ def _of_object(target: Any, dialect: str | None) -> Engine:
 
 
 def _of_own_client(target: Any) -> Engine | None:
-    """The engine that knows a client of no common kind, if there is one."""
+    """The engine for a driver-specific client without DB-API, or None."""
     engine: Engine | None = None
     if _is_of("pyspark", target):
         engine = _found("spark")(target)
     elif _is_of("clickhouse_connect", target):
-        # Its connection of DB-API 2.0 is around a client.
+        # Its DB-API 2.0 connection wraps a client.
         engine = _found("clickhouse")(getattr(target, "client", target))
     elif _is_of("chdb", target):
         engine = _found("clickhouse").of_session(target)
@@ -232,7 +232,7 @@ def _of_own_client(target: Any) -> Engine | None:
 
 
 def _of_pool(pool: Any, dialect: str) -> Engine:
-    """What a SQLAlchemy engine lends, given back in the end."""
+    """The engine on a connection borrowed from a SQLAlchemy pool and returned on close."""
     from kanon_sql.engines.servers import engine_of
 
     try:
@@ -253,7 +253,7 @@ def _of_pool(pool: Any, dialect: str) -> Engine:
 
 
 def _is_of(package: str, target: Any) -> bool:
-    """Whether an object is of a package, told by its name: nothing is imported to find out."""
+    """Whether an object's class comes from a package, by module name, without importing it."""
     names = {each.__module__.partition(".")[0].lstrip("_") for each in type(target).__mro__}
     return package in names
 

@@ -1,8 +1,8 @@
-"""What an engine is: something that answers one SELECT at a time and never writes.
+"""The engine protocol: runs one SELECT at a time and never writes.
 
-A new engine is one file with one class that has these members. An engine knows a database and
-nothing of privacy. The SELECTs of the templates are in DuckDB's words; an engine of another
-dialect sends what `in_dialect` makes of them.
+An engine is one file with one class that has these members. It knows a database and nothing of
+privacy. Templates are written in DuckDB's SQL; engines of other dialects send the result of
+`in_dialect`.
 """
 
 from __future__ import annotations
@@ -17,104 +17,102 @@ from kanon_sql.sql.tables import Column, Row, Table
 
 @runtime_checkable
 class Engine(Protocol):
-    """Answers SELECT statements where the data lies."""
+    """Runs SELECT statements where the data is stored."""
 
     name: str
     dialect: str
 
     @property
     def keeps_rows(self) -> bool:
-        """Whether what is kept is kept as rows, in private memory. Else it is its definition
-        alone, of which every statement that reads it counts the rows anew."""
+        """Whether `keep` materialises rows, in private memory.
+
+        If not, it keeps only the definition, and each statement that reads it recomputes the rows.
+        """
 
     @property
     def can_cancel(self) -> bool:
-        """Whether `cancel` stops what runs."""
+        """Whether `cancel` stops the running statement."""
 
     @property
     def why_no_limit(self) -> str:
-        """Of what no time limit can be kept where nothing is stopped, and what to do instead."""
+        """Why no time limit can be enforced if statements can't be cancelled, and the remedy."""
 
     def limit(self, seconds: float) -> None:
-        """Have the server stop each statement after so many seconds, if it can."""
+        """Set a server-side statement timeout, if the server has one."""
 
     def table(self, target: Any) -> Table:
-        """The table that `target` names. Raises `InputError` if it can't be read whole."""
+        """Resolve a table. Raises `InputError` if it can't be read completely."""
 
     def in_own_words(self, sql: str) -> str:
-        """A SELECT of the templates in the dialect, by itself. Raises `SpecError`."""
+        """Transpile a template's SELECT alone. Raises `SpecError`."""
 
     def in_dialect(self, sql: str) -> str:
-        """A SELECT of the templates as it is sent. Raises `SpecError` if there is no way."""
+        """Transpile a template's SELECT as it is sent, with its CTEs. Raises `SpecError`."""
 
     def query(self, sql: str) -> list[Row]:
-        """The rows of one SELECT of the templates, as mappings. Raises `EngineError`."""
+        """Run one SELECT and return its rows as mappings. Raises `EngineError`."""
 
     def check(self, sql: str) -> None:
-        """Raise `SpecError` if the database can't read the SELECT. Nothing of it runs."""
+        """Raise `SpecError` if the database can't prepare the SELECT. Nothing is executed."""
 
     def estimate(self, sql: str) -> Estimate:
-        """What the engine expects of a SELECT, of which nothing runs. Raises `SpecError` if it
-        can't be read."""
+        """The planner's estimate for a SELECT that is not executed. Raises `SpecError`."""
 
     def keep(self, name: str, sql: str) -> None:
-        """Let later statements read one SELECT under `name`, never by writing to the source."""
+        """Let later statements read one SELECT as `name`, never by writing to the source."""
 
     def keep_rows(self, name: str, columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
-        """The same of rows that are at hand."""
+        """Like `keep`, for rows held in Python."""
 
     def keep_view(self, name: str, sql: str) -> None:
-        """The same of a SELECT that is to run anew wherever it is read."""
+        """Like `keep`, but re-evaluated wherever it is read."""
 
     def forget(self, name: str) -> None:
-        """Let go of what was kept."""
+        """Drop one kept relation."""
 
     def forget_all(self) -> None:
-        """Let go of everything that was kept, so that the next question begins anew."""
+        """Drop every kept relation, so that the next question starts afresh."""
 
     def cancel(self) -> None:
-        """Stop the running statement, in the server too. Safe from another thread."""
+        """Cancel the running statement, on the server too. Thread-safe."""
 
     def progress(self) -> str:
-        """How far the running statement is, in a few words, or in none where that isn't known.
-        Safe from another thread."""
+        """Progress of the running statement in a few words, or "" if unknown. Thread-safe."""
 
     def files_read(self) -> Iterable[str]:
-        """Every file, glob or folder of this machine that the engine reads, as far as it can know:
-        none of it may be written."""
+        """Every local file, glob or folder known to be read; none may be written."""
 
     def verify_unchanged(self) -> None:
-        """Raise `EngineError` if what was read is not what it was when it was opened."""
+        """Raise `EngineError` if a file has changed since it was opened."""
 
     def renew(self) -> None:
-        """End the snapshot of an audit: the next one sees the data as they then are."""
+        """End the audit's snapshot; the next statement sees current data."""
 
     def close(self) -> None:
-        """Let go of everything, leaving nothing behind."""
+        """Release every resource, leaving nothing behind."""
 
 
 Batches = Generator[Sequence[Sequence[Any]], None, None]
-"""The rows of one answer, some at a time. Closed, it lets go of the connection."""
+"""Batches of rows of one answer. Closing it releases the connection."""
 
 
 @runtime_checkable
 class RowSource(Engine, Protocol):
-    """An engine whose rows can be fetched, where more than aggregates must come."""
+    """An engine that can return row-level results, not just aggregates."""
 
     def batches(self, sql: str, most: int) -> Batches:
-        """The rows of one SELECT, of which there may be so many. Raises `EngineError`."""
+        """The rows of one SELECT in batches. Raises `EngineError` beyond `most` rows."""
 
 
 @runtime_checkable
 class Hub(Engine, Protocol):
-    """An engine with private memory, and files to write."""
+    """An engine with private memory that can write files."""
 
     def keep_batches(self, name: str, columns: Sequence[Column], batches: Batches) -> None:
-        """Keep rows that come from another engine, in columns of these types."""
+        """Materialise rows from another engine, in columns of these types."""
 
     def will_write(self, path: Path, becomes: Path) -> None:
-        """Say before the first query which file is to be written, and the name that it will have:
-        that tells what it holds."""
+        """Announce an output file before the first query; `becomes` determines its format."""
 
     def write(self, name: str, path: Path) -> None:
-        """Write what is kept under `name` to that file. Raises `EngineError`."""
+        """Write a kept relation to that file. Raises `EngineError`."""

@@ -1,4 +1,4 @@
-"""ClickHouse, by clickhouse-connect: a server over HTTP, or chDB, which runs in this process."""
+"""The ClickHouse engine, on clickhouse-connect: a server over HTTP, or chDB within the process."""
 
 from __future__ import annotations
 
@@ -33,9 +33,9 @@ from kanon_sql.sql.statement import Estimate
 from kanon_sql.sql.tables import Column, Row, Table
 
 SETTINGS: dict[str, int | str] = {
-    # NULL is what the standard says, not the default value of a type.
+    # NULL as in standard SQL, not a type's default value.
     "join_use_nulls": 1,
-    # A search brings its sets along, of which each use counts.
+    # A lattice search sends its CTEs along, and each reference counts.
     "query_plan_max_optimizations_to_apply": 1_000_000,
     "max_query_size": 1_000_000_000,
     "max_ast_elements": 100_000_000,
@@ -44,9 +44,9 @@ SETTINGS: dict[str, int | str] = {
     "cast_keep_nullable": 1,
     "group_by_use_nulls": 0,
     "transform_null_in": 0,
-    # A name means a column before it means an alias.
+    # A name resolves to a column before an alias.
     "prefer_column_name_to_alias": 1,
-    # Every record counts once, and all of them do.
+    # Every record counts exactly once.
     "final": 1,
     "apply_deleted_mask": 1,
     "skip_unavailable_shards": 0,
@@ -72,41 +72,45 @@ SETTINGS: dict[str, int | str] = {
     "timeout_overflow_mode_leaf": "throw",
     "distributed_group_by_no_merge": 0,
     "optimize_skip_unused_shards": 0,
-    # What does not fit fails, and is not rounded or cut.
+    # Overflow is an error, never rounded or truncated.
     "decimal_check_overflow": 1,
     "date_time_overflow_behavior": "throw",
     "precise_float_parsing": 1,
     "use_variant_as_common_type": 0,
     "short_circuit_function_evaluation": "enable",
-    # A day, and the text of a value, is the same for everyone who asks.
+    # Dates and text representations are the same for every user.
     "session_timezone": "UTC",
     "date_time_input_format": "basic",
     "date_time_output_format": "simple",
     "date_time_64_output_format_cut_trailing_zeros_align_to_groups_of_thousands": 1,
     "bool_true_representation": "true",
     "bool_false_representation": "false",
-    # Few classes may be a partial answer; an answer of too many rows is refused by who asked.
+    # A few classes may be a partial answer; the caller rejects an answer with too many rows.
     "result_overflow_mode": "break",
 }
-"""What would change an answer otherwise, whatever the profile of the user says. It is said with
-each statement, so that nothing of it stays with a session of the user's."""
+"""Settings that would change answers, fixed whatever the user's profile.
+
+They are sent with each statement, so that a user's session is not modified.
+"""
 
 NEEDED = ("join_use_nulls", "aggregate_functions_null_for_empty", "final", "session_timezone")
-"""The settings without which answers would be wrong; others came with what they switch off."""
+"""The settings without which answers would be wrong.
+
+The others were introduced along with the feature that they disable.
+"""
 
 TEMPORARY = ""
-"""The database in which the catalogue has the temporary tables of a session."""
+"""The catalogue's database name of a session's temporary tables."""
 
 LONGEST = 24 * 60 * 60
-"""How many seconds are waited for an answer, where no limit is asked for."""
+"""Seconds to wait for an answer if no timeout is set."""
 
 _READ_AS_TABLE = (exp.From, exp.Join, exp.CTE, exp.SetOperation, exp.Subquery, type(None))
-"""Where a query stands that is read as a table is, or alone. Any other is part of an expression."""
+"""Parents of a query that is a relation or a whole statement; below others it is scalar."""
 
 _POLICY = re.compile(r"\W*(Row level filter|Filter\b.*Row-level security filter)")
 _FILTER = re.compile(r"\W*(Row level filter|Filter\b)")
-"""How a line of a plan begins that hides rows: that of a view, which may choose some itself, and
-that of any other table."""
+"""Prefixes of EXPLAIN lines that filter rows, of a view (which may have own filters) or a table."""
 
 _STOPPED = {159, 394}
 _FORBIDDEN = {497, 195, 291}
@@ -118,7 +122,7 @@ _NOT_LET_IN = {192, 193, 194, 516}
 
 
 class ClickHouse(Catalogued):
-    """Asks a ClickHouse server, or chDB in this process, through a client of clickhouse-connect."""
+    """Queries a ClickHouse server, or chDB in this process, through a clickhouse-connect client."""
 
     name = "clickhouse"
     dialect = "clickhouse"
@@ -128,8 +132,8 @@ class ClickHouse(Catalogued):
     def of_url(cls, url: str) -> ClickHouse:
         """Connect to `clickhouse://user:password@host:port/database`.
 
-        What it lacks is taken from CLICKHOUSE_USER and CLICKHOUSE_PASSWORD. `?secure=true` is TLS;
-        anything else after `?` is a setting, as in `?enable_materialized_cte=1`.
+        User and password default to CLICKHOUSE_USER and CLICKHOUSE_PASSWORD. `?secure=true` enables
+        TLS; every other parameter is a setting, as in `?enable_materialized_cte=1`.
         """
         parts = url_of(url)
         options = dict(parts.options)
@@ -144,7 +148,8 @@ class ClickHouse(Catalogued):
                 settings=options,
                 username=parts.user or os.environ.get("CLICKHOUSE_USER"),
                 password=parts.password or os.environ.get("CLICKHOUSE_PASSWORD", ""),
-                # A session would let one statement run at a time, and none that stops it.
+                # A session would serialise its statements, and one that cancels another would have
+                # to wait.
                 autogenerate_session_id=False,
                 send_receive_timeout=LONGEST,
             ),
@@ -153,20 +158,23 @@ class ClickHouse(Catalogued):
 
     @classmethod
     def of_folder(cls, folder: str) -> ClickHouse:
-        """Open a chDB folder in this process; the empty name is memory, which a chDB session of
-        this process may have filled."""
+        """Open a chDB folder in this process.
+
+        The empty name is the in-memory database, which a chDB session of this process may have
+        filled.
+        """
         if folder and folder != ":memory:" and not os.path.isdir(folder):
             raise InputError(f"there is no chDB folder {folder}.")
         return cls(_embedded(folder or ":memory:"), owned=True)
 
     @classmethod
     def of_session(cls, session: Any) -> ClickHouse:
-        """Ask what a chDB connection or session of this process sees, beside it."""
+        """Query this process's chDB connection or session over a second connection."""
         folder = str(session.query(render("chdb_folder"), "TabSeparated")).strip()
         try:
             return cls(_embedded(folder), owned=True)
         except EngineError:
-            # A process has one chDB at a time, and in memory it answers to no folder.
+            # A process has a single chDB, and in memory it has no folder.
             return cls(_embedded(":memory:"), owned=True)
 
     def __init__(self, client: Any, *, owned: bool = False) -> None:
@@ -190,8 +198,10 @@ class ClickHouse(Catalogued):
         self._asking = threading.Lock()
 
     def table(self, target: Any) -> Table:
-        """The table or view of this name. Raises `InputError` unless there is exactly one, and
-        unless all of its rows can be seen."""
+        """Resolve a table or view.
+
+        Raises `InputError` unless the name is unique and every row is visible.
+        """
         table = super().table(target)
         found = [part.name for part in exp.to_table(table.sql, dialect="duckdb").parts]
         relation = ".".join(map(_identifier, found))
@@ -205,25 +215,26 @@ class ClickHouse(Catalogued):
         return table
 
     def files_read(self) -> Iterator[str]:
-        """The folder of a chDB, and all in it."""
+        """The chDB folder and everything in it."""
         folder = getattr(self._client, "path", None)
         if self._in_process and folder and folder != ":memory:":
             yield f"{folder}/**"
 
     def query(self, sql: str) -> list[Row]:
-        """The rows of one SELECT of the templates."""
+        """Run one SELECT and return its rows."""
         self._require_all_rows()
         return super().query(sql)
 
     def batches(self, sql: str, most: int) -> Batches:
-        """The same rows some at a time."""
+        """The rows in batches."""
         self._require_all_rows()
         return super().batches(sql, most)
 
     def _require_all_rows(self) -> None:
-        """Raise `InputError` if a row policy hides rows of a table, as only a plan tells everyone.
+        """Raise `InputError` if a row policy hides rows of a table.
 
-        The plan of a view may run a part of it, and waits until the view is read anyway.
+        Only a plan reveals that to every user. Planning a view may execute part of it, so it is
+        deferred until the view is read anyway.
         """
         for relation, hides in list(self._unseen.items()):
             _, plan = self._asked(render("clickhouse_plan", relation=relation))
@@ -235,22 +246,23 @@ class ClickHouse(Catalogued):
             del self._unseen[relation]
 
     def in_own_words(self, sql: str) -> str:
-        """A SELECT of the templates as ClickHouse has it."""
-        # Whether it is kept is for the user's profile to say, as long as that is an experiment of
-        # ClickHouse'.
+        """Transpile a template's SELECT to ClickHouse."""
+        # Materialised CTEs are experimental in ClickHouse, so the user's profile decides.
         return self._translated(sql, materialized=self._knows("enable_materialized_cte"))
 
     def check(self, sql: str) -> None:
-        """Raise `SpecError` if it can't read the statement, by its names and types alone.
+        """Raise `SpecError` if names or types of the statement don't resolve.
 
-        A plan would find a join that it can't do, but for one subqueries run: an EXPLAIN of a view
-        reads data.
+        A plan would also find joins that ClickHouse can't execute, but it runs scalar subqueries,
+        and an EXPLAIN of a view reads data.
         """
         self._asked(f"describe table view(\n{self.in_dialect(sql)}\n)")
 
     def estimate(self, sql: str) -> Estimate:
-        """How many records it expects to read, where nothing runs for that: of tables that keep
-        count, in a statement without a subquery among its expressions. It reckons no cost."""
+        """Estimated rows to read: for MergeTree tables, without scalar subqueries.
+
+        Otherwise planning would execute something. There is no cost estimate.
+        """
         self.check(sql)
         statement = self.in_dialect(sql)
         if not self._can_be_planned(statement):
@@ -259,7 +271,7 @@ class ClickHouse(Catalogued):
         return Estimate(sum(row[names.index("rows")] for row in rows) if rows else None)
 
     def _can_be_planned(self, statement: str) -> bool:
-        """Whether its plan runs nothing of it."""
+        """Whether EXPLAIN executes no part of the statement."""
         tree = sqlglot.parse_one(statement, read=self.dialect)
         if any(not isinstance(each.parent, _READ_AS_TABLE) for each in tree.find_all(exp.Query)):
             return False
@@ -268,23 +280,22 @@ class ClickHouse(Catalogued):
         return all(stored.endswith("MergeTree") for stored in self._stored(tables))
 
     def _stored(self, tables: Sequence[tuple[str, ...]]) -> list[str]:
-        """The engine of each of these tables: literals of its database and its name."""
+        """The table engine of each (database, name), given as SQL literals."""
         return [name for (name,) in self._asked(render("clickhouse_engines", tables=tables))[1]]
 
     def renew(self) -> None:
-        """Let go of the limit of the audit before."""
+        """Reset the previous audit's timeout."""
         self._seconds = 0.0
 
     def limit(self, seconds: float) -> None:
-        """Have each statement stopped after so many seconds, or sooner where the user's settings
-        say so."""
+        """Set a timeout per statement; a stricter limit in the user's settings takes precedence."""
         self._seconds = 0.0
         functions = ("getSetting('max_execution_time')",)
         [[own]] = self._asked(render("told_by_session", functions=functions))[1]
         self._seconds = min(seconds, float(own)) if float(own) > 0 else seconds
 
     def cancel(self) -> None:
-        # A session of the user's is busy with what is to be stopped.
+        # The user's own session is busy with the statement to cancel.
         kill = render("clickhouse_kill", comment=_literal(self._comment))
         if self._in_process:
             with closing(_embedded(self._client.path)) as other:
@@ -327,7 +338,7 @@ class ClickHouse(Catalogued):
         return self._asked(render("clickhouse_columns", database=database, table=table))[1]
 
     def _view(self, relation: str, described: Sequence[Sequence[Any]]) -> str | None:
-        """The SELECT to read in place of a table that has columns to be put right."""
+        """The SELECT that stands in for a table with columns to normalise; None if it has none."""
         columns = [
             (_identifier(name), put_right(_identifier(name), type)) for name, type in described
         ]
@@ -341,7 +352,7 @@ class ClickHouse(Catalogued):
             "max_result_rows": most,
             **({"max_execution_time": self._seconds} if self._seconds else {}),
             "log_comment": self._comment,
-            # Last, because nothing can be set from here on.
+            # Last, because no setting can follow it.
             "readonly": 1,
         }
         with self._asking, _unlogged():
@@ -354,17 +365,17 @@ class ClickHouse(Catalogued):
                 return self._client.query(sql, settings=settings)
             except Exception as error:
                 if getattr(error, "code", None) is None:
-                    # It was the line that broke, and the server would go on.
+                    # The connection broke, while the server would go on.
                     with suppress(Exception):
                         self.cancel()
                 raise
-        # Nothing interrupts the main thread while chDB runs in it.
+        # The main thread can't be interrupted while chDB runs in it.
         with ThreadPoolExecutor(1) as pool:
             running = pool.submit(self._client.query, sql, settings=settings)
             try:
                 return running.result()
             except KeyboardInterrupt:
-                # A cancel before the query has begun is lost, so it is said again.
+                # A cancel sent before the query has started is lost, so it is repeated.
                 while not running.done():
                     self.cancel()
                     wait([running], timeout=0.2)
@@ -399,7 +410,7 @@ class ClickHouse(Catalogued):
 
 
 def _connected(sentence: str, **options: Any) -> Any:
-    """A client, or an `EngineError` with this sentence: the driver's own may hold the password."""
+    """A client. Raises `EngineError` with `sentence`, as the driver may show the password."""
     try:
         connect = import_module("clickhouse_connect")
     except ImportError:
@@ -417,7 +428,7 @@ def _connected(sentence: str, **options: Any) -> Any:
 
 @contextmanager
 def _unlogged() -> Iterator[None]:
-    """Keep the driver from printing errors, which are told in words of our own."""
+    """Silence the driver's error log; errors are reported by this package."""
     logger = logging.getLogger("clickhouse_connect")
     before = logger.level
     logger.setLevel(logging.CRITICAL + 1)

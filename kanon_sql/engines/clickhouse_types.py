@@ -1,4 +1,4 @@
-"""What ClickHouse calls its types, and how a value of some is put right before it is grouped."""
+"""Maps ClickHouse types to DuckDB's, and normalises columns before they are grouped."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _NAMES = {
 
 
 def duckdb_type(type: str) -> str:
-    """A column's type by DuckDB's name; what can't be compared has one that is refused.
+    """DuckDB's name of a column type; incomparable types become VARIANT, which is rejected.
 
     >>> [duckdb_type(type) for type in ("LowCardinality(Nullable(String))", "Decimal(9, 2)")]
     ['VARCHAR', 'DECIMAL(9, 2)']
@@ -43,8 +43,11 @@ def duckdb_type(type: str) -> str:
 
 
 def put_right(name: str, type: str) -> str | None:
-    """What is read in place of a column whose equal values would be several groups, or whose
-    type has no other value beside it; None for any other."""
+    """The expression to read instead of a column, or None.
+
+    It normalises floats, whose equal values would form several groups, and casts types that don't
+    compare with any other.
+    """
     inner = _unwrapped(type)
     match inner.partition("(")[0]:
         case "Float64":
@@ -61,7 +64,7 @@ def put_right(name: str, type: str) -> str | None:
 
 
 def _unwrapped(type: str) -> str:
-    """The type without what is said of how it is stored.
+    """The type without storage wrappers.
 
     >>> _unwrapped("LowCardinality(Nullable(FixedString(2)))")
     'FixedString(2)'

@@ -1,8 +1,7 @@
-"""What a database keeps in which nothing may be created: definitions in place of rows.
+"""Named SELECTs for databases in which nothing may be created: CTEs instead of temporary tables.
 
-Whatever reads a kept SELECT by its name carries it along, as a common table expression of the one
-statement that is sent. So what a search asks of the rows that the embedded engine keeps, it asks
-of a warehouse in the same words; each question is then counted anew.
+Each statement carries the definitions it references as CTEs. A lattice search thus runs the same
+statements on a warehouse as on the embedded engine; each one recomputes what it reads.
 """
 
 from __future__ import annotations
@@ -22,40 +21,40 @@ _WORD = re.compile(r"\w+")
 
 
 class CteStore:
-    """Keeps SELECTs by name, for an engine of some dialect."""
+    """Stores SELECTs by name for an engine of any dialect."""
 
     dialect: str
     keeps_rows = False
     tells_scopes_apart = True
-    """Whether two sets may have one name, one of them within a definition."""
+    """Whether a nested CTE may have the name of an outer one."""
     nests_sets = True
-    """Whether a definition may name sets of its own; else these stand before it."""
+    """Whether a CTE may contain CTEs of its own; otherwise they are hoisted before it."""
 
     def keep(self, name: str, sql: str) -> None:
-        """Let later statements read one SELECT by its name, which is one word."""
+        """Store a SELECT under `name`, a single word, for later statements."""
         self._defined.pop(name, None)
         own = sql if self.nests_sets else with_other_names(sql, f"_of_{name}")
         self._defined[name] = self.in_own_words(own)
 
     def keep_view(self, name: str, sql: str) -> None:
-        """The same: neither is more than its definition."""
+        """Like `keep`: both store a definition."""
         self.keep(name, sql)
 
     def keep_rows(self, name: str, columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
-        """The same of rows that are at hand: texts and whole numbers."""
+        """Store literal rows of texts and integers."""
         named = [identifier(column) for column in columns]
         self.keep(name, render("rows_at_hand", columns=named, rows=rows))
 
     def forget(self, name: str) -> None:
-        """Let go of a definition."""
+        """Drop a definition."""
         del self._defined[name]
 
     def forget_all(self) -> None:
-        """Let go of all definitions."""
+        """Drop all definitions."""
         self._defined.clear()
 
     def in_own_words(self, sql: str) -> str:
-        """A SELECT of the templates as the database has it, whatever it reads."""
+        """Transpile a template's SELECT, without the CTEs it reads."""
         return self._translated(sql)
 
     def _translated(
@@ -71,7 +70,7 @@ class CteStore:
         )
 
     def in_dialect(self, sql: str) -> str:
-        """A SELECT of the templates as it is sent, with the definitions that it reads."""
+        """Transpile a template's SELECT and prepend the CTEs it reads."""
         statement = self.in_own_words(sql)
         if not self.tells_scopes_apart and any(self._read_by(statement)):
             statement = self.in_own_words(with_other_names(sql, "_asked"))
@@ -83,7 +82,7 @@ class CteStore:
         return "with " + ",\n".join(read) + between + own
 
     def _as_set(self, name: str) -> str:
-        """A definition as a set of a statement."""
+        """A definition as a CTE."""
         if self.nests_sets:
             return f"{name} as (\n{self._defined[name]}\n)"
         sets, select = apart(self._defined[name], self.dialect)
@@ -92,24 +91,23 @@ class CteStore:
 
     @cached_property
     def _defined(self) -> dict[str, str]:
-        """The statements by name, in the dialect and in the order in which they were defined."""
+        """The definitions by name, transpiled, in order of definition."""
         return {}
 
     @cached_property
     def _stand_ins(self) -> dict[str, str]:
-        """By table, as the templates spell it, the SELECT of the dialect to read in its place."""
+        """Stand-ins by table, as spelled in the templates: a SELECT in the dialect."""
         return {}
 
     @cached_property
     def _types(self) -> dict[str, Types]:
-        """What the columns of each table hold, by the table as the templates spell it."""
+        """Column types by table, as spelled in the templates."""
         return {}
 
     def _read_by(self, statement: str) -> Iterator[str]:
-        """What a statement reads, and what that reads: each definition after those it needs.
+        """Names of the definitions a statement reads, directly or not, in dependency order.
 
-        A name that occurs as anything else than a table brings a definition too many, which
-        changes no row.
+        A name that matches by coincidence adds an unused CTE, which changes no row.
         """
         wanted = set(_WORD.findall(statement))
         read = []
@@ -121,12 +119,12 @@ class CteStore:
 
 
 class InlineCteStore(CteStore):
-    """Keeps SELECTs of DuckDB, as they are, for a session in which nothing may be kept."""
+    """Stores DuckDB SELECTs untranspiled, for a session in which nothing may be created."""
 
     dialect = "duckdb"
 
     def in_own_words(self, sql: str) -> str:
-        """The SELECT itself."""
+        """The SELECT, unchanged."""
         return sql
 
     def __contains__(self, name: str) -> bool:

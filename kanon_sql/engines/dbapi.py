@@ -1,4 +1,4 @@
-"""A database behind a Python driver of the usual kind (DB-API 2.0, PEP 249), in any dialect."""
+"""The engine for any Python driver with DB-API 2.0 (PEP 249), in any dialect."""
 
 from __future__ import annotations
 
@@ -23,69 +23,67 @@ from kanon_sql.sql.quoting import identifier
 from kanon_sql.sql.tables import Column
 
 _BYTES = re.compile(r"binary|utf8mb4_0900_bin|.*_nopad_bin|utf8|UTF8_BINARY")
-"""Collations in which texts are equal only if their bytes are: utf8mb4_bin and every one of SQL
-Server's pad with spaces."""
+"""Collations in which only equal bytes are equal text; utf8mb4_bin and all of SQL Server's pad."""
 _OPAQUE_NUMERIC = "type_name=numeric"
-"""How ADBC calls a number that it brings as text."""
+"""ADBC's type name for numbers it returns as text."""
 
 BATCH = 50_000
-"""How many rows are fetched at a time."""
+"""Number of rows fetched at a time."""
 
 
 class DBAPI(Catalogued):
-    """Asks through the cursors of one connection. A server that has words of its own is a class
-    that says them; any other is asked in the words of the standard, by its `dialect`.
+    """Queries through the cursors of one connection.
 
-    `again` opens one more connection like this one, which says that this one was opened here: then
-    it is closed here, and its session may be set up. `let_go` is called in the end with a
-    connection that is borrowed from a pool.
+    A server with SQL of its own is a subclass; any other is queried in standard SQL by its
+    `dialect`.
 
-    Raises `InputError` for a connection that is closed or in a transaction, as far as it tells.
+    `again` opens another connection; if given, this one was opened here, so it is set up and closed
+    here too. `let_go` is called on close, for a connection borrowed from a pool.
+
+    Raises `InputError` for a connection known to be closed or within a transaction.
     """
 
     dialect = ""
     title = ""
-    """What people call the server."""
+    """Display name of the server."""
     driver = ""
-    """The package that a URL is connected with."""
+    """The package that opens URLs."""
     packages: tuple[str, ...] = ()
-    """The first names of packages whose connections are to it."""
+    """Top-level packages whose connections belong to this server."""
     also_called: tuple[str, ...] = ()
-    """What SQLAlchemy, ADBC or ODBC call it beside its dialect, in lower case."""
+    """Its names in SQLAlchemy, ADBC or ODBC besides the dialect, in lower case."""
     never_trusted = ""
-    """Why no database of this kind can be asked, in a sentence, where that is known beforehand: a
-    driver that somebody installs for it would be for nothing."""
+    """Why no database of this kind can be audited, if known before its driver is installed."""
     password_variable: str | None = None
-    """Where the driver itself looks for a password."""
+    """The environment variable from which the driver reads a password."""
 
     session: tuple[str, ...] = ()
-    """Said once, on a connection that was opened here: a user's keeps its own settings."""
+    """Statements that set up a connection opened here; a user's connection keeps its settings."""
     transaction: tuple[str, ...] = ()
-    """Begins the transaction of an audit, which is rolled back; said on an idle connection."""
+    """Begins the audit's transaction, which is rolled back; runs on an idle connection only."""
     limited_by: str | None = None
-    """Has the server stop each statement, on a connection that was opened here."""
+    """Sets the statement timeout of a connection opened here."""
     session_number: str | None = None
-    """The function that tells the number by which `stopped_by` knows the session."""
+    """The SQL function that returns the session's id, for `stopped_by`."""
     stopped_by: str = ""
-    """The function that stops what the session runs, called beside it, on a connection that was
-    opened here."""
+    """The SQL function that cancels a session's statement, called on a second connection."""
     explains = True
-    """Whether EXPLAIN reads a statement and runs nothing of it."""
+    """Whether EXPLAIN plans a statement without executing any of it."""
 
     place = ("current_database()", "current_schema()")
-    """What tells the database and the schema in which a table usually lies."""
+    """Expressions of the current database and schema."""
     whole_type = "DATA_TYPE"
-    """What the catalogue calls the type of a column, with all that it says of it."""
+    """The catalogue's column with the full type."""
     tells_digits = True
-    """Whether the catalogue tells the digits of a number beside its type."""
+    """Whether the catalogue has precision and scale of numbers."""
     tells_collations = False
-    """Whether the catalogue tells the collation of a column beside its type."""
+    """Whether the catalogue has the collation of columns."""
 
     @classmethod
     def of_url(cls, text: str) -> DBAPI:
-        """Connect to what the URL says.
+        """Connect to a URL.
 
-        Raises `SpecError`, `MissingDriverError` or `EngineError`, none of which holds a secret.
+        Raises `SpecError`, `MissingDriverError` or `EngineError`, none of which contains a secret.
         """
         url = url_of(text)
         again = partial(cls._connected, cls._imported(), url)
@@ -115,12 +113,12 @@ class DBAPI(Catalogued):
 
     @classmethod
     def of_server(cls, connection: Any) -> type[DBAPI]:
-        """The engine for what a connection is to, where a driver is of several servers."""
+        """The engine class for a connection, where a driver serves several servers."""
         return cls
 
     @staticmethod
     def _connected(package: Any, url: Url) -> Any:
-        """A connection, made with the driver."""
+        """Open a connection with the driver."""
         raise NotImplementedError
 
     def __init__(
@@ -136,7 +134,7 @@ class DBAPI(Catalogued):
         self._owned = again is not None
         self._let_go = let_go
         self._cursor: Any = None
-        # One statement at a time, whichever threads ask: answers share the connection.
+        # One statement at a time across threads, as they share the connection.
         self._asking = threading.Lock()
         self._begun = False
         if dialect is not None:
@@ -148,7 +146,7 @@ class DBAPI(Catalogued):
             self._set_up()
 
     def _set_up(self) -> None:
-        """Say to a session that was opened here how it is to answer, and ask for its number."""
+        """Apply the session settings to a connection opened here, and query its id."""
         for setting in self.session:
             self._say(setting)
         if self.session_number:
@@ -157,7 +155,7 @@ class DBAPI(Catalogued):
 
     @property
     def can_cancel(self) -> bool:
-        """Whether the driver or the server stops what runs."""
+        """Whether the driver or the server can cancel a statement."""
         return bool(self._ways_to_cancel() or (self._owned and self.limited_by))
 
     def limit(self, seconds: float) -> None:
@@ -172,7 +170,7 @@ class DBAPI(Catalogued):
                 stop()
 
     def check(self, sql: str) -> None:
-        """Raise `SpecError` if the database can't read the statement; nothing of it runs."""
+        """Raise `SpecError` if the database can't prepare the statement; nothing is executed."""
         if not self.explains:
             raise SpecError(
                 f"{self.title} has no EXPLAIN, so a question can't be looked at there without "
@@ -181,10 +179,10 @@ class DBAPI(Catalogued):
         super().check(sql)
 
     def renew(self) -> None:
-        """End the transaction: what is asked next sees the data as they then are."""
+        """End the transaction; the next statement sees current data."""
         if self._begun:
             self._begun = False
-            # What is lost with its connection has ended.
+            # A lost connection has ended its transaction.
             with suppress(Exception):
                 self._end()
 
@@ -198,7 +196,7 @@ class DBAPI(Catalogued):
     # --- the transaction ------------------------------------------------------------------------
 
     def _begin(self) -> None:
-        """Begin what `_end` rolls back, where that takes back nothing of the user's."""
+        """Begin the transaction, where `_end` can't roll back anything of the user's."""
         if self._idle:
             for statement in self.transaction:
                 self._execute(statement)
@@ -208,7 +206,7 @@ class DBAPI(Catalogued):
             return
         if self.transaction:
             self._execute("rollback")
-        # Where the driver began one of its own.
+        # The driver may have begun a transaction of its own.
         with suppress(Exception):
             self._connection.rollback()
 
@@ -225,12 +223,12 @@ class DBAPI(Catalogued):
             self._begin()
 
     def _require_idle(self) -> None:
-        """Raise `InputError` where to end a transaction would take back something of the user's."""
+        """Raise `InputError` where a rollback would undo changes of the user's."""
         if not self._owned:
             is_idle(self._connection, self.title)
 
     def _say(self, statement: str) -> Sequence[Sequence[Any]]:
-        """Set or ask something of the session, outside of the audit's transaction."""
+        """Run a statement on the session, outside the audit's transaction."""
         try:
             return self._execute(statement)[1]
         except Exception as error:
@@ -240,7 +238,7 @@ class DBAPI(Catalogued):
         with self._asking:
             cursor = self._cursor = self._new_cursor()
             try:
-                # Without parameters: a driver that is given some reads % as theirs.
+                # Without parameters: given some, certain drivers parse % as theirs.
                 cursor.execute(sql)
                 described = list(cursor.description or ())
                 rows = cursor.fetchmany(most) if described else []
@@ -265,14 +263,14 @@ class DBAPI(Catalogued):
                     cursor.close()
 
     def _cursor_of_batches(self) -> Any:
-        """A cursor that leaves in the server what is not fetched yet, if the driver has one."""
+        """A server-side cursor, if the driver has one."""
         return self._new_cursor()
 
     def _new_cursor(self) -> Any:
         return plain_cursor(self._connection)
 
     def _own_name(self, name: str) -> str:
-        """A column's name as the question has it."""
+        """A column's name as the question spells it."""
         return name
 
     def _ways_to_cancel(self) -> list[Callable[[], object]]:
@@ -290,7 +288,7 @@ class DBAPI(Catalogued):
             beside.cursor().execute(self._stop())
 
     def _stop(self) -> str:
-        """The statement that stops what the session runs."""
+        """The statement that cancels what the session runs."""
         stop = self.stopped_by.format(session=self._session)
         return render("told_by_session", functions=[stop])
 
@@ -301,7 +299,7 @@ class DBAPI(Catalogued):
 
     @property
     def _catalogue(self) -> str:
-        """The standard's catalogue, as the templates spell it."""
+        """INFORMATION_SCHEMA, as spelled in the templates."""
         return identifier("INFORMATION_SCHEMA")
 
     def _catalogued(self, macro: str, **arguments: Any) -> Sequence[Sequence[Any]]:
@@ -353,7 +351,7 @@ def in_a_transaction(title: str) -> InputError:
 
 
 def is_idle(connection: Any, title: str) -> bool | None:
-    """Whether a connection is in no transaction; None where it does not tell.
+    """Whether a connection is outside a transaction; None if the driver doesn't expose it.
 
     Raises `InputError` if it is in one, or closed.
     """
@@ -362,7 +360,7 @@ def is_idle(connection: Any, title: str) -> bool | None:
     try:
         within = getattr(connection, "in_transaction", None)
     except Exception:
-        # SQLite's does not even tell that.
+        # A closed SQLite connection fails even on this.
         within, closed = None, True
     if isinstance(closed, int) and closed:
         raise InputError(f"the {title} connection is closed. Pass one that is open.")
@@ -374,7 +372,7 @@ def is_idle(connection: Any, title: str) -> bool | None:
 
 
 def plain_cursor(connection: Any) -> Any:
-    """A cursor whose rows are tuples, whatever the user has set on the connection."""
+    """A cursor that returns tuples, whatever row factory the user has set."""
     package = type(connection).__module__.partition(".")[0]
     if package == "psycopg":
         return connection.cursor(row_factory=import_module("psycopg.rows").tuple_row)
@@ -384,14 +382,14 @@ def plain_cursor(connection: Any) -> Any:
 
 
 def known(**parameters: Any) -> dict[str, Any]:
-    """What is known of the parameters; a driver finds the others in its own configuration."""
+    """The parameters that are set; the driver takes the others from its own configuration."""
     return {name: value for name, value in parameters.items() if value is not None}
 
 
 def with_numbers(
     described: Sequence[Sequence[Any]], rows: Sequence[Any]
 ) -> Iterator[Sequence[Any]]:
-    """The rows as sequences, with the numbers in them that a driver brings as text."""
+    """The rows as sequences, with numbers parsed that the driver returns as text."""
     texts = [place for place, each in enumerate(described) if _OPAQUE_NUMERIC in str(each[1])]
     for row in rows:
         cells = list(row.values()) if isinstance(row, Mapping) else row
@@ -410,7 +408,7 @@ def _number(text: Any) -> Any:
 
 
 def _collation_in(type: str) -> str | None:
-    """The collation that Databricks writes behind a type.
+    """The collation that Databricks appends to a type.
 
     >>> _collation_in("string collate UTF8_LCASE")
     'UTF8_LCASE'
@@ -420,7 +418,7 @@ def _collation_in(type: str) -> str | None:
 
 
 def _type(type: str, digits: Any, decimals: Any, dialect: str) -> str:
-    """A type by DuckDB's name for it, with its digits.
+    """DuckDB's name of a type, with precision and scale.
 
     >>> _type("numeric", 10, 2, "redshift"), _type("enum('a','b')", None, None, "mysql")
     ('DECIMAL(10, 2)', 'ENUM')

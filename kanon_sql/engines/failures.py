@@ -1,5 +1,7 @@
-"""What a database's error means, in our words: its own message may hold values of the data and is
-withheld. Drivers of the usual kind are told by the codes that they share."""
+"""Translates database errors into this package's, without messages that may hold data.
+
+DB-API drivers are mapped by SQLSTATE.
+"""
 
 from __future__ import annotations
 
@@ -15,15 +17,15 @@ NO_URL_OF_SQLITE = (
 LOOK = "Look at the conditions and the types of their columns."
 
 _STOPPED = ("HY008", "70100")
-"""By the client, or beside it."""
+"""Cancelled by the client, or from another session."""
 _LIMITED = ("57014", "25P03", "25P04")
-"""By a limit on the time of a statement, of a transaction or of an idle one."""
+"""Timeout of a statement, a transaction or an idle transaction."""
 _LOCKED = ("55P03", "40P01")
-"""Another transaction held a table for longer than is waited, or waited for this one in turn."""
+"""Lock timeout, or deadlock."""
 _ENDED = ("57P01", "57P02", "57P05")
-"""With the whole session, by an administrator or the server."""
+"""Session ended by an administrator or the server."""
 _FULL = ("53100", "53200", "53000")
-"""Without room for what a statement sets aside: on a disk, in memory, or for one more file."""
+"""Out of disk, memory or file handles."""
 _STATES = {
     3: "53100",
     5: "53200",
@@ -51,7 +53,7 @@ _STATES = {
     1969: "57014",
     3024: "57014",
 }
-"""The numbers that MySQL and MariaDB have for errors, as SQLSTATEs."""
+"""SQLSTATEs of MySQL and MariaDB error numbers."""
 _NAMES = {
     "InterruptException": "HY008",
     "SQLITE_INTERRUPT": "HY008",
@@ -68,11 +70,11 @@ _NAMES = {
     "DIVISION_BY_ZERO": "22012",
     "NUMERIC_VALUE_OUT_OF_RANGE": "22003",
 }
-"""What SQLite, Trino and DuckDB call errors, as SQLSTATEs."""
+"""SQLSTATEs of SQLite, Trino and DuckDB error names."""
 
 
 def sqlstate(error: BaseException) -> str:
-    """The five characters by which the SQL standard sorts errors, or nothing.
+    """An error's SQLSTATE, or "" if it has none.
 
     >>> sqlstate(Exception({"C": "42601"})), sqlstate(Exception(1064, "…")), sqlstate(Exception())
     ('42601', '42601', '')
@@ -80,7 +82,7 @@ def sqlstate(error: BaseException) -> str:
     ('HY008', '')
     """
     if isinstance(number := next(iter(error.args), None), int) and number in _STATES:
-        # Some have but a general one beside their number.
+        # Some have only a general SQLSTATE besides the number.
         return _STATES[number]
     for name in ("sqlstate", "pgcode", "sqlite_errorname", "error_name"):
         state = getattr(error, name, None)
@@ -134,7 +136,7 @@ def refused_to_write() -> EngineError:
 
 
 def no_such_value() -> InputError:
-    """A cast failed, or a sum is too large."""
+    """The error for a failed cast or an overflow."""
     return InputError(
         "a value does not convert to the number, date or type that the question needs. Look at "
         "the columns with a level, a clip, an order or a comparison."
@@ -142,13 +144,13 @@ def no_such_value() -> InputError:
 
 
 def unreadable(title: str, said: str, advice: str = LOOK) -> SpecError:
-    """The statement is at fault; `said` is known to speak of names and SQL alone."""
+    """The error for an invalid statement; `said` is known to contain only names and SQL."""
     said = said if said.endswith(".") else f"{said}."
     return SpecError(f"{title} can't read the question as it is asked{said} {advice}")
 
 
 def unreadable_or_failed(title: str, kind: str) -> SpecError:
-    """The statement is at fault, or what a view or a function of it makes of a value."""
+    """The error for an invalid statement, or a failing view or function, which may quote data."""
     return SpecError(
         f"{title} can't read the question as it is asked, or a view or function of it fails on a "
         f"value ({kind}). The message is withheld, as it may hold values of the data. {LOOK}"
@@ -156,7 +158,7 @@ def unreadable_or_failed(title: str, kind: str) -> SpecError:
 
 
 def withheld(title: str, kind: str, hint: str = "") -> EngineError:
-    """Anything else, by the name of its kind."""
+    """The error for any other failure, with its class name only."""
     return EngineError(
         f"{title} failed with {kind}. Its message is withheld, as it may hold values of the "
         f"data{hint}."
@@ -166,8 +168,11 @@ def withheld(title: str, kind: str, hint: str = "") -> EngineError:
 def explained(
     error: Exception, title: str, about_the_statement: str | None = None, advice: str = LOOK
 ) -> KanonError:
-    """The error in our words. `about_the_statement` is a part of its message that is known to
-    speak of names and SQL alone, and `advice` what to do about it."""
+    """Translate a driver's error.
+
+    `about_the_statement` is the part of its message known to contain only names and SQL, `advice`
+    the remedy.
+    """
     state = sqlstate(error)
     if state in _STOPPED:
         return stopped()
@@ -197,16 +202,16 @@ def explained(
 
 
 def said_of_the_statement(error: Any) -> str | None:
-    """What Postgres says of a place in the statement, where a driver of libpq tells.
+    """The part of a Postgres message that refers to a position in the statement (libpq only).
 
-    It points there while it reads the statement alone, before it looks at any row. What fails
-    later may hold a value, even where SQLSTATE speaks of names: `patient::regclass` looks for a
-    table that is called as a patient, and a function makes its statements and its errors itself.
+    Postgres sets a position only while parsing, before it reads any row. Later errors may contain a
+    value even under a SQLSTATE about names: `patient::regclass` looks for a table named like a
+    patient, and a function builds statements and errors of its own.
     """
     said = getattr(error, "diag", None)
     if said is None or not getattr(said, "statement_position", None):
         return None
-    # Set where a function is to blame.
+    # Set where a function raised the error.
     if any(getattr(said, name, None) for name in ("context", "internal_query")):
         return None
     return said.message_primary and str(said.message_primary)

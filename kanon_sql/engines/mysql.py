@@ -1,5 +1,7 @@
-"""MySQL and MariaDB, by PyMySQL or any other driver: a server says itself which of the two it is.
-Texts are read through a collation in which no two that differ are equal."""
+"""The engines for MySQL and MariaDB, on PyMySQL or another driver; the server reports which it is.
+
+Text is read under a collation that keeps all distinct values distinct.
+"""
 
 from __future__ import annotations
 
@@ -20,8 +22,11 @@ _NUMBER = re.compile(r"((?:tiny|small|medium|big)?int|float|double)\([\d,]+\)", 
 
 
 def _settings(bytewise: str) -> tuple[str, ...]:
-    """What a session of ours is told. In other modes a backslash is itself, or a column that is not
-    grouped by is any of its values; a joined text that is too long would be cut."""
+    """Session settings.
+
+    In other modes a backslash is literal, an ungrouped column is any of its values, or a joined
+    text is truncated.
+    """
     return (
         f"set names utf8mb4 collate {bytewise}",
         "set session sql_mode = 'only_full_group_by,strict_all_tables'",
@@ -32,18 +37,18 @@ def _settings(bytewise: str) -> tuple[str, ...]:
 
 
 def _own_limit(variable: str) -> str:
-    """Remembers the limit that the server has for this user."""
+    """Store the server's own limit for this user in a session variable."""
     return f"set @kanon_own_limit = @@session.{variable}"
 
 
 def _limited(variable: str, limit: str) -> str:
-    """Has each statement stopped at a limit, or at the user's own where that is stricter."""
+    """Set a statement timeout; the user's own limit takes precedence if stricter."""
     is_stricter = f"@kanon_own_limit > 0 and @kanon_own_limit < {limit}"
     return f"set session {variable} = if({is_stricter}, @kanon_own_limit, {limit})"
 
 
 class MySQL(DBAPI):
-    """Asks MySQL, from 8.0.17 on."""
+    """Queries MySQL, from 8.0.17 on."""
 
     name = dialect = "mysql"
     title = "MySQL"
@@ -59,7 +64,7 @@ class MySQL(DBAPI):
 
     @classmethod
     def of_server(cls, connection: Any) -> type[DBAPI]:
-        """MariaDB, if that is what the driver is connected to."""
+        """MariaDB's class if the server reports itself as such."""
         with suppress(Exception):
             if "mariadb" in str(connection.get_server_info()).casefold():
                 return MariaDB
@@ -78,7 +83,7 @@ class MySQL(DBAPI):
         )
 
     def table(self, target: Any) -> Table:
-        """The table or view of this name. Raises `InputError` unless there is exactly one."""
+        """Resolve a table or view. Raises `InputError` unless the name is unique."""
         table = super().table(target)
         columns = tuple(self._as_they_are(table))
         casts = {
@@ -94,7 +99,7 @@ class MySQL(DBAPI):
         return table
 
     def _as_they_are(self, table: Table) -> Iterator[Column]:
-        """The columns; one that is called boolean may hold any small number."""
+        """The columns with actual types: tinyint(1), declared boolean, may hold other integers."""
         flags = [column.name for column in table.columns if column.type == "BOOLEAN"]
         numbers = set()
         if flags:
@@ -106,19 +111,19 @@ class MySQL(DBAPI):
 
     @staticmethod
     def _as_read(column: Column) -> Column:
-        """A column of the view, in which texts are told apart and floats have all their digits."""
+        """A column of the stand-in view: text by bytes, floats in full precision."""
         return replace(
             column, unusable_because=None, type="DOUBLE" if column.type == "FLOAT" else column.type
         )
 
     def _described(self, rows: Sequence[Sequence[Any]]) -> Iterator[Column]:
-        """The columns, by the types that they have without the digits that are shown of them."""
+        """The columns, without display widths in their types."""
         for name, type, *more in rows:
             said = "boolean" if type == "tinyint(1)" else _NUMBER.sub(r"\1", str(type))
             yield from super()._described([(name, said, *more)])
 
     def _cursor_of_batches(self) -> Any:
-        """A cursor that leaves in the server what is not fetched yet."""
+        """A server-side cursor."""
         if type(self._connection).__module__.partition(".")[0] != "pymysql":
             return super()._cursor_of_batches()
         return self._connection.cursor(import_module("pymysql.cursors").SSCursor)
@@ -128,7 +133,7 @@ class MySQL(DBAPI):
 
 
 class MariaDB(MySQL):
-    """Asks MariaDB, from 10.6 on."""
+    """Queries MariaDB, from 10.6 on."""
 
     name = dialect = "mariadb"
     nests_sets = False

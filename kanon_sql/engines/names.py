@@ -1,4 +1,4 @@
-"""What a user calls a table, found in a catalogue."""
+"""Resolves a table name against a catalogue."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from kanon_sql.files import file_kind
 from kanon_sql.sql.quoting import identifier
 
 _OF_THE_SERVER = {"information_schema", "pg_catalog", "sys"}
-"""Schemas in which a server keeps its own catalogue, and nobody a table of people."""
+"""Schemas of the server's own catalogue, which hold no user tables."""
 
 
 def named(
@@ -26,11 +26,12 @@ def named(
     *,
     no_file: str = "",
 ) -> tuple[str, ...]:
-    """The catalogue's `database, schema, table` for what the user wrote, quoted or not.
+    """The catalogue's (database, schema, table) for a name, quoted or not.
 
-    `path` is in which databases and schemas the session looks up a name, in order: what it finds
-    there goes before what differs by case or lies elsewhere. `no_file` is what to say beside of a
-    name that only a file has. Raises `InputError` where a name may be any of several tables.
+    `path` lists the (database, schema) pairs in which the session resolves names, in order; matches
+    on it take precedence over those that differ by case or are stored elsewhere. `no_file` is added
+    to the error for a name that looks like a file's. Raises `InputError` for an ambiguous or
+    unknown name.
     """
     parts = _identifiers(name)
     folded = _folded([part.name for part in parts])
@@ -66,7 +67,7 @@ def named(
             )
     places = set(path)
     theirs = [one for one in known if len(one) < 2 or one[-2].casefold() not in _OF_THE_SERVER]
-    # Those of the usual schemas by their names, and if there are none, all with their schemas.
+    # List tables of the usual schemas by name; if there are none, all tables with their schemas.
     usual = [one[-1] for one in theirs if one[:2] in places]
     there = usual or [".".join(one[1:]) for one in theirs]
     listed = f" Tables and views: {nearest(name, there)}." if there else " It has no tables."
@@ -78,8 +79,10 @@ def named(
 def _meant(
     parts: Sequence[exp.Identifier], schemas: Sequence[Sequence[tuple[str, ...]]], dialect: str
 ) -> list[tuple[str, ...]]:
-    """What the server would read in the first schema that has it, and what is spelled so: one
-    table, or a choice that is not ours."""
+    """The table the server would read, and those spelled exactly so, in the first schema with any.
+
+    More than one means the name is ambiguous.
+    """
     wanted = tuple(part.name for part in parts)
     read = tuple(_read_as(part, dialect) for part in parts)
 
@@ -99,7 +102,7 @@ def _meant(
 def _first(
     schemas: Sequence[Sequence[tuple[str, ...]]], fits: Callable[[tuple[str, ...]], bool]
 ) -> list[tuple[str, ...]]:
-    """What fits in the first schema in which anything does."""
+    """The matches in the first schema that has any."""
     found = (list(filter(fits, schema)) for schema in schemas)
     return next(filter(None, found), [])
 
@@ -109,7 +112,7 @@ def _each_once(tables: Sequence[tuple[str, ...]]) -> list[tuple[str, ...]]:
 
 
 def _read_as(part: exp.Identifier, dialect: str) -> str:
-    """What a server of the dialect takes a part of a name for.
+    """A name part as the dialect normalises it.
 
     >>> _read_as(exp.to_identifier("People"), "postgres")
     'people'
@@ -122,7 +125,7 @@ def _folded(parts: Sequence[str]) -> tuple[str, ...]:
 
 
 def name_parts(name: str) -> tuple[str, ...]:
-    """`name` taken apart at its dots, except in quotes.
+    """Split a name at its dots, respecting quotes.
 
     >>> name_parts('health."my.table"')
     ('health', 'my.table')
@@ -133,7 +136,7 @@ def name_parts(name: str) -> tuple[str, ...]:
 
 
 def _identifiers(name: str) -> Sequence[exp.Identifier]:
-    """The parts of a name, each with whether it is in quotes; what is no name is one in quotes."""
+    """The parts of a name as identifiers; anything unparsable is one quoted identifier."""
     try:
         table = exp.to_table(name, dialect="duckdb")
     except (SqlglotError, ValueError):
@@ -146,8 +149,8 @@ def _identifiers(name: str) -> Sequence[exp.Identifier]:
 
 
 def shortened(found: tuple[str, ...], database: str) -> tuple[str, ...]:
-    """A catalogue name without the database that goes without saying.
+    """A catalogue name without the current database.
 
-    The schema stays, so that a table called `classes` is never taken for a set of that name.
+    The schema stays, so that a table called `classes` is never taken for a CTE of that name.
     """
     return found[1:] if found[0] == database else found

@@ -1,4 +1,4 @@
-"""Tables of a database that is not asked: what they are called there, and their columns."""
+"""Describes tables of a database without connecting to it."""
 
 from __future__ import annotations
 
@@ -12,10 +12,11 @@ from kanon_sql.sql.tables import Column, Table
 
 
 def table_there(found: Table, name: str | None = None) -> Table:
-    """What was opened here as a table there: called `name`, else as in the catalogue, else as the
-    file is without its end. Raises `SpecError` for files that no table is called after.
+    """The table in another database that corresponds to a local one.
 
-    A text file has no types, and the table there has some.
+    It is called `name`, else as in the local catalogue, else like the file without its suffix.
+    Column types of text files are unknown there. Raises `SpecError` for files from which no name
+    follows.
     """
     columns = tuple(
         Column(
@@ -33,7 +34,7 @@ def table_there(found: Table, name: str | None = None) -> Table:
 
 
 def table_of_names(name: str, columns: Sequence[str], called: str | None = None) -> Table:
-    """A table of which nothing is known but the names of some columns."""
+    """A table of which only some column names are known."""
     return Table(
         name,
         _called(called or name),
@@ -57,7 +58,7 @@ def _as_here(found: Table) -> str:
 
 
 def refuse_hidden_table(table: Table, sets: Sequence[str]) -> None:
-    """Raise `SpecError` for a table that a statement would take for a set of its own."""
+    """Raise `SpecError` for a table that a CTE of the statements would shadow."""
     parts = name_parts(table.sql)
     if len(parts) == 1 and parts[0].casefold() in {name.casefold() for name in sets}:
         raise SpecError(

@@ -1,5 +1,4 @@
-"""Postgres, by psycopg or any other driver: one read-only transaction, in which all questions see
-the same rows."""
+"""The Postgres engine, on psycopg or another driver: one read-only transaction, one snapshot."""
 
 from __future__ import annotations
 
@@ -26,28 +25,27 @@ SETTINGS = (
     "set local datestyle to 'ISO, YMD'",
     "set local standard_conforming_strings to on",
     "set local extra_float_digits to 1",
-    # A policy that hides rows is an error, and not a smaller table.
+    # A policy that hides rows raises an error instead of returning fewer.
     "set local row_security to off",
 )
-"""What a day, and the text of a date or a number, is: the same for everyone who asks."""
+"""Make dates and text representations the same for every user."""
 
 _KINDS = {"e": "ENUM", "c": "STRUCT"}
-"""By the catalogue's letter: types that someone has made, which no name tells the kind of."""
+"""Kinds of user-defined types, by the catalogue's `typtype`."""
 TEMPORARY = "pg_temp"
-"""What every session calls the schema of its own temporary tables."""
+"""The schema name of a session's own temporary tables."""
 ADVICE = {
     "pg_input_is_valid": "It needs Postgres 16: before, audit a view in which the column is cast "
     "to a number or a date.",
     "could not identify an": "Audit a view in which a column of this type is cast to text.",
 }
-"""What to do, by a part of what Postgres says of a statement."""
+"""Remedies, by a part of Postgres's message."""
 
 
 class Postgres(DBAPI):
-    """Asks a Postgres server, by URL or through a connection that is idle.
+    """Queries a Postgres server, by URL or through an idle connection.
 
-    Everything said to the session ends with the transaction: a user's connection keeps its own
-    settings.
+    Settings are local to the transaction, so a user's connection keeps its own.
     """
 
     name = dialect = "postgres"
@@ -57,16 +55,16 @@ class Postgres(DBAPI):
     also_called = ("postgresql",)
     password_variable = "PGPASSWORD"
     _own_limit = 0
-    """After how many milliseconds the role or the session has a statement stopped; 0 for never."""
+    """The statement timeout of role or session in milliseconds; 0 for none."""
 
     @staticmethod
     def _connected(package: Any, url: Url) -> Any:
-        """What the URL lacks is libpq's to find: PGPASSWORD, a passfile."""
+        """Connect with psycopg; libpq adds what the URL lacks, from PGPASSWORD or a passfile."""
         password = {} if url.password is None else {"password": url.password}
         return package.connect(url.text, **password)
 
     def table(self, target: Any) -> Table:
-        """The table or view of this name. Raises `InputError` unless there is exactly one."""
+        """Resolve a table or view. Raises `InputError` unless the name is unique."""
         table = super().table(target)
         schema, name = (part.name for part in exp.to_table(table.sql, dialect="duckdb").parts)
         stored = self._stored(schema)
@@ -85,14 +83,13 @@ class Postgres(DBAPI):
 
     def estimate(self, sql: str) -> Estimate:
         _, [[plans]] = self._asked(f"explain (format json) {self.in_dialect(sql)}")
-        # Not every driver reads JSON.
+        # Not every driver decodes JSON.
         [plan] = json.loads(plans) if isinstance(plans, str) else plans
         cost = plan["Plan"]["Total Cost"]
         return Estimate(sum(_scanned(plan["Plan"])), f"a cost of {cost:,.0f}")
 
     def limit(self, seconds: float) -> None:
-        """Have each statement stopped after so many seconds, or sooner where the role or the
-        session says so."""
+        """Set the statement timeout; a stricter one of the role or session takes precedence."""
         self._begin_once()
         milliseconds = max(int(seconds * 1000), 1)
         if not 0 < self._own_limit <= milliseconds:
@@ -101,7 +98,7 @@ class Postgres(DBAPI):
     def _new_cursor(self) -> Any:
         cursor = super()._new_cursor()
         if hasattr(cursor, "adbc_statement"):
-            # Otherwise it asks by COPY, which takes no EXPLAIN.
+            # Otherwise the driver uses COPY, which can't run EXPLAIN.
             cursor.adbc_statement.set_options(**{"adbc.postgresql.use_copy": "false"})
         return cursor
 
@@ -112,7 +109,7 @@ class Postgres(DBAPI):
 
     def _begin(self) -> None:
         if getattr(self._connection, "autocommit", False) is not True:
-            # The driver begins a transaction, which is told what it is for.
+            # The driver begins a transaction, which this configures.
             self._execute(f"set {READ_ONLY}")
         self._said_begin = not self._reads_only()
         if self._said_begin:
@@ -124,11 +121,13 @@ class Postgres(DBAPI):
         [[self._own_limit]] = self._execute(render("postgres_statement_timeout"))[1]
 
     def _end_what_only_read(self) -> None:
-        """Let a driver that does not tell begin anew. Raises `InputError` where that would lose
-        what someone wrote."""
+        """End a read-only transaction that the driver has begun.
+
+        Raises `InputError` if it has written anything.
+        """
         if self._execute(render("postgres_has_written_nothing"))[1][0][0] is not True:
             raise in_a_transaction(self.title)
-        # To roll back would undo the user's settings too, such as where a name is looked up.
+        # A rollback would also revert the user's settings, such as search_path.
         self._connection.commit()
 
     def _reads_only(self) -> bool:
@@ -142,7 +141,7 @@ class Postgres(DBAPI):
             self._connection.rollback()
 
     def _cursor_of_batches(self) -> Any:
-        """A cursor of the server's, which lives no longer than the transaction."""
+        """A server-side cursor, which lives no longer than the transaction."""
         if type(self._connection).__module__.partition(".")[0] != "psycopg":
             return super()._cursor_of_batches()
         tuples = import_module("psycopg.rows").tuple_row
@@ -155,7 +154,7 @@ class Postgres(DBAPI):
         return [(database, schema) for database, schema in self._asked(render("postgres_path"))[1]]
 
     def _stored(self, schema: str) -> str:
-        """A schema by the name that the catalogue has for it."""
+        """The stored name of a schema."""
         if schema != TEMPORARY:
             return schema
         [[stored]] = self._asked(render("postgres_temporary"))[1]
@@ -170,7 +169,7 @@ class Postgres(DBAPI):
         return [self._described_as(*row[:4], is_apart=row[0] in apart) for row in rows]
 
     def _written_apart(self, schema: str, table: str, columns: Sequence[str]) -> set[str]:
-        """Those of some columns of which numbers are written in several ways and count as one."""
+        """The columns in which equal numbers are written in several ways, as 1.0 and 1.00."""
         if not columns:
             return set()
         sql = render("postgres_written_apart", schema=schema, table=table, columns=columns)
@@ -203,7 +202,7 @@ class Postgres(DBAPI):
 
 
 def _as_readable(table: Table, readable: Collection[str]) -> Table:
-    """The table, with what is said of each column that may not be read."""
+    """The table, with unreadable columns marked."""
     fault = "may not be read by this role. Have it granted, or leave it out."
     columns = (
         column if column.name in readable else replace(column, unusable_because=fault)
@@ -213,7 +212,7 @@ def _as_readable(table: Table, readable: Collection[str]) -> Table:
 
 
 def _scanned(node: Mapping[str, Any]) -> Iterator[int]:
-    """How many rows the planner expects of each scan of a table."""
+    """Estimated rows of each table scan in a plan."""
     if "Relation Name" in node:
         yield int(node["Plan Rows"])
     for below in node.get("Plans", ()):

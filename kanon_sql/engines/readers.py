@@ -1,4 +1,4 @@
-"""The words of a FROM expression that reads files, and what every kind of input must satisfy."""
+"""Renders calls of DuckDB's file readers, and validates column names of any input."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from kanon_sql.sql.quoting import literal
 
 @dataclass(frozen=True)
 class Run:
-    """Answers one statement of ours, letting DuckDB's errors through.
+    """Runs an internal statement, letting DuckDB's errors through.
 
-    `go_on` raises once what runs is to stop, for what is not a statement.
+    `go_on` raises once the run is cancelled, for work outside DuckDB.
     """
 
     answer: Callable[[str], list[tuple[Any, ...]]]
@@ -28,9 +28,9 @@ GLOB_CHARACTERS = "*?["
 
 
 def as_pattern(file: str) -> str:
-    """The glob that matches this one file.
+    """The glob that matches exactly this file.
 
-    DuckDB takes every path as a glob: `p[1].csv` reads `p1.csv` where there is one.
+    DuckDB parses every path as a glob: `p[1].csv` reads `p1.csv` where there is one.
 
     >>> as_pattern("p[1].csv")
     'p[[]1].csv'
@@ -45,15 +45,16 @@ def path_list(files: Sequence[str]) -> str:
 
 
 def call(reader: str, paths: str, options: Mapping[str, str]) -> str:
-    """A call of a table function, its options in the order given."""
+    """A call of a table function, options in the given order."""
     return f"{reader}({', '.join([paths, *(f'{key} = {text}' for key, text in options.items())])})"
 
 
 def call_in_lines(
     reader: str, paths: str, options: Mapping[str, str], types: Mapping[str, str]
 ) -> str:
-    """The same call to be read by people: an option a line, and a line for each of `columns`.
-    Nothing where one of them has lines of its own, which would not bear to be set in.
+    """The call formatted over several lines, one per option and column.
+
+    "" if an argument contains a line break, which indentation would change.
 
     >>> print(call_in_lines("read_csv", "'a.csv'", {"header": "true"}, {"age": "VARCHAR"}))
     read_csv(
@@ -83,7 +84,7 @@ def struct(types: Mapping[str, str]) -> str:
 
 
 def folder_columns(files: Sequence[str]) -> list[str]:
-    """The columns that DuckDB would take folder names like `year=2024` for.
+    """The columns that DuckDB would infer from folder names like `year=2024`.
 
     >>> folder_columns(["visits/year=2024/sex=F/1.parquet", "visits/year=2025/sex=F/1.parquet"])
     ['year', 'sex']
@@ -94,25 +95,25 @@ def folder_columns(files: Sequence[str]) -> list[str]:
 
 
 def no_hive_columns(files: Sequence[str]) -> dict[str, str]:
-    """The option that keeps columns in the files, where folder names would add some."""
+    """Options that disable hive partitioning, where folder names would add columns."""
     return {"hive_partitioning": "false"} if folder_columns(files) else {}
 
 
 def hive_columns(files: Sequence[str], own: Sequence[str]) -> dict[str, str]:
-    """The options by which folder names are columns beside a file's own, and in place of none.
+    """Options that add folder names as columns, or ignore them where the files have all of these.
 
-    Raises `InputError` where DuckDB could only have both.
+    Raises `InputError` where only some of them are columns of the files.
     """
     folders = folder_columns(files)
     if folders and {each.casefold() for each in folders} <= {each.casefold() for each in own}:
         return no_hive_columns(files)
     require_no_folder_instead(files[0], folders, own)
-    # Folder names are text: year=02 and year=2 are two values.
+    # Keep folder names as text: year=02 and year=2 differ.
     return {"hive_types_autocast": "false"} if folders else {}
 
 
 def require_no_folder_instead(table: str, folders: Sequence[str], own: Sequence[str]) -> None:
-    """Refuse a folder name that would be read in place of a column that the files have."""
+    """Reject a folder name that would shadow a column of the files."""
     folded = {name.casefold() for name in folders}
     twice = next((name for name in own if name.casefold() in folded), None)
     if twice is not None:
@@ -123,7 +124,7 @@ def require_no_folder_instead(table: str, folders: Sequence[str], own: Sequence[
 
 
 def require_usable_names(table: str, names: Sequence[str]) -> None:
-    """Refuse names that DuckDB can't tell apart (equal but for case), or of more than one line."""
+    """Reject names with line breaks, and names that DuckDB can't distinguish (equal up to case)."""
     seen: dict[str, str] = {}
     for place, name in enumerate(names, start=1):
         if len(name.splitlines()) > 1 or name.endswith(("\n", "\r")):
@@ -141,7 +142,7 @@ def require_usable_names(table: str, names: Sequence[str]) -> None:
 
 
 def damaged(file: str, expected: str) -> InputError:
-    """The error for a file whose content is not what its name says."""
+    """The error for a file whose content doesn't match its suffix."""
     return InputError(
         f"{file} can't be read as {expected}: it is truncated or damaged, or no such file at all. "
         "Write it anew."

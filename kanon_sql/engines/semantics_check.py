@@ -1,4 +1,4 @@
-"""What every question relies on, asked of a database before it is trusted with one."""
+"""Tests that a database has the SQL semantics on which every statement relies."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from kanon_sql.sql.macros import render
 
 @dataclass(frozen=True)
 class SemanticCheck:
-    """Something a database may do otherwise, such that an audit of it would be wrong."""
+    """A deviation that would make an audit wrong, with its consequence and remedy."""
 
     does: str
     wrong: str
     instead: str
 
     def sentence(self, engine: str) -> str:
-        """Why the database is refused."""
+        """Why the database is rejected."""
         return f"{engine} {self.does}, so {self.wrong}. {self.instead}"
 
 
@@ -84,7 +84,7 @@ CANARIES = {
         "See that the dialect is the database's own.",
     ),
 }
-"""By the column that holds the answer, which is 1 where all is well."""
+"""By result column, which is 1 if the semantics are as expected."""
 
 _OF_SPARK = "Take a session without legacy settings, or functions of its own in place of Spark's."
 _CANARIES_OF_SPARK = {
@@ -110,11 +110,11 @@ _CANARIES_OF_SPARK = {
     ),
 }
 CANARIES_OF = {"spark": _CANARIES_OF_SPARK, "databricks": _CANARIES_OF_SPARK}
-"""The same of what a dialect alone is asked besides."""
+"""Further checks by dialect."""
 
 
 def require_trustworthy(engine: Engine) -> None:
-    """Raise `InputError` with the first reason for which an audit there would be wrong."""
+    """Raise `InputError` with the first deviation found."""
     try:
         [answers] = engine.query(render("canaries", dialect=engine.dialect))
     except EngineError as error:

@@ -1,9 +1,8 @@
-"""The servers that are asked by a driver of the usual kind, each by what is its own: how a URL
-connects to it, what its session is told, what its catalogue tells, how it is stopped.
+"""The servers queried through DB-API drivers: how each connects, is set up and cancelled.
 
-Of these, the tests execute Postgres, SQLite and MariaDB, which have files of their own, and DuckDB;
-the others are from the documentation of the database and of its driver. A driver is imported when a
-URL asks for it, and never to look at an object.
+The tests execute Postgres, SQLite and MariaDB, which have files of their own, and DuckDB; the
+others follow the documentation of database and driver. A driver is imported only when a URL needs
+it, never to inspect an object.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ from kanon_sql.sql.tables import Table
 
 
 class Snowflake(DBAPI):
-    """Asks Snowflake, whose session runs one statement beside another."""
+    """Queries Snowflake, whose sessions run several statements at once."""
 
     name = dialect = "snowflake"
     title = "Snowflake"
@@ -56,13 +55,16 @@ class Snowflake(DBAPI):
         self._connection.cursor().execute(self._stop())
 
     def _own_name(self, name: str) -> str:
-        """It spells our names in capitals."""
+        """Restore lower-case names, which Snowflake folds to upper case."""
         return name.lower() if name.startswith("KANON_") else name
 
 
 class BigQuery(DBAPI):
-    """Asks BigQuery, whose driver stops nothing. A dataset has its own catalogue, so that it stands
-    in the name of a table unless the connection has a usual one."""
+    """Queries BigQuery, whose driver can't cancel.
+
+    Each dataset has its own catalogue, so table names include the dataset unless the connection has
+    a default one.
+    """
 
     name = dialect = "bigquery"
     title = "BigQuery"
@@ -93,7 +95,7 @@ class BigQuery(DBAPI):
         return (*self._dataset[:-1], *super()._read_as(found))
 
     def _called(self, target: str, found: tuple[str, ...]) -> str:
-        """The catalogue is that of one dataset, which goes without saying."""
+        """A table's display name, without the dataset, which the catalogue implies."""
         return found[-1]
 
     @property
@@ -105,7 +107,7 @@ class BigQuery(DBAPI):
 
 
 class Trino(DBAPI):
-    """Asks Trino, whose cursor stops what it asked."""
+    """Queries Trino, whose cursor can cancel its statement."""
 
     name = dialect = "trino"
     title = "Trino"
@@ -140,7 +142,7 @@ class Trino(DBAPI):
 
 
 class Databricks(DBAPI):
-    """Asks a SQL warehouse of Databricks, whose cursor stops what it asked."""
+    """Queries a Databricks SQL warehouse, whose cursor can cancel its statement."""
 
     name = dialect = "databricks"
     title = "Databricks"
@@ -168,8 +170,10 @@ class Databricks(DBAPI):
 
 
 class Redshift(DBAPI):
-    """Asks Redshift, where a query in a transaction may outlive its cancelling: its session is
-    ended."""
+    """Queries Redshift.
+
+    A cancelled query may outlive its transaction, so the session is terminated.
+    """
 
     name = dialect = "redshift"
     title = "Redshift"
@@ -201,11 +205,11 @@ class Redshift(DBAPI):
         super()._stop_session()
 
     def renew(self) -> None:
-        """End the transaction, and go on in a new session where the old one was ended."""
+        """End the transaction, and reconnect if the session was terminated."""
         super().renew()
         if self._ended and self._again is not None:
             self._ended = False
-            # Where there is none, the next question says so.
+            # If that fails, the next statement raises.
             with suppress(Exception):
                 ended, self._connection = self._connection, self._again()
                 with suppress(Exception):
@@ -218,7 +222,7 @@ class Redshift(DBAPI):
 
 
 class SQLServer(DBAPI):
-    """Asks SQL Server, whose driver stops nothing."""
+    """Queries SQL Server, whose driver can't cancel."""
 
     name = "mssql"
     dialect = "tsql"
@@ -255,7 +259,7 @@ class SQLServer(DBAPI):
 
 
 class DuckDB(DBAPI):
-    """Asks DuckDB through a driver that is not its own, such as ADBC's."""
+    """Queries DuckDB through a driver other than its own, such as ADBC's."""
 
     name = dialect = "duckdb"
     title = "DuckDB"
@@ -269,7 +273,7 @@ SERVERS: Sequence[type[DBAPI]] = (
 
 
 def engine_of(connection: Any, dialect: str, let_go: Any = None) -> DBAPI:
-    """The engine for someone's connection to a server of this dialect."""
+    """The engine for a user's connection to a server of this dialect."""
     for each in SERVERS:
         if each.dialect == dialect:
             return each.of_server(connection)(connection, let_go=let_go)
@@ -277,7 +281,7 @@ def engine_of(connection: Any, dialect: str, let_go: Any = None) -> DBAPI:
 
 
 def dialect_of(connection: Any) -> str | None:
-    """The dialect that a connection speaks, as far as it or its package tells."""
+    """The dialect of a connection, as far as it or its package reveals."""
     package = type(connection).__module__.partition(".")[0]
     for each in SERVERS:
         if package in each.packages:
@@ -288,17 +292,17 @@ def dialect_of(connection: Any) -> str | None:
         if package == "pyodbc":
             return dialect_of_server(connection.getinfo(_NAME_OF_THE_SERVER))
     except Exception:
-        # It does not tell, and is asked no further.
+        # An undetectable dialect is not an error.
         return None
     return None
 
 
 _NAME_OF_THE_SERVER = 17
-"""What ODBC calls SQL_DBMS_NAME."""
+"""ODBC's SQL_DBMS_NAME."""
 
 
 def dialect_of_server(name: str) -> str:
-    """The dialect of a server as SQLAlchemy, ADBC or ODBC call it.
+    """The dialect of a server by its name in SQLAlchemy, ADBC or ODBC.
 
     >>> dialect_of_server("PostgreSQL"), dialect_of_server("Snowflake")
     ('postgres', 'snowflake')
@@ -312,7 +316,7 @@ def _part(url: Url, place: int) -> str | None:
 
 
 def _braced(value: str) -> str:
-    """A value of a connection string, in which a brace is written twice.
+    """A value of a connection string, with closing braces escaped.
 
     >>> _braced("a;b}c")
     '{a;b}}c}'

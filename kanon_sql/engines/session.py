@@ -1,4 +1,4 @@
-"""Asks an engine one statement after the other within a time limit, and keeps what was asked."""
+"""Runs statements on an engine in sequence, within a time limit, and logs their SQL."""
 
 from __future__ import annotations
 
@@ -17,17 +17,19 @@ from kanon_sql.sql.tables import Row
 
 Found = TypeVar("Found")
 Progress = Callable[[], str]
-"""How far the running statement is, in a few words, or in none."""
+"""Returns the progress of the running statement in a few words, or ""."""
 Watch = Callable[[str, Progress], None]
-"""Is told in words what each statement asks as it starts, and what tells how far it is."""
+"""Callback at the start of each statement, with its question and a `Progress`."""
 GRACE = 1.0
-"""How many seconds later than here the server itself stops a statement, in case that nobody is left
-here to do it: whoever waits is told of the time limit."""
+"""Seconds by which the server-side timeout exceeds ours.
+
+The server's limit is a fallback for a dead client; a live one reports its own.
+"""
 
 
 @dataclass(frozen=True)
 class Session:
-    """Asks one step after the other, keeps what it asked, and tells who watches."""
+    """Runs one step after the other, logs its SQL, and calls the progress callback."""
 
     engine: Engine
     watch: Watch | None
@@ -43,17 +45,17 @@ class Session:
         return self.rows(step)[0]
 
     def keep(self, step: Statement) -> None:
-        """Keep the rows of a step under its name, or the step where no rows are kept."""
+        """Materialise a step under its name, or store its definition where rows can't be."""
         self.begin(step)
         self.engine.keep(step.name, step.sql)
 
     def keep_view(self, step: Statement) -> None:
-        """Let later steps read a step by its name."""
+        """Make a step readable by its name in later steps."""
         self.begin(step)
         self.engine.keep_view(step.name, step.sql)
 
     def begin(self, step: Statement) -> None:
-        """Refuse a step that does not only read what it declares; say that it starts now."""
+        """Gate the step, report its start, and log its SQL."""
         step.check()
         if self.watch:
             self.watch(step.question, self.engine.progress)
@@ -66,14 +68,16 @@ class Session:
 def time_limit(
     engine: Engine, seconds: float | None, expired: threading.Event
 ) -> Iterator[Callable[[], None]]:
-    """After so many seconds, set `expired` and cancel whatever runs; unless what comes back was
-    called by then, which lifts the limit."""
+    """Cancel the running statement after some seconds and set `expired`.
+
+    Yields a function that lifts the limit.
+    """
     done = threading.Event()
 
     def cancel() -> None:
         if not done.wait(seconds):
             expired.set()
-            # A cancel between two statements is lost, so it is said again.
+            # A cancel between two statements is lost, so it is repeated.
             while not done.wait(0.05):
                 with suppress(Exception):
                     engine.cancel()
@@ -85,13 +89,14 @@ def time_limit(
     try:
         yield done.set
     except Exception:
-        # Whatever it is taken for, a damaged file or a failing driver, it was stopped.
+        # Whatever the error looks like, a damaged file or a failing driver, the cause is the
+        # cancel.
         if not expired.is_set():
             raise
     finally:
         done.set()
         if seconds is not None:
-            # A word that comes late would stop what is asked next.
+            # A late cancel would stop the next statement.
             watchdog.join(GRACE)
     if expired.is_set():
         raise EngineError(
@@ -100,9 +105,9 @@ def time_limit(
 
 
 def within(seconds: float | None, connected: Callable[[], Engine]) -> Engine:
-    """The engine that `connected` gives, waited for so many seconds; what comes later is closed.
+    """Connect within a time limit; a connection that arrives later is closed.
 
-    A server may take a connection and never answer, and few drivers can be told how long to wait.
+    A server may accept a connection and never answer, and few drivers have a connect timeout.
     """
     refuse_no_time(seconds)
     if seconds is None:
@@ -131,20 +136,20 @@ def within(seconds: float | None, connected: Callable[[], Engine]) -> Engine:
 
 
 def _closed(late: Future[Engine]) -> None:
-    """Let go of an engine that nobody waits for any more."""
+    """Close an engine that arrived after its timeout."""
     if late.exception() is None:
         with suppress(Exception):
             late.result().close()
 
 
 def refuse_no_time(seconds: float | None) -> None:
-    """Raise `SpecError` for a limit within which nothing can be asked."""
+    """Raise `SpecError` for a limit that is not positive."""
     if seconds is not None and not seconds > 0:
         raise SpecError(f"timeout must be a number of seconds above 0; found {seconds!r}.")
 
 
 def refuse_time_limit(engine: Engine, seconds: float | None) -> None:
-    """Raise `SpecError` for a limit that is none, or that the engine can't keep."""
+    """Raise `SpecError` for a limit that is invalid or that the engine can't enforce."""
     refuse_no_time(seconds)
     if seconds is not None and not engine.can_cancel:
         raise SpecError(f"a time limit can't be kept {engine.why_no_limit}")
@@ -159,11 +164,10 @@ def asked_within(
     *,
     spent: float,
 ) -> Found:
-    """What `answer` finds in a session that keeps the time limit, of which some seconds are
-    `spent`, once the engine is sure that nothing changed meanwhile.
+    """Run `answer` in a session with a time limit, and verify that the data hasn't changed.
 
-    Where the engine fails it is what `failed` makes of its words, and the engine is fit for the
-    next question.
+    `spent` seconds count against the limit. If the engine fails, returns `failed` of its message,
+    and leaves the engine ready for the next question.
     """
     refuse_time_limit(engine, timeout)
     left = None if timeout is None else max(timeout - spent, 0.001)
@@ -180,8 +184,7 @@ def asked_within(
 
 
 def unless_changed(engine: Engine, answer: Callable[[], Found]) -> Found:
-    """What is found; of data at fault it is said first whether they changed since they were
-    opened."""
+    """Call `answer`; on an `InputError`, first report data that changed since it was opened."""
     try:
         return answer()
     except InputError:

@@ -1,4 +1,4 @@
-"""SQLite, by a connection of its own module: a file or a memory that someone has open."""
+"""The SQLite engine, on an open connection of the `sqlite3` module."""
 
 from __future__ import annotations
 
@@ -26,23 +26,23 @@ _DECLARED = {
     "real|floa|doub|^num|^dec": "DOUBLE",
     "blob": "BLOB",
 }
-"""What the types that columns are declared with say of their values, the first that fits."""
+"""DuckDB types by a pattern on the declared type; the first match wins."""
 _MIXED = "VARCHAR OR BIGINT"
-"""Text and whole numbers beside each other: what differs is written differently, so it is text."""
+"""Text and integers mixed: read as text, as distinct values are spelled differently."""
 _HELD = ("VARCHAR", _MIXED, "DOUBLE", "BLOB")
-"""What a column is, the first that all of its values are, where they are not what it says."""
+"""Candidate types, tested in order, for a column whose values don't match its declared type."""
 _OF_SEVERAL_KINDS = (
     "holds values of several kinds (text, numbers, bytes), of which SQLite takes some for one and "
     "others apart that look the same. Audit a view with cast({} as text), or of one kind."
 )
 FILE = "main"
-"""What the database is called that has all the schemas."""
+"""Pseudo-database above all schemas."""
 ORDERED = (3, 44)
-"""The first version that joins texts in an order."""
+"""First version with ordered string aggregation."""
 
 
 class SQLite(DBAPI):
-    """Asks a SQLite database. No URL leads to one."""
+    """Queries a SQLite database. It has no URL."""
 
     name = dialect = "sqlite"
     title = "SQLite"
@@ -52,7 +52,7 @@ class SQLite(DBAPI):
     def __init__(self, connection: Any, **settings: Any) -> None:
         always_in_one = False
         with suppress(Exception):
-            # A closed connection does not even tell that.
+            # A closed connection fails even on this.
             always_in_one = connection.autocommit is False and connection.in_transaction
         if always_in_one:
             raise InputError(
@@ -74,7 +74,7 @@ class SQLite(DBAPI):
         return cursor
 
     def in_own_words(self, sql: str) -> str:
-        """A SELECT of the templates in SQLite's. Raises `SpecError` for what it can't count."""
+        """Transpile a template's SELECT. Raises `SpecError` for what this version can't compute."""
         if self._version < ORDERED and joins_texts(sql):
             raise SpecError(
                 f"SQLite {'.'.join(map(str, self._version))} joins texts in no order, and so can't "
@@ -84,7 +84,7 @@ class SQLite(DBAPI):
         return super().in_own_words(sql)
 
     def files_read(self) -> Iterable[str]:
-        """The files of the databases of the connection, and what SQLite keeps beside them."""
+        """The connection's database files, with their journal files."""
         for (file,) in self._asked(render("sqlite_files"))[1]:
             yield from (f"{file}{beside}" for beside in ("", "-wal", "-shm", "-journal"))
 
@@ -112,7 +112,7 @@ class SQLite(DBAPI):
         return [(FILE, schema) for schema in self._schemas()]
 
     def _schemas(self) -> Sequence[str]:
-        """What is searched for a name, in order: temporary tables, the file, what is attached."""
+        """The schemas searched for a name, in order: temporary, the file, attached databases."""
         return [schema for (schema,) in self._asked(render("sqlite_schemas"))[1]]
 
     def _columns(self, found: tuple[str, ...]) -> Sequence[Column]:
@@ -122,7 +122,7 @@ class SQLite(DBAPI):
         return self._believed(schema, table, [Column(name, _type(type)) for name, type in rows])
 
     def table(self, target: Any) -> Table:
-        """The table or view of this name. Raises `InputError` unless there is exactly one."""
+        """Resolve a table or view. Raises `InputError` unless the name is unique."""
         table = super().table(target)
         columns = [(each.name, each.name in self._mixed) for each in table.columns]
         self._stand_ins.pop(table.sql, None)
@@ -131,8 +131,10 @@ class SQLite(DBAPI):
         return table
 
     def _believed(self, schema: str, table: str, columns: Sequence[Column]) -> Sequence[Column]:
-        """The columns, of which each has its declared type only if it holds nothing else, and
-        otherwise the type of what it holds. That takes a scan of the table."""
+        """The columns with their declared types, or with the actual type where values differ.
+
+        This scans the table.
+        """
         named = [(each.name, (each.type, *_HELD)) for each in columns]
         sql = render("sqlite_types_that_hold", schema=schema, table=table, columns=named)
         [holds] = self._asked(sql)[1]
@@ -144,8 +146,8 @@ class SQLite(DBAPI):
         return [_column(name, type) for name, type in found.items()]
 
     def _refuse_collations(self, schema: str, table: str) -> None:
-        """No catalogue tells what a column is compared by."""
-        # A temporary view may read any schema, and each other one its own alone.
+        """Raise for a non-binary collation in any definition, as no catalogue has a column's."""
+        # A temporary view may read any schema, other views only their own.
         read = self._schemas() if schema == "temp" else [schema]
         sql = render("sqlite_definitions", schema=schema, table=table, read=read)
         for (definition,) in self._asked(sql)[1]:
@@ -158,17 +160,17 @@ class SQLite(DBAPI):
 
 
 def _column(name: str, type: str | None) -> Column:
-    """A column of which all values are of this type, or of several if there is none."""
+    """A column whose values all have this type; None means they have several."""
     if type is None:
         return Column(name, "VARCHAR", unusable_because=_OF_SEVERAL_KINDS.format(name))
     return Column(name, "VARCHAR" if type == _MIXED else type)
 
 
 def _type(declared: str) -> str:
-    """What a column may hold that was declared so, by DuckDB's name for it.
+    """DuckDB's name of a declared type.
 
-    There are whole numbers and floats of 64 bits, whatever they are called. A time is text, in
-    which form it is kept; so is what keeps whatever comes.
+    Numbers are 64-bit integers or floats whatever their declaration. Times are stored as text;
+    undeclared columns are treated as such.
 
     >>> _type("varchar(9)"), _type("decimal(9, 2)"), _type("int2"), _type("datetime"), _type("")
     ('VARCHAR', 'DOUBLE', 'BIGINT', 'VARCHAR', 'VARCHAR')

@@ -1,4 +1,4 @@
-"""A URL that says where a database is, taken apart without ever repeating what is secret in it."""
+"""Parses database URLs without repeating a secret."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ _HOST = re.compile(r"(\[[0-9a-fA-F:.]+\]|[^:@/\[\],\s]*)(?::(\d*))?")
 
 @dataclass(frozen=True)
 class Url:
-    """The parts of a URL, decoded. What is secret is in no repr."""
+    """The decoded parts of a URL. No secret is in its repr."""
 
     text: str = field(repr=False)
-    """The URL as it was written."""
+    """The URL as written."""
     scheme: str
     host: str
     port: int | None
@@ -30,20 +30,20 @@ class Url:
     path: tuple[str, ...]
     options: Mapping[str, str] = field(repr=False)
     secrets: frozenset[str] = field(repr=False)
-    """Every spelling of what no message may hold."""
+    """Every spelling of secrets that no message may contain."""
 
     def option(self, name: str) -> str | None:
-        """What `?name=` says."""
+        """The value of a query parameter."""
         return self.options.get(name)
 
     def with_path(self, form: str, least: int, most: int) -> Url:
-        """The URL itself, if its path has so many parts. Raises `SpecError` that shows the form."""
+        """Return self if the path has `least` to `most` parts; else raise `SpecError`."""
         if least <= len(self.path) <= most:
             return self
         raise SpecError(f"the URL must read like {form}.")
 
     def with_options(self, *known: str) -> Url:
-        """The URL itself, if it has no other options. Raises `SpecError`."""
+        """Return self if it has no other options. Raises `SpecError`."""
         for name in self.options:
             if name not in known:
                 raise SpecError(
@@ -56,7 +56,7 @@ class Url:
 
 
 def url_of(text: str) -> Url:
-    """The URL in parts. A password `env:NAME` is what the environment variable holds.
+    """Parse a URL; a password `env:NAME` is read from the environment variable.
 
     Raises `SpecError`, which repeats nothing of the URL but its scheme.
     """
@@ -91,7 +91,7 @@ def url_of(text: str) -> Url:
 
 
 def spellings(secrets: Iterable[str | None]) -> frozenset[str]:
-    """How the secrets may be written in a message.
+    """The forms in which the secrets may appear in a message.
 
     >>> sorted(spellings(["p w", None]))
     ['cCB3', 'p w', 'p%20w']
@@ -107,7 +107,7 @@ def spellings(secrets: Iterable[str | None]) -> frozenset[str]:
 
 
 def said_of(error: BaseException, secrets: Iterable[str]) -> str:
-    """What a driver says of a connection that failed, unless it repeats a secret."""
+    """A driver's message about a failed connection, unless it contains a secret."""
     message = str(error).strip()
     if not message:
         return f"{type(error).__name__}."

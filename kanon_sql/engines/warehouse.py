@@ -1,7 +1,7 @@
-"""A database that is asked where its tables lie: in its own dialect, a SELECT at a time.
+"""Base of the engines that query a database in place, in its own dialect, one SELECT at a time.
 
-Nothing is created there, and nothing comes back but the rows of an answer, of which there may
-only be so many. Each engine is a file with a class that fills in what is its own.
+They create nothing there and fetch only the rows of an answer, up to a limit. Each engine is a file
+with a subclass.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from kanon_sql.sql.statement import Estimate
 from kanon_sql.sql.tables import Column, Row, Table
 
 MOST_ROWS = 1_000_000
-"""How many rows an answer may have: aggregates have few, and a copy of the data is no audit."""
+"""Maximum number of rows in an answer: aggregates have few, and a copy of the data is no audit."""
 
 _NO_FILE = (
     ", and it reads no files: with a connection, a table and its references are tables of one "
@@ -33,27 +33,27 @@ _NO_FILE = (
 
 
 class Warehouse(CteStore, ABC):
-    """What the engines of other databases share. Below the line is what each has to say itself."""
+    """Shared behaviour of warehouse engines. The abstract members follow at the end."""
 
     name: str
 
     @property
     def can_cancel(self) -> bool:
-        """Whether `cancel` stops what runs."""
+        """Whether `cancel` stops the running statement."""
         return True
 
     @property
     def why_no_limit(self) -> str:
-        """What is said where it does not."""
+        """Part of the error if it doesn't."""
         return (
             f"in {self.name}, whose driver can't stop a query. Set one in the database, and leave "
             "out timeout."
         )
 
     def query(self, sql: str) -> list[Row]:
-        """The rows of one SELECT of the templates.
+        """Run one SELECT and return its rows.
 
-        Raises `EngineError`, or `InputError` where the data is at fault; neither holds a value.
+        Raises `EngineError`, or `InputError` where the data is at fault; neither contains a value.
         """
         names, rows = self._asked(self.in_dialect(sql))
         if len(rows) > MOST_ROWS:
@@ -64,7 +64,7 @@ class Warehouse(CteStore, ABC):
         return [dict(zip(names, map(plain, row), strict=True)) for row in rows]
 
     def batches(self, sql: str, most: int) -> Batches:
-        """The rows of one SELECT as the driver has them, `most` at most. Raises `EngineError`."""
+        """The rows of one SELECT in the driver's batches. Raises `EngineError` beyond `most`."""
         with self._in_our_words(), closing(self._batches(self.in_dialect(sql), most + 1)) as each:
             fetched = 0
             for batch in each:
@@ -78,30 +78,30 @@ class Warehouse(CteStore, ABC):
                 yield batch
 
     def check(self, sql: str) -> None:
-        """Raise `SpecError` if the database can't read the statement; nothing of it runs."""
+        """Raise `SpecError` if the database can't prepare the statement; nothing is executed."""
         self._asked(f"explain {self.in_dialect(sql)}")
 
     def estimate(self, sql: str) -> Estimate:
-        """Nothing, where an engine has no word for it, once it can read the statement."""
+        """Validate the statement; the estimate is empty unless an engine overrides this."""
         self.check(sql)
         return Estimate()
 
     def limit(self, seconds: float) -> None:
-        """Without a limit of its own, a database is cancelled by who waits."""
+        """Do nothing: without a server-side timeout, the caller cancels."""
 
     def progress(self) -> str:
-        """Nothing, where a driver does not tell."""
+        """Empty, as drivers don't report progress."""
         return ""
 
     def files_read(self) -> Iterable[str]:
-        """None of this machine, unless an engine says so."""
+        """No local files by default."""
         return ()
 
     def verify_unchanged(self) -> None:
-        """A database is asked in one snapshot, or has no other word than its counts."""
+        """Do nothing: a database has a snapshot, or nothing to compare with."""
 
     def renew(self) -> None:
-        """Nothing is held between two questions, unless an engine says so."""
+        """Do nothing, unless an engine holds a snapshot."""
 
     def __enter__(self) -> Self:
         return self
@@ -115,7 +115,7 @@ class Warehouse(CteStore, ABC):
 
     @contextmanager
     def _in_our_words(self) -> Iterator[None]:
-        """Stop in the server what is interrupted here, and say what fails without a value."""
+        """Cancel on the server upon Ctrl-C, and translate errors so that they contain no value."""
         try:
             yield
         except KeyboardInterrupt as interrupt:
@@ -137,30 +137,30 @@ class Warehouse(CteStore, ABC):
 
     @abstractmethod
     def cancel(self) -> None:
-        """Stop the running statement, in the server too. Safe from another thread."""
+        """Cancel the running statement, on the server too. Thread-safe."""
 
     @abstractmethod
     def close(self) -> None:
-        """Let go of everything, leaving nothing behind."""
+        """Release every resource, leaving nothing behind."""
 
     @abstractmethod
     def _answer(self, sql: str, most: int) -> tuple[list[str], Sequence[Sequence[Any]]]:
-        """The names and the rows of one statement in the own dialect, `most` rows at most."""
+        """Column names and rows of one statement in the dialect, `most` rows at most."""
 
     def _batches(self, sql: str, most: int) -> Batches:
-        """The same rows some at a time, where the driver does not hold all of them at once."""
+        """The rows in batches; override if the driver streams."""
         yield self._answer(sql, most)[1]
 
     @abstractmethod
     def _explained(self, error: Exception) -> KanonError:
-        """The driver's error in our words: its own may hold values of the data."""
+        """Translate the driver's error, whose message may contain values."""
 
 
 class Catalogued(Warehouse):
-    """A database whose catalogue lists its tables and their columns."""
+    """A database whose catalogue lists its tables and columns."""
 
     def table(self, target: Any) -> Table:
-        """The table or view of this name. Raises `InputError` unless there is exactly one."""
+        """Resolve a table or view. Raises `InputError` unless the name is unique."""
         if not isinstance(target, str):
             raise InputError(
                 f"{type(target).__name__} can't be read by {self.name}: name a table in it."
@@ -190,38 +190,37 @@ class Catalogued(Warehouse):
         return table
 
     def _called(self, target: str, found: tuple[str, ...]) -> str:
-        """What people call a table: with its schema, if they named none and it is not the usual."""
+        """The display name of a table: with its schema if only implied and not the default one."""
         is_said = len(name_parts(target)) > 1 or found[:2] == self._place()
         return found[-1] if is_said else ".".join(found[1:])
 
     @abstractmethod
     def _tables(self) -> Sequence[tuple[str, ...]]:
-        """Every table and view that may be read: database, schema, name."""
+        """Every readable table and view as (database, schema, name)."""
 
     def _stored_beside(self) -> frozenset[str]:
-        """What is stored where the session creates things, if a view that is created would replace
-        it there: nearly all databases refuse that themselves."""
+        """The stored tables that creating a view would replace; most databases refuse that."""
         return frozenset()
 
     def _read_as(self, found: tuple[str, ...]) -> tuple[str, ...]:
-        """The parts of the name by which a table is read: its database goes without saying."""
+        """The name parts by which a table is read, without the database."""
         return found[1:]
 
     @abstractmethod
     def _place(self) -> tuple[str, str]:
-        """The database and the schema in which a table usually lies."""
+        """The current database and schema."""
 
     def _path(self) -> Sequence[tuple[str, str]]:
-        """The databases and the schemas in which the session looks up a name, in order."""
+        """The (database, schema) pairs in which names are resolved, in order."""
         return [self._place()]
 
     @abstractmethod
     def _columns(self, found: tuple[str, ...]) -> Sequence[Column]:
-        """The columns of a table, with their types by DuckDB's names."""
+        """The columns of a table, with DuckDB's type names."""
 
 
 def plain(value: Any) -> Any:
-    """A whole number as one: sums are decimals in many databases.
+    """Convert integral decimals to int, as many databases return sums as decimals.
 
     >>> plain(Decimal("12")), plain(Decimal("1.50")), plain("12")
     (12, Decimal('1.50'), '12')

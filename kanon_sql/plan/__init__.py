@@ -1,1 +1,1 @@
-"""A question as named SELECTs; it never sees a database."""
+"""Plans a question as named SELECTs, without touching a database."""

@@ -1,8 +1,9 @@
-"""From a question to the SQL that answers it. Knows the templates, touches no database.
+"""Plans one table's audit: from a resolved question to the SELECTs that answer it.
 
-A plan is a short list of steps, each one SELECT over the declared tables. Everything is read off
-frequency sets: one over the quasi-identifiers, one for each sensitive attribute, one for each
-reference. The text of a step is what runs and what `compile` prints.
+Knows the templates and touches no database. A plan is a short list of steps, each one SELECT over
+the declared tables. Every measure is read off frequency sets: one over the quasi-identifiers, one
+per sensitive attribute, one per reference. The text of a step is what runs and what `compile`
+prints.
 """
 
 from __future__ import annotations
@@ -57,27 +58,30 @@ from kanon_sql.sql.macros import render, render_known
 from kanon_sql.sql.statement import Statement
 
 SURVEY_CLASSES = 1_000_000
-"""How many kinds of classes, by size and weight, may come back for the individual risk."""
+"""Maximum number of rows of the survey step: distinct pairs of class size and weight sum.
+
+They are needed for the individual risk.
+"""
 
 
 class ReferenceStep(NamedTuple):
-    """The step that matches the release with one reference, and the checks it answers."""
+    """The step that joins the release with one reference, and the checks it answers."""
 
     reference: str
     step: Statement
     checks: tuple[LabelledCheck, ...]
     people: Statement | None = None
-    """Asks the same of each person, where some are in several classes."""
+    """The same counts per person, for people with records in several classes."""
 
 
 @dataclass(frozen=True)
 class Plan:
-    """Everything one table's audit asks, in the order in which it runs."""
+    """Every step of one table's audit, in execution order."""
 
     bound: ResolvedQuestion
     preconditions: tuple[Precondition, ...]
     keys: Statement | None
-    """Proves that the short keys of the next steps are exact; without any there is none."""
+    """Proves that grouping by hash is exact; None if nothing is hashed."""
     classes: Statement | None
     sensitive: tuple[SensitiveStep, ...]
     distances: tuple[DistanceStep, ...]
@@ -85,19 +89,19 @@ class Plan:
     named_values: tuple[NamedValuesStep, ...]
     profiles: Statement | None
     people: Statement | None
-    """Counts people by the smallest of their classes, where some are in several."""
+    """Counts people by the smallest of their classes; None without an entity."""
     survey: Statement | None
     references: tuple[ReferenceStep, ...]
     earlier: tuple[EarlierStep, ...]
     first_looks: tuple[FirstLook, ...]
-    """At columns without a part."""
+    """Count distinct values of the unassigned columns in the first records."""
     alone: tuple[AloneStep, ...]
-    """Asked of those of them that the first looks find."""
+    """Count unique records, for the columns that the first looks flag."""
     shown: tuple[Statement, ...]
 
     @property
     def steps(self) -> tuple[Statement, ...]:
-        """Every step, in the order in which it runs."""
+        """Every step in execution order, without the absent ones."""
         optional = (
             *(precondition.step for precondition in self.preconditions),
             self.keys,
@@ -125,10 +129,11 @@ class Plan:
 
 
 def plan_audit(bound: ResolvedQuestion, *, short_keys: bool = True) -> Plan:
-    """The plan that answers a bound question. Raises `SpecError` for what can never be equal.
+    """The audit plan of a resolved question.
 
-    With `short_keys` text is grouped by its hash where that pays; the
-    plan's `keys` step says whether that is exact in this table.
+    With `short_keys`, text columns are grouped by their hash where that pays; the plan's `keys`
+    step checks that the hash is exact on this table. Raises `SpecError` where two columns can never
+    be equal.
     """
     keyed = with_short_keys(bound) if short_keys else bound
     reads_sensitive = bound.sensitive and not bound.wildcard
@@ -242,8 +247,10 @@ def smallest_classes(bound: ResolvedQuestion) -> Statement:
 
 
 def _references(bound: ResolvedQuestion) -> Iterator[ReferenceStep]:
-    """One step for each reference and way of matching, for all checks that ask it; δ-presence
-    looks at the reference's classes, and has its own."""
+    """One step per reference, match mode and macro, shared by the checks that use it.
+
+    δ-presence is measured on the reference's classes, so it has a step of its own.
+    """
     asked: dict[tuple[str, str, str], list[BoundCheck]] = {}
     for check in bound.checks:
         if isinstance(check.model, ReferenceModel) and check.model.reference is not None:
@@ -314,7 +321,7 @@ def _references(bound: ResolvedQuestion) -> Iterator[ReferenceStep]:
 
 
 def _shown(bound: ResolvedQuestion) -> Iterator[Statement]:
-    """The classes behind the counts, by their values: personal data, run on demand only."""
+    """The step that lists small classes by their values: personal data, run on demand only."""
     if bound.wildcard:
         return
     columns = list(bound.quasi_identifiers)

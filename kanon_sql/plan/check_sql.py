@@ -1,7 +1,7 @@
-"""What a check adds to the SQL that measures classes, and what its columns are called.
+"""SQL fragments that a check adds to the statement measuring classes, and the names of its columns.
 
-Every column of a check's begins with the check's label: its model's name, with a number where
-the same model is asked twice in one statement.
+Column names are prefixed with the check's label: the model's name, numbered if one statement holds
+several checks of that model.
 """
 
 from __future__ import annotations
@@ -19,21 +19,21 @@ from kanon_sql.sql.macros import declared, macro_names, render, render_known
 
 
 class Named(NamedTuple):
-    """An expression and what it is called."""
+    """A SQL expression and its alias."""
 
     expression: str
     name: str
 
 
 class LabelledCheck(NamedTuple):
-    """A check with the label that its columns begin with."""
+    """A check with the prefix of its columns."""
 
     check: BoundCheck
     label: str
 
 
 def labelled(checks: Iterable[BoundCheck]) -> tuple[LabelledCheck, ...]:
-    """The checks of one statement, each with a label of its own."""
+    """Label the checks of one statement uniquely."""
     seen = Counter[str]()
     found = []
     for check in checks:
@@ -46,7 +46,7 @@ def labelled(checks: Iterable[BoundCheck]) -> tuple[LabelledCheck, ...]:
 def sensitive_models(
     checks: Iterable[LabelledCheck],
 ) -> Iterator[tuple[SensitiveModel, LabelledCheck]]:
-    """The models of sensitive values with their checks; homogeneity is measured always."""
+    """Yield the sensitive models with their checks; homogeneity is measured in any case."""
     for each in checks:
         model = each.check.model
         if isinstance(model, SensitiveModel) and not isinstance(model, Homogeneity):
@@ -54,7 +54,7 @@ def sensitive_models(
 
 
 def needs(checks: Iterable[LabelledCheck]) -> list[str]:
-    """What the values of a class are compared with, for all of these checks."""
+    """The inputs of the class measures that these checks need, such as the table-wide shares."""
     needed: set[str] = set()
     for model, _ in sensitive_models(checks):
         needed |= model.needs
@@ -64,7 +64,7 @@ def needs(checks: Iterable[LabelledCheck]) -> list[str]:
 def class_columns(
     bound: ResolvedQuestion, sensitive: BoundColumn, checks: Iterable[LabelledCheck]
 ) -> list[Named]:
-    """What is measured of each class over the values in it, every column once."""
+    """The aggregates per class that the checks' models declare, deduplicated."""
     columns: dict[Named, None] = {}
     for each in checks:
         macro = f"{each.check.model.name()}_columns"
@@ -75,7 +75,7 @@ def class_columns(
 
 
 def columns_of_every_class(bound: ResolvedQuestion, sensitive: BoundColumn) -> list[Named]:
-    """What is measured of each class, whatever is asked of the attribute."""
+    """The aggregates per class that are measured whatever the checks are."""
     counted = render("counted", entity=bound.entity, unknown=bound.unknown)
     most = declared("most_people_columns", counted=counted, entity=bound.entity)
     distinct = declared("distinct_columns", sensitive=sensitive, unknown=bound.unknown)
@@ -88,7 +88,7 @@ def columns_of_every_class(bound: ResolvedQuestion, sensitive: BoundColumn) -> l
 def class_measures(
     bound: ResolvedQuestion, sensitive: BoundColumn, checks: Iterable[LabelledCheck]
 ) -> Iterator[Named]:
-    """What each check on a sensitive attribute says of one class."""
+    """The measure of each sensitive check on one class, and its companion measure, if any."""
     for model, each in sensitive_models(checks):
         yield _measure(bound, sensitive, model, each)
         if model.beside:
@@ -113,7 +113,7 @@ def _beside(
 def class_verdicts(
     bound: ResolvedQuestion, sensitive: BoundColumn, checks: Iterable[LabelledCheck]
 ) -> Iterator[Named]:
-    """Of which classes each check is violated, and of which no threshold would do."""
+    """Predicates per check: the classes that violate it, and those whose measure is infinite."""
     for model, each in sensitive_models(checks):
         measure = render("figure", measure=_measure(bound, sensitive, model, each))
         arguments = _arguments(bound, sensitive, each) | {"measure": measure}
@@ -127,7 +127,7 @@ def class_verdicts(
 def class_violations(
     bound: ResolvedQuestion, sensitive: BoundColumn, checks: Iterable[LabelledCheck]
 ) -> Iterator[Named]:
-    """Which classes fail each check that gates, homogeneity too."""
+    """Predicates for the classes that fail each gating check, homogeneity included."""
     gating = [each for each in checks if each.check.gates]
     for each in gating:
         if isinstance(each.check.model, Homogeneity):
@@ -141,7 +141,7 @@ def class_violations(
 def sensitive_measures(
     bound: ResolvedQuestion, sensitive: BoundColumn, checks: Iterable[LabelledCheck]
 ) -> Iterator[str]:
-    """What all classes say together, for each check on a sensitive attribute."""
+    """Aggregates over all classes for each sensitive check: worst class and violation counts."""
     for model, each in sensitive_models(checks):
         least = model.worst == "least"
         for measure in class_measures(bound, sensitive, [each]):
@@ -155,12 +155,12 @@ def sensitive_measures(
 
 
 def held(bound: ResolvedQuestion) -> str:
-    """The column of a class that says how many records it has."""
+    """The column that holds a class's number of records."""
     return render("records_of_class", entity=bound.entity)
 
 
 def presence_violations(checks: Iterable[LabelledCheck]) -> Iterator[Named]:
-    """Which classes of the reference are out of the bounds of each δ-presence."""
+    """Predicates for the reference classes outside the bounds of each δ-presence check."""
     for each in checks:
         model = each.check.model
         if isinstance(model, DeltaPresence) and model.gates:
@@ -178,12 +178,12 @@ def _out_of_bounds(model: DeltaPresence) -> str:
 
 
 def _population(model: ReferenceModel) -> str:
-    """What a class is compared with: the reference, or the least that contains the release."""
+    """The population column: the reference's count, or with `missing: union` that of the union."""
     return "kanon_union" if model.missing == "union" else "kanon_population"
 
 
 def reference_measures(bound: ResolvedQuestion, checks: Iterable[LabelledCheck]) -> Iterator[str]:
-    """What the classes say together, for each check against a reference."""
+    """Aggregates over all classes for each check against a reference."""
     for each in checks:
         model, label = each.check.model, each.label
         assert isinstance(model, ReferenceModel)
@@ -223,7 +223,7 @@ def _violating(predicate: str, label: str, bound: ResolvedQuestion) -> Iterator[
 def _arguments(
     bound: ResolvedQuestion, sensitive: BoundColumn, each: LabelledCheck
 ) -> dict[str, Any]:
-    """What the macros of a model may take."""
+    """Every argument that a model's macros may use."""
     return {
         **each.check.model.parameters,
         "sensitive": sensitive,

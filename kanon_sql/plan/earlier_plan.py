@@ -1,8 +1,9 @@
-"""What a release and an earlier one of the same people say together, as named SELECTs.
+"""Plans the comparison of a release with earlier releases of the same people, as named SELECTs.
 
-One step for each earlier release counts the crowds of people who are in both, and the values of
-each sensitive attribute that a pair of classes leaves. Each person's classes are found once for
-all of them; where a database would find them anew for each, several smaller steps do.
+One step per earlier release counts crowds (people of both releases who share their classes in each)
+and the candidate values that each pair of classes leaves of every sensitive attribute. The join of
+people to classes is one shared CTE; on databases that inline CTEs at each reference, the step is
+split into several smaller ones.
 """
 
 from __future__ import annotations
@@ -21,46 +22,45 @@ from kanon_sql.sql.macros import render
 from kanon_sql.sql.statement import Statement
 
 _ANSWERS = ("of_release", "of_earlier", "values")
-"""What a statement on two releases answers, as its template names it."""
+"""The answers a statement on two releases can give, as the template names them."""
 
 
 class Candidates(NamedTuple):
-    """A sensitive attribute that both releases have, and the checks on the values left of it."""
+    """A sensitive attribute of both releases, with the checks on its candidate values."""
 
     place: int
-    """Its number among all such attributes, by which the step names what it says of each."""
+    """Its 1-based position among these attributes, used in the step's column names."""
     column: BoundColumn
     people: Statement
-    """Asks of people what the step asks of pairs, where some are in several pairs of classes."""
+    """Counts people instead of pairs, for people in several pairs of classes."""
     checks: tuple[LabelledCheck, ...]
 
 
 class EarlierStep(NamedTuple):
-    """What is asked of a release together with one earlier release."""
+    """The statements on a release and one earlier release."""
 
     earlier: str
     asked: tuple[Statement, ...]
-    """Count the crowds of those who are in both, and the values left to them: a row each, all of
-    which are read as one."""
+    """Count crowds and candidate values: one row each, merged into one."""
     checks: tuple[LabelledCheck, ...]
-    """Those on crowds."""
+    """The checks on crowds."""
     candidates: tuple[Candidates, ...]
 
     @property
     def name(self) -> str:
-        """What the row is called that says of both releases."""
+        """The name of the merged row."""
         return self.asked[0].name
 
     @property
     def steps(self) -> Iterator[Statement]:
-        """Every step, in the order in which it runs."""
+        """Every step, in execution order."""
         yield from self.asked
         for each in self.candidates:
             yield each.people
 
 
 def steps_with_earlier(bound: ResolvedQuestion) -> Iterator[EarlierStep]:
-    """The steps for each earlier release, and all checks that ask it."""
+    """One `EarlierStep` per earlier release, with the checks on it."""
     for name, earlier in bound.earlier.items():
         checks = [
             check
@@ -88,7 +88,7 @@ def _asked(
     crowds: Sequence[LabelledCheck],
     candidates: Sequence[Candidates],
 ) -> Iterator[Statement]:
-    """One step, or several where a database has no room for it: see `Table.rereads`."""
+    """One statement, or several where the database inlines CTEs: see `Table.rereads`."""
     both = f"{bound.table.name} and {earlier.table.name}"
     classes = (
         f"{spoken(bound.quasi_identifiers)}, and there "
@@ -122,7 +122,7 @@ def _part(
     answers: Sequence[str],
     demanded: Sequence[str] = (),
 ) -> Statement:
-    """A step that answers so much of what is asked."""
+    """A statement restricted to some of the `answers`."""
     models = [
         *([ComposedKAnonymity] if "of_release" in answers or "of_earlier" in answers else []),
         *([ComposedLDiversity] if candidates and "values" in answers else []),
@@ -192,7 +192,7 @@ def _people(
 
 
 def _judgements(checks: Sequence[LabelledCheck]) -> dict[str, str]:
-    """What is asked of every pair of classes, by the name of what it says."""
+    """Predicates on a pair of classes, by name."""
     return {
         "certain": render("composed_l_diversity_certain"),
         "changed": render("composed_l_diversity_changed"),
@@ -206,7 +206,7 @@ def _judgements(checks: Sequence[LabelledCheck]) -> dict[str, str]:
 def _attribute(
     bound: ResolvedQuestion, earlier: BoundEarlier, place: int, column: BoundColumn
 ) -> dict[str, Any]:
-    """A sensitive attribute with that of the earlier release, as SQL takes it."""
+    """A sensitive attribute paired with the earlier release's column, as template arguments."""
     other = earlier.sensitive[column.name]
     return {"place": place, "values": of_both_releases(bound, earlier, column, other)}
 
@@ -214,7 +214,7 @@ def _attribute(
 def _both(
     bound: ResolvedQuestion, earlier: BoundEarlier, sensitive: Sequence[BoundColumn]
 ) -> dict[str, Any]:
-    """Both releases with the columns that are read of each."""
+    """Both releases with the columns to read, as template arguments."""
     assert bound.entity is not None
     here = [*bound.quasi_identifiers, bound.entity, *sensitive]
     others = [earlier.sensitive[each.name] for each in sensitive]
@@ -234,6 +234,6 @@ def _violating(predicate: str, name: str) -> Iterator[str]:
 
 
 def _generalised(earlier: BoundEarlier) -> str:
-    """What is said of an earlier release that is not looked at as it lies."""
+    """The levels of an earlier release in parentheses, or "" if it is read at raw values."""
     levels = [f"{each.raw.name} at {each.levels.label(each.level)}" for each in earlier.levels]
     return f" ({', '.join(levels)})" if levels else ""

@@ -1,4 +1,4 @@
-"""The question which columns identify people, and what of it can't be asked."""
+"""The parameters of a search for identifying columns, and their validation."""
 
 from __future__ import annotations
 
@@ -14,31 +14,30 @@ from kanon_sql.plan.subset_plan import MOST_SCORED, refuse_too_many
 from kanon_sql.sql.quoting import positive_int
 
 SAMPLING_FRACTION = 0.01
-"""What share of the population the records are a sample of, where nobody says."""
+"""Default sampling fraction of the records, as a share of the population."""
 
 
 @dataclass(frozen=True)
 class Identifying:
-    """What is asked of sets of columns: of their classes, and of the records that they single
-    out."""
+    """Parameters of the measures on column sets: their classes and the records they single out."""
 
     subsets: int | None = None
-    """Every set of at most so many columns."""
+    """Measure every set of at most this many columns."""
     suda: int | Literal["all"] | None = None
-    """Special uniques on at most so many columns."""
+    """Find special uniques on sets of at most this many columns."""
     columns: tuple[str, ...] = ()
-    """The columns that are meant; without them the quasi-identifiers, or else the candidates."""
+    """The columns to combine; by default the quasi-identifiers, or else the candidates."""
     sampling_fraction: float = SAMPLING_FRACTION
     scores: Path | None = None
-    """Where the score of each special record goes."""
+    """File for the score of each special unique."""
 
     @property
     def is_asked(self) -> bool:
-        """Whether sets of columns are asked of at all."""
+        """Whether any measure on column sets is requested."""
         return self.subsets is not None or self.suda is not None
 
     def refuse_nonsense(self, *, has_quasi_identifiers: bool) -> None:
-        """Raise `SpecError` for what can't be asked of any table."""
+        """Raise `SpecError` for parameters that are invalid for any table."""
         if self.subsets is not None:
             positive_int(self.subsets, "subsets")
         if self.suda is not None and self.suda != "all":
@@ -61,8 +60,10 @@ class Identifying:
             )
 
     def size(self, columns: Sequence[BoundColumn]) -> int | None:
-        """The largest set that special uniques are looked for on, of these columns. Raises
-        `SpecError` where there are too many sets, or not as many columns."""
+        """The largest set size of the special-uniques search over these columns.
+
+        Raises `SpecError` for too many columns or sets, or a size above the number of columns.
+        """
         if self.suda is None:
             return None
         if len(columns) > MOST_SCORED:
@@ -94,7 +95,7 @@ def _size(suda: Any) -> int:
 
 
 def refuse_what_does_not_fit(asked: Identifying, bound: ResolvedQuestion) -> None:
-    """Raise `SpecError` for what can't be asked of this table."""
+    """Raise `SpecError` for parameters that this table does not support."""
     if asked.suda is not None and bound.entity:
         raise SpecError(
             f"{option('suda')}: special uniques are records, each of which is about another "
@@ -112,15 +113,17 @@ def refuse_what_does_not_fit(asked: Identifying, bound: ResolvedQuestion) -> Non
 
 
 def refuse_sets(asked: Identifying, columns: Sequence[BoundColumn]) -> None:
-    """Raise `SpecError` for more sets of these columns than can be asked of."""
+    """Raise `SpecError` if the number of column sets exceeds its limit."""
     if asked.subsets is not None:
         refuse_too_many("subsets", len(columns), asked.subsets)
     asked.size(columns)
 
 
 def named_columns(names: Sequence[str], bound: ResolvedQuestion) -> tuple[BoundColumn, ...]:
-    """The columns that are named. Raises `SpecError` for one that is not there, is there twice, or
-    is no knowledge of a person."""
+    """Resolve the named columns.
+
+    Raises `SpecError` for a missing or repeated column, the entity or the weight.
+    """
     found: list[BoundColumn] = []
     parts = {
         each.name: part

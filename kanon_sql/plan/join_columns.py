@@ -1,4 +1,4 @@
-"""How cells of a table are compared with cells of a reference, or of an earlier release."""
+"""Chooses how cells of a table are compared with cells of a reference or an earlier release."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ _FLOATS = {"DOUBLE", "FLOAT", "REAL"}
 
 
 def pairs(bound: ResolvedQuestion, reference: BoundReference, match: str) -> tuple[Pair, ...]:
-    """How each quasi-identifier is compared with the reference's column for it.
+    """Pair each quasi-identifier with the reference's column and a comparison.
 
-    Raises `SpecError` where the two hold values that can never be equal.
+    Raises `SpecError` where the two types can never be equal.
     """
     return tuple(
         Pair(
@@ -40,8 +40,10 @@ def pairs(bound: ResolvedQuestion, reference: BoundReference, match: str) -> tup
 
 
 def _labels(bound: ResolvedQuestion, column: BoundColumn) -> Iterator[LabelOfText]:
-    """What a value may be shown as, where each cell of a column is at a level of its own: the text
-    of a value has the label that the value has."""
+    """The labels of a reference's value at each level, where cells are recoded individually.
+
+    They are taken from the text of the value, which has the same label as the value.
+    """
     recoded = bound.recoded.get(column.name)
     if recoded is None:
         return
@@ -71,7 +73,7 @@ def _comparison(
         return "by_pattern"
     if bound.wildcard:
         return "by_wildcard"
-    # An integer and a float that a cast makes equal need not be: 2**53 + 1 becomes 2**53.
+    # Casts can merge an integer and a float that differ: 2**53 + 1 becomes 2**53.
     rounds = column.type != other.type and _FLOATS & {column.type, other.type}
     return "as_is" if here == there != "text" and not rounds else "as_text"
 
@@ -79,10 +81,10 @@ def _comparison(
 def of_both_releases(
     bound: ResolvedQuestion, earlier: BoundEarlier, column: BoundColumn, other: BoundColumn
 ) -> Pair:
-    """How the entity, or a sensitive attribute, is compared with that of an earlier release.
+    """Pair an entity or sensitive column with the earlier release's column.
 
-    Raises `SpecError` unless both hold values of one kind: text that spells a number is another
-    person, or another diagnosis, wherever it is spelled otherwise.
+    Raises `SpecError` unless both are of one kind: a number stored as text would be another person,
+    or another diagnosis, wherever its spelling differs.
     """
     if not are_of_one_kind(column, other):
         in_both = "nobody" if column == bound.entity else "no value"
@@ -100,6 +102,6 @@ def of_both_releases(
 
 
 def are_of_one_kind(column: BoundColumn, other: BoundColumn) -> bool:
-    """Whether a value of the one may be a value of the other."""
+    """Whether values of the two columns can be equal; a column of unknown type matches any."""
     here, there = family(column.type), family(other.type)
     return not (here and there) or here == there

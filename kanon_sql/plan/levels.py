@@ -1,7 +1,7 @@
-"""The levels of one column as SQL: what each raw value becomes, and what people call a level.
+"""Generalisation levels of one column as SQL expressions, with their display names.
 
-Level 0 is the raw value as it lies. Every level from 1 on is an expression over the raw value,
-never over the level below, and gives a text.
+Level 0 is the raw value. Every higher level is a text expression over the raw value, never over the
+level below.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ Needs = Literal["number", "date", "listed"]
 Kind = Literal["whole", "wide", "decimal", "float"]
 
 CASE_ROWS = 200
-"""A hierarchy of more rows is better joined than spelled out in a CASE."""
+"""Above this number of rows a hierarchy is joined as a table instead of rendered as a CASE."""
 
 
 _NUMBERS = (Width, Round, Depths, Cuts, Top, Bottom)
@@ -58,16 +58,15 @@ _NUMBERS = (Width, Round, Depths, Cuts, Top, Bottom)
 
 @dataclass(frozen=True)
 class ColumnLevels:
-    """The levels of one column, from the raw value (0) to the coarsest (`height`)."""
+    """The levels of one column, from raw (0) to coarsest (`height`)."""
 
     name: str
     type: str
     hierarchy: GeneralizationHierarchy
     longest: int | None = None
-    """How many characters the longest value has, of all values it will be applied to; only a
-    mask needs it."""
+    """Length of the longest value the levels apply to, over all tables; only masks need it."""
     table: HierarchyTable | None = None
-    """The hierarchy's rows, where it has some."""
+    """The hierarchy's rows, if it is a file, table or mapping."""
 
     @classmethod
     def of(
@@ -81,11 +80,11 @@ class ColumnLevels:
         faults: Faults = "error",
         show_values: bool = False,
     ) -> ColumnLevels:
-        """The levels of a column of this type; its hierarchy is read, unless its `table` is given.
+        """The levels of a column of this type; reads its hierarchy unless `table` is given.
 
-        Raises `SpecError` if the hierarchy can't be read, has faults (with `faults="warn"` they
-        are left in `faults`), or is for values of another type. With `show_values` it tells the
-        values of a file or a table.
+        Raises `SpecError` if the hierarchy can't be read, doesn't fit the type or has faults; with
+        `faults="warn"` these stay in `faults`. `show_values` allows values of a hierarchy file or
+        table in the message.
         """
         column = cls(name, type, hierarchy, longest, table or rows_of(name, hierarchy))
         column._refuse_another_type()
@@ -94,32 +93,34 @@ class ColumnLevels:
         return column
 
     def with_longest(self, characters: int) -> ColumnLevels:
-        """The same levels for values of at most so many characters."""
+        """A copy for values of at most this many characters."""
         return replace(self, longest=characters)
 
-    # --- what people are told ---------------------------------------------------------------
+    # --- display ------------------------------------------------------------------------------
 
     @property
     def needs_longest(self) -> bool:
-        """Whether nothing can be said before the longest value is known."""
+        """Whether the height depends on a longest value that is still unknown."""
         return self.hierarchy.masks and self.longest is None
 
     @property
     def height(self) -> int:
-        """How many levels there are above the raw value."""
+        """Number of levels above the raw value."""
         return len(self._steps)
 
     @property
     def faults(self) -> tuple[Fault, ...]:
-        """What is wrong with the hierarchy's rows, or levels that don't nest."""
+        """Faults of the hierarchy's rows, or builder levels that don't nest."""
         if self.table is not None:
             return self.table.faults
         return tuple(self._levels_not_nested())
 
     @property
     def needs(self) -> Needs | None:
-        """What each value must be for a level to have a label for it: a number or a date that it
-        may fail to be, or listed in the hierarchy."""
+        """What a value must be to have a label: a number, a date, or listed in the hierarchy.
+
+        None if every value of the column's type has one.
+        """
         if self.table is not None:
             return "listed"
         levels = self.hierarchy.levels or []
@@ -131,7 +132,7 @@ class ColumnLevels:
         return None
 
     def label(self, level: int) -> str:
-        """What people call a level.
+        """Display name of a level.
 
         >>> zip = ColumnLevels("zip", "VARCHAR", GeneralizationHierarchy(levels=["suppress"]))
         >>> zip.label(0), zip.label(1)
@@ -152,8 +153,7 @@ class ColumnLevels:
                 return spoken(step)
 
     def nested(self, level: int) -> bool:
-        """Whether a level follows from the one below, whatever the data: by how both are made,
-        or by every row of the hierarchy."""
+        """Whether a level is a function of the one below, by construction or in every row."""
         if level <= 1:
             return True
         finer, coarser = self._step(level - 1), self._step(level)
@@ -164,8 +164,10 @@ class ColumnLevels:
     # --- as SQL -----------------------------------------------------------------------------
 
     def sql(self, level: int, value: str, start: str | None = None) -> str:
-        """The expression of a raw value at a level; `value` is the raw value's own expression, and
-        `start` a name that `start_sql` has already."""
+        """SQL expression of a level over the expression `value`.
+
+        `start` is a column that already holds `start_sql`.
+        """
         if level == 0:
             return value
         match self._step(level):
@@ -206,47 +208,46 @@ class ColumnLevels:
                 return render("period", date=self._date(value), part=part)
 
     def start_sql(self, level: int, value: str) -> str | None:
-        """Where the interval of a raw value begins, at a level of intervals."""
+        """SQL of the lower end of a value's interval; None for other kinds of levels."""
         match self._step(level) if level else None:
             case Width(width=width, origin=origin):
                 return self._interval("start_in_units", value, width, origin)
         return None
 
     def exact_sql(self, level: int, value: str) -> str | None:
-        """Whether the label of a text is that of the number it spells, as a condition that is true
-        of nothing that a float would round; None where no label of the level reads a number."""
+        """SQL predicate: a text's number is exact as a float, so its label is that of the number.
+
+        None where no label of the level reads a number from text.
+        """
         reads_number = self.needs == "number" and family(self.type) == "text"
         if level == 0 or not reads_number or self._step(level) == SUPPRESS:
             return None
         return render("held_exactly", number=self._number(value))
 
     def sql_of_any(self, level: int, value: str) -> str:
-        """The label of a value that may be none of those that the levels are for: NULL where it
-        has none of its own. Of a level that is joined it is found in the table of labels."""
+        """SQL of a label for arbitrary text, such as a reference's: NULL where the value has none.
+
+        For a joined level, the value is looked up in the table of labels.
+        """
         label, exact = self.sql(level, value), self.exact_sql(level, value)
         if isinstance(self._step(level), Masked):
             exact = render("no_longer_than", text=self._text(value), longest=self._length)
         return render("where_exact", exact=exact, label=label) if exact else label
 
     def checked_sql(self, level: int, value: str) -> str:
-        """The label, and NULL for a text whose number a float would round; to look for these,
-        where NULL itself is left aside."""
+        """SQL of a label, NULL for text whose number a float would round; used to find it."""
         label, exact = self.sql(level, value), self.exact_sql(level, value)
         return render("where_exact", exact=exact, label=label) if exact else label
 
     def mapping(self, level: int) -> list[tuple[str, str]]:
-        """Each raw value of the hierarchy, as text, with its label; for a join in place of a CASE.
-
-        Empty where the level is not one of a hierarchy's.
-        """
+        """Pairs of raw text and label, to join instead of a CASE; empty unless from a hierarchy."""
         step = self._step(level) if level else None
         if self.table is None or not isinstance(step, Ancestor):
             return []
         return list(self.table.labels(step.column).items())
 
     def is_joined(self, level: int) -> bool:
-        """Whether the labels of a level are better joined by `mapping` and `key` than spelled out
-        as `sql`, because the hierarchy has many rows."""
+        """Whether a level's labels are joined by `key` with `mapping`, as too many for a CASE."""
         return (
             level > 0
             and self.table is not None
@@ -255,19 +256,19 @@ class ColumnLevels:
         )
 
     def labels_sql(self, level: int, *, portable: bool = False) -> str:
-        """The `mapping` of a level as a table to join: `kanon_value` and its `kanon_label`.
+        """`mapping` as a derived table with the columns `kanon_value` and `kanon_label`.
 
-        It is one text, which DuckDB reads at once; where it is to travel, a row a value.
+        For DuckDB it is one text literal, unnested; if `portable`, one row per value.
         """
         macro = "rows_of_labels" if portable else "table_of_labels"
         return render(macro, rows=self.mapping(level))
 
     def key(self, value: str) -> str:
-        """The expression of a raw value that equals the raw values of `mapping`."""
+        """Join key: SQL of the raw value as text, matching the raw values of `mapping`."""
         return self._text(value)
 
     def values(self) -> list[list[str]]:
-        """The raw values that the hierarchy lists, a row each."""
+        """The raw values listed in the hierarchy, one per row."""
         return [[raw] for raw in self.table.labels(1)] if self.table else []
 
     # --- within -----------------------------------------------------------------------------
@@ -301,7 +302,7 @@ class ColumnLevels:
         return max(self.longest, 1)
 
     def _levels_not_nested(self) -> Iterator[Fault]:
-        """Levels that tell apart what is one at the level below, for some values at least."""
+        """Yield a fault per level that separates values merged by the level below."""
         levels = list(single(self.hierarchy.levels or ()))
         for level, (finer, coarser) in enumerate(pairwise(levels), start=2):
             if not follows(finer, coarser):
@@ -314,7 +315,7 @@ class ColumnLevels:
                 )
 
     def _refuse_another_type(self) -> None:
-        """Raise if a level needs numbers or dates and the column has neither them nor text."""
+        """Raise if a level needs numbers or dates and the column holds neither these nor text."""
         kind = self._family
         for level in self.hierarchy.levels or ():
             dated = level in DATES or isinstance(level, Years)
@@ -330,12 +331,12 @@ class ColumnLevels:
 
     @property
     def _family(self) -> str:
-        """What kind of values there are; what nobody has looked up is cast as text is."""
+        """The type family; unknown types are treated as text."""
         return family(self.type) or "text"
 
     @property
     def _kind(self) -> Kind:
-        """What kind of number a value is once it is clipped."""
+        """Numeric kind of a value after clipping."""
         if self._family == "text" or self.type.startswith(("DOUBLE", "FLOAT", "REAL")):
             return "float"
         fractional = any(decimal(bound) % 1 for bound in self.hierarchy.clip or () if bound)
@@ -344,7 +345,7 @@ class ColumnLevels:
         return "wide" if self.type in _WIDE else "whole"
 
     def _number(self, value: str) -> str:
-        """A value as a number, clipped."""
+        """SQL of the value as a clipped number."""
         is_text = self._family == "text"
         number = render("number_of", value=self._plain(value), is_text=is_text)
         if not self.hierarchy.clip:
@@ -353,14 +354,14 @@ class ColumnLevels:
         return render("clipped", number=number, kind=self._kind, low=low, high=high)
 
     def _text(self, value: str) -> str:
-        """A value as a text, clipped, spelled as a question would spell it."""
+        """SQL of the value as text, clipped, in the spelling used by all comparisons."""
         if self.hierarchy.clip:
             type = "BIGINT" if self._kind in ("whole", "wide") else "DOUBLE"
             return render("text_of", value=self._number(value), type=type)
         return value if self.type == "VARCHAR" else render("text_of", value=value, type=self.type)
 
     def _plain(self, value: str) -> str:
-        """A value that casts as text does: an ENUM's would not."""
+        """SQL of the value; ENUMs are converted to VARCHAR, as they cast differently from text."""
         if self._family == "text" and self.type != "VARCHAR":
             return render("text_of", value=value, type=self.type)
         return value
@@ -369,7 +370,7 @@ class ColumnLevels:
         return render("date_of", value=self._plain(value), type=self.type)
 
     def _interval(self, macro: str, value: str, width: float, origin: float, **more: Any) -> str:
-        """Intervals in whole units of as many digits as the width and the origin have."""
+        """Render an interval macro on integers scaled by the decimals of width and origin."""
         wide, first = decimal(width), decimal(origin)
         digits = max(_digits(wide), _digits(first))
         kind, number = self._kind, self._number(value)
@@ -397,7 +398,7 @@ class ColumnLevels:
         )
 
     def _grouped(self, column: int) -> Mapping[str, list[str]]:
-        """The raw values under each label, both in the order of the file."""
+        """Raw values by label, both in file order."""
         grouped: dict[str, list[str]] = {}
         for raw, label in self.table.labels(column).items() if self.table else ():
             grouped.setdefault(label, []).append(raw)
@@ -405,7 +406,7 @@ class ColumnLevels:
 
 
 def rows_of(name: str, hierarchy: GeneralizationHierarchy) -> HierarchyTable | None:
-    """The rows of a hierarchy's file or mapping, where it has some; `name` is the column's."""
+    """The rows of a hierarchy's file or mapping, None if it has none; `name` is the column's."""
     if isinstance(hierarchy.hierarchy, str):
         return read_hierarchy(hierarchy.hierarchy)
     if hierarchy.hierarchy is not None:
@@ -414,14 +415,14 @@ def rows_of(name: str, hierarchy: GeneralizationHierarchy) -> HierarchyTable | N
 
 
 _WIDEST = 38
-"""How many digits the widest decimal of an engine has."""
+"""Maximum precision of DECIMAL that every engine supports."""
 
 
 _WIDE = ("BIGINT", "UBIGINT", "HUGEINT", "UHUGEINT")
 
 
 def _precision(type: str) -> int:
-    """How many digits a number of this type may have, the widest for a type that does not say."""
+    """Maximum number of digits of a type; the widest where the type doesn't state it."""
     digits = re.search(r"\((\d+)", type)
     if digits:
         return int(digits[1])
@@ -429,6 +430,6 @@ def _precision(type: str) -> int:
 
 
 def _digits(number: Decimal) -> int:
-    """How many digits a number has after the point."""
+    """Number of decimal places."""
     exponent: Any = number.as_tuple().exponent
     return max(0, -int(exponent))

@@ -1,4 +1,4 @@
-"""What one level of a column does, and whether it follows from the one below whatever the data."""
+"""Decides whether a generalisation level is a function of the one below, whatever the data."""
 
 from __future__ import annotations
 
@@ -21,28 +21,28 @@ from kanon_sql.spec.hierarchy import (
 
 
 class Masked(NamedTuple):
-    """So many characters become `*`, of texts as long as the longest."""
+    """A mask level: this many characters become `*`, on text padded to the longest value."""
 
     side: Literal["left", "right"]
     characters: int
 
 
 class Ancestor(NamedTuple):
-    """A column of a hierarchy's table; 0 would be the raw value."""
+    """A column of a hierarchy's table, counted from 1; 0 would be the raw value."""
 
     column: int
 
 
 Step = Level | Masked | Ancestor
-"""One level of one column."""
+"""One level of a column."""
 
 
 _PERIODS = {"day": 0, "month": 1, "quarter": 3, "year": 12}
-"""How long a period of a date is, in months."""
+"""Length of a date period in months."""
 
 
 def follows(finer: Step, coarser: Step) -> bool:
-    """Whether the coarser label can always be told from the finer one."""
+    """Whether the finer label determines the coarser one."""
     match finer, coarser:
         case _, "suppress":
             return True
@@ -80,7 +80,7 @@ def follows(finer: Step, coarser: Step) -> bool:
 
 
 def way_to_nest(finer: Level, coarser: Level) -> str:
-    """What level would follow from the finer one."""
+    """Advice on a coarser level that nests in the finer one."""
     match finer, coarser:
         case Width(width=width, origin=origin), Width():
             grid = f", with intervals that begin at {plain(origin)}" if origin else ""
@@ -105,6 +105,6 @@ def way_to_nest(finer: Level, coarser: Level) -> str:
 
 
 def _on_grid(intervals: Width, number: float, origin: float | None = None) -> bool:
-    """Whether an interval begins at a number, counted from the origin."""
+    """Whether `number` is an interval boundary, counted from the origin."""
     start = intervals.origin if origin is None else origin
     return (decimal(number) - decimal(start)) % decimal(intervals.width) == 0

@@ -1,4 +1,4 @@
-"""What a statement's rows must show for the checks to hold, in the words of its own columns."""
+"""States when a statement's rows pass its checks, in terms of its own columns."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from kanon_sql.spec.models.sizes import KAnonymity
 
 
 def demanded_size(bound: ResolvedQuestion) -> int | None:
-    """The size that k-anonymity demands of every class; of several demands, the largest."""
+    """The largest k among gating k-anonymity checks; None without one."""
     sizes = (
         check.model.k
         for check in bound.checks
@@ -24,7 +24,7 @@ def demanded_size(bound: ResolvedQuestion) -> int | None:
 
 
 def demands_on_size(size: int | None) -> Iterator[str]:
-    """What a row for each size of a class must show."""
+    """Pass condition on the rows per class size."""
     if size is not None:
         yield (
             f"kanon_size >= {size} in every row; kanon_too_small is 1 in those that fail. "
@@ -33,7 +33,7 @@ def demands_on_size(size: int | None) -> Iterator[str]:
 
 
 def demands_on_values(checks: Iterable[LabelledCheck]) -> Iterator[str]:
-    """What a row for each size of a class must show of a sensitive attribute."""
+    """Pass conditions of sensitive checks on the rows per class size."""
     for each in checks:
         if each.check.gates:
             is_homogeneity = isinstance(each.check.model, Homogeneity)
@@ -42,20 +42,20 @@ def demands_on_values(checks: Iterable[LabelledCheck]) -> Iterator[str]:
 
 
 def demands_on_people(checks: Iterable[LabelledCheck]) -> Iterator[str]:
-    """What the one row on the people in violating classes must show."""
+    """Pass conditions on the single row counting people in violating classes."""
     for each in checks:
         if each.check.gates:
             yield f"kanon_{each.label}_violated_people = 0."
 
 
 def demands_on_distance(each: LabelledCheck) -> Iterator[str]:
-    """What the one row on a distance must show."""
+    """Pass condition on the single row of a distance."""
     if each.check.gates:
         yield f"kanon_{each.label}_violated_classes = 0."
 
 
 def demands_on_reference(checks: Iterable[LabelledCheck]) -> Iterator[str]:
-    """What the one row on a reference must show, where single classes are judged."""
+    """Pass conditions on the single row of a reference, for checks judged by class."""
     for each in checks:
         model = each.check.model
         match model:
@@ -66,7 +66,7 @@ def demands_on_reference(checks: Iterable[LabelledCheck]) -> Iterator[str]:
 
 
 def demands_on_crowds(checks: Iterable[LabelledCheck]) -> Iterator[str]:
-    """What the one row on an earlier release must show of the crowds in both."""
+    """Pass conditions on the crowds in the single row of an earlier release."""
     for each in checks:
         match each.check.model:
             case ComposedKAnonymity(k=int()) if each.check.gates:
@@ -74,7 +74,7 @@ def demands_on_crowds(checks: Iterable[LabelledCheck]) -> Iterator[str]:
 
 
 def demands_on_pairs(checks: Iterable[LabelledCheck], place: int) -> Iterator[str]:
-    """What it must show of the values of an attribute that pairs of classes leave."""
+    """Pass conditions on the candidate values in that row, for the attribute at `place`."""
     for each in checks:
         match each.check.model:
             case ComposedLDiversity(l=int()) if each.check.gates:
@@ -82,11 +82,11 @@ def demands_on_pairs(checks: Iterable[LabelledCheck], place: int) -> Iterator[st
 
 
 def looked_at(name: str, levels: Iterable[AtLevel]) -> str:
-    """A table by its name, with the levels that it is looked at."""
+    """The table's name, followed by its generalisation levels if there are any."""
     said = [f"{each.raw.name} at {each.levels.label(each.level)}" for each in levels]
     return f"{name} ({', '.join(said)})" if said else name
 
 
 def audited(bound: ResolvedQuestion) -> str:
-    """The audited table as a statement speaks of it, with the levels that it is looked at."""
+    """The audited table's name with its generalisation levels."""
     return looked_at(bound.table.name, bound.levels)

@@ -1,4 +1,4 @@
-"""What must be so before a question means anything, and the sentence to refuse it with."""
+"""Preconditions of a question: the queries that test them, and the error if one fails."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from kanon_sql.sql.tables import Row, Table
 
 
 def preconditions(bound: ResolvedQuestion) -> Iterator[Precondition]:
-    """What to ask before anything else, in the order in which it is asked."""
+    """Every precondition, in execution order."""
     yield from _castable(bound, "release", "", bound.where, bound.table)
     for each in bound.levels:
         yield from without_label(
@@ -74,7 +74,7 @@ def preconditions(bound: ResolvedQuestion) -> Iterator[Precondition]:
             )
         for pair in pairs(bound, reference, "containment"):
             if pair.labels:
-                # Labels need be no numbers.
+                # Labels need not be numbers.
                 continue
             yield from _comparable(bound, reference, pair)
     for earlier in bound.earlier.values():
@@ -82,7 +82,7 @@ def preconditions(bound: ResolvedQuestion) -> Iterator[Precondition]:
 
 
 def _of_earlier(bound: ResolvedQuestion, earlier: BoundEarlier) -> Iterator[Precondition]:
-    """What must be so of an earlier release: labels for its values, a person for each record."""
+    """Preconditions on an earlier release: labels for its values, an entity for each record."""
     name, table = f"earlier_{earlier.name}", earlier.table
     place = f"{the_earlier(earlier.name)}: "
     yield from _castable(bound, name, place, earlier.where, table)
@@ -107,7 +107,7 @@ def _of_earlier(bound: ResolvedQuestion, earlier: BoundEarlier) -> Iterator[Prec
 def without_label(
     bound: ResolvedQuestion, each: AtLevel, table: Table, relation: str, name: str
 ) -> Iterator[Precondition]:
-    """Every value must have a place at a level that is asked for."""
+    """Every value must have a label at the requested level."""
     if each.levels.needs is None:
         return
     yield Precondition(
@@ -130,7 +130,7 @@ def without_label(
 
 
 def no_label(table: str, column: str, levels: ColumnLevels, level: int, row: Row) -> str | None:
-    """The sentence to refuse values with that have no label at a level."""
+    """Error message for values without a label at a level; None if every value has one."""
     lacking = row["kanon_values_without_label"]
     if not lacking:
         return None
@@ -151,7 +151,7 @@ def no_label(table: str, column: str, levels: ColumnLevels, level: int, row: Row
 
 
 def _sensitive(bound: ResolvedQuestion) -> Iterator[Precondition]:
-    """What a check on sensitive values needs of them: numbers, an order, a place in a tree."""
+    """What sensitive checks require of the values: numbers, a listed order or a place in a tree."""
     asked = [
         check
         for check in bound.checks
@@ -270,7 +270,7 @@ def _castable(
 def _comparable(
     bound: ResolvedQuestion, reference: BoundReference, pair: Pair
 ) -> Iterator[Precondition]:
-    """Text that stands against numbers must spell them as the numbers are spelled."""
+    """Text compared with numbers must be spelled as these are."""
     sides = (
         (pair.column, bound.table, records(bound, [pair.column])),
         (pair.reference, reference.table, reference_records(reference)),
@@ -307,7 +307,7 @@ def _not_castable(place: str, cast: TextCast, row: Row) -> str | None:
 
 
 def without_entity(table: str, entity: str, row: Row) -> str | None:
-    """The sentence to refuse records of no one with, where there are any."""
+    """Error message for records without an entity; None if there are none."""
     if not row["kanon_without_entity"]:
         return None
     return (

@@ -1,4 +1,4 @@
-"""The questions of a profile, as named SELECTs."""
+"""Plans a profile of one table as named SELECTs."""
 
 from __future__ import annotations
 
@@ -23,20 +23,20 @@ from kanon_sql.sql.statement import Statement
 from kanon_sql.sql.tables import Column, find
 
 DEFAULT_K = 5
-"""Below how many records (people) a class is small, where nobody says."""
+"""Default k: a class with fewer records (people) is small."""
 RULED_OUT = 3
-"""How many values are ruled out at most, one after the other."""
+"""Maximum number of values ruled out in turn by an attacker."""
 AT_ONCE = 40
-"""How many columns one statement counts the values of."""
+"""Number of columns whose distinct values one statement counts."""
 
 Order = Literal["number", "time"]
 _ORDERS: Mapping[str, Order] = {"number": "number", "text": "number", "time": "time"}
-"""What the values of each kind of column are put in order by."""
+"""How the values of each type family are ordered."""
 
 
 @dataclass(frozen=True)
 class ColumnLook:
-    """The step that counts the values of some columns."""
+    """The step that counts distinct values of several columns."""
 
     columns: tuple[BoundColumn, ...]
     step: Statement
@@ -44,42 +44,42 @@ class ColumnLook:
 
 @dataclass(frozen=True)
 class ColumnStep:
-    """The step that answers one question about one column."""
+    """The step that answers a question on one column."""
 
     column: BoundColumn
     step: Statement
     people: Statement | None = None
-    """Asks the same of each person, where some are in several classes."""
+    """The same per person, for people in several classes."""
 
 
 @dataclass(frozen=True)
 class ProfilePlan:
-    """Everything one table's profile asks, in the order in which it runs."""
+    """Every step of one table's profile, in execution order."""
 
     bound: ResolvedQuestion
     k: int
     preconditions: tuple[Precondition, ...]
     classes: Statement
     people: Statement | None
-    """Counts people by the smallest of their classes, where some are in several."""
+    """Counts people by the smallest of their classes; None without an entity."""
     looks: tuple[ColumnLook, ...]
     knows: tuple[ColumnStep, ...]
-    """Each is asked only if its column is not identifier-like."""
+    """Skipped for identifier-like columns."""
     lacks: tuple[ColumnStep, ...]
     eliminations: tuple[ColumnStep, ...]
     passed_over: tuple[str, ...]
-    """Columns whose values SQL can't compare one by one."""
+    """Columns whose values SQL can't compare."""
 
     @property
     def sensitive(self) -> set[str]:
-        """The names of the sensitive attributes."""
+        """Names of the sensitive attributes."""
         return {column.name for column in self.bound.sensitive}
 
 
 def plan_profile(
     bound: ResolvedQuestion, *, attacker_knows: Sequence[str] = (), k: int = DEFAULT_K
 ) -> ProfilePlan:
-    """The plan that profiles the table of a bound question. Raises `SpecError`."""
+    """The profile plan of a resolved question. Raises `SpecError`."""
     known = _known(bound, attacker_knows)
     return ProfilePlan(
         bound=bound,
@@ -114,8 +114,10 @@ def plan_profile(
 
 
 def as_profiled(spec: TableSpec) -> TableSpec:
-    """The same table as it lies, without what it is checked for; what only a check calls sensitive
-    stays so."""
+    """The spec without its checks, references and levels.
+
+    Attributes that only a check names stay sensitive.
+    """
     if spec.nulls == "wildcard":
         error = SpecError(
             "a profile counts classes, and with nulls: wildcard records form none. Leave it out: "
@@ -126,7 +128,7 @@ def as_profiled(spec: TableSpec) -> TableSpec:
     named = [sensitive_of(check) for check in spec.checks]
     checks = [Homogeneity(sensitive=name) for name in named if name is not None]
     return spec.model_copy(
-        # What a person decided to publish may be known to whoever reads it.
+        # Columns cleared for publication may still be known to an attacker.
         update={
             "checks": checks,
             "references": {},
@@ -140,7 +142,7 @@ def as_profiled(spec: TableSpec) -> TableSpec:
 
 
 def _known(bound: ResolvedQuestion, attacker_knows: Sequence[str]) -> tuple[BoundColumn, ...]:
-    """The columns that may be known too, each called as one quasi-identifier more would be."""
+    """The columns an attacker may know in addition, each resolved as a further quasi-identifier."""
     free = {column.name for column in bound.sensitive} | {
         column.name for column in bound.roles.unassigned
     }
@@ -166,7 +168,7 @@ def _known(bound: ResolvedQuestion, attacker_knows: Sequence[str]) -> tuple[Boun
 
 
 def _named(name: str, bound: ResolvedQuestion, free: set[str]) -> str:
-    """The column of this name, if it is one that may be known beside the quasi-identifiers."""
+    """The column of this name, if it may be known in addition to the quasi-identifiers."""
     try:
         column = find(name, bound.table).name
     except SpecError as error:
@@ -189,7 +191,7 @@ def _named(name: str, bound: ResolvedQuestion, free: set[str]) -> str:
 
 
 def _comparable(column: Column) -> bool:
-    """Whether the column holds single values that SQL tells apart."""
+    """Whether SQL can compare the column's values."""
     return column.unusable_because is None and family(column.type) not in ("nested", "span")
 
 
@@ -211,7 +213,7 @@ def _classes(bound: ResolvedQuestion) -> Statement:
 
 
 def _looks(bound: ResolvedQuestion, known: Sequence[BoundColumn]) -> Iterator[ColumnLook]:
-    """How many values each column has; the first look counts the people, too."""
+    """Steps counting the distinct values of each column; the first one counts people too."""
     for place, start in enumerate(
         range(0, max(len(known), int(bound.entity is not None)), AT_ONCE)
     ):

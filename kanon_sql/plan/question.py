@@ -1,4 +1,4 @@
-"""A question whose every name is a column, and every level a way of looking at it."""
+"""The types of a resolved question: every name a column, every level an SQL expression."""
 
 from __future__ import annotations
 
@@ -23,50 +23,49 @@ Comparison = Literal["as_is", "as_text", "by_pattern", "by_wildcard"]
 
 @dataclass(frozen=True)
 class JoinedLabels:
-    """The labels of a hierarchy at a level, joined where a CASE would be too long."""
+    """A hierarchy's labels at one level, joined where a CASE would be too long."""
 
     name: str
     sql: str
-    """The table of labels as it stands after LEFT JOIN."""
+    """The derived table of labels, as written after LEFT JOIN."""
     key: str
-    """The SQL of the raw value that the table is joined by."""
+    """SQL of the raw value, the join key."""
 
 
 @dataclass(frozen=True)
 class StartedInterval:
-    """Where the interval of a value begins, found once, and what it is called."""
+    """The lower end of a value's interval, computed once under an alias."""
 
     name: str
     start: str
     label: str
-    """The label that doesn't read it."""
+    """The label computed without that alias."""
 
 
 @dataclass(frozen=True)
 class BoundColumn:
-    """A column in the part it plays. `alias` is its name in every set above the records."""
+    """A column in its role. `alias` is its name in every CTE above the records."""
 
     name: str
     type: str
     alias: str
     hashed: bool = False
-    """Whether frequency sets group it by its hash, which must then be proved to be exact."""
+    """Whether frequency sets group it by its hash, whose exactness a step must prove."""
     generalised: str | None = None
-    """The SQL of its value at a level, where the table is looked at as it would be."""
+    """SQL of its label where the column is generalised; None for raw values."""
     joined: JoinedLabels | None = None
-    """What must be joined for `generalised` to be read."""
+    """The join that `generalised` reads, if any."""
     started: StartedInterval | None = None
-    """The start of an interval that `generalised` reads."""
+    """The interval start that `generalised` reads, if any."""
 
     @property
     def is_text(self) -> bool:
-        """Whether it holds text, or what nobody has looked up and so may be text."""
+        """Whether it is text, or of unknown type and so possibly text."""
         return family(self.type) in ("text", "")
 
 
 def as_read(columns: Sequence[BoundColumn]) -> list[BoundColumn]:
-    """The columns as they are read together: with the start of an interval found once, unless one
-    of them is called as it would be."""
+    """The columns of one SELECT; an interval start is inlined if its alias is a column's name."""
     names = {column.name.casefold() for column in columns}
     return [
         replace(column, generalised=column.started.label, started=None)
@@ -78,7 +77,7 @@ def as_read(columns: Sequence[BoundColumn]) -> list[BoundColumn]:
 
 @dataclass(frozen=True)
 class LabelOfText:
-    """The SQL of the label that a text has at a level, and the table to join for it, if any."""
+    """SQL of a text's label at one level, with the join it needs, if any."""
 
     sql: str
     joined: JoinedLabels | None
@@ -86,25 +85,25 @@ class LabelOfText:
 
 @dataclass(frozen=True)
 class Pair:
-    """A quasi-identifier, the reference's column for it, and how their cells are compared."""
+    """A quasi-identifier and the reference's column for it, with how their cells are compared."""
 
     column: BoundColumn
     reference: BoundColumn
     how: Comparison
     labels: tuple[LabelOfText, ...] = ()
-    """What a value of the reference may be shown as, where cells are at levels of their own."""
+    """The labels a reference's value may have, where cells are recoded individually."""
 
 
 @dataclass(frozen=True)
 class BoundCheck:
-    """A model whose columns and reference are known; `asked` where a person named it."""
+    """A model with resolved columns; `asked` unless measured by default."""
 
     model: Model
     asked: bool
     column: BoundColumn | None = None
-    """The sensitive attribute that it is about."""
+    """The sensitive attribute it measures."""
     paths: Paths = ()
-    """The leaves of a hierarchical distance's tree, each with its ancestors below the root."""
+    """Leaves of a hierarchical distance's tree, each with its ancestors below the root."""
 
     @property
     def gates(self) -> bool:
@@ -113,39 +112,39 @@ class BoundCheck:
 
 @dataclass(frozen=True)
 class ReferenceRoles:
-    """A reidentification dataset with its columns found, as they lie there."""
+    """A reference table (reidentification dataset) with its columns resolved, at raw values."""
 
     name: str
     table: Table
     columns: Mapping[str, BoundColumn]
-    """The reference's column for each quasi-identifier, by the quasi-identifier's name."""
+    """The reference's column, by quasi-identifier."""
     entity: BoundColumn | None
     weight: BoundColumn | None
     where: Condition | None
     levels: Mapping[str, int]
-    """The level at which it is to be looked at, by quasi-identifier."""
+    """Requested generalisation level, by quasi-identifier."""
 
 
 @dataclass(frozen=True)
 class EarlierRoles:
-    """An earlier release with its columns found, as they lie there."""
+    """An earlier release with its columns resolved, at raw values."""
 
     name: str
     table: Table
     quasi_identifiers: tuple[BoundColumn, ...]
     columns: Mapping[str, BoundColumn]
-    """Those of them that the table has too, by the name that they have there."""
+    """The quasi-identifiers shared with the table, by their name there."""
     entity: BoundColumn
     sensitive: Mapping[str, BoundColumn]
-    """Its column for each sensitive attribute that it has, by the attribute's name."""
+    """Its column, by sensitive attribute; absent where it has none."""
     where: Condition | None
     levels: Mapping[str, int]
-    """The level at which it is to be looked at, by the table's quasi-identifier."""
+    """Requested generalisation level, by the table's quasi-identifier."""
 
 
 @dataclass(frozen=True)
 class Roles:
-    """The columns of a question in the parts that they play, as they lie in the tables."""
+    """The columns of a question by role, at raw values."""
 
     spec: TableSpec
     table: Table
@@ -160,46 +159,46 @@ class Roles:
     earlier: Mapping[str, EarlierRoles]
     checks: tuple[BoundCheck, ...]
     levels: Mapping[str, int]
-    """The level at which the table is to be looked at, by quasi-identifier."""
+    """Requested generalisation level, by quasi-identifier."""
 
     @property
     def beside(self) -> tuple[ReferenceRoles | EarlierRoles, ...]:
-        """What else holds people: the references and the earlier releases."""
+        """The other tables about people: references and earlier releases."""
         return (*self.references.values(), *self.earlier.values())
 
     @property
     def unassigned(self) -> tuple[Column, ...]:
-        """The columns that no part was given to."""
+        """The columns without a role."""
         assigned = {column.name for column in (*self.quasi_identifiers, *self.sensitive)}
         assigned |= {column.name for column in (*self.identifiers, *self.insensitive)}
         assigned |= {column.name for column in (self.entity, self.weight) if column}
         return tuple(column for column in self.table.columns if column.name not in assigned)
 
     def at(self, levels: Mapping[str, int]) -> Roles:
-        """The same question of the table at other levels, of which some may be the raw value."""
+        """The same question at other levels; level 0 is the raw value."""
         spec = self.spec.model_copy(update={"levels": dict(levels)})
         above = {name: level for name, level in levels.items() if level}
         return replace(self, spec=spec, levels=above)
 
     def hierarchy(self, column: BoundColumn) -> GeneralizationHierarchy:
-        """How a quasi-identifier may be generalised."""
+        """The generalisation hierarchy of a quasi-identifier."""
         return hierarchy_of(self.spec, column)
 
 
 @dataclass(frozen=True)
 class DataFacts:
-    """What must be known of the data before levels have names, by quasi-identifier."""
+    """Facts that the levels depend on, by quasi-identifier; queried before planning."""
 
     longest: Mapping[str, int] = field(default_factory=dict)
-    """How many characters the longest value has, where it is masked."""
+    """Length of the longest value, for masked columns."""
     hierarchies: Mapping[str, HierarchyTable] = field(default_factory=dict)
-    """The rows of its hierarchy, where it has some."""
+    """The rows of its hierarchy, if it has any."""
     referred: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
-    """By reference: how many characters the longest value of either side has."""
+    """By reference: length of the longest value on either side."""
     longest_earlier: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
-    """By earlier release: how many characters its own longest value has."""
+    """By earlier release: length of the longest value in that release."""
     show_values: bool = False
-    """Whether a fault may tell the values of a hierarchy that lies in a file or a table."""
+    """Whether a fault may show values of a hierarchy file or table."""
 
 
 @dataclass(frozen=True)
@@ -210,13 +209,13 @@ class AtLevel:
     levels: ColumnLevels
     level: int
     place: int = 1
-    """Tells its table of labels from others in a statement."""
+    """Numbers its table of labels within a statement."""
     portable: bool = False
-    """Whether its table of labels is to be read by another database than DuckDB."""
+    """Whether its table of labels must be readable by other databases than DuckDB."""
 
     @cached_property
     def joined(self) -> JoinedLabels | None:
-        """What must be joined for the label to be read."""
+        """The table of labels to join; None if the labels are an expression."""
         if not self.levels.is_joined(self.level):
             return None
         key = self.levels.key(f"kanon_raw.{identifier(self.raw.name)}")
@@ -228,7 +227,7 @@ class AtLevel:
 
     @cached_property
     def started(self) -> StartedInterval | None:
-        """The start of the interval that a value is in at the level."""
+        """The start of a value's interval at the level; None unless the level has intervals."""
         value = identifier(self.raw.name)
         start = self.levels.start_sql(self.level, value)
         label = self.levels.sql(self.level, value)
@@ -236,7 +235,7 @@ class AtLevel:
 
     @cached_property
     def label(self) -> str:
-        """The SQL of the raw value at the level."""
+        """SQL of the label."""
         if self.joined:
             return f"{self.joined.name}.kanon_label"
         start = self.started.name if self.started else None
@@ -244,14 +243,14 @@ class AtLevel:
 
     @property
     def checked_label(self) -> str:
-        """The same, and NULL where the label would not be exact."""
+        """SQL of the label, NULL where it would not be exact."""
         if self.joined:
             return self.label
         return self.levels.checked_sql(self.level, identifier(self.raw.name))
 
     @property
     def column(self) -> BoundColumn:
-        """The column as it would be at the level."""
+        """The column with its label in place of the raw value."""
         return replace(
             self.raw,
             type="VARCHAR",
@@ -263,44 +262,44 @@ class AtLevel:
 
 @dataclass(frozen=True)
 class BoundReference:
-    """A reidentification dataset as it is looked at."""
+    """A reference table at its generalisation levels."""
 
     name: str
     table: Table
     columns: Mapping[str, BoundColumn]
-    """The reference's column for each quasi-identifier, by the quasi-identifier's name."""
+    """The reference's column, by quasi-identifier."""
     entity: BoundColumn | None
     weight: BoundColumn | None
     where: Condition | None
     levels: tuple[AtLevel, ...] = ()
-    """Its columns that are looked at as they would be at a level above the raw value."""
+    """Its generalised columns."""
 
 
 @dataclass(frozen=True)
 class BoundEarlier:
-    """An earlier release as it is looked at."""
+    """An earlier release at its generalisation levels."""
 
     name: str
     table: Table
     quasi_identifiers: tuple[BoundColumn, ...]
     entity: BoundColumn
     sensitive: Mapping[str, BoundColumn]
-    """Its column for each sensitive attribute that it has, by the attribute's name."""
+    """Its column, by sensitive attribute; absent where it has none."""
     where: Condition | None
     levels: tuple[AtLevel, ...] = ()
-    """Its columns that are looked at as they would be at a level above the raw value."""
+    """Its generalised columns."""
 
 
 @dataclass(frozen=True)
 class ResolvedQuestion:
-    """One table's question, complete."""
+    """The complete question on one table, ready to be planned."""
 
     roles: Roles
     facts: DataFacts
     quasi_identifiers: tuple[BoundColumn, ...]
-    """As they are looked at."""
+    """At their generalisation levels."""
     keys: tuple[BoundColumn, ...]
-    """What the classes are grouped by: the quasi-identifiers, or shorter keys for some."""
+    """What classes are grouped by: the quasi-identifiers, some of them hashed."""
     sensitive: tuple[BoundColumn, ...]
     entity: BoundColumn | None
     weight: BoundColumn | None
@@ -308,16 +307,15 @@ class ResolvedQuestion:
     earlier: Mapping[str, BoundEarlier]
     checks: tuple[BoundCheck, ...]
     levels: tuple[AtLevel, ...] = ()
-    """The quasi-identifiers that are looked at as they would be at a level above the raw value."""
+    """The generalised quasi-identifiers."""
     recoded: Mapping[str, ColumnLevels] = field(default_factory=dict)
-    """The quasi-identifiers of which each cell is at a level of its own, with their levels; or of
-    which all are at one that is known."""
+    """Levels of the quasi-identifiers recoded cell by cell, or all at the level in `shown_at`."""
     shown_at: Mapping[str, int] = field(default_factory=dict)
-    """That level, by quasi-identifier."""
+    """That single level, by quasi-identifier."""
 
     @property
     def spec(self) -> TableSpec:
-        """The question in the words of whoever asked it."""
+        """The spec as written."""
         return self.roles.spec
 
     @property
@@ -326,12 +324,12 @@ class ResolvedQuestion:
 
     @property
     def beside(self) -> tuple[BoundReference | BoundEarlier, ...]:
-        """What else holds people: the references and the earlier releases."""
+        """The other tables about people: references and earlier releases."""
         return (*self.references.values(), *self.earlier.values())
 
     @property
     def tables(self) -> tuple[Table, ...]:
-        """Every table that the question is about, the audited one first."""
+        """Every table of the question, the audited one first."""
         return (self.table, *(each.table for each in self.beside))
 
     @property
@@ -352,17 +350,17 @@ class ResolvedQuestion:
 
     @property
     def unknown(self) -> bool:
-        """Whether a NULL in a sensitive attribute counts as no value."""
+        """Whether NULL in a sensitive attribute counts as no value."""
         return self.spec.sensitive_nulls == "unknown"
 
     @property
     def wildcard(self) -> bool:
-        """Whether a NULL in a quasi-identifier matches everything."""
+        """Whether NULL in a quasi-identifier matches every value."""
         return self.spec.nulls == "wildcard"
 
 
 def hierarchy_of(spec: TableSpec, column: BoundColumn) -> GeneralizationHierarchy:
-    """How a quasi-identifier may be generalised."""
+    """The generalisation hierarchy of a quasi-identifier; an empty one by default."""
     return next(
         (each for name, each in spec.quasi_identifiers.items() if same_name(name, column.name)),
         GeneralizationHierarchy(),

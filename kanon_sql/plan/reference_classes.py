@@ -1,4 +1,4 @@
-"""Which classes of a release a reference has too few people of, at the levels of the release."""
+"""Finds classes of a release that fail a check against a reference, at the release's levels."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ from kanon_sql.sql.quoting import identifier
 
 @dataclass(frozen=True)
 class ReferredCell:
-    """A column of a reference as a release would show it."""
+    """A reference column generalised like the release."""
 
     column: BoundColumn
-    """The quasi-identifier that it is compared with."""
+    """The quasi-identifier it is compared with."""
     raw: str
     label: str
     joined: JoinedLabels | None
     type: str
-    """That of the raw value, where the texts of both are compared; otherwise nothing."""
+    """Type of the raw value where both sides are compared as text; otherwise ""."""
 
 
 def classes_beside_reference(
@@ -39,10 +39,10 @@ def classes_beside_reference(
     relation: str,
     levels: Mapping[str, tuple[ColumnLevels, int]],
 ) -> Iterator[str]:
-    """A SELECT for each reference: the classes of which it has too few people, with their records.
+    """One SELECT per reference: the classes failing its checks, with their records.
 
-    `relation` holds the records that `bound` describes, of which some quasi-identifiers are at
-    `levels`; `raw` describes them as they were before.
+    `relation` holds the records that `bound` describes, with some quasi-identifiers at `levels`;
+    `raw` describes them before generalisation.
     """
     demands = reference_demands(bound)
     for name in dict.fromkeys(reference_of(bound, each).name for each in demands):

@@ -1,8 +1,7 @@
-"""Where a spec meets the catalogue: every name becomes a column, every check a complete model.
+"""Binds resolved columns to the requested generalisation levels.
 
-`resolve` gives every column its part, once and in one place; `bind` puts the quasi-identifiers at
-the levels that are asked. What is bound can be asked; whatever cannot be is refused here, before
-any SQL is made.
+`resolve` assigns each column its role, once; `bind` applies the levels. Whatever can't be queried
+is rejected by these two, before SQL is rendered.
 """
 
 from __future__ import annotations
@@ -28,10 +27,10 @@ from kanon_sql.spec.question_parts import the_reference
 
 
 def bind(roles: Roles, facts: DataFacts | None = None) -> ResolvedQuestion:
-    """Put every column at the level at which it is looked at.
+    """Apply the requested generalisation levels to every column.
 
-    `facts` are what the levels need to know of the data. Raises `SpecError` that knows where in
-    the spec the fault lies.
+    `facts` are the properties of the data that levels depend on. Raises `SpecError` with its
+    location in the spec.
     """
     facts = facts or DataFacts()
     levels = tuple(_at_levels(roles, facts))
@@ -94,9 +93,9 @@ def _bind_earlier(release: EarlierRoles, roles: Roles, facts: DataFacts) -> Boun
 def column_levels(
     roles: Roles, facts: DataFacts | None = None, *, without: Collection[str] = ()
 ) -> dict[str, ColumnLevels]:
-    """The levels of every quasi-identifier, by its name, `without` some.
+    """The levels of every quasi-identifier by name, except those in `without`.
 
-    Raises `SpecError` for a hierarchy that can't be read, has faults or is for other values.
+    Raises `SpecError` for a hierarchy that can't be read, has faults or doesn't fit the type.
     """
     return {
         column.name: _levels_for(roles, column, column, facts or DataFacts())
@@ -112,7 +111,7 @@ def _levels_for(
     facts: DataFacts,
     longest: int | None = None,
 ) -> ColumnLevels:
-    """The levels of a quasi-identifier for the values of this column: its own, or a reference's."""
+    """The levels of a quasi-identifier for the values of one column: its own or another table's."""
     hierarchy = roles.hierarchy(column)
     with located("quasi_identifiers", column.name):
         return ColumnLevels.of(
@@ -147,7 +146,7 @@ def _refuse_beyond_top(prefix: str, name: str, levels: ColumnLevels, level: int)
 def _reference_levels(
     reference: ReferenceRoles, roles: Roles, facts: DataFacts
 ) -> Iterator[AtLevel]:
-    """The reference's columns that are looked at through the hierarchies of the table."""
+    """The reference's columns, generalised by the table's hierarchies."""
     here = ("references", reference.name, "levels")
     referred = facts.referred.get(reference.name, {})
     yield from _levels_beside(
@@ -156,7 +155,7 @@ def _reference_levels(
 
 
 def _earlier_levels(release: EarlierRoles, roles: Roles, facts: DataFacts) -> Iterator[AtLevel]:
-    """The columns of an earlier release that are looked at through the hierarchies of the table."""
+    """An earlier release's columns, generalised by the table's hierarchies."""
     here = ("earlier_releases", release.name, "levels")
     longest = facts.longest_earlier.get(release.name, {})
     yield from _levels_beside(
@@ -172,7 +171,7 @@ def _levels_beside(
     facts: DataFacts,
     longest: Mapping[str, int],
 ) -> Iterator[AtLevel]:
-    # The release's tables of labels, which a statement may join too, have the numbers before.
+    # Numbered after the release's tables of labels, which the same statement may join.
     for place, column in enumerate(roles.quasi_identifiers, start=1 + len(roles.quasi_identifiers)):
         level = beside.levels.get(column.name)
         if level:

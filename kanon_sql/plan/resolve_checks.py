@@ -1,4 +1,4 @@
-"""Demanded checks, completed with the columns that they look at."""
+"""Completes checks with the columns and tables they refer to."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _UNASKED = tuple(
     if issubclass(model, SensitiveModel)
     and not any(field.is_required() for field in model.model_fields.values())
 )
-"""The models of sensitive values that need no parameter to be measured."""
+"""Sensitive models that need no parameters, so they can be measured by default."""
 
 
 def bound_checks(
@@ -40,7 +40,7 @@ def bound_checks(
     sensitive: tuple[BoundColumn, ...],
     earlier: Mapping[str, EarlierRoles],
 ) -> Iterator[BoundCheck]:
-    """What was asked, what gates before what does not; then what is measured unasked."""
+    """Requested checks, gating ones first; then the checks measured by default."""
     asked = []
     for place, model in enumerate(spec.checks):
         with located("checks", place):
@@ -59,7 +59,7 @@ def bound_checks(
 def _unasked(
     spec: TableSpec, sensitive: tuple[BoundColumn, ...], asked: Sequence[Model]
 ) -> Iterator[BoundCheck]:
-    """What is measured beside it: little where something was demanded, else all that can be."""
+    """Default measures: few if any check gates, otherwise every model without parameters."""
     if not any(isinstance(model, KAnonymity) for model in asked):
         yield BoundCheck(KAnonymity(), asked=False)
     matched = {model.reference for model in asked if isinstance(model, KMap)}
@@ -83,7 +83,7 @@ def _unasked(
 def _composed_unasked(
     sensitive: Sequence[BoundColumn], earlier: Mapping[str, EarlierRoles], asked: Sequence[Model]
 ) -> Iterator[BoundCheck]:
-    """Each earlier release is measured together with this one, in whatever both have."""
+    """Default measures of each earlier release composed with this one."""
     for name, release in earlier.items():
         of_release = [m for m in asked if isinstance(m, ComposedModel) and m.earlier == name]
         if not any(isinstance(model, ComposedKAnonymity) for model in of_release):
@@ -99,7 +99,7 @@ def _composed_unasked(
 def _complete(
     model: Model, spec: TableSpec, table: Table, sensitive: tuple[BoundColumn, ...]
 ) -> BoundCheck:
-    """The same model with its column or reference named as the tables name it."""
+    """The model with its column or reference resolved."""
     if spec.nulls == "wildcard" and not model.with_wildcards:
         defined = ", ".join(name for name, each in MODELS.items() if each.with_wildcards)
         raise SpecError(
@@ -123,7 +123,7 @@ def _composed(
     sensitive: tuple[BoundColumn, ...],
     earlier: Mapping[str, EarlierRoles],
 ) -> BoundCheck:
-    """The same with its earlier release and its column named as the tables name them."""
+    """The model with its earlier release and column resolved."""
     release = earlier[_named_one(model, model.earlier, list(earlier), _EARLIER)]
     named = model.model_copy(update={"earlier": release.name})
     if not isinstance(named, ComposedLDiversity):
@@ -186,12 +186,12 @@ def _sensitive_name(
 
 
 class _Beside(NamedTuple):
-    """What a model is asked beside the table, in words."""
+    """A kind of other table that a model refers to, with the wording of its errors."""
 
     parameter: str
     a_noun: str
     how: str
-    """What it is, and how one is named."""
+    """What the table holds, and which option names it."""
 
     @property
     def noun(self) -> str:
@@ -213,7 +213,7 @@ _EARLIER = _Beside(
 
 
 def _named_one(model: Model, given: str | None, names: Sequence[str], beside: _Beside) -> str:
-    """The name of the one that a model means, of those that there are."""
+    """Resolve the reference or earlier release that a model names."""
     if given is not None and given in names:
         return given
     if not names:
@@ -232,14 +232,14 @@ def _named_one(model: Model, given: str | None, names: Sequence[str], beside: _B
 
 
 def sensitive_of(model: Model) -> str | None:
-    """The sensitive attribute that a model names, if it does."""
+    """The sensitive attribute that a model names, or None."""
     return model.sensitive if isinstance(model, SensitiveModel | ComposedLDiversity) else None
 
 
 def require(*models: str) -> None:
-    """Raise `SpecError` without SciPy, with the command that installs it.
+    """Raise `SpecError` with the install command if SciPy is missing.
 
-    `models` are those that need it, by name; without any, all that ever do.
+    `models` are the names of the models that need it; by default, every model that may.
     """
     models = models or ("population_uniqueness", "k_map_estimate")
     try:

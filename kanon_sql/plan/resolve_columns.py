@@ -1,4 +1,4 @@
-"""A column that a question names, found in its table, and what can't play a part."""
+"""Resolves column names against a table, and rejects columns that can't have a role."""
 
 from __future__ import annotations
 
@@ -17,8 +17,10 @@ def found_column(name: str, table: Table, location: Location) -> Column:
 
 
 def refuse_missing_beside(own: str, table: Table, location: Location, *ways_out: str) -> None:
-    """Raise `SpecError` where a table beside this one has no column of a name that this one has:
-    `ways_out` say what may be meant."""
+    """Raise `SpecError` if another table lacks a column named like one of the audited table.
+
+    `ways_out` are the remedies to suggest.
+    """
     with located(*location):
         try:
             find(own, table)
@@ -32,7 +34,10 @@ def refuse_missing_beside(own: str, table: Table, location: Location, *ways_out:
 def column_named(
     name: str, table: Table, location: Location, alias: str | None = None
 ) -> BoundColumn:
-    """A column whose values are compared. Raises `SpecError` where some that differ are equal."""
+    """Resolve a column whose values are compared.
+
+    Raises `SpecError` where the database merges distinct values.
+    """
     column = found_column(name, table, location)
     with located(*location):
         refuse_merging(column, table)
@@ -44,7 +49,7 @@ def bound_column(column: Column, alias: str | None = None) -> BoundColumn:
 
 
 def refuse_merging(column: Column, table: Table) -> None:
-    """Raise `SpecError` for a column of which the database takes different values for one."""
+    """Raise `SpecError` for a column on which the database merges distinct values."""
     if column.unusable_because is not None:
         raise SpecError(f'column "{column.name}" of {table.name} {column.unusable_because}')
 
@@ -62,7 +67,7 @@ def refuse_two_parts(parts: Sequence[tuple[BoundColumn | Column, str]]) -> None:
 
 
 def refuse_uncomparable(column: BoundColumn, table: Table) -> None:
-    """Raise `SpecError` for a column whose values SQL can't tell apart one by one."""
+    """Raise `SpecError` for a column whose values SQL can't compare."""
     _refuse_nested(column, table)
     _refuse_span(column, table)
 
@@ -76,7 +81,7 @@ def _refuse_nested(column: BoundColumn, table: Table) -> None:
 
 
 def _refuse_span(column: BoundColumn, table: Table) -> None:
-    """Refuse types of which SQL takes different values for one: 1 month and 30 days."""
+    """Reject types whose equality merges distinct values, such as 1 month and 30 days."""
     if family(column.type) == "span":
         raise SpecError(
             f'column "{column.name}" of {table.name} is {column.type}, of which SQL takes '
@@ -85,7 +90,7 @@ def _refuse_span(column: BoundColumn, table: Table) -> None:
 
 
 def bound_condition(text: str | None, table: Table, location: Location) -> Condition | None:
-    """A condition on the records of a table. Raises `SpecError` for one that can't be asked."""
+    """Compile a record filter. Raises `SpecError` if it is invalid."""
     if text is None:
         return None
     with located(*location):
@@ -99,7 +104,7 @@ def bound_condition(text: str | None, table: Table, location: Location) -> Condi
 def levels_of(
     prefix: str, levels: Mapping[str, int], columns: Sequence[BoundColumn]
 ) -> dict[str, int]:
-    """The levels that are asked for above the raw value, by quasi-identifier."""
+    """Requested levels above the raw value, by quasi-identifier."""
     names = [column.name for column in columns]
     for name in levels:
         if not any(same_name(name, each) for each in names):

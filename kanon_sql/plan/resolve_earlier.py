@@ -1,4 +1,4 @@
-"""Which part each column of an earlier release has in a question about a later one."""
+"""Resolves the columns of an earlier release by role."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ def resolve_earlier(
     sensitive: Sequence[BoundColumn],
     entity: BoundColumn | None,
 ) -> EarlierRoles:
-    """Find the columns of an earlier release: its quasi-identifiers, which are those of the table
-    where it does not say otherwise, the entity, and the sensitive attributes that it has.
+    """Resolve the columns of an earlier release.
 
-    Raises `SpecError` that knows where in the spec the fault lies.
+    Its quasi-identifiers default to the table's; it needs an entity, and may lack sensitive
+    attributes. Raises `SpecError` with its location in the spec.
     """
     here, spec = ("earlier_releases", name), asked.earlier_releases[name]
     if entity is None:
@@ -86,7 +86,7 @@ def resolve_earlier(
 
 
 def _renamed(name: str, spec: EarlierReleaseSpec, owns: Sequence[str]) -> dict[str, str]:
-    """What the release calls the columns that are named, by the table's own names."""
+    """The release's column names, by the table's own."""
     renamed: dict[str, str] = {}
     for own, there in spec.columns.items():
         matches = [each for each in owns if each == own] or [
@@ -105,7 +105,7 @@ def _renamed(name: str, spec: EarlierReleaseSpec, owns: Sequence[str]) -> dict[s
 def _quasi_identifiers(
     spec: EarlierReleaseSpec, renamed: Mapping[str, str], owns: Sequence[BoundColumn]
 ) -> list[str]:
-    """The names of its quasi-identifiers; one that was renamed may be called by either name."""
+    """Names of its quasi-identifiers; a renamed one may be listed under either name."""
     if not spec.quasi_identifiers:
         return [renamed.get(own.name, own.name) for own in owns]
     there = {own.casefold(): name for own, name in renamed.items()}
@@ -115,7 +115,7 @@ def _quasi_identifiers(
 def _sensitive(
     table: Table, renamed: Mapping[str, str], sensitive: Sequence[BoundColumn]
 ) -> Iterator[tuple[str, BoundColumn]]:
-    """Its columns for the sensitive attributes; one that it lacks under the same name is none."""
+    """Its columns for the sensitive attributes; a missing one is skipped unless it was renamed."""
     for own in sensitive:
         there = renamed.get(own.name, own.name)
         if own.name in renamed or any(same_name(there, each) for each in table.column_names):
@@ -123,7 +123,7 @@ def _sensitive(
 
 
 def _refuse_unusable(found: EarlierRoles) -> None:
-    """Raise for a column of two parts, or one whose values can't be compared."""
+    """Raise for a column with two roles, or one whose values can't be compared."""
     refuse_two_parts(
         [(column, "a quasi-identifier") for column in found.quasi_identifiers]
         + [(column, "sensitive") for column in found.sensitive.values()]
@@ -148,8 +148,10 @@ def _at_levels(
 
 
 def named_of_earlier(asked: TableSpec, name: str) -> list[str]:
-    """The columns of an earlier release that nobody has opened, as far as the question names them:
-    it has the sensitive attributes that the table has."""
+    """Column names of an unopened earlier release, as far as the spec names them.
+
+    It is assumed to have the table's sensitive attributes.
+    """
     spec = asked.earlier_releases[name]
     there = {own.casefold(): named for own, named in spec.columns.items()}
     owns = [

@@ -1,4 +1,4 @@
-"""Which part each column has in a question."""
+"""Assigns each column of a question its role."""
 
 from __future__ import annotations
 
@@ -33,10 +33,10 @@ def resolve(
     *,
     is_open: bool = False,
 ) -> Roles:
-    """Find every column that `spec` names in the tables, and give it its part.
+    """Resolve every column that `spec` names, and assign it its role.
 
-    `is_open` says that which columns are quasi-identifiers is what is asked, so that there may be
-    none. Raises `SpecError` that knows where in the spec the fault lies.
+    `is_open`: the caller wants to find the quasi-identifiers, so none need be named. Raises
+    `SpecError` with its location in the spec.
     """
     _refuse_undecided(spec, table)
     has_none = is_open and not spec.quasi_identifiers
@@ -107,7 +107,7 @@ def resolve(
 
 
 def _refuse_undecided(spec: TableSpec, table: Table) -> None:
-    """Raise `SpecError` while a person has yet to decide about columns."""
+    """Raise `SpecError` while columns are undecided."""
     if spec.undecided:
         with located("undecided"):
             one = len(spec.undecided) == 1
@@ -144,9 +144,9 @@ def _resolve_reference(
 
 
 def named_columns(spec: TableSpec) -> list[str]:
-    """The columns that a question names, as it spells them.
+    """The columns a spec names, in its spelling.
 
-    Raises `SpecError` where it means columns that it does not name.
+    Raises `SpecError` for a wildcard, which only an open table can expand.
     """
     if "*" in spec.quasi_identifiers:
         raise SpecError(
@@ -167,7 +167,7 @@ def named_columns(spec: TableSpec) -> list[str]:
 
 
 def named_of_reference(spec: TableSpec, name: str) -> list[str]:
-    """The same of a reference."""
+    """The columns a spec names of a reference, in its spelling."""
     reference = spec.references[name]
     renamed = {own.casefold(): there for own, there in reference.columns.items()}
     return each_once(
@@ -179,7 +179,7 @@ def named_of_reference(spec: TableSpec, name: str) -> list[str]:
 
 
 def _sensitive_names(spec: TableSpec, table: Table) -> list[str]:
-    """The sensitive attributes, those that only a check names included."""
+    """The sensitive attributes, including those only a check names."""
     declared = [find(name, table).name for name in spec.sensitive]
     named: dict[str, None] = {}
     for place, model in enumerate(spec.checks):
@@ -191,7 +191,7 @@ def _sensitive_names(spec: TableSpec, table: Table) -> list[str]:
 
 
 def _raw_quasi_identifiers(spec: TableSpec, table: Table) -> Iterator[BoundColumn]:
-    """The quasi-identifiers as they lie in the table."""
+    """The quasi-identifiers at raw values."""
     names = list(spec.quasi_identifiers)
     if "*" in names and "*" not in table.column_names:
         for name in names:
@@ -218,7 +218,7 @@ def _raw_quasi_identifiers(spec: TableSpec, table: Table) -> Iterator[BoundColum
 
 
 def masked_columns(roles: Roles) -> list[BoundColumn]:
-    """The columns of which the longest value must be known before a level can be."""
+    """Masked columns, whose longest value must be known before their levels."""
     return [
         column
         for column in roles.quasi_identifiers
@@ -229,8 +229,7 @@ def masked_columns(roles: Roles) -> list[BoundColumn]:
 def masked_beside(
     roles: Roles, reference: ReferenceRoles | EarlierRoles
 ) -> list[tuple[BoundColumn, BoundColumn]]:
-    """The quasi-identifiers that a reference, or an earlier release, must be masked in, each with
-    its column there."""
+    """The quasi-identifiers masked in another table, each with its column there."""
     return [
         (column, reference.columns[column.name])
         for column in roles.quasi_identifiers
@@ -239,8 +238,10 @@ def masked_beside(
 
 
 def hierarchy_sources(roles: Roles, *, every: bool = False) -> dict[str, str]:
-    """The typed file or table that a hierarchy lies in, by quasi-identifier: where a level of it
-    is asked, or with `every` wherever there is one."""
+    """The hierarchy file or table of each quasi-identifier with a requested level.
+
+    With `every`, that of all quasi-identifiers.
+    """
     asked = [roles.levels, *(each.levels for each in roles.beside)]
     sources = {
         column.name: roles.hierarchy(column).source
@@ -253,7 +254,7 @@ def hierarchy_sources(roles: Roles, *, every: bool = False) -> dict[str, str]:
 def _reference_columns(
     name: str, spec: ReferenceSpec, table: Table, quasi_identifiers: Sequence[BoundColumn]
 ) -> dict[str, BoundColumn]:
-    """The reference's column for each quasi-identifier, as it lies."""
+    """The reference's column for each quasi-identifier, at raw values."""
     known = {column.name for column in quasi_identifiers}
     renamed: dict[str, str] = {}
     for own, there in spec.columns.items():
@@ -285,7 +286,7 @@ def _reference_columns(
 
 
 def _refuse_two_levels(reference: ReferenceRoles) -> None:
-    """Raise where a column is asked for at a level and in another way too."""
+    """Raise if a generalised column of the reference has a second role."""
     read = [*reference.columns.values(), reference.entity, reference.weight]
     for name in reference.levels:
         raw = reference.columns[name].name

@@ -1,6 +1,4 @@
-"""The steps of a plan that read sensitive attributes: what classes share of each, and what else
-must be known of its values.
-"""
+"""Plans the steps that read sensitive attributes: per class, and on the values as such."""
 
 from __future__ import annotations
 
@@ -45,39 +43,39 @@ from kanon_sql.sql.statement import Statement
 
 
 class SensitiveStep(NamedTuple):
-    """The step that measures one sensitive attribute, with the checks that it answers."""
+    """The step that measures one sensitive attribute, with the checks it answers."""
 
     column: BoundColumn
     step: Statement
     checks: tuple[LabelledCheck, ...]
     with_others: bool = False
-    """Whether its classes are told apart by the other sensitive attributes too."""
+    """Whether its classes also group by the other sensitive attributes."""
     people: Statement | None = None
-    """Counts the people in violating classes, where some are in several of its classes."""
+    """Counts people in violating classes, for people in several of them."""
 
 
 class SpellingLook(NamedTuple):
-    """The steps that find out whether a sensitive attribute is what it seems."""
+    """The steps that detect a constant attribute, or values differing only in spelling."""
 
     column: BoundColumn
     at_all: Statement
-    """Asked where every class has a single value: maybe the table has."""
+    """Counts the table's distinct values; runs where every class has a single one."""
     spellings: Statement | None = None
-    """Counts the values of a text, and its spellings."""
+    """Counts a text column's values, and its values after normalising the spelling."""
     by_spelling: Statement | None = None
 
 
 class DistanceStep(NamedTuple):
-    """The step that measures one distance of t-closeness that is not the equal one."""
+    """The step of one t-closeness check with an ordered or hierarchical distance."""
 
     labelled: LabelledCheck
     step: Statement
     people: Statement | None = None
-    """Counts the people in violating classes, where there is an entity."""
+    """Counts people in violating classes; None without an entity."""
 
 
 class NamedValuesStep(NamedTuple):
-    """The step that says how many of the values that a check names occur in the table."""
+    """The step counting how many values named by a check occur in the table."""
 
     check: BoundCheck
     named: int
@@ -85,7 +83,7 @@ class NamedValuesStep(NamedTuple):
 
 
 def sensitive_steps(bound: ResolvedQuestion) -> Iterator[SensitiveStep]:
-    """The first of these steps is also the one that the sizes of the classes are read off."""
+    """One step per sensitive attribute and attacker; the first also counts class sizes."""
     for place, sensitive in enumerate(bound.sensitive):
         asked = [
             check
@@ -193,7 +191,7 @@ def _knows_others(check: BoundCheck) -> bool:
 
 
 def _others(bound: ResolvedQuestion, sensitive: BoundColumn) -> list[BoundColumn]:
-    """The other sensitive attributes, which may be known of a person too."""
+    """The other sensitive attributes, which an attacker may know too."""
     return [column for column in bound.sensitive if column != sensitive]
 
 
@@ -259,7 +257,7 @@ def distance_steps(bound: ResolvedQuestion) -> Iterator[DistanceStep]:
 
 
 def order_of_values(check: BoundCheck) -> list[list[object]] | None:
-    """The values that an ordered distance lists with their places, as text."""
+    """The listed values of an ordered distance as text, with their ranks."""
     order = check.model.parameters.get("order")
     if order is None:
         return None
@@ -305,7 +303,7 @@ def look_at(bound: ResolvedQuestion, sensitive: BoundColumn) -> SpellingLook:
 
 
 def named_values_steps(bound: ResolvedQuestion) -> Iterator[NamedValuesStep]:
-    """A value that is misspelled would never be found, and its check would hold."""
+    """Steps that detect misspelled values, which would never match and so pass their check."""
     asked = [
         check
         for check in bound.checks

@@ -1,6 +1,6 @@
-"""A step of a plan: one SELECT over the declared tables, with the question it answers.
+"""Builds a plan's steps: one SELECT each over the declared tables, with its question in words.
 
-Here too are the records that a step reads, and the way in which it speaks of columns.
+Also renders the records that a step reads, and the names of columns in words.
 """
 
 from __future__ import annotations
@@ -21,15 +21,15 @@ from kanon_sql.sql.statement import Cited, Statement
 from kanon_sql.sql.tables import Row, Table
 
 _READ = ("records", "other_records")
-"""What the sets are called in which text files are read."""
+"""Names of the CTEs that read text files."""
 
 
 class Precondition(NamedTuple):
-    """A step whose one row says whether the question can be asked at all."""
+    """A step whose single row decides whether the question can be answered."""
 
     step: Statement
     fault: Callable[[Row], str | None]
-    """The sentence to refuse with, or None where all is well."""
+    """Error message for that row, or None if the precondition holds."""
 
 
 def step(
@@ -41,7 +41,7 @@ def step(
     only: str = "",
     demanded: Iterable[str] = (),
 ) -> Statement:
-    """A step that may read the declared tables and nothing else."""
+    """A step restricted to the declared tables."""
     tables = frozenset(table.sql for table in bound.tables)
     return Statement(
         name,
@@ -56,7 +56,7 @@ def step(
 
 
 def _chosen(bound: ResolvedQuestion, sql: str) -> Iterator[str]:
-    """Which records are asked for of each table that the step reads, where that is not all."""
+    """The record filter of each table that the step reads, if it has one."""
     spec = bound.spec
     asked = [
         (bound.table, spec.where),
@@ -71,9 +71,9 @@ def _chosen(bound: ResolvedQuestion, sql: str) -> Iterator[str]:
 
 
 def with_files_once(sql: str, bound: ResolvedQuestion) -> str:
-    """The statement with each text file that it reads in a set of its own, which says how.
+    """The statement with each text file moved into a CTE that holds its reader options.
 
-    A set of this kind is in no order, so that the first records are read where they are asked for.
+    A CTE is unordered, so with `first` the file is read in place.
     """
     if bound.spec.first or {table.sql.casefold() for table in bound.tables} & set(_READ):
         return sql
@@ -92,14 +92,14 @@ def with_files_once(sql: str, bound: ResolvedQuestion) -> str:
 
 
 def _read_of(table: Table, sql: str) -> list[str]:
-    """The columns that a statement may read of a table, or any one where it only counts."""
+    """The columns a statement may read of a table; any one if it only counts."""
     folded = sql.casefold()
     named = [name for name in table.column_names if identifier(name).casefold() in folded]
     return named or [table.column_names[0]]
 
 
 def records(bound: ResolvedQuestion, columns: list[BoundColumn]) -> str:
-    """What stands after FROM, with these columns of it."""
+    """The relation after FROM, restricted to these columns."""
     return render(
         "records",
         relation=bound.table.sql,
@@ -113,13 +113,13 @@ def records(bound: ResolvedQuestion, columns: list[BoundColumn]) -> str:
 def reference_records(
     reference: BoundReference, columns: Sequence[BoundColumn] | None = None
 ) -> str:
-    """The same of a reference, by default with every column that plays a part."""
+    """The relation of a reference, by default with every column that has a role."""
     parts = [*reference.columns.values(), reference.entity, reference.weight]
     return _records_beside(reference, [column for column in columns or parts if column])
 
 
 def earlier_records(earlier: BoundEarlier, columns: Sequence[BoundColumn]) -> str:
-    """The same of an earlier release."""
+    """The relation of an earlier release."""
     return _records_beside(earlier, columns)
 
 
@@ -143,6 +143,6 @@ def counted(bound: ResolvedQuestion) -> str:
 
 
 def spoken(columns: Sequence[BoundColumn]) -> str:
-    """The columns as one reads them aloud."""
+    """Column names as a list in words."""
     *others, last = [column.name for column in columns]
     return f"{', '.join(others)} and {last}" if others else last

@@ -1,4 +1,4 @@
-"""The sets of columns that a profile looks at, and what is asked of them as SELECTs."""
+"""Enumerates the column sets of a profile."""
 
 from __future__ import annotations
 
@@ -10,23 +10,23 @@ from math import comb
 from kanon_sql.errors import SpecError, option
 
 MOST_SETS = 5_000
-"""How many sets of columns one question may be about."""
+"""Maximum number of column sets per question."""
 AT_ONCE = 32
-"""How many sets one statement groups by."""
+"""Number of column sets one statement groups by."""
 MOST_IN_PLACE = 511
-"""How many sets one statement tells the special uniques of, where nothing may be kept."""
+"""Number of column sets in one statement on special uniques, without temporary tables."""
 MOST_SCORED = 100
-"""How many columns may be scored: a score is a factorial of their number."""
+"""Maximum number of columns to score, as a score is a factorial of their number."""
 
 
 @dataclass(frozen=True)
 class Subset:
-    """A set of columns by their places, from 1 on, with its number among all that are asked."""
+    """A column set as 1-based positions, with its number among all sets."""
 
     number: int
     places: tuple[int, ...]
     parts: tuple[int, ...] = ()
-    """The numbers of the sets with one column less."""
+    """Numbers of its subsets with one column less."""
 
     @property
     def keys(self) -> list[str]:
@@ -34,7 +34,8 @@ class Subset:
 
     @property
     def mask(self) -> int:
-        """
+        """The positions as a bit mask.
+
         >>> Subset(1, (1, 3)).mask
         5
         """
@@ -43,7 +44,7 @@ class Subset:
 
 @dataclass(frozen=True)
 class Size:
-    """The sets of one size: the numbers of the first and the last of them."""
+    """The column sets of one size, as an inclusive range of numbers."""
 
     number: int
     first: int
@@ -51,12 +52,12 @@ class Size:
 
 
 def key_of(place: int) -> str:
-    """What a set of combinations calls the column of this place."""
+    """The name of a column in a set of combinations, by position."""
     return f"kanon_key_{place}"
 
 
 def number_of_sets(columns: int, size: int) -> int:
-    """How many sets of at most `size` columns there are.
+    """Number of column sets of at most `size` columns.
 
     >>> number_of_sets(20, 3)
     1350
@@ -65,7 +66,7 @@ def number_of_sets(columns: int, size: int) -> int:
 
 
 def refuse_too_many(parameter: str, columns: int, size: int, most: int = MOST_SETS) -> None:
-    """Raise `SpecError` where there are more sets than one question may be about."""
+    """Raise `SpecError` if there are more column sets than `most`."""
     found = number_of_sets(columns, size)
     if found > most:
         fewer = next(
@@ -79,7 +80,7 @@ def refuse_too_many(parameter: str, columns: int, size: int, most: int = MOST_SE
 
 
 def subsets_up_to(columns: int, size: int) -> tuple[Subset, ...]:
-    """Every set of at most `size` of so many columns, the small ones first, in declared order.
+    """Every set of at most `size` of these columns, smallest first, in declared order.
 
     >>> [(each.number, each.places, each.parts) for each in subsets_up_to(3, 2)][2:4]
     [(3, (3,), ()), (4, (1, 2), (2, 1))]
@@ -94,7 +95,7 @@ def subsets_up_to(columns: int, size: int) -> tuple[Subset, ...]:
 
 
 def sizes_of(subsets: Sequence[Subset]) -> tuple[Size, ...]:
-    """The sizes of the sets, each with the numbers of its sets, which follow one another."""
+    """The number range of each set size."""
     numbers: dict[int, list[int]] = {}
     for each in subsets:
         numbers.setdefault(len(each.places), []).append(each.number)
@@ -102,7 +103,7 @@ def sizes_of(subsets: Sequence[Subset]) -> tuple[Size, ...]:
 
 
 def in_batches(subsets: Sequence[Subset]) -> Iterator[tuple[Subset, ...]]:
-    """The sets some at a time, as many as one statement asks of, none of two sizes."""
+    """Batches of column sets of one size, at most `AT_ONCE` each."""
     for size in sizes_of(subsets):
         alike = tuple(each for each in subsets if len(each.places) == size.number)
         yield from (alike[start : start + AT_ONCE] for start in range(0, len(alike), AT_ONCE))

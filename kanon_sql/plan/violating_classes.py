@@ -1,4 +1,4 @@
-"""Which classes a release could not have: those below k, and those that fail a demanded check."""
+"""Selects the classes a release must not contain: smaller than k, or failing another check."""
 
 from __future__ import annotations
 
@@ -29,18 +29,18 @@ from kanon_sql.sql.macros import render
 
 
 def class_size(checks: Sequence[BoundCheck]) -> int | None:
-    """The size that every class must have, for all demands on sizes together."""
+    """The class size that satisfies every gating check on sizes; None without one."""
     sizes = [check.model.least_size for check in checks if check.gates]
     return max((size for size in sizes if size is not None), default=None)
 
 
 def is_judged_by_class(check: BoundCheck) -> bool:
-    """Whether a class by itself fails the check or passes it, so that a search can look for it."""
+    """Whether the check is decided class by class, so that a search can use it."""
     return check.model.judged_by_class
 
 
 def sensitive_demands(bound: ResolvedQuestion) -> list[BoundCheck]:
-    """The demands on sensitive values that a class fails or not."""
+    """The gating checks on sensitive values that are judged by class."""
     return [
         check
         for check in bound.checks
@@ -49,19 +49,21 @@ def sensitive_demands(bound: ResolvedQuestion) -> list[BoundCheck]:
 
 
 def is_beside_table(check: BoundCheck) -> bool:
-    """Whether a class is held against how the values of the whole table are spread."""
+    """Whether the check compares a class with the whole table's distribution."""
     return isinstance(check.model, SensitiveModel) and "shares" in check.model.needs
 
 
 def other_sensitive(bound: ResolvedQuestion, check: BoundCheck) -> list[BoundColumn]:
-    """The other sensitive attributes, where whoever looks may know them of a person too."""
+    """The other sensitive attributes, if the check assumes an attacker who knows them."""
     knows = isinstance(check.model, SensitiveModel) and check.model.with_other_sensitive
     return [each for each in bound.sensitive if each != check.column] if knows else []
 
 
 def reference_demands(bound: ResolvedQuestion) -> list[BoundCheck]:
-    """The demands that a class fails or not by how many the reference has of it, where the
-    reference can be looked at through whichever levels the table has."""
+    """The gating checks judged by a class's count in a reference.
+
+    The reference must be readable at any level of the table, so it can't have levels of its own.
+    """
     return [check for check in bound.checks if check.gates and _is_judged_beside(bound, check)]
 
 
@@ -80,7 +82,7 @@ def _is_judged_beside(bound: ResolvedQuestion, check: BoundCheck) -> bool:
 
 
 def crowds_demanded(bound: ResolvedQuestion) -> dict[str, int]:
-    """By earlier release: how many people who are in both must share their classes in either."""
+    """By earlier release: minimum number of people who share their classes in both releases."""
     found: dict[str, int] = {}
     for check in bound.checks:
         if check.gates and is_about_crowds(check):
@@ -92,16 +94,16 @@ def crowds_demanded(bound: ResolvedQuestion) -> dict[str, int]:
 
 
 def is_about_crowds(check: BoundCheck) -> bool:
-    """Whether a check is about those who share their classes here and in an earlier release."""
+    """Whether a check is about people who share their classes in two releases."""
     return isinstance(check.model, ComposedKAnonymity)
 
 
 def too_rare(check: BoundCheck) -> str:
-    """The condition on a class, of which both sizes are known, that it fails such a demand."""
+    """Predicate on a class with both its sizes known: it fails the reference check."""
     model = check.model
     assert isinstance(model, ReferenceModel)
     population = "kanon_union" if model.missing == "union" else "kanon_population"
-    # Such a reference can't contain the release.
+    # Then the reference can't contain the release.
     beyond = "kanon_population < kanon_size"
     match model:
         case KMap(k=int(k)):
@@ -120,8 +122,10 @@ def too_rare(check: BoundCheck) -> str:
 
 
 def least_presence(check: BoundCheck) -> str | None:
-    """The condition on a class of the reference, of which both sizes are known, that it is in the
-    release too rarely, if a check demands that."""
+    """Predicate on a reference class: its share in the release is below the check's minimum.
+
+    None if the check has no minimum.
+    """
     model = check.model
     if not isinstance(model, DeltaPresence) or not model.min:
         return None
@@ -129,18 +133,18 @@ def least_presence(check: BoundCheck) -> str | None:
 
 
 def grows_never(bound: ResolvedQuestion) -> bool:
-    """Whether the records in violating classes never grow more as classes become one: a class that
-    passes every demand still passes it together with any other, whether that one passes or not.
+    """Whether merging classes never increases the records in violating classes (monotone).
 
-    Of sizes and of how many values a class has this is so (LeFevre, DeWitt, Ramakrishnan 2005;
-    Machanavajjhala et al. 2007, section 4); of how they are spread it is not. A crowd that two
-    releases leave may be small in a class that is otherwise fine.
+    That is, a passing class merged with any other class, passing or not, passes every check. It
+    holds for sizes and numbers of distinct values (LeFevre, DeWitt, Ramakrishnan 2005;
+    Machanavajjhala et al. 2007, section 4), not for distributions. Composed k-anonymity breaks it:
+    the crowd that two releases share may be small within an otherwise passing class.
     """
     return not crowds_demanded(bound) and _grows_never_alone(bound)
 
 
 def _grows_never_alone(bound: ResolvedQuestion) -> bool:
-    """The same of what the release by itself and its references are asked."""
+    """`grows_never` without the checks on earlier releases."""
     return all(
         isinstance(check.model, SensitiveModel)
         and check.model.only_grows
@@ -150,13 +154,13 @@ def _grows_never_alone(bound: ResolvedQuestion) -> bool:
 
 
 def holds_together(bound: ResolvedQuestion) -> bool:
-    """Whether classes that pass every demand still pass it as one, so that where nothing may be
-    left out, whatever lies below a node that fails fails too.
+    """Whether merging two passing classes gives a passing class.
 
-    It is so of shares and distances, which a union has between those of its parts (Machanavajjhala
-    et al. 2007, section 4; Li, Li, Venkatasubramanian 2007, section 4.2). People are no shares:
-    someone in two classes counts once in their union. Whoever shares the classes of two releases
-    shares coarser ones too.
+    If so, and nothing may be suppressed, a failing node rules out every finer one. It holds for
+    shares and distances, as a union's lies between those of its parts (Machanavajjhala et al. 2007,
+    section 4; Li, Li, Venkatasubramanian 2007, section 4.2), but not with an entity: someone in two
+    classes counts once in their union. It holds for composition, as people who share the classes of
+    two releases share coarser ones too.
     """
     if _grows_never_alone(bound):
         return True
@@ -166,14 +170,14 @@ def holds_together(bound: ResolvedQuestion) -> bool:
 
 
 def reference_of(bound: ResolvedQuestion, check: BoundCheck) -> BoundReference:
-    """The reference that a check is about."""
+    """The reference that a check names."""
     assert isinstance(check.model, ReferenceModel)
     assert check.model.reference is not None
     return bound.references[check.model.reference]
 
 
 def with_k(bound: ResolvedQuestion, k: int) -> ResolvedQuestion:
-    """The same question with another k in place of the first that is demanded."""
+    """The question with the first gating k replaced."""
     checks = list(bound.checks)
     for place, check in enumerate(checks):
         if check.gates and isinstance(check.model, KAnonymity):
@@ -189,19 +193,18 @@ def violating_classes(
     rolled_up: bool = False,
     whole: Mapping[str, str] | None = None,
 ) -> str:
-    """One SELECT of the violating classes by their quasi-identifiers, each with its records.
+    """One SELECT of the violating classes by quasi-identifiers, with their records.
 
-    `relation` holds records, or where it is `rolled_up` a frequency set over the
-    quasi-identifiers, the sensitive attributes demanded of and the entity. Where it has only some
-    of the classes, `whole` has for each sensitive attribute what tells how often the whole table
-    has each value.
+    `relation` holds records, or if `rolled_up` a frequency set over the quasi-identifiers, the
+    checked sensitive attributes and the entity. If it has only some of the classes, `whole` holds,
+    by sensitive attribute, the relation with the whole table's counts per value.
     """
     statements = list(_statements(bound, relation, rolled_up, whole or {}))
     return render("violating_by_any", statements=statements)
 
 
 def too_small_classes(bound: ResolvedQuestion, classes: str) -> str:
-    """The same where sizes alone are demanded, and a set has a row for each class."""
+    """The violating classes, where only sizes are checked and `classes` has one row per class."""
     return render(
         "violating_classes",
         columns=list(bound.quasi_identifiers),
@@ -213,8 +216,7 @@ def too_small_classes(bound: ResolvedQuestion, classes: str) -> str:
 def _statements(
     bound: ResolvedQuestion, relation: str, rolled_up: bool, whole: Mapping[str, str]
 ) -> Iterator[str]:
-    """A statement for each sensitive attribute and each distance of its own; the first one looks
-    at the sizes too, where it knows them."""
+    """One statement per sensitive attribute or own distance; the first also checks sizes."""
     size = class_size(bound.checks)
     too_small = render("too_small", k=size) if size else None
     demands = sensitive_demands(bound)
@@ -248,9 +250,9 @@ def _whole_classes(
     whole: Mapping[str, str],
     each: LabelledCheck,
 ) -> str:
-    """The classes of which a part fails a check: those who have the same other sensitive values.
+    """The classes with a failing part: the members who share their other sensitive values.
 
-    The whole class goes, as leaving out a part of it would tell these.
+    The whole class is suppressed, as dropping one part would reveal these values.
     """
     others = other_sensitive(bound, each.check)
     columns = (*bound.quasi_identifiers, *others)

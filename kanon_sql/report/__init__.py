@@ -1,3 +1,3 @@
-"""What an audit found, in words and pictures: for a terminal, a document and a notebook."""
+"""Renders results as text and charts, for terminals, documents and notebooks."""
 
 from __future__ import annotations

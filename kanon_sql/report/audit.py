@@ -1,4 +1,4 @@
-"""An audit as a page: what holds, how large the classes are, what follows from it."""
+"""The page of an audit: verdicts, class sizes, and what follows from them."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from kanon_sql.results.table import AuditFindings, TableResult
 
 
 def page(result: AuditFindings) -> Iterator[Block]:
-    """The blocks of every table, and a line over several."""
+    """The blocks of every table, with a closing line for several."""
     for table in result.tables:
         yield from _section(table)
     closing = tables.closing(result)
@@ -47,13 +47,13 @@ def _section(table: TableResult) -> Iterator[Block]:
 
 
 def warnings(table: TableResult) -> Iterator[Warnings]:
-    """What to be careful about, if there is anything."""
+    """The table's warnings, if any."""
     if table.warnings:
         yield Warnings(tables.warnings(table))
 
 
 def limits(table: TableResult) -> Iterator[Limits]:
-    """What each model that holds does not protect against."""
+    """The limitations of each model that holds."""
     silences = tables.silences(table)
     if silences:
         yield Limits(silences)
@@ -67,7 +67,7 @@ def _histogram(table: TableResult) -> Iterator[Bars]:
 
 
 def _shown(table: TableResult) -> Iterator[Values]:
-    """The values that were asked for."""
+    """Values of the data, if requested."""
     if table.shown:
         lists = [
             (tables.shown_heading(name, rows), numbers.cells(rows))

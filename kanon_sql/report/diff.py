@@ -1,4 +1,4 @@
-"""A comparison of two results as a page: what changed, and whether it got worse."""
+"""The page of a comparison of two results."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ from kanon_sql.results.table import CheckResult, TableResult
 _SHARES = ("highest", "average", "at_risk")
 _SHARE_FIGURES = ("average", "at_risk")
 _ALWAYS = ("records", "classes", "k")
-"""What is worth a line though nothing changed."""
+"""Summary figures shown even if unchanged."""
 
 
 def page(diff: Diff) -> Iterator[Block]:
-    """What changed in each table, and what that means."""
+    """The changes of each table, and the overall outcome."""
     yield Heading([_heading(diff)], of_page=True)
     for table in diff.tables:
         yield from _section(table)
@@ -42,7 +42,7 @@ def page(diff: Diff) -> Iterator[Block]:
 
 
 def in_words(diff: Diff) -> Iterator[Block]:
-    """What became of each check, without a figure: small counts differ by small ones."""
+    """The changed verdicts without figures, as these would reveal small counts."""
     for table in diff.tables:
         yield Heading([_headline(table)])
         if table.checks:
@@ -79,7 +79,7 @@ def _headline(table: TableDiff) -> str:
 
 
 def _notes(table: TableDiff) -> Iterator[str]:
-    """Why figures differ without anything having happened to the data, and who failed."""
+    """Reasons for differences other than the data, and failed tables."""
     parts = ", ".join(QUESTION[part] for part in table.asked_otherwise)
     if not table.is_comparable:
         yield (
@@ -96,7 +96,7 @@ def _notes(table: TableDiff) -> Iterator[str]:
 
 
 def _numbers(table: TableDiff) -> list[Change]:
-    """What changed of the summary and the risks; records, classes and k in any case."""
+    """Changed figures of summary and risks; records, classes and k are always included."""
     summary = [
         Change(figure_name(each.name), *_both(each, _text, "{}, {share}"), _word(each))
         for each in table.summary
@@ -134,12 +134,12 @@ def _share(value: Any) -> str:
 
 
 def _check_word(check: CheckDiff) -> str:
-    """How a check is marked. A new one can be violated, and has not become so."""
+    """The label of a check's change: a new check is "new", even if violated."""
     return {"appeared": "new", "vanished": "gone", "in_both": check.change}[check.presence]
 
 
 def _check_text(check: CheckDiff, table: TableDiff) -> tuple[str, str]:
-    """What was found of a check, and how far it reached, then and now."""
+    """What a check achieved and how far its violations reach, before and after."""
     old, new = _verdict(check.old, table.old), _verdict(check.new, table.new)
     if old is None or new is None:
         only = new or old
@@ -167,7 +167,7 @@ def _without_figures(check: CheckDiff) -> ChangedCheck:
 
 
 def _verdict(check: CheckResult | None, table: TableResult | None) -> Verdict | None:
-    """A check in words, where there is one and it was answered."""
+    """A check in words; None if it is missing or was not evaluated."""
     if check is None or table is None or tables.unanswered(table):
         return None
     try:
@@ -185,7 +185,7 @@ def _then_and_now(figure: Figure) -> str:
 
 
 def _both(figure: Figure, show: Callable[[Any], str], form: str) -> tuple[str, str]:
-    """A figure then and now, with its share where shares are compared and tables differ in size."""
+    """A figure before and after, with its share if shares are compared and the totals differ."""
     old, new = show(figure.old), show(figure.new)
     if figure.of is None or not figure.is_judged or figure.of[0] == figure.of[1]:
         return old, new
@@ -197,7 +197,7 @@ def _both(figure: Figure, show: Callable[[Any], str], form: str) -> tuple[str, s
 
 
 def _outcome(diff: Diff) -> str:
-    """What got worse, what is gone, and of what less is asked, which makes nothing better."""
+    """The tables that got worse, vanished or have weaker requirements."""
     less = [table for table in diff.tables if table.new and table.asks_less]
     other = [table for table in diff.tables if table.new and not table.is_comparable]
     failing = [table for table in diff.tables if table.new and table.got_worse]
@@ -220,7 +220,7 @@ def _outcome(diff: Diff) -> str:
 
 
 def _only_new_ones_fail(table: TableDiff) -> bool:
-    """Whether nothing got worse but for checks that were not asked before."""
+    """Whether only newly added checks got worse."""
     known = {each.change for each in (*table.summary, *table.risks)}
     known |= {check.change for check in table.checks if check.presence == "in_both"}
     appeared = {check.change for check in table.checks if check.presence == "appeared"}

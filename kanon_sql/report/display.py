@@ -1,4 +1,4 @@
-"""A value that shows itself: as text where it is printed, as a table in a notebook."""
+"""A base class for values that render themselves: as text, or as HTML in a notebook."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ if TYPE_CHECKING:
 
 
 class Displayed:
-    """What has a page, printed as the command line does; a notebook gives its advice in Python."""
+    """A value with a page. Printed like on the command line; notebooks get Python advice."""
 
     def page(self) -> Iterator[Block]:
-        """The value in words and figures, for any writer of `kanon_sql.report`."""
+        """The value as blocks, for any writer of `kanon_sql.report`."""
         raise NotImplementedError
 
     def __str__(self) -> str:
@@ -22,7 +22,7 @@ class Displayed:
         return terminal.write(self.page())
 
     def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
-        """What IPython shows in a terminal."""
+        """IPython's text representation."""
         printer.text(str(self))
 
     def _repr_html_(self) -> str:

@@ -1,8 +1,8 @@
-"""What a page is made of: blocks of words and figures, which every writer can write.
+"""The blocks of a page, independent of its subject and its output format.
 
-A subject (an audit, a release, a profile, a comparison) yields blocks and knows no writer; a writer
-(for a terminal, Markdown, HTML) writes any blocks and knows no subject. A space that must not be
-folded is `\\u00a0`.
+A subject (audit, release, profile, comparison) yields blocks and knows no writer; a writer
+(terminal, Markdown, HTML) renders any block and knows no subject. A non-breaking space is
+`\\u00a0`.
 """
 
 from __future__ import annotations
@@ -14,69 +14,69 @@ from kanon_sql.report.words.models import Verdict
 from kanon_sql.report.words.tables import Bin
 
 NONE = "\u2013"
-"""What stands where there is no figure."""
+"""Placeholder for a missing figure."""
 
 
 class Heading(NamedTuple):
-    """What the next blocks are about. The first part is its name, the others follow it."""
+    """A heading for the next blocks: a name, followed by further parts."""
 
     parts: Sequence[str]
     of_page: bool = False
-    """Whether it is the heading of all that follows, and not of one table."""
+    """Whether it is the page's heading rather than a table's."""
 
 
 class Section(NamedTuple):
-    """A part of the page begins: all blocks up to the next one are in it."""
+    """Start of a section, which extends to the next one."""
 
     title: str
 
 
 class Prose(NamedTuple):
-    """Sentences that belong together."""
+    """A paragraph."""
 
     sentences: Sequence[str]
     indented: bool = True
 
 
 class Strong(NamedTuple):
-    """A sentence that must not be overlooked."""
+    """An emphasised sentence."""
 
     sentence: str
 
 
 class Warnings(NamedTuple):
-    """What to be careful about before the figures are believed."""
+    """Warnings that affect how far the figures can be trusted."""
 
     sentences: Sequence[str]
 
 
 class Verdicts(NamedTuple):
-    """A line a check."""
+    """One line per check."""
 
     checks: Sequence[Verdict]
 
 
 class Limits(NamedTuple):
-    """What each model that holds does not promise: its title, and a sentence."""
+    """Title and limitation of each model that holds."""
 
     of_models: Sequence[tuple[str, str]]
 
 
 class Bars(NamedTuple):
-    """How many there are of each size, with a bar for each share."""
+    """A histogram: a bar per bin."""
 
     title: str
     header: tuple[str, str, str]
-    """What a label, a count and a share are."""
+    """Headings of label, count and share."""
     bins: Sequence[Bin]
     mark: str = ""
-    """What is said where the classes begin that are large enough."""
+    """A note at the first bin of sufficiently large classes."""
 
 
 class GridRow(NamedTuple):
-    """Words, then figures.
+    """The cells of a row: text, then figures.
 
-    With fewer words than columns the last word reaches over the rest, and so does the last figure.
+    With fewer cells than columns, the last one of each kind spans the rest.
     """
 
     words: tuple[str, ...]
@@ -84,18 +84,18 @@ class GridRow(NamedTuple):
 
 
 class Grid(NamedTuple):
-    """A table between two sentences. A heading of several lines stands on the last of them."""
+    """A table with optional sentences above and below. Multi-line headings are bottom-aligned."""
 
     title: str
     header: GridRow
     rows: Sequence[GridRow]
     below: str = ""
     spacious: bool = False
-    """Whether a terminal sets it in, and its columns farther apart."""
+    """Whether a terminal indents it and widens its column gaps."""
 
 
 def cells_of(grid: Grid) -> Iterator[list[str]]:
-    """Every row, the header first, each cell in one line and as many as there are columns."""
+    """The cells of every row, header first, each on one line and padded to all columns."""
     words, figures = map(len, grid.header)
     for row in (grid.header, *grid.rows):
         cells = (
@@ -108,7 +108,7 @@ def cells_of(grid: Grid) -> Iterator[list[str]]:
 
 
 class Change(NamedTuple):
-    """A figure then and now; the word is worse, better, or nothing."""
+    """A figure before and after; the word is "worse", "better" or ""."""
 
     name: str
     old: str
@@ -117,14 +117,14 @@ class Change(NamedTuple):
 
 
 class Changes(NamedTuple):
-    """Figures then and now."""
+    """Figures before and after."""
 
     title: str
     figures: Sequence[Change]
 
 
 class ChangedCheck(NamedTuple):
-    """A check then and now: what became of it, what was found, and which figures differ."""
+    """A check before and after: its change, what it achieved, and the figures that differ."""
 
     word: str
     title: str
@@ -133,62 +133,62 @@ class ChangedCheck(NamedTuple):
 
 
 class ChangedChecks(NamedTuple):
-    """Checks then and now."""
+    """Checks before and after."""
 
     checks: Sequence[ChangedCheck]
 
 
 class Values(NamedTuple):
-    """Rows of values that were asked for, under a warning; each with what they are."""
+    """Requested values of the data under a warning, as titled lists of rows."""
 
     warning: str
     lists: Sequence[tuple[str, Sequence[Sequence[str]]]]
 
 
 class Item(NamedTuple):
-    """A name, and sentences about it."""
+    """A name with sentences about it."""
 
     name: str
     sentences: Sequence[str]
 
 
 class Status(NamedTuple):
-    """What came of it all, in a word."""
+    """The overall status."""
 
     status: str
     word: str
 
 
 class Points(NamedTuple):
-    """Sentences that each stand for themselves."""
+    """A bullet list of sentences."""
 
     sentences: Sequence[str]
 
 
 class FactList(NamedTuple):
-    """Terms with what they are; None is a line to fill in by hand."""
+    """Terms with their values; None is a blank to fill in by hand."""
 
     facts: Sequence[tuple[str, str | None]]
 
 
 class Choices(NamedTuple):
-    """What one of is to be ticked by hand."""
+    """Checkboxes to tick by hand."""
 
     names: Sequence[str]
 
 
 class LineChart(NamedTuple):
-    """A chart, and the same figures as a table for who can't draw it."""
+    """A chart, with its figures as a table where it can't be drawn."""
 
     chart: Mapping[str, Any]
     described: str
     table: Grid
     without: str
-    """What is said where the table stands alone."""
+    """The sentence below the table if there is no chart."""
 
 
 class Folded(NamedTuple):
-    """A text to unfold, as it was written, with something short beside its title."""
+    """A collapsible verbatim text, with a short note next to its title."""
 
     title: str
     text: str
@@ -196,13 +196,13 @@ class Folded(NamedTuple):
 
 
 class Command(NamedTuple):
-    """A command as it was given or can be."""
+    """A command line."""
 
     text: str
 
 
 class Footer(NamedTuple):
-    """How the figures above were come by."""
+    """Duration, engine and number of statements."""
 
     text: str
 

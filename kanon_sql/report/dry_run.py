@@ -1,4 +1,4 @@
-"""A dry run as a page: what an audit or a search for levels would ask."""
+"""The page of a dry run: the statements that an audit or search would execute."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from kanon_sql.sql.statement import Estimate
 
 
 def page(tables: Sequence[ExpectedTable]) -> Iterator[Block]:
-    """The statements of each table, with what the engine expects of them."""
+    """The statements of each table, with the engine's estimates."""
     for table in tables:
         yield from _section(table)
 
@@ -33,7 +33,7 @@ def _section(table: ExpectedTable) -> Iterator[Block]:
 
 
 def _of_search(search: ExpectedSearch) -> Iterator[str]:
-    """How many steps there may be, and what each is like."""
+    """The number of steps of a search, and what each one does."""
     if search.at_once:
         yield from _of_best(search, search.at_once)
         return
@@ -64,7 +64,7 @@ def _of_search(search: ExpectedSearch) -> Iterator[str]:
 
 
 def _of_best(search: ExpectedSearch, at_once: int) -> Iterator[str]:
-    """How many statements a search for the best levels may take."""
+    """The number of statements of an optimal search."""
     nodes = math.prod(height + 1 for height in search.heights.values())
     masks = ", times the characters of each mask" if search.masked else ""
     heights = ", ".join(
@@ -99,7 +99,7 @@ def _words(expected: ExpectedStep) -> Iterator[str]:
 
 
 def _estimated(estimate: Estimate) -> str:
-    """What the engine expects, as a sentence; nothing where it expects nothing."""
+    """The engine's estimate as a sentence, or ""."""
     parts = []
     if estimate.records is not None:
         parts.append(f"about {plural(estimate.records, 'record')} to read")

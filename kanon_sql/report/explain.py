@@ -1,9 +1,9 @@
-"""What a model, a metric or an algorithm means, for someone who has to sign what it gives.
+"""The manual's pages on models, metrics and algorithms, as plain text.
 
-The page of a model has the promise, six records for which it fails and six for which it holds,
-the formula, the SQL that decides it, what it does not protect against, and the paper. The page of
-a metric has what it says, four records with their release and the number, the formula, what it
-does not say, and the paper. The tests audit the examples and compute the numbers again.
+A model's page has its promise, six records for which it fails and six for which it holds, the
+formula, the deciding SQL, its limitations and the paper. A metric's page has its meaning, four
+records with their release and the resulting value, the formula, its limitations and the paper. The
+tests audit the examples and recompute the values.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ from kanon_sql.sql.statement import Statement
 from kanon_sql.sql.tables import Column, Table
 
 PAGES = ("datafly", "subsets", "values", DBT)
-"""The pages that are none of the folder."""
+"""Pages that are not Markdown files."""
 
 _MEANT = {
     "suda": "subsets", "suda2": "subsets", "dis_suda": "subsets", "special_uniques": "subsets",
@@ -114,7 +114,7 @@ _MEANT = {
     "arx": "coming-from-arx", "sdcmicro": "coming-from-sdcmicro",
     "pycanon": "coming-from-pycanon",
 }  # fmt: skip
-"""What people call a thing, and what it is called here."""
+"""Synonyms of page names."""
 _GREEK = {"α": "alpha", "β": "beta", "δ": "delta", "ε": "epsilon", "θ": "theta", "π": "pi"}
 
 
@@ -142,12 +142,12 @@ VALUES = {
     "In dbt": "the tests refuse the same columns on DuckDB and Postgres. Of an ephemeral model "
     "they look at the values instead, and stop where two are written differently and count as one.",
 }
-"""Which values are one, by what they are values of."""
+"""Which values compare as equal, by kind of value."""
 _VALUES = "values: which values are one, and which are two."
 
 
 class Explanation(str):
-    """A page of the manual, which shows itself as it is to be read."""
+    """A page of the manual, whose repr is its text."""
 
     __slots__ = ()
 
@@ -155,15 +155,15 @@ class Explanation(str):
         return str(self)
 
     def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
-        """What a notebook shows."""
+        """IPython's representation."""
         printer.text(str(self))
 
 
 def explained(name: str | None) -> str:
-    """The page of a model, a metric or an algorithm, or one that ships; without a name what there
-    is. A name may be written with hyphens, spaces and Greek letters, or be what people know.
+    """The page of a model, metric or algorithm, or a guide; without a name, the overview.
 
-    Raises `SpecError` that names the nearest one.
+    Names may contain hyphens, spaces and Greek letters, or be synonyms. Raises `SpecError` with the
+    nearest name.
     """
     if name is None:
         return overview()
@@ -193,7 +193,7 @@ def _page_of(name: str) -> str:
 
 
 def _folded_name(name: str) -> str:
-    """A name in small letters without accents, its words joined by underscores.
+    """A name in lower-case ASCII, with words joined by underscores.
 
     >>> _folded_name("(α,k)-Anonymity"), _folded_name("Cramér's V")
     ('alpha_k_anonymity', 'cramers_v')
@@ -205,12 +205,12 @@ def _folded_name(name: str) -> str:
 
 
 def people_page() -> str:
-    """How people are counted, as plain text of 80 columns."""
+    """The page on counting people, as plain text of 80 columns."""
     return guide("entities")
 
 
 def metric_page(name: str) -> str:
-    """Everything there is to know of one metric, as plain text of 80 columns."""
+    """The page of a metric, as plain text of 80 columns."""
     metric, working = METRICS[name], WORKINGS[name]
     parts = [
         *_folded(f"{metric.title} ({name})", ""),
@@ -248,7 +248,7 @@ def metric_page(name: str) -> str:
 
 
 def datafly_page() -> str:
-    """What Datafly does, and what it leaves to be settled, as plain text of 80 columns."""
+    """The page on Datafly and the choices it leaves open, as plain text of 80 columns."""
     parts = ["Datafly (datafly)", ""]
     parts += _folded("Five steps from a table to a release that meets what was demanded.")
     parts.append("")
@@ -262,7 +262,7 @@ def datafly_page() -> str:
 
 
 def values_page() -> str:
-    """Which values count as one, as plain text of 80 columns."""
+    """The page on which values compare as equal, as plain text of 80 columns."""
     parts = ["Values (values)", ""]
     parts += _folded(
         "A class is the records whose quasi-identifiers have the same values. Two that someone can "
@@ -274,7 +274,7 @@ def values_page() -> str:
 
 
 def page(name: str) -> str:
-    """Everything there is to know of one model, as plain text of 80 columns."""
+    """The page of a model, as plain text of 80 columns."""
     model = MODELS[name]
     example = model.example
     sql = _sql(name, example)
@@ -319,7 +319,7 @@ def page(name: str) -> str:
 
 
 def overview() -> str:
-    """Every model in a line or two, under its kind, and below them the metrics."""
+    """A line or two on each model, by kind, then on the metrics and pages."""
     lines = ["The models, by what they look at. kanon-sql explain NAME says more.", ""]
     for heading, names in _kinds():
         lines += [heading, ""]
@@ -339,7 +339,7 @@ def overview() -> str:
 
 
 def _kinds() -> Iterator[tuple[str, list[str]]]:
-    """The models under their headings."""
+    """The models by heading."""
     estimates = [name for name, model in MODELS.items() if model.is_estimate]
     references = [name for name, model in MODELS.items() if issubclass(model, ReferenceModel)]
     sensitive = [name for name, model in MODELS.items() if issubclass(model, SensitiveModel)]
@@ -358,7 +358,7 @@ def _macro(model: type[Model]) -> str:
 
 
 def _parameters(model: type[Model]) -> Iterator[str]:
-    """The parameters with what they mean."""
+    """The parameters with their descriptions."""
     yield "  Parameters"
     meanings = descriptions(model)
     for name, field in model.model_fields.items():
@@ -381,7 +381,7 @@ def _table(columns: Sequence[str], rows: Sequence[tuple[Any, ...]]) -> Iterator[
 
 
 def _register(example: Example) -> Iterator[str]:
-    """The reference in a sentence: how many people it has of each class of the second table."""
+    """The reference as a sentence, with its number of people per class of the second table."""
     counts = Counter(f"{zip[:4]}* and {age[0]}0-{age[0]}9" for zip, age, _ in example.reference)
     people = " and ".join(f"{count} of {values}" for values, count in counts.items())
     yield from _folded(
@@ -401,14 +401,14 @@ def _released_before(example: Example) -> Iterator[str]:
 
 
 def _in_between(statement: Statement) -> Iterator[str]:
-    """How to look at what stands between the table and the answer, above the statement."""
+    """A comment above the statement on how to inspect its CTEs."""
     for first in named_sets(statement.sql, DIALECT)[:1]:
         yield "-- The rows of one of its sets, as a query of its own:"
         yield f"-- kanon-sql compile TARGET … --step {statement.name} --until {first}"
 
 
 def _sql(name: str, example: Example) -> Statement:
-    """The statement that decides the model, as the planner writes it."""
+    """The statement that decides the model, as planned for its example."""
     columns = tuple(
         Column(column, "INTEGER" if column == "income" else "VARCHAR") for column in example.columns
     )
@@ -434,7 +434,7 @@ def _sql(name: str, example: Example) -> Statement:
 
 
 def _step(model: type[Model], example: Example) -> str:
-    """The step of the plan that a model is read off."""
+    """The name of the step that decides a model."""
     if example.earlier:
         return "composed_before"
     if example.reference:

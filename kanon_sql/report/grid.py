@@ -1,4 +1,4 @@
-"""Lays out a table of words and figures in the lines of a terminal, however narrow it is."""
+"""Lays out a table in terminal lines of any width."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from kanon_sql.report.document import Grid, GridRow
 from kanon_sql.report.lines import INDENT, Line, StyledText, folded, padded, plain, widest, width_of
 
 NARROWEST = 20
-"""Words are not folded into a column narrower than that."""
+"""Minimum width of a text column that is wrapped."""
 
 
 class _Room(NamedTuple):
-    """How far a table is set in, what stands between its figures, and where a line ends."""
+    """Indentation, column gap and line width of a table."""
 
     indent: str
     gap: str
@@ -25,14 +25,16 @@ class _Room(NamedTuple):
         return self.width - len(self.indent)
 
     def taken(self, sizes: Iterable[int]) -> int:
-        """What columns of figures take."""
+        """The width of these figure columns with their gaps."""
         return sum(size + len(self.gap) for size in sizes)
 
 
 def grid_lines(grid: Grid, width: int) -> Iterator[Line]:
-    """The header, then a line a row. Last words that are too wide are folded in their column, and
-    where that is too narrow have lines of their own; columns of figures for which there is no room
-    stand below, after the words again."""
+    """The lines of a table, header first.
+
+    If it is too wide, the last text column is wrapped, or the text gets lines of its own; figure
+    columns that don't fit follow below, with the text repeated.
+    """
     room = _Room(INDENT * 2, "   ", width) if grid.spacious else _Room(INDENT, INDENT, width)
     rows = (grid.header, *grid.rows)
     columns = range(len(grid.header.figures))
@@ -45,8 +47,7 @@ def grid_lines(grid: Grid, width: int) -> Iterator[Line]:
 
 
 def _aligned(rows: Sequence[GridRow], width: int) -> list[list[str]]:
-    """The words of each row, in columns and in lines of so many cells if these do; the last word of
-    a row reaches as far as it does."""
+    """The text cells of each row: aligned on one line, wrapped in the last column, or joined."""
     columns = len(rows[0].words)
     whole = [row.words for row in rows if len(row.words) == columns]
     sizes = [widest(words[place] for words in whole) for place in range(columns)]
@@ -60,7 +61,7 @@ def _aligned(rows: Sequence[GridRow], width: int) -> list[list[str]]:
 
 
 def _in_its_column(words: Sequence[str], sizes: Sequence[int], width: int) -> Iterator[str]:
-    """The words of a row in columns, of which the last one goes on below itself."""
+    """A row's text cells in columns, the last one wrapped."""
     before = "".join(
         f"{padded(word, size)}{INDENT}" for word, size in zip(words[:-1], sizes, strict=False)
     )
@@ -70,7 +71,7 @@ def _in_its_column(words: Sequence[str], sizes: Sequence[int], width: int) -> It
 
 
 def _portions(sizes: Sequence[int], width: int, room: _Room) -> Iterator[list[int]]:
-    """The columns of figures, as many at a time as there is room for."""
+    """Group the figure columns into portions that fit the width."""
     portion: list[int] = []
     for place in range(len(sizes)):
         if portion and room.taken(sizes[column] for column in (*portion, place)) > width:
@@ -83,7 +84,7 @@ def _portions(sizes: Sequence[int], width: int, room: _Room) -> Iterator[list[in
 def _portion(
     rows: Sequence[GridRow], names: Sequence[Sequence[str]], sizes: Mapping[int, int], room: _Room
 ) -> Iterator[Line]:
-    """Each row with some of its columns of figures."""
+    """The rows with one portion of the figure columns."""
     left = room.inner - room.taken(sizes.values())
     beside = max((size for size in map(width_of, chain(*names)) if size <= left), default=0)
     for row, (*upper_words, words) in zip(rows, names, strict=True):
@@ -109,7 +110,7 @@ def _portion(
 
 
 def _figure_lines(row: GridRow, sizes: Mapping[int, int], gap: str) -> list[str]:
-    """The figures of a row, on as many lines as the tallest heading has; the last line is full."""
+    """The figures of a row, bottom-aligned on as many lines as its tallest cell."""
     cells = {place: row.figures[place].split("\n") for place in sizes}
     height = max(map(len, cells.values()))
     stacked = {place: [""] * (height - len(cell)) + cell for place, cell in cells.items()}

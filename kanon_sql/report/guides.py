@@ -1,4 +1,4 @@
-"""The pages that ship with the package: Markdown files, read in a terminal and on a forge alike."""
+"""The guides shipped as Markdown, rendered for a terminal."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from kanon_sql.sql.macros import folder
 
 WIDTH = 80
 DBT = "dbt"
-"""The page that lies with the dbt package, whose folder is read on a forge."""
+"""The guide in the dbt package's folder, where code hosts display it."""
 _FENCE = "```"
 _EMPHASIS = re.compile(r"\*\*(.+?)\*\*|(?<![\w*`])\*([^*`]+?)\*(?![\w*`])")
 _ITEM = re.compile(r"(?P<mark>-|\d+\.) +(?P<text>.*)")
@@ -20,28 +20,28 @@ _ITEM = re.compile(r"(?P<mark>-|\d+\.) +(?P<text>.*)")
 
 @cache
 def guide_names() -> tuple[str, ...]:
-    """The names of all pages, in the order of the alphabet."""
+    """The names of all guides, sorted."""
     folder = files("kanon_sql.report").joinpath("pages")
     names = (each.name for each in folder.iterdir())
     return tuple(sorted(name.removesuffix(".md") for name in names if name.endswith(".md")))
 
 
 def markdown_of(name: str) -> str:
-    """A page as it was written."""
+    """The Markdown source of a guide."""
     if name == DBT:
         return (folder() / "README.md").read_text(encoding="utf-8")
     return files("kanon_sql.report").joinpath("pages", f"{name}.md").read_text(encoding="utf-8")
 
 
 def sentence_of(name: str) -> str:
-    """What a page is about: the first sentence below its title."""
+    """The first sentence below a guide's title."""
     _, below, *_ = markdown_of(name).split("\n\n")
     sentence, *_ = re.split(r"(?<=\.) ", " ".join(below.split()))
     return _plain(sentence)
 
 
 def guide(name: str) -> str:
-    """A page as plain text of 80 columns; what is to be pasted stands as it is."""
+    """A guide as plain text of 80 columns, with code blocks unchanged."""
     return "\n".join(_lines(name)).rstrip()
 
 
@@ -64,7 +64,7 @@ def _lines(name: str) -> Iterator[str]:
 
 
 def _blocks(text: str) -> Iterator[list[str]]:
-    """What stands between blank lines; a fence with all that is in it."""
+    """The Markdown blocks: paragraphs, or whole code fences."""
     block: list[str] = []
     fenced = False
     for line in text.splitlines():
@@ -87,7 +87,7 @@ def _blocks(text: str) -> Iterator[list[str]]:
 
 
 def _list(lines: list[str]) -> Iterator[str]:
-    """Each item with the lines that belong to it; several may stand in one line of the source."""
+    """The items of a list, each wrapped."""
     items: list[tuple[str, list[str]]] = []
     for line in lines:
         found = _ITEM.match(line)
@@ -101,7 +101,7 @@ def _list(lines: list[str]) -> Iterator[str]:
 
 
 def _table(lines: list[str]) -> Iterator[str]:
-    """In columns where they fit; else each row as what it is about, and its other cells."""
+    """A table in columns if it fits; else each row as a paragraph per cell."""
     header, _, *rows = ([*map(_plain, _cells(line))] for line in lines)
     widths = [max(len(row[place]) for row in (header, *rows)) for place in range(len(header))]
     if sum(widths) + 3 * len(widths) + 4 <= WIDTH:
@@ -123,7 +123,7 @@ def _cells(line: str) -> list[str]:
 
 
 def _plain(text: str) -> str:
-    """The text without the marks of Markdown."""
+    """The text without inline Markdown."""
     text = re.sub(r"\[([^\]]+)\]\(([^)]+)\)", r"\1 (\2)", text)
     return re.sub(r"\*\*(.+?)\*\*|(?<![\w*`])\*([^*`]+?)\*(?![\w*`])", _inner, text).replace(
         "`", ""

@@ -1,6 +1,4 @@
-"""Writes a page as HTML that needs nothing beside itself: a fragment for a notebook, or a whole
-document without a script.
-"""
+"""Writes a page as self-contained HTML: a fragment, or a document without scripts."""
 
 from __future__ import annotations
 
@@ -40,27 +38,27 @@ from kanon_sql.report.words.numbers import KEPT_TOGETHER, number
 from kanon_sql.report.words.tables import Bin
 
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
-"""What a browser lets the page do: show itself."""
+"""The page's Content-Security-Policy: inline styles and images only."""
 _LONGEST_NAME = 200
 _LONG_WORD = re.compile(r"[^\s<>&;]{25}(?=[^\s<>&;]{5})")
 _MOST_COLUMNS = 7
-"""With more a table may be wider than the page: it can then be scrolled by keyboard."""
+"""Wider tables may scroll horizontally, and get keyboard focus."""
 BLOCKS = "▏▎▍▌▋▊▉█"
-"""An eighth of a block to a whole one, of which bars are made where there are only letters."""
+"""Block characters from one to eight eighths, for text bars."""
 _BLOCK_WIDTH = 0.6
 _SIGNS = {"violated": "✗", "accepted": "△", "holds": "✓", "measured": "○", "no_data": "-",
           "error": "✗"}  # fmt: skip
-"""What stands before the word of a verdict, so that colour is never alone."""
+"""Signs preceding a verdict, so that colour is never the only cue."""
 
 
 def write(page: Iterable[Block]) -> str:
-    """The page as one fragment, with the styles that it needs."""
+    """The page as one fragment, with its styles."""
     body = "\n".join(markup for block in page for markup in _markup(block, "h4"))
     return f'<div class="kanon-sql">\n<style>\n{_style("page.css")}</style>\n{body}\n</div>'
 
 
 def document(title: str, head: Iterable[Block], page: Iterable[Block]) -> str:
-    """The page as a whole document: its sections are landmarks, and it has one first heading."""
+    """The page as a document, with one h1 and its sections as landmarks."""
     top = "\n".join(markup for block in head for markup in _markup(block, "h3"))
     return f"""\
 <!doctype html>
@@ -93,7 +91,7 @@ def _style(name: str) -> str:
 
 
 def _sections(page: Iterable[Block]) -> str:
-    """The blocks in the sections that they stand under."""
+    """The blocks grouped into numbered sections."""
     parts: list[str] = []
     number_of_parts = 0
     for block in page:
@@ -183,8 +181,7 @@ def _markup(block: Block, level: str) -> Iterator[str]:
 
 
 def _text(text: str, *, is_code: bool = False) -> str:
-    """The text without markup of its own; what can't be seen, or turns the writing around it, is
-    spelled."""
+    """Escape a text, with invisible and bidirectional control characters spelled out."""
     shown = "\n\t" + KEPT_TOGETHER if is_code else KEPT_TOGETHER
     kept = "".join(
         each if each.isprintable() or each in shown else repr(each)[1:-1] for each in text
@@ -195,7 +192,7 @@ def _text(text: str, *, is_code: bool = False) -> str:
 
 
 def _shortened(word: str) -> str:
-    """A word that would fill the page, in its two ends."""
+    """Cut an overlong word in its middle."""
     if len(word) <= _LONGEST_NAME:
         return word
     half = _LONGEST_NAME // 2
@@ -213,7 +210,7 @@ def _table(
     named: int = 0,
     caption: str = "",
 ) -> str:
-    """A table of markup under a header of text; `named` is the column that each row is about."""
+    """A table of HTML cells under a text header; `named` is the column of row headers."""
 
     def cell(place: int, markup: str) -> str:
         markup = _breakable(markup)
@@ -243,7 +240,7 @@ def _head(text: str, is_figure: bool) -> str:
 
 
 def _breakable(markup: str) -> str:
-    """The same, in which a word that is wider than a column may be broken."""
+    """Insert break opportunities into words wider than a column."""
     return _LONG_WORD.sub(r"\g<0><wbr>", markup)
 
 
@@ -259,7 +256,7 @@ def _grid(grid: Grid) -> Iterator[str]:
 
 
 def _with_bar(cell: str) -> str:
-    """A cell in which a bar of blocks, as a terminal has it, is as wide as they are."""
+    """A cell with its text bar replaced by a CSS bar of the same width."""
     words = cell.rstrip(BLOCKS)
     blocks = cell[len(words) :]
     if not blocks:
@@ -269,7 +266,7 @@ def _with_bar(cell: str) -> str:
 
 
 def _bars(bars: Bars) -> str:
-    """A table whose bar is the width of a cell's part; who can't see it reads the figures."""
+    """A histogram as a table with CSS bars, readable by its figures alone."""
     most = max((each.fraction for each in bars.bins), default=0)
     label, count, share = bars.header
     lines = []
@@ -303,7 +300,7 @@ def _bar(each: Bin, most: float) -> str:
 
 
 def _facts(facts: Sequence[tuple[str, str | None]]) -> str:
-    """Terms with what they are; a line to write on where that is not known."""
+    """A definition list; None becomes a blank line."""
     empty = '<span class="blank"><span class="soft" hidden>to be filled in</span></span>'
     pairs = (
         f"<dt>{_text(term)}</dt><dd>{empty if fact is None else _text(fact)}</dd>"
@@ -313,7 +310,7 @@ def _facts(facts: Sequence[tuple[str, str | None]]) -> str:
 
 
 def _curve(curve: LineChart) -> Iterator[str]:
-    """The curve as it is drawn, or its figures as a table where nothing here can draw."""
+    """The chart as SVG, or its table if it can't be drawn."""
     svg = drawn(curve.chart)
     if svg is None:
         if curve.table.rows:

@@ -1,4 +1,4 @@
-"""Which columns identify people, as blocks of a page."""
+"""The blocks of a profile on identifying columns."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ from kanon_sql.results.identifying import (
 from kanon_sql.results.profile import TableProfile
 
 MOST_OF_A_SIZE = 6
-"""How many sets of a size people are shown; the JSON holds all."""
+"""Number of column sets shown per size; the JSON has all."""
 MOST_COLUMNS = 40
-"""How many columns people are shown."""
+"""Number of columns shown."""
 _WIDEST_BAR = 24
 _LARGE = 10**15
 _IN_TURN = 3
@@ -38,7 +38,7 @@ _KINDS = (
     "nested",
     "constant",
 )
-"""In which order columns are told, the candidates first."""
+"""Order of columns by apparent role, candidates first."""
 _LOOKS = {
     "quasi_identifier": "quasi-identifier",
     "undecided": "undecided",
@@ -54,7 +54,7 @@ _ROLES = {
 
 
 def columns_told(table: TableProfile) -> Iterator[Block]:
-    """What each column does by itself, and what the candidates add to each other."""
+    """Statistics of each column, and what each candidate adds."""
     found = table.columns or ()
     if not found:
         return
@@ -78,7 +78,7 @@ def columns_told(table: TableProfile) -> Iterator[Block]:
 
 
 def in_turn(candidates: int) -> str:
-    """To which others each candidate is added."""
+    """The columns to which each candidate is added, in words."""
     if candidates <= _IN_TURN:
         return "one after the other"
     return f"the first {_IN_TURN} one after the other, each other one to these {_IN_TURN}"
@@ -148,7 +148,7 @@ def _alone(uniques: int, table: TableProfile) -> str:
 
 
 def subsets_told(table: TableProfile) -> Iterator[Block]:
-    """The sets of columns with most in small classes, some of each size."""
+    """The column sets with most records in small classes, several of each size."""
     found = table.subsets
     if found is None:
         return
@@ -180,7 +180,7 @@ def _all(candidates: int) -> str:
 
 
 def _worst(sets: Sequence[SubsetProfile]) -> list[SubsetProfile]:
-    """The worst of one size; of sets without a small class, the first."""
+    """The worst sets of one size; if none has a small class, the first."""
     bad = [each for each in sets if each.violating_records]
     return list(bad or sets[:1])[:MOST_OF_A_SIZE]
 
@@ -194,8 +194,7 @@ def _left_out(columns: int) -> str:
 
 
 def _least_keys(found: Sequence[SubsetProfile]) -> list[SubsetProfile]:
-    """The keys of which no part is one; all columns together are none that needs saying, and
-    nothing is a key where all records are alike."""
+    """The minimal keys; all columns together don't count, and neither does a single class."""
     keys = sorted(
         (each for each in found if each.key and each.classes > 1),
         key=lambda each: len(each.columns),
@@ -223,7 +222,7 @@ def _subset(each: SubsetProfile, table: TableProfile) -> GridRow:
 
 
 def special_uniques_told(table: TableProfile) -> Iterator[Block]:
-    """Whom few columns single out, and the columns that do so."""
+    """The special uniques, and the columns responsible."""
     found = table.special_uniques
     if found is None:
         return
@@ -276,7 +275,8 @@ def _special(found: SpecialUniques, table: TableProfile) -> Iterator[str]:
 
 
 def _large(score: int) -> str:
-    """
+    """A score; large ones in scientific notation.
+
     >>> _large(16_869_600), _large(10**40 + 1)
     ('16,869,600', 'about 1.0e+40')
     """

@@ -1,4 +1,4 @@
-"""Lines of a terminal: folded at spaces, padded by what they take there, coloured."""
+"""Terminal lines: wrapping, padding by display width, colour."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ INDENT = "  "
 
 
 class StyledText(NamedTuple):
-    """Some text of a line, and how it is coloured."""
+    """A text segment of a line with its style."""
 
     text: str
     style: str = ""
@@ -24,9 +24,9 @@ EMPTY: Line = ()
 def folded(
     text: str, width: int, first: str = "", *, rest: str | None = None, style: str = ""
 ) -> list[Line]:
-    """The text in lines of `width` cells, broken at spaces only.
+    """Wrap a text at spaces to `width` cells.
 
-    `first` stands before the first line, `rest` before all others.
+    `first` precedes the first line, `rest` all others.
     """
     lines: list[Line] = []
     indent, line = first, ""
@@ -40,7 +40,7 @@ def folded(
 
 
 def _words(text: str) -> Iterator[str]:
-    """Each word with the spaces before it, so that columns inside a line keep their place."""
+    """Each word with its preceding spaces, so that columns within a line stay aligned."""
     spaces = ""
     for word in text.split(" "):
         if word:
@@ -51,12 +51,12 @@ def _words(text: str) -> Iterator[str]:
 
 
 def padded(text: str, width: int) -> str:
-    """The text with spaces after it, so many columns in all."""
+    """Pad a text with spaces to a display width."""
     return text + " " * (width - width_of(text))
 
 
 def width_of(text: str) -> int:
-    """How many columns of a terminal the text takes: two for a wide character."""
+    """Display width of a text: two cells per wide character."""
     if text.isascii():
         return len(text)
     from rich.cells import cell_len
@@ -65,17 +65,17 @@ def width_of(text: str) -> int:
 
 
 def widest(texts: Iterable[str]) -> int:
-    """How many columns the widest line of all texts takes."""
+    """Display width of the widest line."""
     return max((width_of(line) for text in texts for line in text.split("\n")), default=0)
 
 
 def plain(line: Line) -> str:
-    """The line as text, without spaces at its end."""
+    """A line as plain text, without trailing spaces."""
     return numbers.plain("".join(part.text for part in line)).rstrip()
 
 
 def coloured(lines: Iterable[Line]) -> str:
-    """The lines as text with the escapes that colour a terminal."""
+    """Lines as text with ANSI escapes."""
     from io import StringIO
 
     from rich.console import Console

@@ -35,11 +35,11 @@ from kanon_sql.report.words import numbers
 _MARKS = re.compile(r"[\\`*|<>\[\]~]|(?<!\w)_|_(?!\w)")
 _BLANK = "…"
 _UNMARKED = ("", "same", "changed")
-"""Words of a comparison that nobody must look for."""
+"""Change words that are not emphasised."""
 
 
 def write(page: Iterable[Block]) -> str:
-    """The page as Markdown, without a newline at its end."""
+    """The page as Markdown, without a final newline."""
     return numbers.plain("\n\n".join(text for block in page for text in _texts(block)))
 
 
@@ -111,7 +111,7 @@ def _texts(block: Block) -> Iterator[str]:
 
 
 def _fenced(text: str) -> str:
-    """A text as it was written, between fences that it does not have itself."""
+    """A code block, fenced with more backticks than the text contains."""
     fence = "`" * max(3, *(len(run) + 1 for run in re.findall("`+", text)), 3)
     return f"{fence}\n{text}\n{fence}"
 
@@ -127,7 +127,10 @@ def _marked(word: str) -> str:
 def _table(
     header: Iterable[str], rows: Iterable[Sequence[str]], *, words: int | None = None
 ) -> str:
-    """A table whose first columns are words, and the others figures; without a number all are."""
+    """A table whose first `words` columns are text, the others right-aligned figures.
+
+    Without `words`, all are text.
+    """
     columns = list(header)
     of_words = len(columns) if words is None else words
     rule = ["---"] * of_words + ["---:"] * (len(columns) - of_words)
@@ -135,7 +138,7 @@ def _table(
 
 
 def escaped(text: str) -> str:
-    r"""The text with every character that Markdown would read as a mark made harmless.
+    r"""Escape Markdown's special characters.
 
     >>> escaped("birth_date *zip* a|b")
     'birth_date \\*zip\\* a\\|b'

@@ -1,4 +1,4 @@
-"""Metrics and Datafly as their pages explain them: a release of four records, and five steps."""
+"""Worked examples of the metrics on a release of four records, and the texts on Datafly."""
 
 from __future__ import annotations
 
@@ -7,18 +7,18 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class ExampleRelease:
-    """Four records as they were put in, and as they were released."""
+    """Four records before and after their release."""
 
     columns: tuple[str, ...]
     raw: tuple[tuple[str, ...], ...]
     released: tuple[tuple[str, ...], ...]
     made: str
-    """How the one became the other, in one sentence."""
+    """How they were generalised, in one sentence."""
 
 
 @dataclass(frozen=True)
 class MetricExample:
-    """A metric of the example release, and how the number comes about."""
+    """The value of a metric for the example release, with its computation in words."""
 
     value: float
     words: str
@@ -69,7 +69,7 @@ WORKINGS: dict[str, MetricExample] = {
         "√(4/3 / 4) = 0.5774.",
     ),
 }
-"""Each metric of the release above."""
+"""The example of each metric."""
 
 STEPS_OF_DATAFLY = (
     "Count the records of each class: each combination of the quasi-identifiers' values.",

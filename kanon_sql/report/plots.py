@@ -1,4 +1,4 @@
-"""Charts as Vega-Lite dictionaries, and the SVG that the `[report]` extra draws of them."""
+"""Charts as Vega-Lite specifications, and their SVG, drawn by the `[report]` extra."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 SCHEMA = "https://vega.github.io/schema/vega-lite/v5.json"
 _VERSION = "5.21"
-"""The version of Vega-Lite that draws: named, so that a page stays the same bytes."""
+"""Pinned Vega-Lite version, so that pages are reproducible byte for byte."""
 _BLUE, _RED, _GREY = "#4f7ca8", "#c4453b", "#808a93"
 _WIDTH, _HEIGHT = 620, 220
 
@@ -16,7 +16,7 @@ Chart = Mapping[str, Any]
 
 
 class SizeBin(NamedTuple):
-    """How many records (people) are in classes of some sizes."""
+    """A histogram bin of class sizes, counting records (people)."""
 
     label: str
     members: int
@@ -25,14 +25,14 @@ class SizeBin(NamedTuple):
 
 
 class RiskPoint(NamedTuple):
-    """What share of the records (people) can be found with this chance or a greater one."""
+    """Share of the records (people) with at least this risk."""
 
     risk: float
     share: float
 
 
 class CostPoint(NamedTuple):
-    """What a k costs."""
+    """The cost of one k."""
 
     k: int
     lost: float
@@ -40,11 +40,11 @@ class CostPoint(NamedTuple):
     classes: int
     chosen: bool = False
     algorithm: str = ""
-    """By which it costs that, where there are several."""
+    """The algorithm, if there are several."""
 
 
 def class_sizes(bins: Sequence[SizeBin], members: str, k: int | None) -> Chart:
-    """Records (people) by the size of their class, those below a demanded k marked."""
+    """Histogram of class sizes in records (people); bins below the required k are marked."""
     values = [
         {
             "size": each.label,
@@ -79,7 +79,7 @@ def _side(below: bool, k: int | None) -> str:
 
 
 def risk_curve(points: Sequence[RiskPoint], members: str, thresholds: Sequence[float]) -> Chart:
-    """The share of the records (people) at or above each risk; demanded bounds are rules."""
+    """Share of the records (people) at or above each risk, with thresholds as rules."""
     values = [
         {"risk": each.risk, "share": each.share} for each in sorted(points, key=lambda at: at.risk)
     ]
@@ -116,7 +116,7 @@ def risk_curve(points: Sequence[RiskPoint], members: str, thresholds: Sequence[f
 
 
 def cost_of_k(points: Sequence[CostPoint], metric: str, *, are_shares: bool = True) -> Chart:
-    """What each k loses; the chosen one is the large point."""
+    """The loss for each k; the chosen one is a large point."""
     values = [dict(each._asdict(), chosen="chosen" if each.chosen else "other") for each in points]
     shared = {
         "x": {
@@ -166,7 +166,7 @@ def _by_choice(of: Sequence[Any]) -> dict[str, Any]:
 
 
 def added(columns: Sequence[tuple[str, float]], members: str, heading: str) -> Chart:
-    """What share of the records (people) each column adds, as bars."""
+    """Bar chart of the share of the records (people) that each column adds."""
     return _chart(
         heading,
         [{"column": name, "share": share} for name, share in columns],
@@ -200,7 +200,7 @@ def _chart(description: str, values: Sequence[Mapping[str, Any]], **drawn: Any) 
 
 
 def drawn(chart: Chart) -> str | None:
-    """The chart as SVG; None where the `[report]` extra is not installed."""
+    """The chart as SVG; None if the `[report]` extra is not installed."""
     try:
         import vl_convert
     except ImportError:

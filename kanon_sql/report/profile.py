@@ -1,4 +1,4 @@
-"""A profile as a page: what each column that someone may know singles out."""
+"""The page of a profile: what each additional column singles out."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from kanon_sql.report.words.numbers import (
 from kanon_sql.results.profile import Elimination, KnownColumn, LackedColumn, TableProfile
 
 _MUCH = 0.1
-"""From which share of outliers on clipping is worth a word."""
+"""Share of outliers from which clipping is suggested."""
 ONE_BY_ONE = (
     "Columns are taken one at a time; whoever knows several of them singles out more. A small "
     "number here promises nothing about what else may be known."
@@ -60,7 +60,7 @@ def _section(table: TableProfile) -> Iterator[Block]:
 
 
 def unanswered(table: TableProfile) -> str | None:
-    """The sentence for a table of which nothing can be said, or None."""
+    """The sentence for a table without a profile, or None."""
     name = printable(table.name)
     if table.status == "error":
         return f"{name}: the profile failed: {table.error}"
@@ -73,7 +73,7 @@ def unanswered(table: TableProfile) -> str | None:
 
 
 def headline(table: TableProfile) -> list[str]:
-    """What was looked at."""
+    """The parts of the headline: table, sizes and columns."""
     summary = table.summary
     parts = [printable(table.name), counted(summary.records or 0, "record")]
     if summary.people is not None:
@@ -89,7 +89,7 @@ def headline(table: TableProfile) -> list[str]:
 
 
 def as_it_is(table: TableProfile) -> str:
-    """The classes of the quasi-identifiers alone."""
+    """The classes of the quasi-identifiers alone, as a sentence."""
     summary = table.summary
     members, uniques = summary.members or 0, summary.uniques or 0
     below = summary.records_below_k or 0
@@ -103,7 +103,7 @@ def as_it_is(table: TableProfile) -> str:
 
 
 def grids(table: TableProfile) -> list[Grid]:
-    """The answers to the three questions, those that have any."""
+    """The non-empty tables of the three questions."""
     return [grid for grid in (_knows(table), _without(table), _elimination(table)) if grid.rows]
 
 
@@ -184,7 +184,7 @@ def _ruled_out(each: Elimination) -> GridRow:
 
 
 def advice(table: TableProfile) -> Iterator[str]:
-    """What to do about the worst column, and about the costliest quasi-identifier."""
+    """Advice on the worst column and on the costliest quasi-identifier."""
     yield from _about_identifiers(table)
     yield from _about_the_worst(table)
     yield from _about_outliers(table)
@@ -243,7 +243,7 @@ def _about_outliers(table: TableProfile) -> Iterator[str]:
 
 
 def footer(table: TableProfile) -> str:
-    """How long it took, where, and how to see what was asked."""
+    """Duration, engine and number of statements."""
     return (
         f"{table.seconds:.1f}{KEPT_TOGETHER}s · {table.engine} · "
         f"{counted(len(table.sql), 'statement')}, --format json holds "
@@ -268,7 +268,8 @@ def _share(part: int, whole: int) -> str:
 
 
 def _short(fraction: float) -> str:
-    """
+    """A percentage, with < and > in place of words.
+
     >>> [_short(share).replace(KEPT_TOGETHER, " ") for share in (0.0001, 0.25, 1)]
     ['< 0.1 %', '25.0 %', '100 %']
     """

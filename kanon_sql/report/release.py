@@ -1,4 +1,4 @@
-"""A release as a page: how it was made, what it cost, whether it holds."""
+"""The page of a release: how it was made, its information loss, its verdicts."""
 
 from __future__ import annotations
 
@@ -32,11 +32,11 @@ _HOW_TO_WRITE_VIEWS = (
     "where the table lies."
 )
 _A_LITTLE = 0.1
-"""Which share of the records is a little to suppress."""
+"""Share of the records up to which suppression is suggested."""
 
 
 def page(result: ReleaseFindings) -> Iterator[Block]:
-    """How the release was made, what it cost, and whether it holds."""
+    """The blocks of a release."""
     sentence = unanswered(result)
     if sentence:
         yield Strong(sentence)
@@ -58,7 +58,7 @@ def page(result: ReleaseFindings) -> Iterator[Block]:
 
 
 def after_datafly(result: ReleaseFindings) -> Iterator[str]:
-    """What a little more suppression would have spared, and what may lose less."""
+    """Advice after Datafly: the effect of slightly more suppression, and other algorithms."""
     made = result.anonymization
     if made.algorithm != "datafly" or made.reached_top or not made.steps:
         return
@@ -77,7 +77,7 @@ def after_datafly(result: ReleaseFindings) -> Iterator[str]:
 
 
 def _would_lose_more(made: Anonymization) -> bool:
-    """Whether a little more suppression is known to lose as much as the steps that it spares."""
+    """Whether stopping earlier is known to lose at least as much as the steps it saves."""
     at, lost = made.stopped_earlier, made.metrics.loss
     if at is None or at.metrics.loss is None or lost is None:
         return False
@@ -85,7 +85,7 @@ def _would_lose_more(made: Anonymization) -> bool:
 
 
 def _spared(made: Anonymization) -> str:
-    """Which steps a little more suppression spares, and what would be lost without them."""
+    """The steps that slightly more suppression would save, and the loss without them."""
     name, level = made.steps[-1].attribute, made.steps[-1].to_level
     step = f"the last step: {printable(name)} from level {level - 1} to {level}."
     at, lost = made.stopped_earlier, made.metrics.loss
@@ -100,7 +100,7 @@ def _spared(made: Anonymization) -> str:
 
 
 def finer_levels(result: ReleaseFindings) -> Iterator[str]:
-    """Which levels would keep more of what is a number or a date."""
+    """Hierarchies that would keep more of numeric and date columns."""
     for name, builder in result.anonymization.builders.items():
         given = f"{name}={builder}"
         option = given if given.isascii() and " " not in given else f"'{printable(given)}'"
@@ -111,7 +111,7 @@ def finer_levels(result: ReleaseFindings) -> Iterator[str]:
 
 
 def unanswered(result: ReleaseFindings) -> str | None:
-    """The sentence for a table of which there is no release, or None."""
+    """The sentence for a table without a release, or None."""
     [table] = result.tables
     put_in = result.anonymization.before.summary.records
     if table.status == "no_data" and put_in:
@@ -124,7 +124,7 @@ def unanswered(result: ReleaseFindings) -> str | None:
 
 
 def headline(result: ReleaseFindings) -> list[str]:
-    """What was generalised; how many records there were stands in a table."""
+    """The parts of the headline; record counts are in a table below."""
     [table] = result.tables
     names = dict.fromkeys([result.anonymization.before.name, table.name])
     parts = [" → ".join(map(printable, names))]
@@ -137,7 +137,7 @@ def headline(result: ReleaseFindings) -> list[str]:
 
 
 def other_metrics(result: ReleaseFindings) -> str:
-    """The metrics that have no column of their own."""
+    """The metrics without a column of their own, as a sentence."""
     metrics = result.anonymization.metrics
     bits = metrics.non_uniform_entropy_bits
     in_bits = "" if bits is None else f"{KEPT_TOGETHER}({tenths(bits)}{KEPT_TOGETHER}bits)"
@@ -156,7 +156,7 @@ def other_metrics(result: ReleaseFindings) -> str:
 
 
 def verdicts(result: ReleaseFindings) -> list[Verdict]:
-    """The checks of the release, each with what the table had before."""
+    """The verdicts of the release, each with the original table's."""
     [table] = result.tables
     return [_compared(check, result) for check in table.checks]
 
@@ -174,7 +174,7 @@ def _compared(check: CheckResult, result: ReleaseFindings) -> Verdict:
 
 
 def outcome(result: ReleaseFindings) -> list[str]:
-    """What was written or why nothing was, and what to do next."""
+    """What was written, or why nothing was, and what to do next."""
     made, [table] = result.anonymization, result.tables
     failed = [check for check in table.checks if check.holds is False]
     if made.reached_top:
@@ -190,7 +190,7 @@ def outcome(result: ReleaseFindings) -> list[str]:
 
 
 def _star_class(made: Anonymization, table: TableResult) -> Iterator[str]:
-    """Why a class of suppressed records may be the one that fails."""
+    """Why a class of suppressed records may fail."""
     if made.suppressed_as == "star" and made.suppressed == table.summary.k:
         by_step_4 = (
             ", or let --max-suppressed be k or more, so that step 4 makes them enough"
@@ -232,7 +232,7 @@ def _in_vain(result: ReleaseFindings) -> list[str]:
 
 
 def _coarser(made: Anonymization) -> str:
-    """Which quasi-identifiers still tell records apart, and how they could cease to."""
+    """The quasi-identifiers that still distinguish records, and how to generalise them further."""
     apart = [
         f"{printable(name)} ({counted(many, 'value')} left)"
         for name, many in made.values_at_top.items()
@@ -244,7 +244,7 @@ def _coarser(made: Anonymization) -> str:
 
 
 def _is_embedded(table: TableResult) -> bool:
-    """Whether the records were read where a file of them can be written."""
+    """Whether the engine can write a file of the records."""
     return TRAITS.get(table.engine, Traits()).embedded
 
 
@@ -276,7 +276,7 @@ def _written(release: Release, views: int, table: TableResult) -> str:
 
 
 def footer(result: ReleaseFindings) -> str:
-    """How long it took, where, and how to see what was asked."""
+    """Duration, engine and number of statements."""
     [table] = result.tables
     return (
         f"{table.seconds:.1f}{KEPT_TOGETHER}s · {table.engine} · "

@@ -1,4 +1,4 @@
-"""The tables of a release: its steps, what it has and lost beside the table, and by column."""
+"""The tables of a release: its steps, figures before and after, and losses by column."""
 
 from __future__ import annotations
 
@@ -34,11 +34,11 @@ _MIXED_LEVELS = (
 )
 _LONGEST_BAR = 12
 _OF_A_FILE = re.compile(r"^(column (?:\d+(?= of )|.+(?= of \S+$))).*")
-"""A level of a hierarchy that a file has, which is named elsewhere."""
+"""Label of a level from a hierarchy file, whose name is shown elsewhere."""
 
 
 def grids(result: ReleaseFindings) -> Iterator[Grid]:
-    """How the release was made, and what it cost."""
+    """The tables on how the release was made, and its cost."""
     made = result.anonymization
     yield _steps(result)
     yield _before_and_after(result)
@@ -72,7 +72,7 @@ def _steps(result: ReleaseFindings) -> Grid:
 
 
 def _without_steps(grid: Grid) -> Grid:
-    """What is left of the columns where there are only ends."""
+    """The grid without step columns, if there are only closing rows."""
     ends = (GridRow(row.words[1:], row.figures[1:]) for row in grid.rows)
     return grid._replace(header=GridRow(("",), grid.header.figures[1:]), rows=tuple(ends))
 
@@ -84,7 +84,7 @@ def _how_found(made: Anonymization) -> str:
 
 
 def step_row(step: GeneralizationStep, place: int, from_level: int, whole: int = 0) -> GridRow:
-    """A step in the columns of the table of steps."""
+    """A step as a row of the table of steps."""
     return GridRow(
         (
             f"{place:>4}",
@@ -101,7 +101,7 @@ def step_row(step: GeneralizationStep, place: int, from_level: int, whole: int =
 
 
 def _ends(result: ReleaseFindings) -> Iterator[GridRow]:
-    """What was left after the last step, and what became of it."""
+    """The closing rows: records violating and suppressed after the last step."""
     made = result.anonymization
     whole = made.before.summary.records or 0
     kept = " as *" if made.suppressed_as == "star" else ""
@@ -180,7 +180,7 @@ def _by_level(result: ReleaseFindings, recoded: Recoded) -> Grid:
 
 
 def _beside(recoded: Recoded, made: Anonymization) -> Iterator[str]:
-    """What one level for all would have lost, and what mixed ones ask of whoever uses them."""
+    """The loss of full-domain levels for comparison, and a note on mixed levels."""
     other = recoded.one_level_for_all
     if other is not None and other.metrics.loss is not None and not made.reached_top:
         suppressed = f" and suppress {counted(other.suppressed, 'record')}" * (other.suppressed > 0)
@@ -197,7 +197,7 @@ def _beside(recoded: Recoded, made: Anonymization) -> Iterator[str]:
 def _levels_of(
     name: str, reached: Mapping[int, int], labels: Mapping[int, str], metrics: Metrics
 ) -> Iterator[GridRow]:
-    """A row for each level that records show, with a bar as long as their share."""
+    """A row per level reached, with a bar for its share of the records."""
     whole = sum(reached.values())
     for place, (level, records) in enumerate(sorted(reached.items())):
         yield GridRow(
@@ -233,7 +233,7 @@ def _associations(result: ReleaseFindings) -> Grid:
 
 
 def _step_4(result: ReleaseFindings) -> str | None:
-    """What step 4 is, where it did something."""
+    """A sentence on step 4 of Datafly, if it suppressed anything."""
     made = result.anonymization
     if not made.step4:
         return None
@@ -245,7 +245,7 @@ def _step_4(result: ReleaseFindings) -> str | None:
 
 
 def only_k(result: ReleaseFindings) -> int | None:
-    """The demanded k, where nothing else is demanded."""
+    """The required k if it is the only requirement, else None."""
     [table] = result.tables
     demanded = [check for check in table.checks if check.holds is not None]
     if [check.model for check in demanded] != ["k_anonymity"]:

@@ -1,4 +1,4 @@
-"""A search for the best levels in words: what it looked at, what is proved, what else would do."""
+"""The course of an optimal search in words: nodes evaluated, and what is proved."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from kanon_sql.results.metrics import METRICS
 from kanon_sql.results.release import Anonymization, MinimalNode, Search
 
 _FAR = 0.5
-"""A gap above which nothing near the best is proved."""
+"""Gap above which the bound is reported as not informative."""
 
 
 def how_found(made: Anonymization) -> str:
-    """What the levels of a release are among all there are, and how that is known."""
+    """How the chosen levels rank among all, and how that is known."""
     search, metric = made.search, made.metric
     if search is None or metric is None:
         return "Of all levels that meet what is demanded, these lose least. At the end:"
@@ -29,16 +29,16 @@ def how_found(made: Anonymization) -> str:
 
 
 def is_near(search: Search) -> bool:
-    """Whether a share of what is lost says how near the least possible is."""
+    """Whether the gap is small enough to report as a share."""
     return search.gap is not None and search.gap <= _FAR
 
 
 def distance(search: Search) -> str:
-    """How far from the least possible a release may be."""
+    """Upper bound of the excess loss, in words."""
     if search.gap is None or search.gap >= 1:
         return "and nothing is proved of how much less could be lost"
     if not is_near(search):
-        # A share would sound as if something near were known.
+        # A percentage would suggest a tight bound.
         return "and it is not proved that half as much could not be lost"
     above = search.gap / (1 - search.gap)
     words = percent(above)
@@ -48,7 +48,7 @@ def distance(search: Search) -> str:
 
 
 def minimal_nodes(nodes: tuple[MinimalNode, ...]) -> Grid:
-    """All levels that satisfy and could not be lowered, with what each loses."""
+    """All minimal satisfying nodes, with the loss of each."""
     return Grid(
         f"{counted(len(nodes), 'choice')} of levels meet what is demanded and could not be lowered:"
         if nodes
@@ -70,13 +70,13 @@ def minimal_nodes(nodes: tuple[MinimalNode, ...]) -> Grid:
 
 
 def levels_in_words(node: MinimalNode) -> str:
-    """The quasi-identifiers that are generalised, each with its level."""
+    """The generalised quasi-identifiers with their levels."""
     raised = [f"{printable(name)} {level}" for name, level in node.levels.items() if level]
     return ", ".join(raised) or "all raw"
 
 
 def share(fraction: float | None) -> str:
-    """A share as a table has it."""
+    """A share as a table cell."""
     if fraction is None:
         return NONE
     return percent(fraction).replace("less than", "<").replace("more than", ">")

@@ -1,4 +1,4 @@
-"""What a profile says of sets of columns, for someone who has to read its figures."""
+"""The manual's page on column sets and special uniques."""
 
 from __future__ import annotations
 
@@ -84,12 +84,12 @@ SUBSETS = (
         ),
     ),
 )
-"""What is said of sets of columns, under headings."""
+"""The paragraphs of the page, by heading."""
 IN_SHORT = "subsets: which columns identify people, in every small set, and special uniques."
 
 
 def subsets_page() -> str:
-    """What a profile says of sets of columns, as plain text of 80 columns."""
+    """The page as plain text of 80 columns."""
     parts = ["Sets of columns, and special uniques (subsets)"]
     for heading, sentences in SUBSETS:
         parts += ["", f"  {heading}"]

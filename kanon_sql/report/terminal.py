@@ -1,4 +1,4 @@
-"""Writes a page for a terminal: plain text that 80 columns are enough for, coloured if asked."""
+"""Writes a page for a terminal: plain text that fits 80 columns, optionally coloured."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ _UNDER_NAME = " " * 4
 
 
 def write(page: Iterable[Block], *, colour: bool = False, width: int = 80) -> str:
-    """The page as text, without a newline at its end."""
+    """The page as text, without a final newline."""
     lines: list[Line] = []
     for block in page:
         if lines and not isinstance(block, Footer):
@@ -161,7 +161,7 @@ def _limits(limits: Limits, width: int) -> list[Line]:
 
 
 def _verdicts(verdicts: Verdicts, width: int) -> list[Line]:
-    """A line a check where the widest fits, else what it reaches below it."""
+    """One line per check if the widest fits, else with its extent below."""
     found = verdicts.checks
     titles = widest(verdict.title for verdict in found)
     achieved = widest(verdict.achieved for verdict in found)
@@ -183,7 +183,7 @@ def _verdicts(verdicts: Verdicts, width: int) -> list[Line]:
 
 
 def _changed_checks(changed: ChangedChecks, width: int) -> Iterator[Line]:
-    """Each check with its word, what was found below it where that does not fit beside it."""
+    """Each changed check, wrapped below its word."""
     titles = widest(check.title for check in changed.checks)
     for check in changed.checks:
         word = StyledText(f"{INDENT}{check.word:<7}{INDENT}", _STYLES.get(check.word, ""))
@@ -194,7 +194,7 @@ def _changed_checks(changed: ChangedChecks, width: int) -> Iterator[Line]:
 
 
 def _beside(word: StyledText, text: str, width: int, under: str) -> Iterator[Line]:
-    """A word, and text beside it that goes on below itself."""
+    """A word, with wrapped text next to it."""
     first, *rest = folded(text, width, under)
     yield (word, StyledText(first[0].text.removeprefix(under)))
     yield from rest
@@ -204,7 +204,7 @@ def _beside(word: StyledText, text: str, width: int, under: str) -> Iterator[Lin
 
 
 def _bars(bars: Bars, width: int) -> Iterator[Line]:
-    """A bar a bin: the label, the bar, the count, its share."""
+    """One line per bin: label, bar, count, share."""
     bins = bars.bins
     labels = max(7, *(len(each.label) for each in bins))
     counts = max(len(numbers.number(each.count)) for each in bins)
@@ -224,7 +224,7 @@ def _bars(bars: Bars, width: int) -> Iterator[Line]:
 
 
 def _bar(each: Bin, most: float, longest: int) -> str:
-    """A bar in eighths of a character; whatever is more than nothing is seen."""
+    """A bar in eighths of a character; non-zero is always visible."""
     eighths = max(round(each.fraction / most * longest * 8), 1 if each.fraction else 0)
     return "█" * (eighths // 8) + _EIGHTHS[eighths % 8].strip()
 
@@ -242,7 +242,7 @@ def _changes(changes: Changes) -> Iterator[Line]:
 
 
 def _values(values: Values, width: int) -> list[Line]:
-    """The values that were asked for, under a warning."""
+    """Requested values under a warning."""
     lines = folded(values.warning, width, INDENT, style="bold yellow")
     for heading, rows in values.lists:
         lines += [EMPTY, (StyledText(f"{INDENT}{heading}", "bold"),), *_rows(rows, width)]
@@ -250,7 +250,7 @@ def _values(values: Values, width: int) -> list[Line]:
 
 
 def _rows(rows: Sequence[Sequence[str]], width: int) -> Iterator[Line]:
-    """The rows in columns, or one after the other where the columns are too wide."""
+    """Rows in columns, or joined by separators if too wide."""
     sizes = [widest(cells) for cells in zip(*rows, strict=True)]
     if len(INDENT) * 2 + sum(sizes) + 3 * (len(sizes) - 1) > width:
         sizes = [0] * len(sizes)

@@ -1,4 +1,4 @@
-"""What each k would cost as a page: a bar for each, its levels, and where more costs nothing."""
+"""The page of a trade-off: a bar per k, its levels, and where a larger k costs nothing."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ from kanon_sql.results.tradeoff import Point, Tradeoff
 _WIDEST_BAR = 20
 _EIGHTHS = " ▏▎▍▌▋▊▉"
 _HARDLY = 0.02
-"""Which part of a loss more is hardly any."""
+"""Relative increase of loss that counts as "hardly more"."""
 
 
 def page(found: Tradeoff) -> Iterator[Block]:
-    """The best levels for each k, and what each loses."""
+    """The best levels for each k, with their loss."""
     if found.status == "no_data":
         yield Strong(f"{printable(found.name)} has no records, so there is nothing to weigh.")
         return
@@ -110,12 +110,12 @@ def _levels_in_words(point: Point) -> str:
 
 
 def _label(label: str) -> str:
-    """What a level is, unless that is no more than its number in a file."""
+    """A level's label in parentheses, unless it is only a column number."""
     return "" if label.startswith("column ") else f" ({printable(label)})"
 
 
 def _cost(found: Tradeoff, point: Point) -> float | None:
-    """What is lost by the metric that the levels were chosen by."""
+    """The loss by the metric that was minimised."""
     if point.metrics is None:
         return None
     if found.metric == "loss" and point.metrics.loss_weighted is not None:
@@ -140,7 +140,7 @@ def _bar(value: float | None, whole: float) -> str:
 
 
 def _remarks(found: Tradeoff) -> Iterator[str]:
-    """Where a larger k costs nothing more, or hardly anything."""
+    """Ranges of k over which the loss hardly grows."""
     first: Point | None = None
     last: Point | None = None
     for point in [*found.points, None]:

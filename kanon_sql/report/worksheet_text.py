@@ -1,4 +1,4 @@
-"""What came of trying the riskiest records by hand, in words and as JSON."""
+"""The outcome of a re-identification worksheet, in words and as JSON."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ OF_THE_RISKIEST = (
 
 
 def as_json(attempts: Attempts) -> str:
-    """The counts under the names that they have in Python."""
+    """The counts as JSON, named as in Python."""
     return json.dumps({"kanon_sql": VERSION, "worksheet": attempts.to_dict()}, indent=2)
 
 
 def in_words(attempts: Attempts) -> str:
-    """One sentence for each thing that was counted."""
+    """A sentence per count."""
     return plain("\n".join(_sentences(attempts)))
 
 

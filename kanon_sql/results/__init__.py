@@ -1,1 +1,1 @@
-"""What was found, as plain values that are stored and compared; nothing is printed here."""
+"""Results as plain values to be stored and compared; nothing is printed here."""

@@ -1,4 +1,4 @@
-"""What a release can be made by; that is all that the command line must know before it runs one."""
+"""The names of the release algorithms; separate, so that the command line loads little."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whether two results have the same figures, where a sum of floats may end in another digit."""
+"""Compares two results up to floating-point rounding."""
 
 from __future__ import annotations
 
@@ -8,14 +8,13 @@ from dataclasses import fields, is_dataclass
 from typing import Any
 
 _SLACK = 1e-9
-"""How far apart two sums of the same floats may be, added up in another order."""
+"""Relative tolerance of float sums added up in different orders."""
 
 
 def are_alike(first: Any, second: Any) -> bool:
-    """Whether two values are equal, but for the last digits of their floats.
+    """Whether two values are equal, up to the rounding of their floats.
 
-    An engine with several threads adds up in any order, so that the same question of the same
-    records has an answer that differs there.
+    A multi-threaded engine adds in any order, so the same query on the same records differs there.
 
     >>> are_alike({"loss": 0.1 + 0.2, "k": 3}, {"loss": 0.3, "k": 3})
     True

@@ -1,7 +1,7 @@
-"""A baseline: what is accepted today, so that an audit fails on what got worse and on nothing else.
+"""A baseline: the violations accepted today, so that an audit fails only on what got worse.
 
-It accepts a check that is violated for as long as no figure of it gets worse. A check that held
-must still hold, and a check or a table that it lacks gates as ever.
+It accepts a violated check as long as none of its figures gets worse. A check that held must still
+hold, and checks or tables missing from it gate as usual.
 """
 
 from __future__ import annotations
@@ -46,13 +46,13 @@ Held = TypeVar("Held", bound=AuditFindings)
 
 @dataclass(frozen=True)
 class Baseline:
-    """The tables that were looked at when the baseline was written, each with its demands."""
+    """The audited tables with their gating checks, when the baseline was written."""
 
     tables: tuple[TableResult, ...]
 
     @classmethod
     def read(cls, path: Path) -> Baseline:
-        """Raises `InputError` for a file that is no baseline."""
+        """Read a baseline. Raises `InputError` for any other file."""
         baseline = cls(read_baseline(path))
         baseline._refuse_twins(f"{path}: ")
         return baseline
@@ -61,7 +61,7 @@ class Baseline:
     def of(cls, results: Iterable[AuditFindings]) -> Baseline:
         """The baseline that accepts these results.
 
-        Raises `SpecError` where there is nothing to accept: no data, a failed engine, no demand.
+        Raises `SpecError` if there is nothing to accept: no data, a failed engine, no requirement.
         """
         tables = tuple(_demanded(table) for result in results for table in result.tables)
         if not any(table.checks for table in tables):
@@ -89,10 +89,10 @@ class Baseline:
         return json.dumps(plain_json(whole), indent=2, ensure_ascii=False, allow_nan=False)
 
     def held_against(self, result: Held, by: By = "share") -> Held:
-        """The same result, where what this baseline accepts violates nothing. Violating records
-        are compared by their share of the table, or by their `count`.
+        """The result with violations accepted as far as the baseline allows.
 
-        What the baseline has and the audit does not ask is a warning.
+        Violating records are compared by their share of the table, or by `count`. Checks that the
+        baseline has and the audit lacks become warnings.
         """
         asked = Counter(table_key(table) for table in result.tables)
         known = {table_key(table): table for table in self.tables}
@@ -108,7 +108,7 @@ class Baseline:
         return replace(result, tables=tuple(tables))
 
     def __str__(self) -> str:
-        """How much it accepts, in one sentence."""
+        """The numbers of checks and violations, as one sentence."""
         checks = [check for table in self.tables for check in table.checks]
         violated = sum(check.holds is False for check in checks)
         return (
@@ -119,7 +119,7 @@ class Baseline:
     def _accepting(
         self, table: TableResult, known: TableResult | None, by: By, *, is_twin: bool
     ) -> TableResult:
-        """A table with what the baseline has of each check, and of those that are asked no more."""
+        """The table's checks compared with the baseline, with warnings for missing ones."""
         if table.status in _UNANSWERED:
             return table
         if known is None or is_twin:
@@ -135,7 +135,7 @@ class Baseline:
         )
 
     def _why_unknown(self, table: TableResult) -> str:
-        """Why nothing of a table is accepted that this baseline lacks."""
+        """Why nothing is accepted for a table that the baseline lacks."""
         same_name = [each for each in self.tables if each.name == table.name]
         if not same_name:
             names = ", ".join(dict.fromkeys(each.name for each in self.tables))
@@ -150,9 +150,9 @@ class Baseline:
         )
 
     def _missing(self, tables: Sequence[TableResult]) -> str:
-        """A sentence on the tables of which this audit asks nothing; empty where there are none.
+        """A warning about baseline tables that this audit lacks; "" if there are none.
 
-        One that is asked another question says so itself.
+        A table with another question has a warning of its own.
         """
         asked = {table_key(table) for table in tables}
         known = {table_key(table) for table in self.tables}
@@ -187,7 +187,7 @@ _TWINS = (
 
 
 def _dropped(table: TableResult, baseline: TableResult) -> Iterator[str]:
-    """A sentence for each check that the baseline has and that is not demanded as it was."""
+    """A warning per baseline check that is missing or has other thresholds."""
     demanded = [check for check in table.checks if check.holds is not None]
     same = {check_key(check, table) for check in demanded}
     about = {check_key(check, table, thresholds=False) for check in demanded}
@@ -204,7 +204,7 @@ def _dropped(table: TableResult, baseline: TableResult) -> Iterator[str]:
 
 
 def _without_sizes(checks: Sequence[CheckResult], baseline: TableResult, by: By) -> Iterator[str]:
-    """A sentence for a baseline of which no share is known, where a count alone got worse."""
+    """A warning if shares are unknown in the baseline and a count got worse."""
     worse = {name for check in checks if check.baseline for name in check.baseline.worse}
     if by == "share" and baseline.summary.records is None and worse & set(VIOLATING):
         yield (
@@ -214,13 +214,13 @@ def _without_sizes(checks: Sequence[CheckResult], baseline: TableResult, by: By)
 
 
 def _told(check: CheckResult) -> dict[str, Any]:
-    """The parameters that say which check is meant, without a value of the data."""
+    """The parameters that identify a check, without values of the data."""
     kept = (*MODELS[check.model].thresholds, "sensitive", "reference")
     return {key: check.parameters[key] for key in kept if key in check.parameters}
 
 
 def _demanded(table: TableResult) -> TableResult:
-    """The table with the checks that gate."""
+    """The table with its gating checks only."""
     if table.status in _UNANSWERED:
         what = "has no data" if table.status == "no_data" else "could not be audited"
         raise SpecError(f"{table.name} {what}, so nothing of it can be accepted.")
@@ -228,14 +228,14 @@ def _demanded(table: TableResult) -> TableResult:
 
 
 def _written(check: CheckResult) -> dict[str, Any]:
-    """A check without what is not compared."""
+    """A check without figures that are never compared."""
     own = set(check.figures) - set(model_of(check).figures)
     whole = replace(check, accepted=None, baseline=None).to_dict()
     return {key: value for key, value in whole.items() if key not in own or key in VIOLATING}
 
 
 def _sizes(summary: Summary) -> dict[str, int]:
-    """How many there were of what shares are taken of, as far as that is known."""
+    """The denominators of shares, as far as they are known."""
     found = {part: getattr(summary, part) for part in ("records", "people", "classes")}
     return {part: size for part, size in found.items() if size is not None}
 
@@ -243,7 +243,7 @@ def _sizes(summary: Summary) -> dict[str, int]:
 def _held_against(
     check: CheckResult, table: TableResult, baseline: TableResult, by: By
 ) -> CheckResult:
-    """The check with what the baseline has of it."""
+    """The check compared with the baseline."""
     accepted = {check_key(each, baseline): each for each in baseline.checks}
     known = accepted.get(check_key(check, table))
     if known is None or known.holds is None or check.holds is None:
@@ -265,7 +265,7 @@ def _held_against(
 
 
 def _worse(known: CheckResult, check: CheckResult, found: Sequence[Figure]) -> Iterator[str]:
-    """Each figure of a violated check that the baseline does not accept as it is by now."""
+    """Names of a violated check's figures that the baseline doesn't accept."""
     if check.holds:
         return
     if known.holds:

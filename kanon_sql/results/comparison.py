@@ -1,6 +1,6 @@
-"""What became of a check since an earlier audit: the same check or another, better or worse.
+"""Compares a check with an earlier audit: same check or another, better or worse.
 
-The models say which way a figure gets worse; nothing here knows a single one of them.
+Each model declares in which direction its figures get worse; no model is treated specially here.
 """
 
 from __future__ import annotations
@@ -17,14 +17,13 @@ from kanon_sql.spec.models.catalogue import MODELS
 from kanon_sql.sql.thresholds import SLACK_OF_DISTANCES
 
 Change = Literal["same", "better", "worse", "changed"]
-"""`changed` is what is neither better nor worse, or can't be held against what was there."""
+"""`changed`: neither better nor worse, or not comparable."""
 Demand = Literal["same", "weaker", "stricter", "changed"]
-"""What became of the thresholds; `changed` is weaker in one part and stricter in another."""
+"""Change of a check's thresholds; `changed` is weaker in one and stricter in another."""
 By = Literal["share", "count"]
-"""What of records and people is compared: how large a share of the table they are, as tables grow
-and shrink, or how many, for a table of a fixed size."""
+"""Compare records and people by share, as tables grow and shrink, or by number."""
 Sizes = tuple[Summary, Summary]
-"""Of how many records, people and classes the figures of two tables are, then and now."""
+"""The summaries of both tables, as denominators."""
 VIOLATING: dict[str, Worst] = dict.fromkeys(
     ("violating_classes", "violating_records", "violating_people"), "greatest"
 )
@@ -33,7 +32,7 @@ _IN_RECORDS: dict[str | tuple[str, str], str] = {
     "violating_classes": "violating_records",
     "unmatched_classes": "unmatched_records",
 }
-"""For counts of classes, the figure that says how many records they have."""
+"""For counts of classes, the figure with the records in them."""
 _PARTS = ("records", "people", "classes")
 QUESTION = {
     "quasi_identifiers": "quasi-identifiers",
@@ -45,24 +44,23 @@ QUESTION = {
     "first": "number of first records",
     "sources": "references or hierarchies",
 }
-"""What must be the same for two tables of one name to be about the same question, in words."""
+"""The parts of a question that must agree for tables to be comparable, with their display names."""
 OTHER_RECORDS = ("where", "first", "sources")
-"""What may be another and leaves a figure what it was, though of other people: another filter or
-reference is as another file. Of what differs in any other part, no figure means the same."""
+"""Parts that may differ while figures stay comparable: another filter is like another file."""
 
 
 @dataclass(frozen=True)
 class Figure:
-    """A figure of both results, and what became of it."""
+    """A figure of both results, and how it changed."""
 
     name: str
     old: Any
     new: Any
     change: Change
     of: tuple[int, int] | None = None
-    """Of how many it is a part, then and now, where shares are compared."""
+    """The old and the new denominator, where shares are compared."""
     is_judged: bool = True
-    """Whether it has a better and a worse."""
+    """Whether a change can be better or worse."""
 
     def to_dict(self) -> dict[str, Any]:
         of = {"of": dict(zip(("old", "new"), self.of, strict=True))} if self.of else {}
@@ -72,18 +70,17 @@ class Figure:
 def figure(
     name: str, old: Any, new: Any, worst: Worst | None, of: tuple[int, int] | None = None
 ) -> Figure:
-    """What became of a figure, or of its share `of` what was there; without a `worst` one it is
-    only another."""
+    """Compare a figure, or its share `of` the totals; without `worst` it can only differ."""
     if worst is None:
         return Figure(name, old, new, "same" if old == new else "changed", is_judged=False)
     if of is None or not (_is_number(old) and _is_number(new)):
         return Figure(name, old, new, change(old, new, worst))
-    # Over the same denominator, so that counts stay whole.
+    # Cross-multiply, so that counts stay integers.
     return Figure(name, old, new, change(old * of[1], new * of[0], worst), of)
 
 
 def change(before: Any, after: Any, worst: Worst) -> Change:
-    """What became of a figure of which the `worst` one counts.
+    """Compare two values of a figure whose `worst` direction is known.
 
     >>> change(5, 3, "least"), change(0.1, 0.1 + 1e-12, "greatest"), change(None, 3, "least")
     ('worse', 'same', 'changed')
@@ -102,28 +99,27 @@ def _is_number(value: Any) -> bool:
 
 
 def _is_same(before: float, after: float) -> bool:
-    """Whether two numbers differ by no more than a sum in another order may; counts are exact."""
+    """Whether two numbers are equal up to rounding of sums; integers are compared exactly."""
     if isinstance(before, int) and isinstance(after, int):
         return before == after
     return math.isclose(before, after, rel_tol=SLACK_OF_DISTANCES, abs_tol=SLACK_OF_DISTANCES)
 
 
 def figures(check: CheckResult) -> dict[str, Worst]:
-    """Every figure by which two results of a check are compared, and which way it gets worse."""
+    """The figures by which a check is compared, with their worst direction."""
     found = {**model_of(check).figures, **VIOLATING}
     if check.violating_people is None:
-        # Nobody counted people, or an older version did not write how many.
+        # No entity, or written by a version without this figure.
         del found["violating_people"]
     return found
 
 
 def changes(before: CheckResult, after: CheckResult, sizes: Sizes | None) -> Iterator[Figure]:
-    """What became of each figure of a check; how much of it violates, as far as the same is
-    demanded. With the `sizes` of both tables, shares are compared.
+    """Compare every figure of a check; violations are judged only if the thresholds are the same.
 
-    Classes are counted only where nothing tells how many records they have: a table of the same
-    share of records in violating classes has more of them or fewer as they happen to fall. Those
-    that were only measured have no such figure: they are judged where there were none, or are.
+    With the `sizes` of both tables, shares are compared. Counts of classes are judged only if the
+    records in them are unknown, as the same share of violating records may fall into more or fewer
+    classes. Measured checks lack that figure, and are judged where either count is zero.
     """
     then, now = before.figures, after.figures
     as_before = demand(before, after) == "same"
@@ -132,11 +128,11 @@ def changes(before: CheckResult, after: CheckResult, sizes: Sizes | None) -> Ite
             continue
         of = _whole_of(name, before, after, sizes) if sizes else None
         twin = _IN_RECORDS.get((after.model, name)) or _IN_RECORDS.get(name, "")
-        # Where people violate and no records, as in two releases together, they are what is told.
+        # In composition, people violate and no records, so their count is decisive.
         twins = (twin, "violating_people") if name == "violating_classes" else (twin,)
         is_told = any(None not in (then.get(each), now.get(each)) for each in twins)
         if of and not is_told and twin and then.get(name) and now.get(name):
-            # In how many records, nobody knows.
+            # The number of records is unknown.
             is_same = then[name] == now[name]
             yield Figure(name, then[name], now[name], "same" if is_same else "changed")
             continue
@@ -148,9 +144,11 @@ def changes(before: CheckResult, after: CheckResult, sizes: Sizes | None) -> Ite
 def _whole_of(
     name: str, before: CheckResult, after: CheckResult, sizes: Sizes
 ) -> tuple[int, int] | None:
-    """Of how many a figure of a check is a part, then and now: where two releases are asked
-    together, people are a part of those in both, however many are new in the later one; and what
-    violates in a reference, of which nobody wrote how large it is, of nothing that is known."""
+    """The denominators of a figure in both results, or None.
+
+    In composition these are the people in both releases, whatever the number of new ones.
+    Violations in a reference have no known denominator.
+    """
     if _is_of_reference(name, after):
         return None
     part_of = _part_of(name, after)
@@ -161,12 +159,12 @@ def _whole_of(
 
 
 def _is_of_reference(name: str, check: CheckResult) -> bool:
-    """Whether a figure counts who violates in a reference."""
+    """Whether a figure counts violations in a reference."""
     return name in VIOLATING and MODELS[check.model].of_reference
 
 
 def totals(part_of: str | None, sizes: Sizes) -> tuple[int, int] | None:
-    """Of how many a figure is a part, in both tables; None where that is not known of both."""
+    """The denominators in both tables; None unless both are known."""
     if part_of is None:
         return None
     then, now = (getattr(each, part_of) for each in sizes)
@@ -174,14 +172,14 @@ def totals(part_of: str | None, sizes: Sizes) -> tuple[int, int] | None:
 
 
 def _part_of(name: str, check: CheckResult) -> str | None:
-    """What of a summary a figure of a check is a part of, if it is a count."""
+    """The summary field that a count is a part of, or None."""
     if (check.model, name) in _IN_RECORDS:
         return "classes"
     return next((part for part in _PARTS if name.endswith(f"_{part}")), None)
 
 
 def demand(before: CheckResult, after: CheckResult) -> Demand:
-    """What became of what is demanded of a check, of all its thresholds together.
+    """Compare the thresholds of a check, all of them together.
 
     >>> five, two = (CheckResult("k_anonymity", {"k": k}, True, 7) for k in (5, 2))
     >>> demand(five, two), demand(two, five)
@@ -198,7 +196,7 @@ def demand(before: CheckResult, after: CheckResult) -> Demand:
 
 
 def _worst_of(threshold: str, check: CheckResult) -> Worst:
-    """Which way the figure gets worse that a threshold judges."""
+    """The worst direction of the figure that a threshold limits."""
     model = model_of(check)
     beside = {judge: worst for worst, judge in model.beside_worst.values()}
     return beside.get(threshold) or model.figures.get(threshold) or model.worst
@@ -213,15 +211,15 @@ def _of_threshold(before: Any, after: Any, worst: Worst) -> Demand:
 
 
 def model_of(check: CheckResult) -> Model:
-    """The model that was asked, with its parameters."""
+    """The model with its parameters."""
     return MODELS[check.model](**check.parameters)
 
 
 def check_key(check: CheckResult, table: TableResult, *, thresholds: bool = True) -> str:
-    """What makes two results be of the same check: the model and every parameter in force, and
-    the other sensitive attributes where they count as known.
+    """Identity of a check: its model and all parameters.
 
-    Without `thresholds`, what it is about, however much of it is demanded.
+    If other sensitive attributes count as known, these too. Without `thresholds`, checks that
+    differ only in these are equal.
     """
     left_out = () if thresholds else MODELS[check.model].thresholds
     parameters = {key: value for key, value in check.parameters.items() if key not in left_out}
@@ -231,7 +229,7 @@ def check_key(check: CheckResult, table: TableResult, *, thresholds: bool = True
 
 
 def question(table: TableResult) -> dict[str, Any]:
-    """What was asked of a table, as far as it changes what every check means."""
+    """The parts of a table's question that affect the meaning of every check."""
     asked = {part: getattr(table, part) for part in QUESTION}
     asked["quasi_identifiers"] = sorted(table.quasi_identifiers)
     asked["levels"] = {name: level for name, level in (table.levels or {}).items() if level} or None
@@ -239,18 +237,18 @@ def question(table: TableResult) -> dict[str, Any]:
 
 
 def table_key(table: TableResult) -> str:
-    """What makes two results be of the same table: its name and the question."""
+    """Identity of a table: its name and question."""
     return _canonical({"name": table.name, **question(table)})
 
 
 def other_questions(one: TableResult, other: TableResult) -> list[str]:
-    """The parts in which two tables were asked another question: keys of `QUESTION`."""
+    """Keys of `QUESTION` in which two tables differ."""
     first, second = question(one), question(other)
     return [part for part in QUESTION if _canonical(first[part]) != _canonical(second[part])]
 
 
 def _canonical(value: Any) -> str:
-    """The value as text that is the same for equal values only: 1 is 1.0, and neither is true."""
+    """Canonical JSON, equal only for equal values: 1 is 1.0, and neither is true."""
     return json.dumps(_whole_numbers(plain_json(value)), sort_keys=True, ensure_ascii=False)
 
 

@@ -1,4 +1,4 @@
-"""What each k would cost, as plain values of a result of `tradeoff`."""
+"""The cost of each k, as plain values of a trade-off result."""
 
 from __future__ import annotations
 
@@ -8,29 +8,29 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class CostOfK:
-    """The release that loses least for one k; all but `k` is None where no levels will do."""
+    """The release with the least loss for one k; without satisfying levels, only `k` is set."""
 
     k: int
     lost: float | None
-    """What the metric of the search says, the more the worse: of precision what is missing to 1."""
+    """The metric's value, higher is worse; for precision, 1 minus the value."""
     suppressed: int | None
     classes: int | None
     levels: Mapping[str, int] | None
-    """None where each group is as coarse as it must be."""
+    """None for a local recoding."""
 
 
 @dataclass(frozen=True)
 class Costs:
-    """What each k would cost by one metric."""
+    """The cost of each k by one metric."""
 
     metric: str
     algorithm: str
     points: tuple[CostOfK, ...]
     table: str = ""
     optimal: tuple[CostOfK, ...] = ()
-    """Beside a local recoding, what one level for all would cost."""
+    """For a local recoding: the cost of full-domain levels."""
 
     @property
     def are_shares(self) -> bool:
-        """Whether what is lost is a share of what could be."""
+        """Whether the loss is a share in [0, 1]."""
         return self.metric not in ("discernibility", "average_class_size")

@@ -1,4 +1,4 @@
-"""What changed from one result to the next: tables, checks, sizes, risks; for better or worse."""
+"""Compares two results: tables, checks, sizes and risks, for better or worse."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ _SUMMARY: dict[str, Worst | None] = {
     "records_with_null_qi": None,
     "suppressed": None,
 }
-"""Which way each number of a summary gets worse; the others only change."""
+"""Worst direction of the summary's figures; None for those that can only differ."""
 _RISKS = ("highest", "average", "at_risk", "expected_reidentifications")
 _COUNTED_RISKS = ("expected_reidentifications",)
 _BAD = ("violated", "no_data", "error")
@@ -65,7 +65,7 @@ class CheckDiff:
 
     @property
     def check(self) -> CheckResult:
-        """The check as it is now, or was last."""
+        """The check's newest result."""
         check = self.new or self.old
         assert check is not None
         return check
@@ -76,24 +76,23 @@ class CheckDiff:
 
     @property
     def demand(self) -> Demand:
-        """What became of its thresholds; one that is demanded no more is weaker."""
+        """How its thresholds changed; a check that no longer gates is weaker."""
         if self.old is None or self.new is None:
             return "weaker" if self.is_dropped else "same"
         return "weaker" if self.is_dropped else demand(self.old, self.new)
 
     @property
     def is_dropped(self) -> bool:
-        """Whether the check gated and does not any more."""
+        """Whether the check gated and no longer does."""
         demanded = self.old is not None and self.old.holds is not None
         return demanded and (self.new is None or self.new.holds is None)
 
     @property
     def change(self) -> Change:
-        """Whether the check got better or worse: by its verdict, else by any of its figures.
+        """Whether the check got better or worse: by its verdict, otherwise by its figures.
 
-        One that appeared is worse where it is violated. Where less or more is demanded than was,
-        or the question is another one, nothing is better; a figure that fell is worse whether
-        or not the check holds.
+        A new check is worse if it is violated. If the thresholds or the question changed, nothing
+        is better; a figure that fell is worse whether or not the check holds.
         """
         if self.new is None or self.old is None:
             return "worse" if self.new is not None and self.new.holds is False else "changed"
@@ -135,14 +134,14 @@ class TableDiff:
     old: TableResult | None
     new: TableResult | None
     asked_otherwise: tuple[str, ...] = ()
-    """In which parts the question is another one: keys of `QUESTION`."""
+    """Keys of `QUESTION` in which the questions differ."""
     summary: tuple[Figure, ...] = ()
     risks: tuple[Figure, ...] = ()
     checks: tuple[CheckDiff, ...] = ()
 
     @property
     def table(self) -> TableResult:
-        """The table as it is now, or was last."""
+        """The table's newest result."""
         table = self.new or self.old
         assert table is not None
         return table
@@ -158,8 +157,7 @@ class TableDiff:
 
     @property
     def left_out(self) -> tuple[str, ...]:
-        """What was a quasi-identifier or the entity and is neither any more, so that less is
-        asked."""
+        """Former quasi-identifiers and entity, no longer used: the question is weaker."""
         if self.old is None or self.new is None:
             return ()
         columns = (*self.old.quasi_identifiers, *([self.old.entity] if self.old.entity else ()))
@@ -168,15 +166,17 @@ class TableDiff:
 
     @property
     def asks_less(self) -> bool:
-        """Whether anything that was demanded is not, or not as much."""
+        """Whether any requirement was dropped or weakened."""
         demands = {check.demand for check in self.checks}
         return bool(self.left_out) or not demands.isdisjoint({"weaker", "changed"})
 
     @property
     def status_change(self) -> Change:
-        """What became of the status. Worse is a table that appeared and is not in order, and one
-        of which no record is left: nothing is shown of it any more. None is better for being
-        asked less."""
+        """How the status changed.
+
+        Worse is a new table that is violated or has no verdict, and one left without records. A
+        weaker question is never better.
+        """
         if self.new is None:
             return "changed"
         if self.old is None:
@@ -189,7 +189,7 @@ class TableDiff:
 
     @property
     def is_worse(self) -> bool:
-        """Whether anything of the table got worse, or is not asked any more."""
+        """Whether anything of the table got worse or was dropped."""
         is_dropped = any(check.is_dropped for check in self.checks)
         return bool(self.left_out) or is_dropped or self.got_worse
 
@@ -228,24 +228,26 @@ class TableDiff:
 
 @dataclass(frozen=True)
 class Diff:
-    """What changed from an old result to a new one. Prints itself as the command line does."""
+    """The differences between an old and a new result. Prints itself like the command line."""
 
     old: str
-    """The file's name."""
+    """The file name."""
     new: str
     tables: tuple[TableDiff, ...]
     made: tuple[Figure, ...] = ()
-    """How the releases were made, where both are: levels, suppression, what was lost."""
+    """Differences in levels, suppression and metrics, if both results are releases."""
 
     @property
     def is_worse(self) -> bool:
-        """Whether anything got worse: a verdict, a figure that a model judges, k or a risk; or
-        whether a table, a demand, a quasi-identifier or the entity is gone."""
+        """Whether any verdict, judged figure, k or risk got worse.
+
+        Also if a table, a requirement, a quasi-identifier or the entity is gone.
+        """
         return bool(self.gone) or any(table.is_worse for table in self.tables)
 
     @property
     def gone(self) -> tuple[TableDiff, ...]:
-        """What was looked at and is not any more; of tables that can't be told apart, who knows."""
+        """Tables that are no longer audited, unless one with an equal key appeared."""
         appeared = {table_key(table.new) for table in self.tables if table.new and not table.old}
         return tuple(
             table
@@ -254,7 +256,7 @@ class Diff:
         )
 
     def to_dict(self) -> dict[str, Any]:
-        """The comparison as the JSON has it: plain values."""
+        """The comparison as JSON-compatible values."""
         whole = {
             "kanon_sql": VERSION,
             "old": self.old,
@@ -272,10 +274,10 @@ class Diff:
 
 
 def diff(old: ResultFile, new: ResultFile, by: By = "share") -> Diff:
-    """What changed from `old` to `new`: of records and people their share, or their `count`.
+    """Compare two results, records and people by `share` or `count`.
 
-    Tables are the same by their name and question, else by a name that either result has once;
-    where each has one table, these are compared whatever they are called.
+    Tables are matched by name and question, otherwise by a name unique in both results; two single
+    tables are compared whatever their names.
     """
     pairs = _paired_tables(old.result.tables, new.result.tables)
     return Diff(
@@ -286,7 +288,7 @@ def diff(old: ResultFile, new: ResultFile, by: By = "share") -> Diff:
     )
 
 
-# --- which belongs to which ------------------------------------------------------------------
+# --- matching ---------------------------------------------------------------------------------
 
 
 def _paired_tables(
@@ -300,7 +302,7 @@ def _paired_tables(
 def _paired_checks(
     old: TableResult, new: TableResult
 ) -> list[tuple[CheckResult | None, CheckResult | None]]:
-    """Checks that ask the same, then those of which one only demands more than the other."""
+    """Match equal checks, then those that differ only in thresholds."""
     before = [(check, old) for check in old.checks]
     after = [(check, new) for check in new.checks]
     keys = (lambda each: check_key(*each), lambda each: check_key(*each, thresholds=False))
@@ -313,9 +315,9 @@ def _paired_checks(
 def _paired(
     old: Sequence[Any], new: Sequence[Any], keys: Sequence[Callable[[Any], str]]
 ) -> list[tuple[Any, Any]]:
-    """Each of `new` with the one of `old` that has its key, in the order of `new`; then the rest.
+    """Match each of `new` with an old item by key, in the order of `new`; the rest follows.
 
-    A key counts where each side has it once; the next one is for those that are left.
+    A key matches if it is unique on both sides; later keys apply to the rest.
     """
     partner: dict[int, int] = {}
     for key in keys:
@@ -340,7 +342,7 @@ def _by_key(
     return found
 
 
-# --- what became of them ---------------------------------------------------------------------
+# --- comparing --------------------------------------------------------------------------------
 
 
 def _table(old: TableResult | None, new: TableResult | None, by: By) -> TableDiff:
@@ -362,7 +364,7 @@ def _table(old: TableResult | None, new: TableResult | None, by: By) -> TableDif
 
 
 def _not_compared(table: TableDiff) -> TableDiff:
-    """The same figures, of which none means what it did."""
+    """The same figures, marked as not comparable."""
     checks = (
         replace(check, figures=_unjudged(check.figures), is_comparable=False)
         for check in table.checks
@@ -407,7 +409,7 @@ def _risks(
 
 
 def _made(old: Mapping[str, Any] | None, new: Mapping[str, Any] | None) -> Iterator[Figure]:
-    """How two releases were made; which is better, only their checks can say."""
+    """How two releases were made; only their checks can say which is better."""
     if old is None or new is None:
         return
     then, now = _flat(old), _flat(new)

@@ -1,4 +1,4 @@
-"""What a run would ask, and how much that would read."""
+"""What a run would execute and read, for a dry run."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from kanon_sql.sql.statement import Estimate, Statement
 
 @dataclass(frozen=True)
 class ExpectedStep:
-    """A statement of an audit that was not run: what it asks, and what the engine expects."""
+    """A statement that was not run, with the engine's estimate."""
 
     step: Statement
     estimate: Estimate
@@ -18,27 +18,27 @@ class ExpectedStep:
 
 @dataclass(frozen=True)
 class ExpectedSearch:
-    """What is known of a search for levels before it runs."""
+    """What is known about a lattice search before it runs."""
 
     heights: Mapping[str, int]
-    """How many levels each quasi-identifier has, without those of a mask."""
+    """Height of each quasi-identifier's hierarchy, masks excluded."""
     masked: frozenset[str]
-    """Which have one level more for each character of their longest value."""
+    """Quasi-identifiers with an additional level per character of their longest value."""
     keeps_rows: bool
-    """Whether the records are read for the first set alone, and not for each step."""
+    """Whether the records are read once and materialised, rather than at each step."""
     by_class: bool = False
-    """Whether it is each class that goes down the levels, and not the table that goes up."""
+    """Whether classes are specialised top-down (local recoding), not the table generalised."""
     at_once: int | None = None
-    """How many choices of levels a statement looks at, where the best of all are searched."""
+    """Number of nodes evaluated per statement by the optimal search."""
 
 
 @dataclass(frozen=True)
 class ExpectedTable:
-    """What a question on one table would run, on which tables of which engine."""
+    """What a question on one table would run, and on which tables."""
 
     name: str
     engine: str
     reads: tuple[str, ...]
     steps: tuple[ExpectedStep, ...]
     search: ExpectedSearch | None = None
-    """What comes after the steps, where levels are searched."""
+    """The search that follows the steps, if levels are searched."""

@@ -1,4 +1,4 @@
-"""Which columns identify people, as plain frozen values. No value of a person."""
+"""Identifying columns, as plain frozen values. Contains no personal value."""
 
 from __future__ import annotations
 
@@ -10,21 +10,21 @@ LooksLike = Literal[
     "identifier", "quasi_identifier", "sensitive", "free_text", "nested", "constant", "undecided"
 ]
 BY_NAME = "by its name: "
-"""How a reason begins that lies in a name."""
+"""Prefix of a reason that rests on a column's name."""
 UNKNOWN_NAME = "nothing is known by its name"
 SpecialNulls = Literal["nobody", "value"]
 
 
 @dataclass(frozen=True)
 class ColumnProfile:
-    """What one column does by itself, and what it looks like.
+    """The statistics of one column by itself, and its apparent role.
 
-    `distinct` counts NULL as a value, and so do `largest_share` (of all records), `alone` (records
-    with a value that no other has; people where an entity is set), `distinction` (distinct values
-    by records) and `separation` (the share of pairs of records that it tells apart). All of it is
-    None where the column's values can't be compared one by one. `rank` and `adds` are for
-    candidates: their order by what they add, and how many records (people) each leaves alone that
-    are not alone already by those before it (from the fourth on, by the first three).
+    NULL counts as a value in `distinct`, `largest_share` (of all records), `alone` (records with a
+    unique value; people with an entity), `distinction` (distinct values per record) and
+    `separation` (share of record pairs it distinguishes). All are None where the column's values
+    can't be compared. Candidates have a `rank`, the order in which they are added, and `adds`, the
+    number of records (people) each makes unique beyond the previous ones (from the fourth on,
+    beyond the first three).
 
     Motwani and Xu 2007, Efficient algorithms for masking and finding quasi-identifiers.
     """
@@ -49,11 +49,11 @@ class ColumnProfile:
 
 @dataclass(frozen=True)
 class SubsetProfile:
-    """The classes of a set of columns.
+    """The equivalence classes of a set of columns.
 
-    Sizes are records, or distinct people where an entity is set: then `uniques` and
-    `violating_people` count each person once, and `violating_records` stay records. A `key` has as
-    many classes as all columns together.
+    Sizes are records, or distinct people with an entity: then `uniques` and `violating_people`
+    count each person once, and `violating_records` still counts records. A `key` has as many
+    classes as all columns together.
     """
 
     columns: tuple[str, ...]
@@ -71,7 +71,7 @@ class SubsetProfile:
 
 @dataclass(frozen=True)
 class UniquesOfSize:
-    """How many minimal sample uniques there are on sets of so many columns."""
+    """The number of minimal sample uniques on sets of one size."""
 
     size: int
     minimal_sample_uniques: int
@@ -79,14 +79,14 @@ class UniquesOfSize:
 
 @dataclass(frozen=True)
 class SpecialUniques:
-    """The records that few columns single out, and the columns that do so.
+    """Special uniques (SUDA): records that few columns single out, and the columns responsible.
 
     A minimal sample unique is a record with a set of at most `max_size` columns on which it is
-    unique, while it is on no part of that set. With K columns and m in the set it scores (K − m)!;
-    a record scores the sum of its own. `dis` is the sum of the records' DIS-SUDA scores at the
-    sampling fraction: a heuristic, and not a probability. `contributions` are, in per cent of
-    `score`, those of the sets that a column is in; they sum to more than 100. None where nobody is
-    special.
+    unique, while it is unique on no proper subset. With K columns and m in the set it scores (K −
+    m)!; a record's score is the sum over its sets. `dis` is the sum of the records' DIS-SUDA scores
+    at the sampling fraction: a heuristic, not a probability. `contributions` are the percentages of
+    `score` from sets containing a column; they sum to more than 100, and are None without special
+    uniques.
 
     Elliot, Manning, Ford 2002 (IJUFKS 10(5)); Skinner and Elliot 2002 (JRSS B 64(4)); Elliot,
     Manning, Mayes, Gurd, Bane 2005 (SUDA, UNECE); Manning, Haglin, Keane 2008 (DMKD 16).

@@ -1,4 +1,4 @@
-"""A value of a JSON file with its place, so that an error can say where it is, and never which."""
+"""JSON values with their location, so that errors name the place and never the value."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ KINDS = {dict: "an object", list: "a list", str: "text", bool: "true or false", 
           float: "a number", type(None): "null"}  # fmt: skip
 _COUNT = "a whole number, 0 or more"
 _MOST_DIGITS = 40
-"""As many as the sum of the squares of all classes that a database could have counted may have."""
+"""Number of digits of the sum of squared class sizes in any conceivable database."""
 Kind = TypeVar("Kind")
 
 
 class JsonValue(NamedTuple):
-    """A value of the file, with the place where it stands."""
+    """A JSON value with its location in the file."""
 
     path: Path | str
     how: str
-    """How a file of this kind is written."""
+    """How files of this kind are written."""
     place: str
     value: Any
 
@@ -35,7 +35,7 @@ class JsonValue(NamedTuple):
         )
 
     def _found(self) -> str:
-        """What kind of value stands there, as far as one may be right and another wrong."""
+        """The kind of value found, refined where the kind alone would be right."""
         match self.value:
             case float():
                 return "a fraction"
@@ -44,7 +44,7 @@ class JsonValue(NamedTuple):
         return KINDS[type(self.value)]
 
     def as_(self, kind: type[Kind]) -> Kind:
-        """The value, if it is of this kind; a whole number counts something."""
+        """The value, if it is of this kind; integers are counts, so never negative."""
         fits = isinstance(self.value, kind) and (kind is bool or not isinstance(self.value, bool))
         if not fits or (kind is int and self.value < 0):
             raise self.error(_COUNT if kind is int else KINDS[kind])
@@ -59,7 +59,7 @@ class JsonValue(NamedTuple):
             yield JsonValue(self.path, self.how, f"{self.place}[{number}]", value)
 
     def find(self, key: str) -> JsonValue | None:
-        """What stands under a key; None where that is nothing or null."""
+        """The value under a key; None if it is missing or null."""
         value = self.object().get(key)
         return None if value is None else self._under(key, value)
 
@@ -142,7 +142,7 @@ def _whole(digits: str) -> int:
 
 
 def _fraction(digits: str) -> float:
-    """A number of the file; an infinite one is written as text, and is no number too large."""
+    """Parse a number; infinity is stored as text, so a number that overflows is an error."""
     value = float(digits)
     if math.isinf(value):
         raise OverflowError
@@ -150,5 +150,5 @@ def _fraction(digits: str) -> float:
 
 
 def _refuse_constant(name: str) -> None:
-    """JSON has no NaN and no bare Infinity, and kanon-sql writes neither."""
+    """Reject NaN and bare Infinity: JSON lacks them, and kanon-sql never writes them."""
     raise ValueError(name)

@@ -1,7 +1,6 @@
-"""What a release can be measured by: each metric with its formula, its source and its limits.
+"""The metrics of a release, each with its formula, source and limits.
 
-The name is the same in the `metrics` of the JSON and in `kanon-sql explain`. Nothing is
-computed here.
+The names are those of `metrics` in the JSON and of `kanon-sql explain`. Nothing is computed here.
 """
 
 from __future__ import annotations
@@ -16,23 +15,23 @@ _SKIPPED = (
 
 @dataclass(frozen=True)
 class Metric:
-    """A measure of what generalisation and suppression left of a table, in words."""
+    """A measure of the information loss from generalisation and suppression, in words."""
 
     name: str
     title: str
     sentence: str
-    """What it says of a release, in one sentence."""
+    """What it measures, in one sentence."""
     formula: str
     letters: str
-    """What the letters of the formula stand for."""
+    """The meaning of the formula's symbols."""
     counting: str
-    """How what is easily counted otherwise is counted here."""
+    """Counting conventions where others are common."""
     silence: str
-    """What it does not say."""
+    """What it doesn't measure."""
     source: str
     better: Literal["higher", "lower"]
     range: str
-    """Between which numbers it lies, and what both ends mean."""
+    """Its range, and what both ends mean."""
 
 
 _CATALOGUE = (
@@ -201,4 +200,4 @@ _CATALOGUE = (
 )
 
 METRICS: dict[str, Metric] = {metric.name: metric for metric in _CATALOGUE}
-"""Every metric by its name."""
+"""Every metric by name."""

@@ -1,4 +1,4 @@
-"""What background knowledge does to a table, as plain frozen values. No value of a person."""
+"""The effects of an attacker's background knowledge, as plain values without personal data."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from kanon_sql.results.table import Status
 
 @dataclass(frozen=True)
 class ProfileSummary:
-    """The classes of the quasi-identifiers as they are.
+    """The equivalence classes of the quasi-identifiers, at raw values.
 
-    Sizes are records, or distinct people where an entity is set; `people` is None without one.
-    `members` is what shares are of, the people or else the records. A person in several classes
-    counts once, with the smallest of them. All but `records` is None for a table without records.
+    Sizes are records, or distinct people with an entity; `people` is None without one. `members`,
+    the people or else the records, is the denominator of shares. A person in several classes counts
+    once, in the smallest. Without records, all but `records` is None.
     """
 
     records: int | None = None
@@ -30,11 +30,11 @@ class ProfileSummary:
 
 @dataclass(frozen=True)
 class KnownColumn:
-    """The classes as they are for someone who knows this column beside the quasi-identifiers.
+    """The equivalence classes for an attacker who also knows this column.
 
-    `newly_unique_records` (people) are alone in a class now and were not before. Where the column
-    has nearly as many values as there are records it is `identifier_like`, and nothing more is
-    measured. Sizes are as in `ProfileSummary`, and `distinct` counts NULL as a value.
+    `newly_unique_records` (people) are unique only with this column. A column with nearly as many
+    values as records is `identifier_like`, and not measured further. Sizes are as in
+    `ProfileSummary`; `distinct` counts NULL as a value.
     """
 
     column: str
@@ -51,12 +51,12 @@ class KnownColumn:
 
 @dataclass(frozen=True)
 class LackedColumn:
-    """What one quasi-identifier costs: its records in small classes that are not small without it.
+    """The effect of one quasi-identifier: records in classes that are small only because of it.
 
-    `share_in_outer_percent` says how many of these records lie in the outer one per cent of the
-    column: with a value such that fewer than 0.5 % of all records have it or a lower one, or
-    fewer than 0.5 % have it or a higher one. It is None for a column that is neither numbers nor
-    dates (text counts as numbers if all of it spells finite ones), and where no record leaves.
+    `share_in_outer_percent` is the share of these records in the column's outer one per cent: with
+    a value such that fewer than 0.5 % of all records have it or a lower one, or fewer than 0.5 %
+    have it or a higher one. It is None unless the column holds numbers or dates (text counts as
+    numbers if every value parses as a finite one), and where there are no such records.
     """
 
     column: str
@@ -66,12 +66,12 @@ class LackedColumn:
 
 @dataclass(frozen=True)
 class Elimination:
-    """How sure someone can be of a sensitive value in the worst class.
+    """An attacker's certainty about a sensitive value in the worst class.
 
-    `confidence` holds one number for each count of most frequent other values that were ruled
-    out, beginning with none: r1 / (f − r2 − … − r(j+1)), where r1 ≥ r2 ≥ … are the counts of a
-    class's values and f is their sum. After `eliminations_to_certainty` only one value is left.
-    All is None where no value is known.
+    `confidence` has one entry per number of most frequent other values ruled out, starting with
+    none: r1 / (f − r2 − … − r(j+1)), where r1 ≥ r2 ≥ … are the counts of a class's values and f is
+    their sum. After `eliminations_to_certainty` only one value is left. All are None where no value
+    is known.
 
     Machanavajjhala, Kifer, Gehrke, Venkitasubramaniam 2007, l-diversity, ACM TKDD 1(1).
     """
@@ -86,7 +86,7 @@ class Elimination:
 
 @dataclass(frozen=True)
 class TableProfile:
-    """What one table gives away to someone who knows more than its quasi-identifiers."""
+    """What one table reveals to an attacker with knowledge beyond its quasi-identifiers."""
 
     name: str
     engine: str
@@ -101,11 +101,11 @@ class TableProfile:
     without: tuple[LackedColumn, ...] = ()
     elimination: tuple[Elimination, ...] = ()
     columns: tuple[ColumnProfile, ...] | None = None
-    """What each column does by itself, where no quasi-identifiers are named."""
+    """Statistics of each column, where no quasi-identifiers are named."""
     together: SubsetProfile | None = None
-    """The classes of the candidates among them, all together."""
+    """The classes of all candidate columns together."""
     subsets: tuple[SubsetProfile, ...] | None = None
-    """Every small set of columns, the worst first, where that is asked."""
+    """Every small column set, worst first, if requested."""
     special_uniques: SpecialUniques | None = None
     sql: Mapping[str, str] = field(default_factory=dict)
     seconds: float = field(default=0.0, compare=False)

@@ -1,4 +1,4 @@
-"""What generalisation made of a table and what that cost, as plain frozen values."""
+"""The generalisation of a table and its cost, as plain frozen values."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ MetricName = Literal[
     "discernibility",
     "average_class_size",
 ]
-"""What levels can be chosen by."""
+"""The metrics that a search can minimise."""
 Suppressed = Literal["remove", "star"]
 Emitted = Literal["views", "dbt-model"]
 Form = Literal["pandas", "polars", "pyarrow"]
@@ -25,16 +25,16 @@ Form = Literal["pandas", "polars", "pyarrow"]
 
 @dataclass(frozen=True)
 class GeneralizationStep:
-    """One quasi-identifier went up one level, for all records."""
+    """One quasi-identifier raised by one level, for all records."""
 
     attribute: str
     to_level: int
     label: str
-    """What people call the level."""
+    """Display name of the level."""
     distinct_before: int
-    """How many values the quasi-identifier had before the step, NULL included."""
+    """Number of distinct values before the step, NULL included."""
     records_violating: int
-    """How many records lay in violating classes before the step."""
+    """Number of records in violating classes before the step."""
 
     def to_dict(self) -> dict[str, Any]:
         return dict(vars(self))
@@ -42,8 +42,10 @@ class GeneralizationStep:
 
 @dataclass(frozen=True)
 class Metrics:
-    """What a release lost. Each is None where it is undefined; `kanon-sql explain` has each
-    formula and its source."""
+    """The information loss of a release; undefined metrics are None.
+
+    `kanon-sql explain` has formulas and sources.
+    """
 
     precision: float | None
     loss: float | None
@@ -54,7 +56,7 @@ class Metrics:
     non_uniform_entropy_bits: float | None
     loss_by_quasi_identifier: Mapping[str, float]
     loss_weighted: float | None = None
-    """The mean of the losses by their weights; None where nothing was weighted."""
+    """Weighted mean of the losses; None without weights."""
 
     def to_dict(self) -> dict[str, Any]:
         found = vars(self) | {"loss_by_quasi_identifier": dict(self.loss_by_quasi_identifier)}
@@ -67,18 +69,18 @@ def _without(found: dict[str, Any], key: str) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class Search:
-    """How a search for the best levels went: what it looked at, and what it proved."""
+    """The course of an optimal search: nodes evaluated, and what is proved."""
 
     nodes: int
-    """How many choices of levels there are."""
+    """Number of nodes of the lattice."""
     looked_at: int
-    """How many of them were counted."""
+    """Number of nodes evaluated."""
     bound: float | None
-    """What the metric is at best, whatever the levels; that of the release, where it is optimal."""
+    """Lower bound of the loss over all nodes; equals the release's where it is optimal."""
     gap: float | None
-    """Which share of what the release loses might be saved, at most."""
+    """Upper bound of the loss that could be saved, as a share."""
     optimal: bool
-    """Whether it is proved that no other levels lose less."""
+    """Whether no other node has less loss (proved)."""
 
     def to_dict(self) -> dict[str, Any]:
         return dict(vars(self))
@@ -86,7 +88,7 @@ class Search:
 
 @dataclass(frozen=True)
 class MinimalNode:
-    """Levels that satisfy, none of which could be lowered: by what would be lost and left out."""
+    """A minimal satisfying node of the lattice, with its loss and suppression."""
 
     levels: Mapping[str, int]
     suppressed: int
@@ -104,9 +106,10 @@ class MinimalNode:
 
 @dataclass(frozen=True)
 class Association:
-    """How strongly a quasi-identifier and a sensitive attribute go together: Cramér's V, from 0
-    (not at all) to 1, over all records before and those released after. None where either has
-    a single value."""
+    """Cramér's V between a quasi-identifier and a sensitive attribute, in [0, 1].
+
+    `before` is over all records, `after` over those released. None where either has a single value.
+    """
 
     quasi_identifier: str
     sensitive: str
@@ -119,7 +122,7 @@ class Association:
 
 @dataclass(frozen=True)
 class Before:
-    """The same audit of the table as it lay."""
+    """The same audit of the original table."""
 
     name: str
     summary: Summary
@@ -137,12 +140,14 @@ class Before:
 
 @dataclass(frozen=True)
 class Untouched:
-    """What goes out as it is although no part was given to it."""
+    """Unassigned columns, which are released unchanged."""
 
     columns: tuple[str, ...] = ()
     alone: int | None = None
-    """How many records of the release (people, where an entity is set) are alone in the
-    quasi-identifiers and these columns together; None where there is no release."""
+    """Number of records (people, with an entity) unique on the quasi-identifiers and these columns.
+
+    None without a release.
+    """
 
     def to_dict(self) -> dict[str, Any]:
         return {"columns": list(self.columns), "alone": self.alone}
@@ -155,10 +160,10 @@ class Release:
     path: str
     records: int | None
     columns: int | None
-    """Both None for a file of SQL, which holds no records."""
+    """Both are None for a SQL file, which holds no records."""
     holds: Literal["records", "views", "dbt-model"] = "records"
     seed: str | None = None
-    """The CSV that a dbt model reads, where it does."""
+    """The CSV seed that a dbt model reads, if any."""
 
     def to_dict(self) -> dict[str, Any]:
         return {name: value for name, value in vars(self).items() if name != "seed" or value}
@@ -166,16 +171,16 @@ class Release:
 
 @dataclass(frozen=True)
 class Recoded:
-    """Where the classes of a local recoding ended, each at levels of its own."""
+    """The levels at which the classes of a local recoding ended."""
 
     rounds: int
-    """How many rounds it took, with the last one, in which no class could be split."""
+    """Number of rounds, including the last, in which no class could be split."""
     levels_by_records: Mapping[str, Mapping[int, int]]
-    """How many released records ended at which level of each quasi-identifier."""
+    """Number of released records, by quasi-identifier and final level."""
     labels_of_levels: Mapping[str, Mapping[int, str]]
-    """What people call each level of each quasi-identifier."""
+    """Display name, by quasi-identifier and level."""
     one_level_for_all: MinimalNode | None = None
-    """The levels for the whole table that lose least, where they were looked for."""
+    """The full-domain levels with the least loss, if computed."""
 
     def to_dict(self) -> dict[str, Any]:
         beside = self.one_level_for_all
@@ -188,7 +193,7 @@ class Recoded:
 
 
 def _by_level(said: Mapping[str, Mapping[int, Any]]) -> dict[str, dict[str, Any]]:
-    """The same as JSON has it, where every key is a text."""
+    """The mapping with text keys, as in JSON."""
     return {
         name: {str(level): each for level, each in levels.items()} for name, levels in said.items()
     }
@@ -196,67 +201,66 @@ def _by_level(said: Mapping[str, Mapping[int, Any]]) -> dict[str, dict[str, Any]
 
 @dataclass(frozen=True)
 class Anonymization:
-    """The levels that were chosen, how, and what they cost.
+    """The chosen levels, how they were found, and what they cost.
 
-    Where every quasi-identifier reached its top in vain, `reached_top` is true, nothing is
-    suppressed, and `k` and `classes` are those of the table at these levels.
+    If every quasi-identifier reached its top without satisfying the checks, `reached_top` is true,
+    nothing is suppressed, and `k` and `classes` are those of the table at these levels.
     """
 
     algorithm: Algorithm
     levels: Mapping[str, int] | None
-    """The level of each quasi-identifier; None where each class has levels of its own."""
+    """Level of each quasi-identifier; None for a local recoding."""
     labels: Mapping[str, str]
-    """What people call each quasi-identifier's level."""
+    """Display name of each quasi-identifier's level."""
     steps: Rows[GeneralizationStep]
     reached_top: bool
     max_suppressed: int
-    """How many records might be suppressed."""
+    """Maximum number of records that could be suppressed."""
     records_violating: int
-    """How many records lay in violating classes after the last step."""
+    """Number of records in violating classes after the last step."""
     suppressed: int
-    """How many records were suppressed, those of step 4 included."""
+    """Number of suppressed records, step 4 of Datafly included."""
     step4: int
-    """How many of them only so that the suppressed ones are not fewer than k themselves."""
+    """Number of them suppressed only so that the suppressed records are not fewer than k."""
     suppressed_as: Suppressed
-    """Whether the suppressed records are removed, or kept with `*` in every quasi-identifier."""
+    """Whether suppressed records are removed, or kept with `*` in every quasi-identifier."""
     k: int | None
     classes: int | None
     metrics: Metrics
     associations: tuple[Association, ...]
     views: tuple[str, ...] = field(repr=False, compare=False)
-    """What makes the release, to be run: with the values of its hierarchies. None of them where
-    the result was read from JSON."""
+    """Executable SQL of the release, with its hierarchies' values; empty if read from JSON."""
     before: Before
     untouched: Untouched = Untouched()
     release: Release | None = None
-    """What was written; None where nothing was asked for or may be published."""
+    """The file written; None if none was requested or publishing is not allowed."""
     metric: MetricName | None = None
-    """What the levels were chosen by; None for Datafly."""
+    """The metric that was minimised; None for Datafly."""
     search: Search | None = None
-    """How the best levels were found; None for Datafly."""
+    """The course of the search; None for Datafly."""
     minimal_nodes: tuple[MinimalNode, ...] | None = None
-    """All levels that satisfy and could not be lowered; None where nobody asked."""
+    """All minimal satisfying nodes; None unless requested."""
     views_without_values: tuple[str, ...] | None = field(default=None, compare=False)
-    """The views for reading: the values of a hierarchy's file or table are withheld. None where
-    nobody withheld any."""
+    """The views with values of hierarchy files and tables redacted; None if nothing is redacted."""
     recoded: Recoded | None = None
-    """Where each class ended, if each has levels of its own."""
+    """Final levels of the classes, for a local recoding."""
     builders: Mapping[str, str] = field(default_factory=dict)
-    """Levels that would keep more of the quasi-identifiers that have none but `*`, by name."""
+    """Suggested hierarchies for quasi-identifiers that have only `*`, by name."""
     values_at_top: Mapping[str, int] = field(default_factory=dict)
-    """How many values each quasi-identifier still has where it is as coarse as it may be, NULL
-    included: where that was reached in vain."""
+    """Number of distinct values per quasi-identifier, NULL included, if all tops were in vain."""
     stopped_earlier: MinimalNode | None = field(default=None, compare=False)
-    """The levels at which Datafly would have stopped, had those been suppressed that violate a
-    demand before its last step; None where that was not counted. It is said to whoever waits, and
-    not kept in JSON, as what that holds is the same however a table was asked."""
+    """Levels at which Datafly would have stopped earlier by suppressing the violating records.
+
+    None if not computed. Shown during the run only and not in JSON, which is the same however a
+    table was queried.
+    """
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "steps", Rows(self.steps))
 
     @property
     def views_for_reading(self) -> tuple[str, ...]:
-        """The views without what must not be shown."""
+        """The views, redacted for display."""
         return self.views if self.views_without_values is None else self.views_without_values
 
     def to_dict(self) -> dict[str, Any]:
@@ -287,7 +291,7 @@ class Anonymization:
 
     @property
     def _searched(self) -> dict[str, Any]:
-        """How the levels were searched for, where they were."""
+        """The results of the search, if there was one."""
         found: dict[str, Any] = {}
         if self.search is not None:
             found |= {"metric": self.metric, "search": self.search.to_dict()}
@@ -298,7 +302,7 @@ class Anonymization:
 
 @dataclass(frozen=True, repr=False)
 class ReleaseFindings(AuditFindings):
-    """The audit of a release, and how the release was made, as plain values."""
+    """The audit of a release, and how the release was made."""
 
     anonymization: Anonymization
 

@@ -1,9 +1,8 @@
-"""Reads what an audit wrote with `--format json`, and refuses what is something else.
+"""Reads results written with `--format json`, and rejects anything else.
 
-An error says which part of the file is wrong and what kind of value stands there, never the value:
-the file may be anything, somebody's data too. It is read by hand, as what comes of it are the same
-plain dataclasses that an audit makes: pydantic would want a second class for each of them, and its
-faults, which quote what they found, would have to be told anew one by one.
+Errors name the location and kind of a value, never the value: the file may be anything, including
+personal data. Parsing is by hand into the dataclasses that an audit returns: pydantic would need a
+second class for each, and its errors quote values.
 """
 
 from __future__ import annotations
@@ -38,7 +37,7 @@ from kanon_sql.spec.models.base import Model
 from kanon_sql.spec.models.catalogue import model_named
 
 BASELINE_VERSION = 1
-"""What a baseline has under "baseline", so that a later form of it can be told apart."""
+"""Format version of baselines."""
 _HOW_A_RESULT = "kanon-sql audit … --format json --output FILE writes one."
 _HOW_A_PROFILE = "kanon-sql profile … --format json --output FILE writes one."
 _HOW_COSTS = "kanon-sql tradeoff … --format json --output FILE writes one."
@@ -47,7 +46,7 @@ _HOW_A_BASELINE = "kanon-sql baseline … --output FILE writes one."
 
 @dataclass(frozen=True)
 class ResultFile:
-    """A result as it was read, and how its release was made if it is one."""
+    """A stored result; of a release, also how it was made."""
 
     path: Path
     result: AuditFindings
@@ -55,7 +54,7 @@ class ResultFile:
 
 
 def read_result(path: Path) -> ResultFile:
-    """The result that a file holds. Raises `InputError` for what is no result of an audit."""
+    """Read a stored result. Raises `InputError` for anything else."""
     whole = _result(whole_of(path, _HOW_A_RESULT, parsed(path, _HOW_A_RESULT)))
     result = AuditFindings(_tables(whole), whole.get("kanon_sql", str), **_how(whole))
     made = whole.find("anonymization")
@@ -64,7 +63,7 @@ def read_result(path: Path) -> ResultFile:
 
 @dataclass(frozen=True)
 class StoredProfile:
-    """A profile as it was read."""
+    """A stored profile."""
 
     tables: tuple[TableProfile, ...]
     version: str
@@ -72,7 +71,7 @@ class StoredProfile:
 
 @dataclass(frozen=True)
 class StoredTradeoff:
-    """A trade-off as it was read."""
+    """A stored trade-off."""
 
     tradeoff: Tradeoff
     version: str
@@ -83,7 +82,7 @@ class StoredTradeoff:
 def result_of(
     source: str | Path | Mapping[str, Any],
 ) -> AuditFindings | StoredProfile | StoredTradeoff:
-    """The result in a file, in a text, or as plain values; of a release, how it was made too."""
+    """The result in a file, a JSON text or a mapping; of a release, also how it was made."""
     name, value = _named(source)
     if isinstance(value, dict) and {"kanon_sql", "tradeoff"} <= set(value):
         whole = JsonValue(name, _HOW_COSTS, "", value)
@@ -98,24 +97,24 @@ def result_of(
 
 
 def _findings(whole: JsonValue) -> AuditFindings:
-    """The tables of a result; of a release, how it was made too."""
+    """The tables of a result; of a release, also how it was made."""
     tables, version = _tables(whole), whole.get("kanon_sql", str)
     made = whole.find("anonymization")
     if made is None:
         return AuditFindings(tables, version, **_how(whole))
     found: Anonymization = _of(Anonymization, made)
-    # What the JSON has of the views is for reading, and no longer to be run.
+    # The views in JSON are redacted, so they can't be run.
     found = replace(found, views=(), views_without_values=found.views, recoded=_recoded(made))
     return ReleaseFindings(tables, version, found, **_how(whole))
 
 
 def _how(whole: JsonValue) -> dict[str, str | None]:
-    """When a result came about, and by which command."""
+    """Date and command of the result."""
     return {key: whole.get_or_none(key, str) for key in ("audited", "asked")}
 
 
 def _recoded(made: JsonValue) -> Recoded | None:
-    """Where the classes of a local recoding ended, which stands among all else of the release."""
+    """The final levels of a local recoding, stored among the release's fields."""
     reached = made.find("levels_by_records")
     if reached is None:
         return None
@@ -129,7 +128,7 @@ def _recoded(made: JsonValue) -> Recoded | None:
 
 
 def _by_level(part: JsonValue, kind: type[Kind]) -> dict[int, Kind]:
-    """What is said of each level, whose number is a text in JSON."""
+    """Values by level, whose number is a text key in JSON."""
     if not all(level.isdecimal() for level in part.object()):
         raise part.error("an object whose names are levels")
     return {int(level): part.get(level, kind) for level in part.object()}
@@ -137,18 +136,20 @@ def _by_level(part: JsonValue, kind: type[Kind]) -> dict[int, Kind]:
 
 @dataclass(frozen=True)
 class ToSign:
-    """A result as it was read to be signed, and the text that the file holds."""
+    """A result to be signed, with the text of its file."""
 
     path: Path
     text: str
     result: AuditFindings
     costs: Costs | None = None
-    """What each k costs, where the file is a result of `tradeoff`."""
+    """The cost of each k, for a trade-off result."""
 
 
 def read_to_sign(path: Path) -> ToSign:
-    """A result of an audit, of a release or of a trade-off. Raises `InputError` for anything else,
-    and for a result of a later version: what it says may mean something else."""
+    """Read a result of an audit, a release or a trade-off for signing.
+
+    Raises `InputError` for anything else, and for a later version, whose meaning may differ.
+    """
     text = text_of(path, _HOW_A_RESULT)
     value = loaded(text.lstrip("\ufeff"), path, _HOW_A_RESULT)
     if isinstance(value, dict) and "tradeoff" in value:
@@ -178,7 +179,7 @@ def read_to_sign(path: Path) -> ToSign:
 
 
 def _refuse_later(whole: JsonValue) -> None:
-    """Raise if a later version wrote it."""
+    """Raise if the file was written by a later version."""
     written = whole.get("kanon_sql", str)
     if _release_of(written) > _release_of(VERSION):
         raise InputError(
@@ -188,7 +189,7 @@ def _refuse_later(whole: JsonValue) -> None:
 
 
 def _release_of(version: str) -> tuple[int, ...]:
-    """The numbers of a version that order it.
+    """The numeric parts of a version, as a sort key.
 
     >>> _release_of("1.10.0rc1") > _release_of("1.9.2")
     True
@@ -197,7 +198,7 @@ def _release_of(version: str) -> tuple[int, ...]:
 
 
 def read_profile(path: Path) -> tuple[TableProfile, ...]:
-    """The tables of a profile. Raises `InputError` for what is none."""
+    """Read the tables of a profile. Raises `InputError` for anything else."""
     whole = whole_of(path, _HOW_A_PROFILE, parsed(path, _HOW_A_PROFILE))
     if not _is_profile(whole):
         raise InputError(f"{path} is no profile. {_HOW_A_PROFILE}")
@@ -215,7 +216,7 @@ def _profiles(whole: JsonValue) -> tuple[TableProfile, ...]:
 
 
 def read_costs(path: Path) -> Costs:
-    """What each k costs. Raises `InputError` for what is no result of `tradeoff`."""
+    """Read the cost of each k. Raises `InputError` unless it is a trade-off result."""
     value = parsed(path, _HOW_COSTS)
     if not (isinstance(value, dict) and {"kanon_sql", "tradeoff"} <= set(value)):
         raise InputError(f"{path} is no result of tradeoff. {_HOW_COSTS}")
@@ -225,7 +226,7 @@ def read_costs(path: Path) -> Costs:
 
 
 def costs_of(result: Mapping[str, Any]) -> Costs:
-    """What each k costs, of a result of `tradeoff` as plain values."""
+    """The cost of each k from a trade-off result as plain values."""
     return _costs(JsonValue("the result", _HOW_COSTS, "", result))
 
 
@@ -257,7 +258,7 @@ def _cost(part: JsonValue, metric: str) -> CostOfK:
 
 
 def _named(source: Any) -> tuple[Path | str, Any]:
-    """What people call a source, and its JSON as plain values."""
+    """A source's display name and its JSON value."""
     if isinstance(source, Mapping):
         try:
             text = json.dumps(source, allow_nan=False)
@@ -277,7 +278,7 @@ def _named(source: Any) -> tuple[Path | str, Any]:
 
 
 def _result(whole: JsonValue) -> JsonValue:
-    """The whole, if it is a result of an audit."""
+    """Reject baselines and comparisons."""
     if "baseline" in whole.value:
         raise InputError(
             f"{whole.path} is a baseline, and a result of an audit is needed. {_HOW_A_RESULT}"
@@ -291,7 +292,7 @@ def _result(whole: JsonValue) -> JsonValue:
 
 
 def read_baseline(path: Path) -> tuple[TableResult, ...]:
-    """The tables of a baseline. Raises `InputError` for what is none."""
+    """Read the tables of a baseline. Raises `InputError` for anything else."""
     whole = whole_of(path, _HOW_A_BASELINE, parsed(path, _HOW_A_BASELINE))
     if "baseline" not in whole.value:
         raise InputError(
@@ -354,13 +355,13 @@ def _table(part: JsonValue) -> TableResult:
 
 
 def _texts(part: JsonValue, key: str) -> dict[str, str]:
-    """Words by the names of what they are about."""
+    """Texts by name."""
     said = part.find(key)
     return {name: said.get(name, str) for name in said.object()} if said else {}
 
 
 def _clips(part: JsonValue) -> dict[str, list[Any]]:
-    """The lowest and the highest value kept, by quasi-identifier."""
+    """Clip bounds by quasi-identifier."""
     clips = part.find("clip")
     return {
         name: [None if each.value is None else _real(each) for each in clips.part(name).items()]
@@ -370,7 +371,7 @@ def _clips(part: JsonValue) -> dict[str, list[Any]]:
 
 
 def _status(part: JsonValue) -> Status:
-    """The status of a table; in a baseline, which has none, that of its checks is not looked at."""
+    """The status of a table; a baseline has none, and its status is not used."""
     found = part.find("status")
     if found is None:
         return "measured"
@@ -381,7 +382,7 @@ def _status(part: JsonValue) -> Status:
 
 
 def _risks(part: JsonValue) -> Iterator[tuple[str, dict[str, float] | None]]:
-    """The figures of each attacker; None for one that was not looked at."""
+    """Risk figures by attacker; None for one not measured."""
     risks = part.find("risk")
     for attacker in risks.object() if risks else ():
         figures = risks.find(attacker) if risks else None
@@ -417,7 +418,7 @@ def _check(part: JsonValue) -> CheckResult:
 
 
 def _refuse_without_figures(part: JsonValue, model: Model) -> None:
-    """Raise unless everything that counts of a check is there and is a number, or undefined."""
+    """Raise unless every figure of a check is present and is a number or null."""
     achieved = part.part("achieved")
     for name in model.figures:
         is_end = name in ("min", "max") and isinstance(achieved.value, dict)
@@ -427,7 +428,7 @@ def _refuse_without_figures(part: JsonValue, model: Model) -> None:
 
 
 def _model(part: JsonValue) -> Model:
-    """The model with its parameters, complete, as this version has it."""
+    """The model with its parameters, validated by this version."""
     parameters = part.part("parameters")
     try:
         model = model_named(part.get("model", str))
@@ -452,7 +453,7 @@ def _in_baseline(part: JsonValue) -> InBaseline:
 
 
 def _of(kind: Any, part: JsonValue) -> Any:
-    """The part as a value of this kind, whose own parts stand under the names of its fields."""
+    """Convert a part to a type, dataclasses recursively by field name."""
     origin, inner = get_origin(kind), get_args(kind)
     if kind is Any:
         return _numbers(part.value)
@@ -462,7 +463,7 @@ def _of(kind: Any, part: JsonValue) -> Any:
         return _check(part)
     if is_dataclass(kind):
         hints = get_type_hints(kind)
-        # What an older version did not write is what it is without a word.
+        # Fields missing from older versions take their defaults.
         written = [
             each.name
             for each in fields(kind)
@@ -489,7 +490,7 @@ def _real(part: JsonValue) -> float:
 
 
 def _numbers(value: Any) -> Any:
-    """The value with its infinite numbers as such."""
+    """The value with infinities decoded."""
     match value:
         case "Infinity":
             return math.inf

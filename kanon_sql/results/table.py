@@ -1,4 +1,4 @@
-"""What an audit found, as plain frozen values. `to_dict` gives the JSON contract."""
+"""Audit results as plain frozen values. `to_dict` is the JSON contract."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Status = Literal["holds", "violated", "accepted", "measured", "no_data", "error"
 EXIT_CODES: dict[Status, int] = {
     "error": 3, "violated": 1, "no_data": 4, "accepted": 0, "holds": 0, "measured": 0,
 }  # fmt: skip
-"""The exit code of each status, in the order in which one table's status wins over another's."""
+"""Exit code by status, in order of precedence among tables."""
 
 
 ATTACKERS = ("prosecutor", "journalist", "marketer")
@@ -27,10 +27,10 @@ Part = TypeVar("Part")
 
 
 class Rows(tuple[Part, ...]):
-    """Some parts of a result, in their order: a tuple that can be a data frame."""
+    """A tuple of result parts that converts to a data frame."""
 
     def to_pandas(self) -> Any:
-        """A pandas DataFrame with a row for each, its columns as in the JSON.
+        """A pandas DataFrame with one row per part and the JSON's column names.
 
         Raises `MissingDriverError` where pandas is not installed.
         """
@@ -38,13 +38,13 @@ class Rows(tuple[Part, ...]):
 
 
 def _as_row(part: Any) -> dict[str, Any]:
-    """A part under the names that the JSON has."""
+    """A part as a mapping with the JSON's keys."""
     row: dict[str, Any] = part.to_dict() if hasattr(part, "to_dict") else dict(vars(part))
     return row
 
 
 def imported(package: str) -> Any:
-    """A package that data can be given as. Raises `MissingDriverError` where it is missing."""
+    """Import a data frame package. Raises `MissingDriverError` where it is missing."""
     try:
         return import_module(package)
     except ImportError:
@@ -55,10 +55,10 @@ def imported(package: str) -> Any:
 
 @dataclass(frozen=True)
 class HistogramBin:
-    """The classes of one size, and the records in them.
+    """The equivalence classes of one size, with the records in them.
 
-    `people` are those of whom it is the smallest class: each is in one bin, so that they add up.
-    It is None without an entity.
+    `people` counts each person in the bin of their smallest class, so the bins add up. It is None
+    without an entity.
     """
 
     size: int
@@ -72,13 +72,11 @@ class HistogramBin:
 
 @dataclass(frozen=True)
 class Summary:
-    """The table at a glance. Sizes are records, or distinct people where an entity is set.
+    """Key figures of a table. Sizes are records, or distinct people with an entity.
 
-    `uniques` are records, or people, that are alone in a class; a person counts once, in however
-    many classes.
-
-    `people` is None without an entity; every other figure is None for a table without records,
-    and all are where the engine failed.
+    `uniques` are records (people) alone in a class; a person counts once, whatever the number of
+    classes. `people` is None without an entity; all other figures are None for a table without
+    records, and all are None if the engine failed.
     """
 
     records: int | None = None
@@ -94,16 +92,15 @@ class Summary:
 
 @dataclass(frozen=True)
 class InBaseline:
-    """A check as a baseline has it, and the figures in which it is worse by now."""
+    """A check's result in the baseline, and the figures that got worse."""
 
     holds: bool
     figures: Mapping[str, Any]
-    """What it achieved then, how many classes and records violated it, what it said beside; and
-    how many records, people and classes there were, as far as the baseline says."""
+    """Its former achieved value, violation counts, details and denominators, as far as stored."""
     worse: tuple[str, ...] = ()
-    """Their names; of a check that held then and is violated, `holds` too."""
+    """Names of the figures that got worse; `holds` if the check held and is now violated."""
     better: tuple[str, ...] = ()
-    """The names of those that are better by now."""
+    """Names of the figures that got better."""
 
     def to_dict(self) -> dict[str, Any]:
         named = {"worse": list(self.worse), "better": list(self.better)}
@@ -112,15 +109,15 @@ class InBaseline:
 
 @dataclass(frozen=True)
 class CheckResult:
-    """One model's verdict. `holds` is None where nothing was demanded.
+    """One check's result. `holds` is None where nothing was required.
 
-    `violating_people` are in at least one violating class, each counted once; None without an
-    entity. `achieved` is what the table has, in the model's own measure; `details` holds what the
-    model says beside it, and each of its keys stands beside `achieved` in the JSON.
+    `violating_people` counts people in at least one violating class, each once; None without an
+    entity. `achieved` is the table's value in the model's own measure; `details` are companion
+    figures, each stored next to `achieved` in the JSON.
 
-    Where the audit was held against a baseline, `accepted` says whether the check is violated
-    and the baseline accepts that, and `baseline` what it had then, None for a check that it
-    lacks; `accepted` is None where there was no baseline.
+    With a baseline, `accepted` says whether the check is violated and the baseline accepts that,
+    and `baseline` is its former result, None for a check it lacks; `accepted` is None without a
+    baseline.
     """
 
     model: str
@@ -136,7 +133,7 @@ class CheckResult:
 
     @property
     def figures(self) -> dict[str, Any]:
-        """Every number of the result by its name; both ends where a range is achieved."""
+        """Every figure by name; both ends of an achieved range."""
         is_range = isinstance(self.achieved, Mapping)
         return {
             **(self.achieved if is_range else {"achieved": self.achieved}),
@@ -148,7 +145,7 @@ class CheckResult:
 
     @property
     def _people(self) -> dict[str, int]:
-        """The people who violate, where people are counted."""
+        """The violating people, where people are counted."""
         people = self.violating_people
         return {} if people is None else {"violating_people": people}
 
@@ -168,8 +165,10 @@ class CheckResult:
 
 
 def status_of(checks: Iterable[CheckResult]) -> Status:
-    """What a table is by its checks: violated if any is that no baseline accepts, holds if
-    something gated and all that did hold."""
+    """A table's status from its checks.
+
+    `violated` if any violation is not accepted, `holds` if a check gated and all gating ones hold.
+    """
     gated = [check for check in checks if check.holds is not None]
     violated = [check for check in gated if not check.holds]
     if violated:
@@ -178,7 +177,7 @@ def status_of(checks: Iterable[CheckResult]) -> Status:
 
 
 def claims_more(table: TableResult) -> bool:
-    """Whether a table is said to be better than its checks are, as none is that was audited."""
+    """Whether the stored status is better than the checks justify, which no audit produces."""
     by_checks = status_of(table.checks)
     return by_checks in ("accepted", "violated") and table.status in (
         {"holds", "measured", "accepted"} - {by_checks}
@@ -186,13 +185,13 @@ def claims_more(table: TableResult) -> bool:
 
 
 def today() -> str:
-    """The date, by universal time, as in 2026-11-22."""
+    """The UTC date, as in 2026-11-22."""
     return f"{datetime.now(UTC):%Y-%m-%d}"
 
 
 @dataclass(frozen=True)
 class TableResult:
-    """One table's audit. `shown` holds values of the data, and only where they were asked for."""
+    """One table's audit. `shown` holds values of the data, and only on request."""
 
     name: str
     engine: str
@@ -203,9 +202,9 @@ class TableResult:
     nulls: str = "value"
     sensitive_nulls: str = "value"
     sources: Mapping[str, Any] = field(default_factory=dict)
-    """What was read beside the table: each reference, and the hierarchy of each level."""
+    """Other inputs: each reference, and the hierarchy of each level."""
     levels: Mapping[str, int] | None = None
-    """The levels that the table was looked at, where it was not looked at as it lies."""
+    """The generalisation levels; None for raw values."""
     where: str | None = None
     first: int | None = None
     warnings: tuple[str, ...] = ()
@@ -220,15 +219,15 @@ class TableResult:
     numbers: tuple[str, ...] = ()
     """The sensitive attributes that are numbers or dates."""
     insensitive: tuple[str, ...] = ()
-    """The columns of which somebody decided that they tell nothing of a person."""
+    """The columns declared insensitive."""
     unassigned: tuple[str, ...] = ()
-    """The columns that no part was given to: an audit does not look at them."""
+    """The unassigned columns, which an audit ignores."""
     why: Mapping[str, str] = field(default_factory=dict)
-    """Why a column is a quasi-identifier, or is none too many: what the spec says of each."""
+    """The spec's reason for a column's role, by column."""
     clip: Mapping[str, list[Any]] = field(default_factory=dict)
-    """The lowest and the highest value kept of each quasi-identifier that is looked at a level."""
+    """Clip bounds of each generalised quasi-identifier."""
     release: Mapping[str, str] = field(default_factory=dict)
-    """Recipient, purpose, model and review_by of the release, as far as the spec says."""
+    """Recipient, purpose, model and review_by of the release, as far as the spec has them."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "histogram", Rows(self.histogram))
@@ -271,14 +270,14 @@ class TableResult:
 
 @dataclass(frozen=True, repr=False)
 class AuditFindings:
-    """What an audit found in every table it looked at, as plain values."""
+    """The audit results of every table."""
 
     tables: tuple[TableResult, ...]
     version: str
     audited: str | None = field(default=None, kw_only=True, compare=False)
-    """The date on which it came about, by universal time; None where that is not known."""
+    """UTC date of the audit; None if unknown."""
     asked: str | None = field(default=None, kw_only=True, compare=False)
-    """The command that wrote it into a file; None where there is none, as in Python."""
+    """The command that wrote it; None in Python."""
 
     @property
     def status(self) -> Status:
@@ -292,23 +291,23 @@ class AuditFindings:
 
     @property
     def holds(self) -> bool:
-        """Whether something was demanded and every demand is met."""
+        """Whether there was a requirement and every one is met."""
         return self.status == "holds"
 
     @property
     def checks(self) -> Rows[CheckResult]:
-        """The checks of all tables; which is whose, the tables themselves say."""
+        """The checks of all tables, in order of the tables."""
         return Rows(check for table in self.tables for check in table.checks)
 
     @property
     def histogram(self) -> Rows[HistogramBin]:
-        """How many classes of each size there are, table after table."""
+        """The histograms of all tables, in order of the tables."""
         return Rows(size for table in self.tables for size in table.histogram)
 
     def raise_if_violated(self) -> None:
-        """Raise `PrivacyViolation`, naming the checks, unless every check that gates holds.
+        """Raise `PrivacyViolation` with the names of the failed checks.
 
-        A table without data raises too: nothing was shown to hold. Raises `EngineError` where
+        A table without data raises too, as nothing was shown to hold. Raises `EngineError` where
         the database failed.
         """
         if self.exit_code == 0:
@@ -326,7 +325,7 @@ class AuditFindings:
         raise PrivacyViolation("not every check holds: " + "; ".join(failed))
 
     def to_dict(self) -> dict[str, Any]:
-        """The result as the JSON has it: plain values, an infinite number as "Infinity"."""
+        """The result as JSON-compatible values, infinity as "Infinity"."""
         finite: dict[str, Any] = plain_json(self._parts())
         return finite
 
@@ -343,7 +342,7 @@ class AuditFindings:
         return json.dumps(self.to_dict(), indent=2, ensure_ascii=False, allow_nan=False)
 
     def noted(self, notes: Sequence[Sequence[str]]) -> Self:
-        """The same, with what a reader must know besides of each table among its warnings."""
+        """The result with further warnings for each table, placed first."""
         tables = (
             replace(table, warnings=(*more, *table.warnings))
             for table, more in zip(self.tables, notes, strict=True)
@@ -352,12 +351,12 @@ class AuditFindings:
 
 
 def in_a_line(result: object, status: str, tables: list[str]) -> str:
-    """A result as a line of a prompt."""
+    """A result's one-line repr."""
     return f"<{type(result).__name__} {status}: {', '.join(tables) or 'no table'}>"
 
 
 def plain_json(value: Any) -> Any:
-    """The same value as JSON has it: infinities, dates and the like as text, NaN as null."""
+    """The value as JSON has it: infinities, dates and other types as text, NaN as null."""
     match value:
         case float() if math.isinf(value):
             return "Infinity" if value > 0 else "-Infinity"

@@ -1,4 +1,4 @@
-"""What each k would cost, as plain frozen values."""
+"""The cost of each k, as plain frozen values."""
 
 from __future__ import annotations
 
@@ -11,22 +11,22 @@ from kanon_sql.results.release import Algorithm, MetricName, Metrics, Search
 
 @dataclass(frozen=True)
 class Point:
-    """The best levels for one k, and what a release of them would lose.
+    """The best levels for one k, and the loss of a release at them.
 
-    Where no levels satisfy, all but `k` are None.
+    If no levels satisfy, every field but `k` is None.
     """
 
     k: int
     levels: Mapping[str, int] | None
     labels: Mapping[str, str] | None
-    """What people call each quasi-identifier's level."""
+    """Display name of each quasi-identifier's level."""
     suppressed: int | None
     classes: int | None
     metrics: Metrics | None
     gap: float | None
-    """Which share of what is lost might be saved, at most; 0 where these are proved the best."""
+    """Upper bound of the loss that could be saved, as a share; 0 for proved optimal levels."""
     levels_by_records: Mapping[str, Mapping[int, int]] | None = None
-    """Of a local recoding, which has no levels for all: how many records end at which level."""
+    """For a local recoding: number of records, by quasi-identifier and final level."""
 
     def to_dict(self) -> dict[str, Any]:
         return {
@@ -52,7 +52,7 @@ class Point:
 
 @dataclass(frozen=True)
 class Curve:
-    """What each k costs by another algorithm, and how that was searched."""
+    """The cost of each k by another algorithm, and the course of its search."""
 
     points: tuple[Point, ...]
     search: Search | None
@@ -73,21 +73,21 @@ class Tradeoff:
     records: int
     metric: MetricName
     max_suppressed: int
-    """How many records might be suppressed."""
+    """Maximum number of records that could be suppressed."""
     algorithm: Algorithm
     points: tuple[Point, ...]
     search: Search | None
-    """None of a table without records, and of a local recoding, which searches no levels."""
+    """None for a table without records, and for a local recoding, which searches no lattice."""
     seconds: float = field(default=0.0, compare=False)
     warnings: tuple[str, ...] = ()
     optimal: Curve | None = None
-    """Beside a local recoding what the best levels for the whole table would cost."""
+    """For a local recoding: the cost of the best full-domain levels."""
     audited: str | None = field(default=None, compare=False)
-    """The date on which it came about, by universal time; None where that is not known."""
+    """UTC date of the result; None if unknown."""
 
     @property
     def status(self) -> Literal["measured", "no_data"]:
-        """Nothing is demanded, so nothing is violated."""
+        """Never violated, as nothing is required."""
         return "measured" if self.records else "no_data"
 
     def to_dict(self) -> dict[str, Any]:

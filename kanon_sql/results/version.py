@@ -1,4 +1,4 @@
-"""The version, as the installed package's metadata has it."""
+"""The version from the installed package's metadata."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What came of trying a worksheet by hand: its rows read back, counted, with their interval."""
+"""Evaluates a completed re-identification worksheet: counts with a confidence interval."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from pathlib import Path
 from kanon_sql.errors import InputError
 
 FILLED_IN = ("tried_with", "name_found", "sure", "correct", "minutes")
-"""The last columns of a worksheet, which people fill in."""
+"""The last columns of a worksheet, to be filled in."""
 NUMBER = "number"
-"""The first column of a worksheet, in which each row has a number of its own."""
+"""The first column of a worksheet, the row number."""
 SIZES = ("class_size", "reference_count")
-"""Those behind the quasi-identifiers; the last is there where there is a reference."""
+"""The columns after the quasi-identifiers; the last exists only with a reference."""
 ANSWERS = {"sure": ("yes", "no", "maybe"), "correct": ("yes", "no")}
 CONFIDENCE = 0.95
 _HOW = "kanon-sql worksheet … --show-values --output FILE writes one."
@@ -23,10 +23,10 @@ _HOW = "kanon-sql worksheet … --show-values --output FILE writes one."
 
 @dataclass(frozen=True)
 class Attempts:
-    """What became of the rows of a worksheet.
+    """The outcome of a worksheet's rows.
 
-    `tried` are those of which somebody said whether they were sure, `claims` those of which they
-    were, and `confirmed` those that were the right person.
+    `tried` are rows answered for `sure`, `claims` those answered yes, and `confirmed` those that
+    were the right person.
     """
 
     rows: int
@@ -34,24 +34,24 @@ class Attempts:
     claims: int
     confirmed: int
     false: int
-    """The claims that were not the right person, or of which nobody said so."""
+    """Claims not confirmed as the right person."""
     unchecked: int
-    """The claims of which nobody said whether they were the right person."""
+    """Claims without an answer on whether they were right."""
     minutes: float
 
     @property
     def share(self) -> float | None:
-        """The re-identified share of what was tried."""
+        """Re-identified share of the tried rows."""
         return self.confirmed / self.tried if self.tried else None
 
     @property
     def interval(self) -> tuple[float, float] | None:
-        """The exact interval of the share, at 95 %."""
+        """Clopper-Pearson interval of the share, at 95 %."""
         return clopper_pearson(self.confirmed, self.tried) if self.tried else None
 
     @property
     def false_claims(self) -> float | None:
-        """The share of the claims that were wrong."""
+        """Share of wrong claims."""
         return self.false / self.claims if self.claims else None
 
     def to_dict(self) -> dict[str, object]:
@@ -87,7 +87,10 @@ def clopper_pearson(
 
 
 def _where(holds: Callable[[float], bool]) -> float:
-    """The least share of which something is so that is so of all above it."""
+    """Smallest p in [0, 1] at which the predicate holds, by bisection.
+
+    The predicate must hold for every larger p.
+    """
     low, high = 0.0, 1.0
     for _ in range(100):
         middle = (low + high) / 2
@@ -96,7 +99,7 @@ def _where(holds: Callable[[float], bool]) -> float:
 
 
 def _at_most(successes: int, trials: int, p: float) -> float:
-    """How likely so many successes are, or fewer."""
+    """Binomial probability of at most this many successes."""
     return math.fsum(_chance(count, trials, p) for count in range(successes + 1))
 
 
@@ -116,8 +119,10 @@ def _chance(successes: int, trials: int, p: float) -> float:
 
 
 def read_worksheet(path: Path) -> Attempts:
-    """What was filled into a worksheet. Raises `InputError` that says which row and column is out
-    of shape; never what stands there."""
+    """Read a completed worksheet.
+
+    Raises `InputError` with the row and column of a malformed cell, never its content.
+    """
     lines = list(_lines(path))
     header_at = next((place for place, (_, cells) in enumerate(lines) if not _is_note(cells)), None)
     if header_at is None or tuple(lines[header_at][1][-len(FILLED_IN) :]) != FILLED_IN:
@@ -173,14 +178,14 @@ def _lines(path: Path) -> Iterator[tuple[int, list[str]]]:
 
 
 def _is_note(cells: Sequence[str]) -> bool:
-    """Whether a row is what a worksheet says of itself above its columns."""
+    """Whether a row is a note above the column header."""
     return not any(cells) or cells[0].startswith("#")
 
 
 def _refuse_edited(
     path: Path, columns: Sequence[str], rows: Sequence[tuple[int, list[str]]]
 ) -> None:
-    """Raise for a row that is not as it was written, or is there twice and would count twice."""
+    """Raise for a row that was edited or occurs twice."""
     numbered = [place for place, name in _counts(columns) if columns[place] == name]
     seen: dict[str, int] = {}
     for line, cells in rows:
@@ -202,7 +207,7 @@ def _refuse_edited(
 
 
 def _counts(columns: Sequence[str]) -> Iterator[tuple[int, str]]:
-    """Where a worksheet has its whole numbers: before the quasi-identifiers, and behind them."""
+    """Positions of the integer columns: the number, and the sizes after the quasi-identifiers."""
     yield 0, NUMBER
     behind = len(columns) - len(FILLED_IN)
     sizes = SIZES if columns[behind - 1] == SIZES[-1] else SIZES[:1]

@@ -1,4 +1,4 @@
-"""Files and folders that are written whole or not at all."""
+"""Writes files and folders atomically."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def check_writable(path: Path, *, inputs: Iterable[str], force: bool) -> None:
 
 
 def refuse_to_overwrite(paths: Iterable[Path], read: Iterable[str]) -> None:
-    """Raise `SpecError` if a file that is to be written is one that is read, even with `force`."""
+    """Raise `SpecError` if an output file is also an input, even with `force`."""
     there = [path for path in paths if path.exists()]
     for source in read if there else ():
         for path in there:
@@ -39,9 +39,9 @@ def refuse_to_overwrite(paths: Iterable[Path], read: Iterable[str]) -> None:
 
 
 def _same_file(path: Path, source: str) -> bool:
-    """Whether the file is the source itself or one of those that the source, a glob, matches."""
+    """Whether the file is the source itself, or matches it as a glob."""
     source = os.path.expanduser(source)
-    # What can't be a path, or is out of reach, is no file that can be written.
+    # A path that is invalid or inaccessible can't be written anyway.
     with suppress(OSError, ValueError):
         files = [source, *glob(source, recursive=True, include_hidden=True)]
         return path.exists() and any(os.path.exists(file) and path.samefile(file) for file in files)
@@ -49,10 +49,10 @@ def _same_file(path: Path, source: str) -> bool:
 
 
 def write_whole(path: Path, text: str, *, private: bool = False) -> None:
-    """Write the text beside `path` first, then put it in place in one step; what is `private` only
-    its owner may read.
+    """Write a text to a temporary file next to `path` and rename it; `private` sets mode 0600.
 
-    What is no regular file, such as a pipe, is written to. Raises `SpecError` if nothing can be.
+    A path that is not a regular file, such as a pipe, is written directly. Raises `SpecError` on
+    failure.
     """
     try:
         if path.exists() and not path.is_file():
@@ -71,8 +71,7 @@ def _write_beside(path: Path, text: str, *, private: bool) -> None:
 
 @contextmanager
 def beside(path: Path) -> Iterator[Path]:
-    """An empty file on the same disk, which is gone in the end unless it was put in place.
-    Raises `OSError`."""
+    """An empty temporary file on the same disk, removed unless `put_in_place`. Raises `OSError`."""
     with _unfinished(path) as folder:
         new = folder / "unfinished"
         new.touch(mode=0o600)
@@ -84,12 +83,15 @@ def _unfinished(path: Path) -> HeldFolder:
 
 
 placed: list[Path] = []
-"""The files that were put in place in this process, the last one as soon as that may be so: a
-signal that comes then comes too late to say that nothing was written."""
+"""The files renamed into place by this process.
+
+The last is listed right before the rename: a signal arriving then can no longer report that nothing
+was written.
+"""
 
 
 def put_in_place(new: Path, path: Path, *, private: bool = False) -> None:
-    """Let a finished file take the place of `path`, in one step."""
+    """Rename a finished file to `path`."""
     new.chmod(0o600 if private else _usual_mode(0o666))
     placed.append(path)
     try:
@@ -101,7 +103,7 @@ def put_in_place(new: Path, path: Path, *, private: bool = False) -> None:
 
 @contextmanager
 def whole_folder(folder: Path) -> Iterator[Path]:
-    """A folder to fill beside `folder`, which takes its place when all went well."""
+    """A temporary folder that replaces `folder` if no error occurs."""
     folder = folder.resolve()  # `.` has no name of its own
     folder.parent.mkdir(parents=True, exist_ok=True)
     with _unfinished(folder) as held:
@@ -119,10 +121,10 @@ def whole_folder(folder: Path) -> Iterator[Path]:
 def write_files(
     folder: Path, texts: Mapping[str, str], *, inputs: Iterable[str], force: bool
 ) -> None:
-    """Write texts by their paths in a folder, all of them or none, and touch nothing else there.
+    """Write several files into a folder, all or none, leaving others untouched.
 
-    Raises `SpecError` for a file that is there already, unless with `force`; and for one numbered
-    as these are that is none of them, which would be taken for a part of the same whole.
+    Raises `SpecError` for an existing file, unless `force`, and for an unrelated file with the same
+    numbering, which would be taken for one of these.
     """
     files = {folder / name: text for name, text in texts.items()}
     for file in files:
@@ -144,7 +146,7 @@ def write_files(
 
 
 def write_together(files: Mapping[Path, str], *, private: Iterable[Path] = ()) -> None:
-    """Write texts by their paths, all of them or none; what is `private` only its owner may read.
+    """Write several files, all or none; `private` ones get mode 0600.
 
     Raises `SpecError` where one can't be written.
     """
@@ -158,7 +160,7 @@ def write_together(files: Mapping[Path, str], *, private: Iterable[Path] = ()) -
 def _write_all(
     folder: Path, files: Mapping[Path, str], private: frozenset[Path] = frozenset()
 ) -> None:
-    """Write every file beside its place first; what fails then puts back what was there."""
+    """Write every temporary file first, then rename; on failure, restore the former content."""
     made = [each for each in _folders(folder, files) if not each.exists()]
     with ExitStack() as undo:
         for each in made:
@@ -177,7 +179,7 @@ def _write_all(
 
 
 def _folders(folder: Path, files: Iterable[Path]) -> list[Path]:
-    """The folder, those above it and those of the files, from the top down."""
+    """The folder, its parents and those of the files, top down."""
     wanted = {parent for file in files for parent in file.parents}
     return sorted(wanted | {folder}, key=lambda each: len(each.parts))
 
@@ -190,7 +192,7 @@ def _put_back(file: Path, before: bytes | None) -> None:
 
 
 def _usual_mode(wanted: int) -> int:
-    """The permissions that a new file would have: a temporary one is its owner's alone."""
+    """The permissions of a new file under the umask, as a temporary one has 0600."""
     mask = os.umask(0)
     os.umask(mask)
     return wanted & ~mask

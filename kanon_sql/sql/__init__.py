@@ -1,1 +1,1 @@
-"""How SQL is made and kept honest; it knows no privacy model and no database."""
+"""Renders, gates and transpiles SQL; it knows no privacy model and no database."""

@@ -1,4 +1,4 @@
-"""What kind of values a column holds, told by the name of its type."""
+"""Type families of columns, by type name."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _FAMILIES = {
 
 
 def family(type: str) -> str:
-    """The kind of values a column type holds.
+    """The type family of a column type; a type without one is returned as is.
 
     >>> family("DECIMAL(10,2)"), family("VARCHAR"), family("INTEGER[]"), family("BLOB")
     ('number', 'text', 'nested', 'BLOB')

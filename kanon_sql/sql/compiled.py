@@ -1,8 +1,8 @@
-"""Keeps compiled macros beside Python's own compiled modules, so that each is compiled once.
+"""Caches compiled macros next to Python's compiled modules.
 
-A macro lies in `__pycache__`, or where `PYTHONPYCACHEPREFIX` says, on the same terms as a module:
-what was made of another text, by another Python or another Jinja is made anew, nothing is written
-with `PYTHONDONTWRITEBYTECODE` or where the package can't be written, and nothing fails for it.
+They are stored in `__pycache__` or under `PYTHONPYCACHEPREFIX`, and invalidated like modules: when
+the text, Python or Jinja changes. With `PYTHONDONTWRITEBYTECODE` or an unwritable package nothing
+is written, which is no error.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _DIGEST = sha256().digest_size
 
 
 def compiled(name: str, text: str, path: Path, compile_it: Callable[[], CodeType]) -> CodeType:
-    """The code of a macro: what was kept of just this text, else what is compiled now."""
+    """The code of a macro, from the cache if it matches the text, else freshly compiled."""
     made_of = "\0".join((jinja2.__version__, name, str(path), text)).encode()
     origin = sha256(MAGIC_NUMBER + made_of).digest()
     file = _file(name)
@@ -37,7 +37,7 @@ def compiled(name: str, text: str, path: Path, compile_it: Callable[[], CodeType
 
 
 def _file(name: str) -> Path | None:
-    """Where Python would keep a module of that name; nowhere, if it keeps none."""
+    """The path of a module's bytecode cache; None if Python has none."""
     try:
         return Path(cache_from_source(str(Path(__file__).with_name(f"{name}.sql.py"))))
     except NotImplementedError:
@@ -45,7 +45,7 @@ def _file(name: str) -> Path | None:
 
 
 def _kept(file: Path, origin: bytes) -> CodeType | None:
-    """The code that was kept, if it is whole and of this origin."""
+    """The cached code, if it is complete and of this origin."""
     try:
         content = file.read_bytes()
     except OSError:
@@ -58,7 +58,7 @@ def _kept(file: Path, origin: bytes) -> CodeType | None:
 
 
 def _keep(file: Path, origin: bytes, code: CodeType) -> None:
-    """Write the code as one whole file, as several processes may do at once; or don't."""
+    """Write the cache file atomically, as processes may compete; failure is ignored."""
     content = marshal.dumps(code)
     beside = file.with_name(f"{file.name}.{os.getpid()}")
     with suppress(OSError):

@@ -1,4 +1,4 @@
-"""Which kind of value an expression of a condition has."""
+"""Infers the type family of expressions in a condition."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from kanon_sql.sql.quoting import DIALECT
 
 COMPARISONS = (exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE, exp.Between, exp.In)
 EXACT = (exp.Add, exp.Sub, exp.Mul, exp.Mod)
-"""What is reckoned as a decimal if a side is one; a quotient is a double."""
+"""Operators whose result is a decimal if an operand is one; a quotient is a double."""
 ARITHMETIC = (*EXACT, exp.Div, exp.Neg)
 
 
@@ -31,7 +31,7 @@ _FAMILY_OF_CAST = dict.fromkeys(exp.DataType.INTEGER_TYPES, "number")
 NARROW = ("FLOAT", "REAL")
 _FRACTIONS = ("DOUBLE", "FLOAT", "REAL", "DECIMAL")
 _WHOLE = (exp.Length, *OF_DATES, exp.Predicate)
-"""What has no fractions, whatever it is made of."""
+"""Expressions with integer results, whatever their operands."""
 
 
 NUMBER = re.compile(r"\s*[-+]?(\d+(\.\d*)?|\.\d+)(e[-+]?\d+)?\s*", re.IGNORECASE)
@@ -51,7 +51,7 @@ def is_whole_part(number: exp.Expr | None, least: int) -> bool:
 
 
 def may_have_fractions(value: exp.Expr, types: Mapping[str, str]) -> bool:
-    """Whether a value may have a fraction, or be of a type that may, as floor(1.5) is."""
+    """Whether a value may have a fraction, or is of a type that may, like floor(1.5)."""
     return any(_is_fractional(part, types) for part in value.walk(prune=_is_whole_number))
 
 
@@ -67,7 +67,7 @@ def _is_fractional(part: exp.Expr, types: Mapping[str, str]) -> bool:
 
 
 def exactness(value: exp.Expr, types: Mapping[str, str]) -> str | None:
-    """Whether a number is a decimal, of which 0.1 is one exactly, or a double; None if whole."""
+    """Whether a number is a decimal, where 0.1 is exact, or a double; None for an integer."""
     match value:
         case exp.Column():
             type = types[value.name]
@@ -92,7 +92,7 @@ def _is_whole_number(part: exp.Expr) -> bool:
 
 
 def beside_one_another(node: exp.Expr) -> Iterator[list[exp.Expr]]:
-    """The values of a node that ought to be of one kind."""
+    """The groups of a node's operands that must have the same family."""
     if isinstance(node, exp.Case) and node.this is not None:
         yield [node.this, *(branch.this for branch in node.args["ifs"])]
     if isinstance(node, exp.Nullif):
@@ -109,7 +109,7 @@ def is_reckoned(side: exp.Expr, types: Mapping[str, str]) -> bool:
 
 
 def is_date(text: str) -> bool:
-    """Whether every database takes a text for the same day or moment."""
+    """Whether every database parses a text to the same date or timestamp."""
     try:
         datetime.fromisoformat(text)
     except ValueError:
@@ -118,12 +118,12 @@ def is_date(text: str) -> bool:
 
 
 def kind_of(side: exp.Expr, types: Mapping[str, str]) -> str | None:
-    """The type that an operand forces on a text column beside it."""
+    """The type to which a text column is cast when compared with this operand."""
     return {"number": "DOUBLE", "time": "TIMESTAMP"}.get(family_of(side, types) or "")
 
 
 def family_of(value: exp.Expr, types: Mapping[str, str]) -> str | None:
-    """The kind of values that an expression has, where that is known: NULL is of any."""
+    """The type family of an expression, if known; NULL has any."""
     match value:
         case exp.Paren():
             return family_of(value.this, types)
@@ -143,7 +143,7 @@ def family_of(value: exp.Expr, types: Mapping[str, str]) -> str | None:
 
 
 def _outcomes(choice: exp.Expr) -> list[exp.Expr]:
-    """What a choice between values may come to."""
+    """The possible results of a CASE, COALESCE or NULLIF."""
     match choice:
         case exp.Coalesce():
             return [choice.this, *choice.expressions]

@@ -1,7 +1,7 @@
-"""Conditions that a user writes: checked against an allow-list before they become SQL.
+"""Compiles record filters written by users, after checking them against an allow-list.
 
-A condition is one scalar expression over the table's own columns. A statement, a subquery, an
-aggregate, a function that is not on the list or a name that is no column is refused.
+A condition is one scalar expression over the table's own columns. Statements, subqueries,
+aggregates, functions outside the list and unknown columns are rejected.
 """
 
 from __future__ import annotations
@@ -67,19 +67,18 @@ _PARTS_OF_DATES = ("YEAR", "QUARTER", "MONTH", "DAY")
 
 
 MOST_LEVELS = 30
-"""How deep a condition may be nested: what is read, checked and translated below is read by going
-down into itself."""
+"""Maximum nesting depth of a condition, as parsing, checking and transpiling are recursive."""
 
 
 class TextCast(NamedTuple):
-    """A text column whose values a condition takes for numbers or dates, and so casts."""
+    """A text column that a condition casts to numbers or dates."""
 
     column: str
     type: str
 
 
 class Condition(NamedTuple):
-    """A checked condition: its SQL, the columns it reads and the casts it makes."""
+    """A checked condition: its SQL, the columns it reads and the casts it contains."""
 
     sql: str
     columns: tuple[str, ...]
@@ -91,8 +90,8 @@ def condition(
 ) -> Condition:
     """Check `text` against the allow-list and the columns (name to type) of `table`.
 
-    Text columns are cast where they are compared with a number or a date. Decimals are reckoned
-    with only where that is `exact`. Raises `SpecError`.
+    Text columns are cast where they are compared with numbers or dates. Decimal arithmetic is
+    allowed only if the database is `exact`. Raises `SpecError`.
     """
     expression = _one_expression(text)
     text = begun(text)
@@ -129,7 +128,7 @@ def condition(
 
 
 def columns_of(text: str | None) -> list[str]:
-    """The columns that a condition names, in order. Raises `SpecError` for no expression.
+    """The columns that a condition names, in order. Raises `SpecError` unless it is an expression.
 
     >>> columns_of("age > 30 and \\"Zip code\\" = '1'")
     ['age', 'Zip code']
@@ -161,12 +160,12 @@ def _one_expression(text: str) -> exp.Expr:
     expression = select.expressions[0]
     if isinstance(expression, exp.Alias):
         raise SpecError(f"where: {text!r} must be an expression alone, with no name.")
-    # A parent, so that every node below can be replaced in place.
+    # With a parent, every node below can be replaced in place.
     return exp.Paren(this=expression)
 
 
 def _depth(tree: exp.Expr) -> int:
-    """How deep a tree is nested; `a and b and c` is of one level, however long.
+    """Nesting depth of a tree; a chain of the same connector counts as one level.
 
     >>> _depth(sqlglot.parse_one("a")), _depth(sqlglot.parse_one("a and b and c and d"))
     (2, 3)
@@ -214,7 +213,7 @@ def _refuse_unless_allowed(node: exp.Expr, text: str) -> None:
 
 
 def _refuse_what_databases_differ_in(node: exp.Expr, text: str) -> None:
-    """Refuse what would choose other records in another database."""
+    """Reject what would select other records in another database."""
     if isinstance(node, exp.Extract) and node.name.upper() not in _PARTS_OF_DATES:
         raise SpecError(
             f"where: only the year, quarter, month and day of a date may be extracted ({text!r}); "
@@ -261,7 +260,7 @@ def _refuse_rounding(cast: exp.Cast, types: Mapping[str, str], text: str) -> Non
 
 
 def _refuse_rounded(node: exp.Expr, types: Mapping[str, str], text: str) -> None:
-    """Refuse to reckon with decimals in a database that rounds them."""
+    """Reject decimal arithmetic in a database that rounds it."""
     kinds = {exactness(side, types) for side in node.iter_expressions()}
     if "decimal" in kinds and "double" not in kinds:
         raise SpecError(
@@ -271,7 +270,7 @@ def _refuse_rounded(node: exp.Expr, types: Mapping[str, str], text: str) -> None
 
 
 def _refuse_text_of_another_kind(node: exp.Expr, types: Mapping[str, str], text: str) -> None:
-    """Refuse to take for a text what is none: most databases do, and some answer."""
+    """Reject text functions on non-text values, on which databases differ: most raise an error."""
     sides = [node.this, node.expression] if isinstance(node, exp.Like | exp.ILike) else [node.this]
     for side in sides:
         kind = family_of(side, types)
@@ -284,9 +283,10 @@ def _refuse_text_of_another_kind(node: exp.Expr, types: Mapping[str, str], text:
 
 
 def _refuse_mixed(node: exp.Expr, types: Mapping[str, str], text: str) -> None:
-    """Refuse arithmetic on what is no number, and values of several kinds beside one another.
+    """Reject arithmetic on non-numbers, and comparisons across type families.
 
-    A text column is cast beside numbers and dates, and a text spells them beside a column.
+    A text column is cast when compared with numbers and dates; a text literal is parsed next to a
+    column of these.
     """
     if isinstance(node, ARITHMETIC):
         found = {family_of(side, types) for side in node.iter_expressions()}
@@ -306,7 +306,7 @@ def _refuse_mixed(node: exp.Expr, types: Mapping[str, str], text: str) -> None:
                 for side in beside
                 if not (side.is_string or is_text_column(side, types))
             } - {None}
-            # A number that is reckoned is no column that would read a text as a number.
+            # A computed number is no column, so no text literal is parsed next to it.
             if any(side.is_string for side in beside) and "number" in kinds:
                 kinds |= {"text" for side in beside if is_reckoned(side, types)}
         if len(kinds) > 1 and kinds <= {"text", "number", "time", "boolean"}:
@@ -318,8 +318,10 @@ def _refuse_mixed(node: exp.Expr, types: Mapping[str, str], text: str) -> None:
 
 
 def _refuse_cast_of_text(cast: exp.Cast, types: Mapping[str, str], text: str) -> None:
-    """Refuse a cast of text of which nobody can ask beforehand whether it casts, as some databases
-    leave out what does not."""
+    """Reject a cast of text whose failures can't be counted beforehand.
+
+    Some databases drop rows that fail to cast.
+    """
     value = cast.this.unnest()
     if isinstance(cast, exp.TryCast) or cast.to.this in exp.DataType.TEXT_TYPES:
         return
@@ -347,7 +349,7 @@ def _refuse_unless_number(literal: str) -> None:
 
 
 def _text_cast(cast: exp.Cast, types: Mapping[str, str]) -> Iterator[TextCast]:
-    """The cast of a text column that has to be asked for; what is only tried is NULL by wish."""
+    """The cast of a text column that must be tested first; try_cast yields NULL on purpose."""
     column = cast.this.unnest()
     is_text = isinstance(column, exp.Column) and types[column.name] in ("VARCHAR", "")
     type = "BIGINT" if cast.to.this in exp.DataType.INTEGER_TYPES else cast.to.sql(DIALECT)
@@ -356,13 +358,13 @@ def _text_cast(cast: exp.Cast, types: Mapping[str, str]) -> Iterator[TextCast]:
 
 
 def _by_way_of_a_number(cast: exp.Cast, types: Mapping[str, str]) -> None:
-    """Databases read a text as a whole number in their own ways, and a double in one."""
+    """Cast text to integers by way of double, on which databases agree."""
     if any(each.type == "BIGINT" for each in _text_cast(cast, types)):
         cast.set("this", exp.cast(cast.this, "DOUBLE"))
 
 
 def _one_by_one(node: exp.In) -> exp.Expr:
-    """Each comparison of its own, where NULL may be among the list: ClickHouse leaves it out."""
+    """Expand IN to equalities if its list may contain NULL, which ClickHouse ignores."""
     may_be_null = (exp.Column, exp.Null, exp.TryCast, exp.Nullif, exp.Case, exp.If)
     if not any(each.find(*may_be_null) for each in node.expressions):
         return node
@@ -371,14 +373,16 @@ def _one_by_one(node: exp.In) -> exp.Expr:
 
 
 def _widen(column: exp.Column, types: Mapping[str, str]) -> None:
-    """Have a float of 32 bits compared as the number that it is: 0.1 is another one in 64, which
-    some databases compare it with, and some round."""
+    """Cast a 32-bit float to double before comparing.
+
+    0.1 differs in 64 bits; some databases compare in 64 bits, others round.
+    """
     if types[column.name] in NARROW and not isinstance(column.parent, exp.Cast | exp.Is):
         column.replace(exp.cast(column.copy(), "DOUBLE"))
 
 
 def _divide_doubles(quotient: exp.Expr, types: Mapping[str, str]) -> None:
-    """Have the quotient of decimals be a double everywhere: Spark's is a decimal, and rounded."""
+    """Cast decimal operands of a division to double; Spark would return a rounded decimal."""
     for side in list(quotient.iter_expressions()):
         number = side.unnest()
         if exactness(side, types) == "decimal" or (number.is_number and not number.is_int):
@@ -386,7 +390,7 @@ def _divide_doubles(quotient: exp.Expr, types: Mapping[str, str]) -> None:
 
 
 def _spoken(node: exp.Expr) -> str:
-    """What people call a node: a function by its name, anything else by its kind."""
+    """The name of a node in errors: a function's name, or its kind."""
     if isinstance(node, exp.Anonymous):
         return node.name
     return node.sql_name().lower() if isinstance(node, exp.Func) else node.key
@@ -406,7 +410,7 @@ def _as_spelled(column: exp.Column, table: str, types: Mapping[str, str]) -> exp
 
 
 def _cast_text(node: exp.Expr, types: Mapping[str, str], text: str) -> None:
-    """Cast the text columns of one node that stand where a number or a date is needed."""
+    """Cast text columns of a node where a number or date is needed."""
     operands = [side.unnest() for side in node.iter_expressions()]
     wanted = next((kind for side in operands if (kind := kind_of(side, types))), None)
     if isinstance(node, OF_NUMBERS):
@@ -423,9 +427,9 @@ def _cast_text(node: exp.Expr, types: Mapping[str, str], text: str) -> None:
 
 
 def _refuse_order_of_text(operands: Sequence[exp.Expr], text: str) -> None:
-    """Refuse to order texts that may be numbers or dates: text orders 9 after 10.
+    """Reject ordering text that may be numbers or dates, as text sorts 9 after 10.
 
-    Only a column beside a literal that reads as neither is left to the order of text.
+    Only a column compared with literals that are neither is ordered as text.
     """
     literals = [side for side in operands if side.is_string]
     columns = [side for side in operands if isinstance(side, exp.Column)]
@@ -441,7 +445,7 @@ def _refuse_order_of_text(operands: Sequence[exp.Expr], text: str) -> None:
 
 
 def _refuse_another_kind(name: str, type: str, operands: Sequence[exp.Expr]) -> None:
-    """Refuse a text literal beside a number or a date that it does not spell."""
+    """Reject a text literal next to a number or date column if it doesn't parse as one."""
     for literal in (operand for operand in operands if operand.is_string):
         if family(type) == "number" and not NUMBER.fullmatch(literal.name):
             raise SpecError(f'where: "{name}" is a number, and {literal.name!r} is none.')

@@ -1,4 +1,4 @@
-"""A statement up to one of its sets, so that one can look at what stands in between."""
+"""Cuts a statement at one of its CTEs, to inspect intermediate results."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ CLOSING = (TokenType.R_PAREN, TokenType.R_BRACKET, TokenType.R_BRACE)
 
 
 def named_sets(sql: str, dialect: str) -> list[str]:
-    """The sets that a statement names, in order.
+    """Names of a statement's CTEs, in order.
 
     >>> named_sets("with a as (select 1), b as (select 2) select * from b", "duckdb")
     ['a', 'b']
@@ -21,7 +21,7 @@ def named_sets(sql: str, dialect: str) -> list[str]:
 
 
 def until(sql: str, name: str, dialect: str) -> str:
-    """All rows of a set that a statement names, by the statement up to there.
+    """A statement that returns all rows of one CTE.
 
     >>> print(until("with a as (select 1), b as (select 2) select * from b", "a", "duckdb"))
     with a as (select 1)
@@ -29,7 +29,7 @@ def until(sql: str, name: str, dialect: str) -> str:
     select *
     from a
 
-    Raises `KeyError` where it names no such set.
+    Raises `KeyError` for an unknown CTE.
     """
     tokens = _tokens(sql, dialect)
     end = dict(_ends(tokens))[name]
@@ -37,7 +37,7 @@ def until(sql: str, name: str, dialect: str) -> str:
 
 
 def apart(sql: str, dialect: str) -> tuple[str, str]:
-    """The sets that a statement names, as they stand after WITH, and the SELECT that reads them.
+    """Split a statement into its CTEs and the final SELECT.
 
     >>> apart("with a as (select 1) select * from a", "duckdb")
     ('a as (select 1)', 'select * from a')
@@ -56,7 +56,7 @@ def _tokens(sql: str, dialect: str) -> list[Token]:
 
 
 def _ends(tokens: list[Token]) -> Iterator[tuple[str, int]]:
-    """Each set with the place of the parenthesis that closes it."""
+    """The name of each CTE with the offset of its closing parenthesis."""
     if not tokens or tokens[0].token_type != TokenType.WITH:
         return
     depth, name, before = 0, "", tokens[0]
@@ -75,6 +75,6 @@ def _ends(tokens: list[Token]) -> Iterator[tuple[str, int]]:
 
 
 def _settings(sql: str, tokens: list[Token]) -> str:
-    """How ClickHouse is to read a statement, which stands at its end."""
+    """ClickHouse's trailing SETTINGS clause."""
     last = [token for token in tokens if token.token_type == TokenType.SETTINGS]
     return f"\n{sql[last[-1].start :]}" if last else ""

@@ -1,4 +1,4 @@
-"""Lines of a statement that are too long to be read, folded where a person would fold them."""
+"""Wraps overlong lines of a statement at syntactic boundaries."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import sqlglot
 from sqlglot.tokenizer_core import Token, TokenType
 
 WIDTH = 110
-"""The longest line that is printed, as far as names and values allow."""
+"""Maximum line width, as far as names and literals allow."""
 _INDENT = 4
 
 _OPENING = {TokenType.L_PAREN, TokenType.L_BRACKET, TokenType.CASE}
@@ -25,10 +25,10 @@ _OPERATORS = (
     {TokenType.PLUS, TokenType.DASH},
     {TokenType.STAR, TokenType.SLASH},
 )
-"""What a line is folded before, the loosest first."""
+"""Operators to break before, loosest binding first."""
 _CONDITIONS = {TokenType.OR, TokenType.AND}
 _SHORT = 24
-"""An operand so short stays on the line of another."""
+"""Operands up to this length stay on the line of their neighbour."""
 _OPERANDS = {
     TokenType.VAR,
     TokenType.IDENTIFIER,
@@ -41,17 +41,17 @@ _OPERANDS = {
 
 @dataclass(frozen=True)
 class _Piece:
-    """A token as it is spelled, with how deep in brackets and CASEs of its line it stands."""
+    """A token's text, with its nesting depth within the line."""
 
     type: TokenType
     text: str
     spaced: bool
-    """Whether a space stands before it."""
+    """Whether a space precedes it."""
     depth: int
 
 
 def folded(sql: str, dialect: str) -> str:
-    """The statement, each line of which that is too long is several.
+    """The statement with lines beyond `WIDTH` wrapped.
 
     >>> violated = "sum(case when kanon_distance > 0.2 + 1e-09 then kanon_size else 0 end)"
     >>> print(folded(f"{violated} as kanon_t_closeness_violated_records_of_people", "duckdb"))
@@ -82,7 +82,7 @@ def folded(sql: str, dialect: str) -> str:
 
 
 def _around(sql: str, tokens: Sequence[Token], start: int, after: int) -> str:
-    """What a line has besides its tokens: a comment, or the rest of a text of several lines."""
+    """The text of a line outside its tokens: a comment, or the rest of a multi-line literal."""
     return (
         sql[start : tokens[0].start]
         + sql[tokens[-1].end + 1 : after]
@@ -106,8 +106,7 @@ def _text(pieces: Sequence[_Piece]) -> str:
 
 
 def _folded(pieces: Sequence[_Piece], indent: int, bracketed: bool = False) -> Iterator[str]:
-    """The line as several, of which each is folded again as long as there is a way. `bracketed`
-    says that it is all that stands in brackets."""
+    """Wrap a line recursively. `bracketed`: it is the whole content of a bracket."""
     text = _text(pieces)
     parts = [] if indent + len(text) <= WIDTH else _parts(pieces, bracketed)
     if not parts:
@@ -119,18 +118,18 @@ def _folded(pieces: Sequence[_Piece], indent: int, bracketed: bool = False) -> I
 
 @dataclass(frozen=True)
 class _Part:
-    """Some pieces of a line that become one of their own."""
+    """A segment of a line that goes on its own line."""
 
     pieces: Sequence[_Piece]
     further: int
-    """How much further it is indented."""
+    """Additional indentation levels."""
     bracketed: bool = False
 
 
 def _parts(pieces: Sequence[_Piece], bracketed: bool) -> list[_Part]:
-    """The parts of a line: its branches, its columns, its operands, or what stands in brackets.
+    """Split a line at its branches, columns or operands, or around a bracket.
 
-    Where nothing stands in brackets that end on the line, they are those of brackets that don't.
+    If no bracket closes on the line, the parts are those within an unclosed one.
     """
     for level in sorted({each.depth for each in pieces}):
         outer = [place for place, each in enumerate(pieces) if each.depth == level]
@@ -169,7 +168,7 @@ def _split(pieces: Sequence[_Piece], places: Sequence[int], further: int) -> lis
 
 
 def _is_between(pieces: Sequence[_Piece], place: int, operators: set[TokenType]) -> bool:
-    """Whether an operator stands there between two operands, and belongs to no BETWEEN."""
+    """Whether the token is an infix operator, and not the AND of a BETWEEN."""
     if pieces[place].type not in operators:
         return False
     if pieces[place].type == TokenType.AND:
@@ -184,7 +183,7 @@ def _is_between(pieces: Sequence[_Piece], place: int, operators: set[TokenType])
 
 
 def _of_brackets(pieces: Sequence[_Piece], outer: Sequence[int]) -> list[_Part]:
-    """The longest brackets or CASE of the line, with what is in them on lines of its own."""
+    """Split around the longest bracket or CASE of the line."""
     groups = [
         (opening, closing)
         for opening, closing in pairwise(outer)

@@ -1,4 +1,4 @@
-"""Only SELECTs that were taken apart and looked at go to a database."""
+"""The gate: only parsed and checked SELECTs reach a database."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ _WRITING = (exp.DDL, exp.DML, exp.Command, exp.Into)
 
 
 def require_select(sql: str, tables: frozenset[str]) -> None:
-    """Raise `EngineError` unless the statement is one SELECT that reads nothing but `tables`."""
+    """Raise `EngineError` unless the statement is one SELECT that reads only `tables`."""
     if not plainly_reads(sql, tables):
         checked_select(sql, tables)
 
 
 def checked_select(sql: str, tables: frozenset[str]) -> exp.Query:
-    """The parsed statement, if it is one SELECT that reads nothing but `tables`.
+    """Parse a statement and check that it is one SELECT reading only `tables`.
 
-    `tables` are FROM items as DuckDB spells them. Raises `EngineError` otherwise: such a statement
+    `tables` are FROM items in DuckDB's spelling. Raises `EngineError` otherwise; such a statement
     is never executed.
     """
     statements = sqlglot.parse(sql, read=DIALECT)
@@ -45,14 +45,14 @@ def checked_select(sql: str, tables: frozenset[str]) -> exp.Query:
 
 
 def sets_of(sql: str) -> list[str]:
-    """The names that a statement gives to sets of its own."""
+    """Names of a statement's CTEs."""
     return [cte.alias for cte in sqlglot.parse_one(sql, read=DIALECT).find_all(exp.CTE)]
 
 
 @cache
 def _declared(from_item: str) -> str:
     if from_item.isidentifier():
-        # A name without quotes is spelled as it is, and needs no parser to say so.
+        # An unquoted identifier needs no parsing.
         return from_item
     table = sqlglot.parse_one(f"select 1 from {from_item}", read=DIALECT).find(exp.Table)
     if table is None:

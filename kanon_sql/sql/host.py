@@ -1,4 +1,4 @@
-"""What the templates ask of Python: names, types and spellings of columns."""
+"""The functions that templates call in Python: names, types and spellings of columns."""
 
 from __future__ import annotations
 
@@ -17,63 +17,63 @@ from kanon_sql.sql.thresholds import SLACK, SLACK_OF_DISTANCES, exactly
 
 
 def _ident(column: Any) -> str:
-    """The column's own name, where records are read."""
+    """The column's quoted name, where records are read."""
     return identifier(column if isinstance(column, str) else column.name)
 
 
 def _type_of(column: Any) -> str:
-    """The column's type; that of a plain name is the empty text."""
+    """The column's type; "" for a plain name."""
     return "" if isinstance(column, str) else column.type
 
 
 def _is_text(column: Any) -> bool:
-    """Whether numbers of this column have to be read off its text."""
+    """Whether numbers must be parsed from the column's text."""
     return isinstance(column, str) or bool(column.is_text)
 
 
 def _source(column: Any) -> str:
-    """The column as a question reads it: as it lies, or at a level under its own name."""
+    """The SELECT expression of a column: raw, or generalised under its own name."""
     generalised = getattr(column, "generalised", None)
     return f"{generalised} as {_ident(column)}" if generalised else _ident(column)
 
 
 def _alias(column: Any) -> str:
-    """What the sets above the records call the column."""
+    """The column's name in CTEs above the records."""
     name = column if isinstance(column, str) else column.alias
     return name if name.startswith("kanon_") else identifier(name)
 
 
 def _hash(value: str) -> str:
-    """What stands for a value where it is grouped by its hash: half of it, which sorts faster."""
+    """The hash that stands for a value in GROUP BY: half of it, which sorts faster."""
     return f"cast(hash({value}) >> 32 as uinteger)"
 
 
 def _key(column: Any) -> str:
-    """What a frequency set groups by: the column, or its hash where that tells as much."""
+    """The GROUP BY key of a column: its value, or its hash if proven exact."""
     return _hash(_ident(column)) if getattr(column, "hashed", False) else _ident(column)
 
 
 def _is_null(column: Any, of: str | None = None) -> str:
-    """Whether a key stands for NULL; `of` is the set it is in, where several are read."""
+    """Predicate: a key is NULL; `of` qualifies it with a CTE."""
     key = f"{of}.{_alias(column)}" if of else _alias(column)
     is_hashed = getattr(column, "hashed", False)
     return f"{key} = {_hash('null')}" if is_hashed else f"{key} is null"
 
 
 def _is_known(column: Any) -> str:
-    """Whether a key stands for anything but NULL."""
+    """Predicate: a key is not NULL."""
     if getattr(column, "hashed", False):
         return f"{_alias(column)} <> {_hash('null')}"
     return f"{_alias(column)} is not null"
 
 
 def _may_be_star(column: Any) -> bool:
-    """Whether a cell of this column can be `*`: only text can."""
+    """Whether a cell of the column can be `*`: only text can."""
     return _is_text(column)
 
 
 def _is_star(column: Any) -> str:
-    """Whether a key stands for a cell that is only `*`."""
+    """Predicate: a key is `*`."""
     if getattr(column, "hashed", False):
         return f"{_alias(column)} = {_hash(literal('*'))}"
     is_varchar = _type_of(column) == "VARCHAR"
@@ -81,8 +81,10 @@ def _is_star(column: Any) -> str:
 
 
 def _is_value(column: Any, value: Any) -> str:
-    """Whether a key stands for one value of the question, compared by its text; numbers by what
-    they are, as 0.5 is 0.50."""
+    """Predicate: a key equals a value of the spec.
+
+    Text is compared, except for numbers, where 0.5 equals 0.50.
+    """
     if value is None:
         return _is_null(column)
     if family(_type_of(column)) == "number" and _is_number(value):
@@ -101,7 +103,7 @@ def _is_number(value: Any) -> bool:
 
 
 def _finite_number(column: Any) -> str:
-    """The number of a value, such that two can be subtracted; NULL where it is not finite."""
+    """A value as a finite number that can be subtracted; otherwise NULL."""
     value, type = _alias(column), _type_of(column)
     if family(type) != "number":
         value = f"try_cast({value} as double)"
@@ -115,12 +117,12 @@ def _finite_number(column: Any) -> str:
 
 
 def _spelled_number(column: Any) -> str:
-    """The number that a text spells, however it does."""
+    """The number that a text parses to, in any spelling."""
     return f"try_cast({_alias(column)} as double)"
 
 
 def _least_difference(column: Any, threshold: Any) -> str:
-    """What a difference of two values must not be below, in the type of the difference."""
+    """The lower bound of a difference between two values, in the difference's type."""
     type = _type_of(column)
     decimals = re.fullmatch(r"DECIMAL\(\d+, ?(\d+)\)", type)
     whole = family(type) == "number" and not type.startswith(
@@ -136,8 +138,11 @@ def _least_difference(column: Any, threshold: Any) -> str:
 
 
 def _order_keys(value: str, type: str) -> list[str]:
-    """What values are in order by: text by its number, or by its date, and so what may be anything,
-    by its text, as there is no cast of a date to a number."""
+    """ORDER BY keys of values.
+
+    Text, and columns of unknown type, are ordered by their number, then their date, as dates don't
+    cast to numbers.
+    """
     if type and family(type) != "text":
         return [value]
     value = value if type else f"cast({value} as varchar)"
@@ -145,8 +150,10 @@ def _order_keys(value: str, type: str) -> list[str]:
 
 
 def _exact(threshold: Any) -> tuple[int, int]:
-    """A threshold that whole numbers of 18 digits can be multiplied with, as the decimal that was
-    written: 29 and 100 are 0.29."""
+    """A threshold as a fraction (numerator, denominator) of its decimal digits: 0.29 is 29 and 100.
+
+    Integers of 18 digits can be multiplied by it.
+    """
     parts = 10**17
     exact = min(Fraction(round(exactly(threshold) * parts), parts), Fraction(parts))
     under = next(10**digits for digits in range(18) if 10**digits % exact.denominator == 0)
@@ -154,28 +161,28 @@ def _exact(threshold: Any) -> tuple[int, int]:
 
 
 def _least_size(bound: Any) -> int | None:
-    """The least number of which one has no more than this chance; for 0 there is none."""
+    """The smallest class size whose reciprocal is within the bound; None for 0."""
     over, under = _exact(bound)
     return -(-under // over) if over else None
 
 
 def _only_value(value: str) -> str:
-    """The value of a group that has one."""
+    """The value of a group known to have one."""
     return f"any_value({value})"
 
 
 def _texts_in_order(text: str, order: str) -> str:
-    """All texts of a group as one, with commas between."""
+    """String aggregate of a group, comma-separated."""
     return f"string_agg({text}, ',' order by {order})"
 
 
 def _same(left: str, right: str) -> str:
-    """Whether two cells are equal, where NULL equals NULL."""
+    """Null-safe equality."""
     return f"{left} is not distinct from {right}"
 
 
 def _matches(text: str, pattern: str) -> str:
-    """Whether a text matches a regular expression as a whole."""
+    """Predicate: a text fully matches a regular expression."""
     return f"regexp_full_match({text}, '{pattern}')"
 
 
@@ -184,14 +191,14 @@ def _cast_or_null(text: str, type: str) -> str:
 
 
 def _weight_of(column: Any) -> str:
-    """The whole number of people that a weight is; that it is one is asked beforehand."""
+    """A weight as an integer; a precondition verifies that it is one."""
     return f"cast({_ident(column)} as bigint)"
 
 
 def _as_text(value: str, type: str) -> str:
-    """The text of a value; a whole number is spelled without a decimal point."""
+    """The text of a value; an integral number has no decimal point."""
     if type.startswith(("DOUBLE", "FLOAT", "REAL", "DECIMAL")):
-        # Engines that leave out zeros at the end are told how many digits there are.
+        # Engines that drop trailing zeros are given the number of digits.
         spelled = f"cast({value} as {type.lower()})" if type.startswith("DECIMAL(") else value
         return (
             f"case when {value} = floor({value}) and abs({value}) < 1e15 "
@@ -204,12 +211,12 @@ _DATE_FORMATS = {"day": "%Y-%m-%d", "month": "%Y-%m", "year": "%Y"}
 
 
 def _date_text(date: str, part: str) -> str:
-    """A date as text, down to its day, month or year."""
+    """A date as text, truncated to day, month or year."""
     return f"strftime({date}, '{_DATE_FORMATS[part]}')"
 
 
 def _pad_right(text: str, length: int) -> str:
-    """The text with `*` after it, so many characters in all."""
+    """The text padded with trailing `*` to a length."""
     return f"rpad({text}, {length}, '*')"
 
 
@@ -218,14 +225,14 @@ def _pad_left(text: str, length: int) -> str:
 
 
 def _suffix(text: str, length: int) -> str:
-    """The last characters of a text, all where it has no more."""
+    """The last characters of a text; all of it if shorter."""
     return f"right({text}, {length})"
 
 
 def _rows_as_text(rows: Sequence[tuple[str, str]], divider: str) -> str:
-    """A line a row, each of its values behind a divider, as one literal.
+    """Rows as one multi-line literal, each value preceded by the divider.
 
-    Raises `SpecError` where a value has more than one line.
+    Raises `SpecError` for a value with a line break.
     """
     text = "\n     ".join(f"{divider}{value}{divider}{label}" for value, label in rows)
     if len(text.splitlines()) != len(rows):
@@ -234,7 +241,7 @@ def _rows_as_text(rows: Sequence[tuple[str, str]], divider: str) -> str:
 
 
 def _unused_character(rows: Sequence[tuple[str, str]]) -> str:
-    """A character that no value has, one that people like to see between columns if any is left."""
+    """A character that no value contains, preferably a usual column separator."""
     used = {character for row in rows for value in row for character in value}
     return next(
         each for each in ("|", ";", "~", *map(chr, range(0xE000, 0xF900))) if each not in used
@@ -242,29 +249,29 @@ def _unused_character(rows: Sequence[tuple[str, str]]) -> str:
 
 
 def _lines(text: str) -> str:
-    """A row for each line of a text, where it stands in SELECT."""
+    """The lines of a text as rows, unnested in SELECT."""
     return f"unnest(string_split(\n    {text},\n    chr(10)\n))"
 
 
 def _part(text: str, divider: str, place: int) -> str:
-    """What stands in the place between dividers, the first being 1."""
+    """The 1-based field of a text split at dividers."""
     return f"split_part({text}, {literal(divider)}, {place})"
 
 
 def _raised(message: str) -> str:
-    """A whole number that is none: whoever asks for it gets an error that says the text."""
+    """An integer expression that raises an error with this message when evaluated."""
     return f"cast(error({message}) as integer)"
 
 
 HOST = {
-    # a column by its name
+    # names of a column
     "ident": _ident,
     "source": _source,
     "alias": _alias,
     "key": _key,
     "type_of": _type_of,
     "is_text": _is_text,
-    # what a value of a column is
+    # predicates and keys on a column's values
     "is_null": _is_null,
     "is_known": _is_known,
     "is_star": _is_star,
@@ -274,7 +281,7 @@ HOST = {
     "spelled_number": _spelled_number,
     "least_difference": _least_difference,
     "order_keys": _order_keys,
-    # functions that engines spell in their own way
+    # functions spelled differently by engines
     "same": _same,
     "only_value": _only_value,
     "texts_in_order": _texts_in_order,
@@ -287,7 +294,7 @@ HOST = {
     "pad_left": _pad_left,
     "suffix": _suffix,
     "raised": _raised,
-    # what a question says, as SQL
+    # values of the question as SQL
     "literal": literal,
     "positive_int": positive_int,
     "number": lambda threshold: repr(float(threshold)),
@@ -303,8 +310,10 @@ HOST = {
     "whole_type": lambda: "bigint",
     "widest_type": lambda digits=0: f"decimal(38, {digits})",
 }
-"""The host contract: one name for what differs between dbt and Python. The macros in
-`macros/shared` use nothing else, so both hosts must have every name."""
+"""The host contract: every name on which dbt and Python differ.
+
+The macros in `macros/shared` use nothing else, so both hosts must define every name.
+"""
 
 EMBEDDED = {
     "hash": _hash,
@@ -313,4 +322,4 @@ EMBEDDED = {
     "lines": _lines,
     "part": _part,
 }
-"""What the macros in `templates/duckdb` use besides."""
+"""Further functions for the macros in `templates/duckdb`."""

@@ -1,11 +1,10 @@
-"""Loads the SQL macros of `templates/` and renders them; holds Python's side of the host contract.
+"""Loads the SQL macros of `templates/` and renders them; Python's side of the host contract.
 
-The macros in `templates/macros/shared` are plain Jinja that dbt loads unchanged. What differs
-between the two hosts has one name in the `kanon_sql` namespace and two implementations: the
-functions of `HOST` here, and the macros of `templates/macros/dbt_only/host.sql` there. A column is
-a `BoundColumn` or, as always in dbt, a plain name whose type nobody has looked up.
-`templates/searching` holds what a search asks, here or in a warehouse, `templates/duckdb` what is
-for the embedded engine alone, and `templates/warehouses` what is for the others.
+The macros in `templates/macros/shared` are plain Jinja that dbt loads unchanged. Where the hosts
+differ, a name in the `kanon_sql` namespace has two implementations: the functions of `HOST` here,
+and the macros of `templates/macros/dbt_only/host.sql` in dbt. A column is a `BoundColumn` or, as
+always in dbt, a plain name of unknown type. `templates/searching` is for the lattice search on any
+engine, `templates/duckdb` for the embedded engine, `templates/warehouses` for the others.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ from kanon_sql.sql.host import EMBEDDED, HOST
 
 
 def folder() -> Path:
-    """Where the templates lie: inside the installed package, or beside it in a checkout."""
+    """The templates folder: inside the installed package, or next to it in a checkout."""
     package = Path(__file__).parent.parent
     installed = package / "templates"
     return installed if installed.is_dir() else package.parent / "templates"
@@ -37,8 +36,7 @@ _MACRO = re.compile(
 
 
 class _Source(NamedTuple):
-    """Where a macro is written: its own text, with as many empty lines above it as the file has,
-    so that an error tells the line."""
+    """A macro's text, padded with empty lines so that errors report the file's line numbers."""
 
     path: Path
     text: str
@@ -46,7 +44,7 @@ class _Source(NamedTuple):
 
 @cache
 def _sources() -> dict[str, _Source]:
-    """Every macro by its name, as it is written."""
+    """Every macro's source by name."""
     found: dict[str, _Source] = {}
     for place in ("macros/shared", "searching", "duckdb", "warehouses"):
         for path in sorted((folder() / place).glob("*.sql")):
@@ -62,7 +60,7 @@ def _sources() -> dict[str, _Source]:
 
 @cache
 def _names_by_file() -> dict[Path, list[str]]:
-    """The macros that each file holds."""
+    """Macro names by file."""
     found: dict[Path, list[str]] = {}
     for name, source in _sources().items():
         found.setdefault(source.path, []).append(name)
@@ -70,9 +68,9 @@ def _names_by_file() -> dict[Path, list[str]]:
 
 
 class _Macros(dict[str, Any]):
-    """Host functions and macros by name: what `kanon_sql.name` finds in a macro.
+    """Host functions and macros by name, resolved as `kanon_sql.name` within macros.
 
-    A macro is compiled when it is first used, since a question uses few of them.
+    A macro is compiled on first use, as a question needs few of them.
     """
 
     def __init__(self) -> None:
@@ -98,12 +96,12 @@ class _Macros(dict[str, Any]):
         return macro
 
     def _called(self, name: str, *by_place: Any, **by_name: Any) -> Any:
-        """A macro as those of its own file call it."""
+        """Call a macro from another one of the same file."""
         return self[name](*by_place, **by_name)
 
 
 class _ReturnedError(Exception):
-    """Ends a macro that gives a value other than a text, as dbt's `return` does."""
+    """Ends a macro with a non-text value, like dbt's `return`."""
 
     def __init__(self, value: Any) -> None:
         super().__init__()
@@ -116,13 +114,13 @@ def _return(value: Any) -> None:
 
 @dataclass(frozen=True)
 class _Macro:
-    """A macro that may return a value instead of a text."""
+    """A macro that may return a value instead of text."""
 
     written: Any
 
     @property
     def arguments(self) -> tuple[str, ...]:
-        """The names of what it takes."""
+        """Parameter names."""
         return tuple(self.written.arguments)
 
     def __call__(self, *by_place: Any, **by_name: Any) -> Any:
@@ -133,7 +131,7 @@ class _Macro:
 
 
 class _Namespace:
-    """The macros as attributes, which is how macros call each other."""
+    """The macros as attributes of the `kanon_sql` namespace."""
 
     def __init__(self, macros: _Macros) -> None:
         self._macros = macros
@@ -151,18 +149,18 @@ def _macros() -> _Macros:
 
 
 def render(macro: str, **arguments: Any) -> str:
-    """The text of one macro, without the blank lines around it."""
+    """Render a macro, stripped."""
     text: str = _macros()[macro](**arguments)
     return text.strip()
 
 
 def render_known(macro: str, **arguments: Any) -> str:
-    """The text of one macro, given those of the arguments that it takes."""
+    """Render a macro with those of the arguments that it declares."""
     return render(macro, **_taken(macro, arguments))
 
 
 def declared(macro: str, **arguments: Any) -> list[Mapping[str, str]]:
-    """The list that one macro returns, given those of the arguments that it takes."""
+    """The list a macro returns, given those of the arguments that it declares."""
     found: list[Mapping[str, str]] = _macros()[macro](**_taken(macro, arguments))
     return found
 
@@ -173,5 +171,5 @@ def _taken(macro: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def macro_names() -> list[str]:
-    """Every macro, host functions left out."""
+    """Names of all macros, without host functions."""
     return sorted(_sources())

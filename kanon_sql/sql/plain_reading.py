@@ -1,7 +1,7 @@
-"""Tells by its tokens that a statement is one SELECT over known tables, where that is plain.
+"""A fast gate: recognises by its tokens that a statement is one SELECT over known tables.
 
-It is asked before every statement, and takes a third of the time that it takes to parse one. It
-knows no SQL but what the templates write: of anything else it only says that it isn't plain.
+It runs before every statement, in a third of the time of parsing. It knows only the SQL that the
+templates use; anything else is "not plain" and left to the parser.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ _KNOWN = {
     TokenType.VALUES,
     *OPENING,
     *CLOSING,
-    # of expressions, none of which reads a table
+    # tokens of expressions, none of which reads a table
     *(TokenType.COMMA, TokenType.DOT, TokenType.STAR, TokenType.COLON),
     *(TokenType.NUMBER, TokenType.STRING, TokenType.NULL, TokenType.TRUE, TokenType.FALSE),
     *(TokenType.CASE, TokenType.WHEN, TokenType.THEN, TokenType.ELSE, TokenType.END),
@@ -62,8 +62,9 @@ _IS_DISTINCT = (
 
 
 def plainly_reads(sql: str, tables: Iterable[str]) -> bool:
-    """Whether the statement is certain to be one SELECT that reads nothing but `tables` and sets
-    of its own. Where it is not, it may be one all the same.
+    """Whether the statement is certainly one SELECT reading only `tables` and its own CTEs.
+
+    False is inconclusive.
 
     >>> plainly_reads("with a as (select b from c) select b from a", ["c"])
     True
@@ -77,7 +78,7 @@ def plainly_reads(sql: str, tables: Iterable[str]) -> bool:
     known = [[(TokenType.VAR, name)] for name in _own_sets(tokens)]
     known += [[(TokenType.IDENTIFIER, name)] for [(_, name)] in known]
     known += [_spelled(table) for table in tables]
-    # What stands in each bracket that is open: nothing yet, "select", "from" or what follows.
+    # The clause within each open bracket: "", "select", "from" or "after".
     clauses = [""]
     for place, kind in enumerate(kinds):
         if kind in OPENING:
@@ -90,7 +91,7 @@ def plainly_reads(sql: str, tables: Iterable[str]) -> bool:
             if _kind(tokens, place + 1) in _NAMES and "nulls" not in _texts(tokens, place):
                 return False
         elif kind is TokenType.DOT or (kind is TokenType.ALIAS and clauses[-1] == "from"):
-            # After these a keyword could be a name.
+            # Here a keyword could be a name.
             if _kind(tokens, place + 1) not in (*_NAMES, TokenType.STAR):
                 return False
         elif kind is TokenType.SELECT:
@@ -112,7 +113,7 @@ def plainly_reads(sql: str, tables: Iterable[str]) -> bool:
 
 
 def _own_sets(tokens: Sequence[Token]) -> Iterator[str]:
-    """The names before `as (select` and the like, which are those of sets."""
+    """CTE names: those before `as (select` and its variants."""
     for place, token in enumerate(tokens):
         if token.token_type not in _NAMES or _kind(tokens, place + 1) is not TokenType.ALIAS:
             continue
@@ -130,19 +131,19 @@ def _kind(tokens: Sequence[Token], place: int) -> TokenType | None:
 
 
 def _texts(tokens: Sequence[Token], place: int) -> list[str]:
-    """A name and the next one, of which `nulls last` and the like have two."""
+    """A name and the next token, for `nulls last` and its like."""
     return [token.text for token in tokens[place : place + 2]]
 
 
 def _compares(kinds: Sequence[TokenType], place: int) -> bool:
-    """Whether a FROM is that of `is distinct from`."""
+    """Whether a FROM belongs to `is distinct from`."""
     return any(kinds[max(0, place - len(words)) : place] == words for words in _IS_DISTINCT)
 
 
 def _is_known(
     tokens: Sequence[Token], place: int, known: Iterable[Sequence[tuple[TokenType, str]]]
 ) -> bool:
-    """Whether what is read here is a query in brackets, or a known table and no more than that."""
+    """Whether a FROM item is a subquery, or exactly a known table."""
     if _kind(tokens, place) is TokenType.L_PAREN:
         return _kind(tokens, place + 1) in (*_QUERIES, TokenType.VALUES)
     return any(

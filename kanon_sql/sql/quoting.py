@@ -1,4 +1,4 @@
-"""Names, texts and numbers as SQL spells them."""
+"""Quotes names and values as SQL."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ DIALECT = "duckdb"
 
 
 def identifier(name: str) -> str:
-    """The name, quoted so that it can be nothing but a name.
+    """The name as a quoted identifier.
 
     >>> identifier('a"b')
     '"a""b"'
 
-    Raises `SpecError` for a name of more than one line: SQL that people read is indented.
+    Raises `SpecError` for a name with a line break, as SQL is indented for display.
     """
     if not is_one_line(name):
         raise SpecError(f"{name!r} has a line break in it; give it a name of one line.")
@@ -31,8 +31,7 @@ def literal(value: str) -> str:
     >>> literal("it's")
     "'it''s'"
 
-    Raises `SpecError` for a text of more than one line, which it does not repeat: it may be of the
-    data.
+    Raises `SpecError` for one with a line break, without repeating it, as it may be data.
     """
     if not is_one_line(value):
         raise SpecError("a text with a line break in it can't be looked for. Leave it out.")
@@ -40,19 +39,19 @@ def literal(value: str) -> str:
 
 
 def is_one_line(text: str) -> bool:
-    """Whether a text can stand in SQL, which is indented as it is written."""
+    """Whether a text can be embedded in SQL, which is indented line by line."""
     return text.splitlines() in ([text], [])
 
 
 def positive_int(value: Any, name: str) -> int:
-    """The value, if it is a whole number of 1 or more; the last door before SQL text."""
+    """Validate an integer of 1 or more, right before it becomes SQL text."""
     if isinstance(value, int) and not isinstance(value, bool) and value >= 1:
         return value
     raise SpecError(f"{name} must be a whole number, 1 or more; found {value!r}.")
 
 
 def value_as_text(value: Any) -> str:
-    """A value of a question as the text of the same value in a table.
+    """A value of the spec as the text of the same value in a table.
 
     >>> [value_as_text(value) for value in ("HIV", 2, 2.0, 0.5, True, date(2025, 1, 31))]
     ['HIV', '2', '2', '0.5', 'true', '2025-01-31']

@@ -1,16 +1,17 @@
-"""A statement without the values that stand in it."""
+"""Redacts literals from statements."""
 
 from __future__ import annotations
 
 from sqlglot.dialects.dialect import Dialect
 
 _WITHHELD = "…"
-"""No literal: what it stands in can be read, and ends with an error where somebody runs it."""
+"""No valid literal: the result can be read, and fails when run."""
 
 
 def without_texts(sql: str, dialect: str, texts: frozenset[str]) -> str:
-    """A statement in which `…` stands for each literal that is one of the texts, and for each
-    text of labels: those of a line stand between one and the same character.
+    """Replace each literal that is one of `texts`, or a table of labels, by `…`.
+
+    In a table of labels, values are separated by the literal's first character.
 
     >>> without_texts("select 'it''s', 'x', \\"x\\"", "duckdb", frozenset({"it's", "x"}))
     'select …, …, "x"'
@@ -27,7 +28,9 @@ def without_texts(sql: str, dialect: str, texts: frozenset[str]) -> str:
 
 
 def _says_one_of(texts: frozenset[str], literal: str) -> bool:
-    """Whether a literal is one of the texts, or a text of labels: of several lines, as no other
-    literal is, or of a line that holds one of them."""
+    """Whether a literal is one of the texts, or a table of labels.
+
+    Such a table is multi-line, or has one of the texts as a field.
+    """
     in_lines = "\n" in literal or not texts.isdisjoint(literal[1:].split(literal[:1] or None))
     return literal in texts or in_lines

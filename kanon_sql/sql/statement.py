@@ -1,4 +1,4 @@
-"""A SELECT with its name, its title and its source."""
+"""A SELECT with its name, its question and its citation."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from kanon_sql.sql.quoting import DIALECT
 
 
 class Cited(Protocol):
-    """What a statement serves: its name for people, what it promises, and after whom."""
+    """A model that a statement serves: title, promise and source."""
 
     title: ClassVar[str]
     promise: ClassVar[str]
@@ -22,9 +22,9 @@ class Cited(Protocol):
 
 @dataclass(frozen=True)
 class Statement:
-    """One SELECT: its name, the question it answers, the models it serves, when it runs.
+    """One SELECT: its name, its question, the models it serves, and when it runs.
 
-    It is parsed where it is used, as most audits do not need all of their steps.
+    It is parsed on use only, as most audits skip some of their steps.
     """
 
     name: str
@@ -33,24 +33,26 @@ class Statement:
     models: tuple[type[Cited], ...] = ()
     only: str = ""
     tables: frozenset[str] = frozenset()
-    """What it may read, as it stands after FROM."""
+    """The FROM items it may read."""
     demanded: tuple[str, ...] = ()
-    """What its rows must show for the checks to hold, in the words of its columns."""
+    """Pass conditions on its rows, in terms of its columns."""
     chosen: tuple[str, ...] = ()
-    """Of which tables it reads some records alone, and which, in the words of whoever asked."""
+    """The record filters of the tables it reads, as written by the user."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "sql", folded(self.sql, DIALECT))
 
     def check(self) -> None:
-        """Raise unless the statement is one SELECT that reads nothing but its tables."""
+        """Raise unless the statement is one SELECT that reads only its tables."""
         require_select(self.sql, self.tables)
 
     def text(
         self, dialect: str, sql: str | None = None, also: Sequence[tuple[str, str]] = ()
     ) -> str:
-        """The statement under a header that says what it asks, and after whom; `sql` is the
-        statement in another dialect, and `also` are more lines of the header."""
+        """The statement below a comment header with its question and sources.
+
+        `sql` is the statement in another dialect, `also` further header lines.
+        """
         header = [
             ("Question", self.question),
             *(("Where", chosen) for chosen in self.chosen),
@@ -72,9 +74,9 @@ def _comment(header: list[tuple[str, str]]) -> Iterator[str]:
 
 @dataclass(frozen=True)
 class Estimate:
-    """What an engine expects of a statement that it has not run."""
+    """An engine's estimate for a statement that it has not run."""
 
     records: int | None = None
-    """How many records it expects to read."""
+    """Number of records to read."""
     cost: str | None = None
-    """What it expects to spend, in words of its own."""
+    """Cost, in the engine's own terms."""

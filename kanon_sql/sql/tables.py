@@ -1,4 +1,4 @@
-"""Tables and their columns, as a database describes them."""
+"""Tables and columns as a database describes them."""
 
 from __future__ import annotations
 
@@ -13,21 +13,20 @@ Row = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class Column:
-    """A column as the catalogue spells it, with its type by DuckDB's name for it."""
+    """A column in the catalogue's spelling, with DuckDB's type name."""
 
     name: str
     type: str
     unusable_because: str | None = None
-    """What is said of it, after its name, where it is to play a part, if the database takes
-    different values of it for one, or lets us read none."""
+    """Why the column can't be used, worded to follow its name; for example a merging collation."""
 
 
 @dataclass(frozen=True)
 class Table:
-    """Something that can stand after FROM.
+    """A relation that can be read in FROM.
 
-    `name` is what people call it, `sql` what the engine reads (DuckDB spelling), `text` is true
-    where every column is text because the file has no types (CSV).
+    `name` is its display name, `sql` the FROM item in DuckDB's spelling; `text` is true where every
+    column is text because the file is untyped (CSV).
     """
 
     name: str
@@ -35,22 +34,21 @@ class Table:
     columns: tuple[Column, ...]
     text: bool = False
     ordered: bool = True
-    """Whether its records lie in an order, as those of a file do and those of a table don't."""
+    """Whether its records have an order, as in a file."""
     parsed: bool = False
-    """Whether to read it is to parse a text file anew."""
+    """Whether each read parses a text file again."""
     in_lines: str = field(default="", compare=False)
-    """What the engine reads with an option a line, where it is a call of many."""
+    """`sql` formatted with one option per line, for reader calls with many."""
     embedded: bool = True
-    """Whether DuckDB reads it, in its own words."""
+    """Whether DuckDB reads it, without transpiling."""
     left_out: tuple[str, ...] = ()
-    """The files that a glob leaves out as a shell does, for their names begin with a dot."""
+    """Hidden files that the glob excludes, like a shell."""
     stored_beside: frozenset[str] = field(default=frozenset(), compare=False, repr=False)
-    """The names of what is stored where the session creates things, itself included, and is no
-    view: what is created under one of them would stand in its place."""
+    """Stored relations, views excepted, that a created view of the same name would replace."""
     exact: bool = True
-    """Whether sums and products of decimals are exact there, as they are in DuckDB."""
+    """Whether decimal sums and products are exact, as in DuckDB."""
     rereads: bool = False
-    """Whether a set that a statement names twice is worked out twice there."""
+    """Whether the database inlines a CTE at each reference."""
 
     @property
     def column_names(self) -> tuple[str, ...]:
@@ -58,12 +56,12 @@ class Table:
 
     @property
     def types(self) -> frozenset[tuple[str, str, str]]:
-        """What the rules of a dialect go by: the table as it is read, a column, its type."""
+        """(table, column, type) triples, for dialect rules."""
         return frozenset((self.sql, each.name, each.type) for each in self.columns)
 
 
 def find(name: str, table: Table) -> Column:
-    """The column of this name: as spelled, else the only one that differs by case alone."""
+    """The column of this name: an exact match, else the only one equal up to case."""
     exact = [column for column in table.columns if column.name == name]
     folded = [column for column in table.columns if column.name.casefold() == name.casefold()]
     matches = exact or folded

@@ -1,13 +1,13 @@
-"""Thresholds, and the slack that rounding of fractions needs."""
+"""Thresholds as exact fractions, and tolerances for floating point."""
 
 from __future__ import annotations
 
 from fractions import Fraction
 
 SLACK = 1e-12
-"""What floating point may add to a number, so that a bound that is met exactly stays met."""
+"""Relative tolerance of floats, so that a bound met exactly counts as met."""
 SLACK_OF_DISTANCES = 1e-9
-"""The same for a distance, which is a sum over all values."""
+"""The tolerance for distances, which are sums over all values."""
 
 
 def exactly(threshold: int | float) -> Fraction:

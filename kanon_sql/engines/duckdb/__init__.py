@@ -1,1 +1,1 @@
-"""DuckDB, and the files and frames that it reads."""
+"""The DuckDB engine, with the files and data frames it reads."""

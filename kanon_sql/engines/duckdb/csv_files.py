@@ -1,12 +1,12 @@
-"""CSV read as text, and whole: every byte of a file is accounted for, or the file is refused.
+"""Reads CSV as text without losing a byte: every byte is accounted for, or the file is rejected.
 
-DuckDB's own detection is off; only the delimiter is found here, in the header record. What its
-reader changes or drops without a word even then (a space beside a quote, an empty field too
-many, a blank line, the tail of a CRLF file at the edge of a buffer) is found by bookkeeping:
+DuckDB's sniffer is off; only the delimiter is detected here, from the header record. Even so its
+reader silently changes or drops content (a space next to a quote, a surplus empty field, a blank
+line, the tail of a CRLF file at a buffer boundary). An identity detects that:
 
     bytes of the body = bytes of the values + quotes + delimiters + line ends
 
-Quotes are counted apart because a quote inside a value is written twice.
+Quotes are counted separately because a quote inside a value is doubled.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff")
 
 
 class Header(NamedTuple):
-    """The first record: the column names, and where and how it ends."""
+    """The header record: column names, delimiter, and its extent."""
 
     names: tuple[str, ...]
     delimiter: str
@@ -59,7 +59,7 @@ class Header(NamedTuple):
 
 @dataclass
 class Census:
-    """What a file is made of, counted without parsing it."""
+    """Byte counts of a file, taken without parsing it."""
 
     size: int = 0
     quotes: int = 0
@@ -68,26 +68,25 @@ class Census:
     both: int = 0
     """CRLF pairs."""
     last_breaks: int = 0
-    """Bytes of line breaks that close the file."""
+    """Bytes of trailing line breaks."""
     break_in_quotes: bool = False
     spaces_between_quotes: bool = False
 
     @property
     def splittable(self) -> bool:
-        """Whether every line break ends a record and none is two bytes.
+        """Whether every line break ends a record and is a single byte.
 
-        Only then may DuckDB cut the file among threads: with a break inside quotes, or CRLF on
-        the edge of a buffer, its parallel reader was seen to lose records.
+        Only then may DuckDB split the file among threads: its parallel reader was seen to lose
+        records with breaks inside quotes, or with CRLF at a buffer boundary.
         """
         return not (self.carriage_returns or self.break_in_quotes)
 
     @property
     def doubtful(self) -> bool:
-        """Whether bookkeeping could balance by chance.
+        """Whether the byte identity could hold by chance.
 
-        That takes line breaks of unequal length, a space between two quotes, which DuckDB lets
-        pass after a closing quote, or a quote that is never closed, which it lets pass where what
-        follows is longer than its buffer.
+        That takes mixed line breaks, spaces between two quotes (which DuckDB accepts after a
+        closing quote), or an unclosed quote (which it accepts if more than its buffer follows).
         """
         one_kind = (
             not self.carriage_returns
@@ -98,7 +97,7 @@ class Census:
 
 
 def checked_delimiter(text: str | None) -> str | None:
-    r"""The delimiter that a user asked for; `\t` and `tab` are the tab."""
+    r"""Validate a delimiter; `\t` and `tab` mean a tab."""
     delimiter = "\t" if text in (r"\t", "tab") else text
     if delimiter is not None and (len(delimiter) != 1 or delimiter in '"\r\n\\'):
         raise SpecError(
@@ -116,10 +115,9 @@ def csv_source(
     delimiter: str | None,
     null_strings: Sequence[str],
 ) -> tuple[str, str]:
-    """The `read_csv(…)` that reads `files` whole, as text; and the same in lines.
+    """The `read_csv(…)` call that reads `files` completely as text, and its multi-line form.
 
-    `written` is how the SQL names them: one path, or the glob that stands for all. Raises
-    `InputError` at the first line that can't be read as it stands.
+    `written` is the SQL of the path or glob. Raises `InputError` at the first malformed line.
     """
     headers = [read_header(file, delimiter, run) for file in files]
     header = headers[0]
@@ -137,7 +135,7 @@ def csv_source(
 
 
 def reader_options(header: Header, *, parallel: bool) -> dict[str, str]:
-    """The options of `read_csv` that leave nothing to be guessed."""
+    """The options of `read_csv` that disable all detection."""
     options = {
         "auto_detect": "false",
         "header": "true",
@@ -154,7 +152,7 @@ def reader_options(header: Header, *, parallel: bool) -> dict[str, str]:
 
 
 def read_header(file: str, delimiter: str | None, run: Run) -> Header:
-    """The header of `file`, by the delimiter that makes the most columns of it."""
+    """The header of `file`, split by the delimiter that yields most columns."""
     require_utf8_start(file, run)
     candidates = [delimiter] if delimiter else preferred_delimiters(file)
     headers = [header for header in (try_header(file, one, run) for one in candidates) if header]
@@ -169,13 +167,13 @@ def read_header(file: str, delimiter: str | None, run: Run) -> Header:
 
 
 def preferred_delimiters(file: str) -> tuple[str, ...]:
-    """The delimiters to try; the first wins a tie."""
+    """The candidate delimiters; on a tie the first wins."""
     tab_first = file.lower().removesuffix(".gz").endswith(".tsv")
     return tuple(sorted(DELIMITERS, key=lambda one: tab_first and one != "\t"))
 
 
 def try_header(file: str, delimiter: str, run: Run) -> Header | None:
-    """The header as `delimiter` splits it, or None where its quotes don't fit."""
+    """The header split by `delimiter`, or None if its quotes are malformed."""
     with open_bytes(file, run) as raw:
         lines = Lines(file, raw)
         reader = csv.reader(lines, delimiter=delimiter, strict=True)
@@ -195,7 +193,7 @@ def try_header(file: str, delimiter: str, run: Run) -> Header | None:
 
 
 def require_utf8_start(file: str, run: Run) -> None:
-    """Refuse an empty file, and one whose first line is not UTF-8."""
+    """Reject an empty file, and one whose first line is not UTF-8."""
     with open_bytes(file, run) as raw:
         start = raw.readline(LONGEST_LINE)
     if not start:
@@ -206,14 +204,14 @@ def require_utf8_start(file: str, run: Run) -> None:
             "Convert it first: iconv -f UTF-16 -t UTF-8 OLD > NEW"
         )
     try:
-        # Where the line goes on, a character may be cut.
+        # A character may be cut where the line is longer than the limit.
         codecs.getincrementaldecoder("utf-8")().decode(start)
     except UnicodeDecodeError:
         raise InputError(f"{file}: {not_utf8('line 1')}") from None
 
 
 def has_surrogates(text: str) -> bool:
-    """Whether `text` holds bytes that were not UTF-8."""
+    """Whether `text` contains surrogate escapes, from bytes that are not UTF-8."""
     return not text.isascii() and any("\udc80" <= one <= "\udcff" for one in text)
 
 
@@ -225,7 +223,7 @@ def not_utf8(where: str) -> str:
 
 
 def require_plain_names(file: str, names: Sequence[str]) -> None:
-    """Refuse a header with an empty name, or with names that DuckDB can't tell apart."""
+    """Reject a header with an empty name, or with names that DuckDB can't distinguish."""
     if not any(names):
         raise InputError(f"{file}: the first line is blank. It must hold the column names.")
     if "" in names:
@@ -238,7 +236,7 @@ def require_plain_names(file: str, names: Sequence[str]) -> None:
 
 
 def require_same_header(first_file: str, first: Header, file: str, header: Header) -> None:
-    """Refuse a file of a glob whose header is not the first file's."""
+    """Reject a file of a glob whose header differs from the first file's."""
     if header.names == first.names and header.delimiter == first.delimiter:
         return
     fault = "differs in the delimiter"
@@ -253,9 +251,9 @@ def require_same_header(first_file: str, first: Header, file: str, header: Heade
 
 
 def take_census(file: str, run: Run) -> Census:
-    """Count what bookkeeping needs, at the speed of memory.
+    """Count the bytes that the identity needs, at memory speed.
 
-    Raises `InputError` for a line too long, before all of it is read.
+    Raises `InputError` for a line that is too long, before reading all of it.
     """
     census = Census()
     before = open_quote = quote_and_spaces = b""
@@ -275,7 +273,7 @@ def take_census(file: str, run: Run) -> Census:
             content = len(chunk.rstrip(b"\r\n"))
             census.last_breaks = len(chunk) - content + (0 if content else census.last_breaks)
             if census.quotes:
-                # Pairs of quotes cancel out within a line; what is left is an odd line.
+                # Paired quotes cancel out within a line; a remaining one makes the line odd.
                 odd = open_quote + chunk.translate(None, NOT_QUOTE_OR_BREAK)
                 odd = odd.replace(b'""', b"")
                 census.break_in_quotes |= b'"\n' in odd or b'"\r' in odd
@@ -288,27 +286,27 @@ def take_census(file: str, run: Run) -> Census:
 
 
 def has_spaces_between_quotes(chunk: bytes) -> bool:
-    """Whether a quote, spaces and a quote follow each other."""
+    """Whether two quotes are separated only by spaces."""
     return b'" ' in chunk and re.search(rb'" +"', chunk) is not None
 
 
 def last_quote_and_spaces(chunk: bytes) -> bytes:
-    """What of the chunk may begin such a row that goes on in the next one.
+    """A quote and spaces at the end of a chunk, which may continue in the next one.
 
     >>> [last_quote_and_spaces(end) for end in (b'a,"b"  ', b'a,"b"', b'a, ')]
     [b'" ', b'"', b'']
     """
     end = chunk.rstrip(b" ")
-    # One space stands for any number of them, or they would be looked at again and again.
+    # One space stands for any number, so that long runs aren't scanned repeatedly.
     return chunk[len(end) - 1 :][:2] if end.endswith(b'"') else b""
 
 
 def account(
     file: str, header: Header, census: Census, options: dict[str, str], run: Run
 ) -> dict[str, str]:
-    """Prove that DuckDB reads every byte of `file`; return the options that this took.
+    """Prove that DuckDB reads every byte of `file`, and return the extra options this needs.
 
-    Lines beyond DuckDB's default limit get a second try with a wider one.
+    Lines beyond DuckDB's default limit are retried with a larger one.
     """
     if census.doubtful and (fault := first_fault(file, header, run)):
         raise InputError(f"{file}: {fault}")
@@ -331,7 +329,7 @@ def account(
 
 
 def balances(header: Header, census: Census, records: int, value_bytes: int) -> bool:
-    """Whether values, quotes, delimiters and line ends make up the whole body."""
+    """Whether values, quotes, delimiters and line ends add up to the body."""
     newline = len(header.newline)
     blank_end = max(0, census.last_breaks - newline) if len(header.names) > 1 else 0
     body = census.size - header.bytes - blank_end
@@ -349,11 +347,11 @@ def balances(header: Header, census: Census, records: int, value_bytes: int) -> 
 
 
 LINE_TOO_LONG = ("aximum line size", "does not support a full read")
-"""What DuckDB says of a line beyond its limit; the rest of its message may hold the line."""
+"""Parts of DuckDB's message on a line beyond its limit; the rest may contain the line."""
 
 
 def csv_fault(file: str, header: Header, run: Run) -> InputError:
-    """The error that says which line can't be read as it stands, and why."""
+    """The error naming the first malformed line."""
     return InputError(f"{file}: {first_fault(file, header, run) or unknown_fault()}")
 
 
@@ -365,9 +363,9 @@ def unknown_fault() -> str:
 
 
 def first_fault(file: str, header: Header, run: Run) -> str | None:
-    """The first line that is not a record of the header's shape, in words.
+    """The first malformed line in words, or None.
 
-    Only called for a file that is refused, so it may be slow.
+    Only called for a file about to be rejected, so speed doesn't matter.
     """
     with open_bytes(file, run) as raw, field_limit(LONGEST_LINE):
         lines = Lines(file, raw)
@@ -396,7 +394,7 @@ BLANK = (
 
 
 def record_fault(row: list[str], text: str, header: Header) -> str | None:
-    """What is wrong with one record, as a sentence with `{line}` in it."""
+    """What is wrong with a record, as a sentence containing `{line}`, or None."""
     width = len(header.names)
     if has_surrogates(text):
         return not_utf8("line {line}")
@@ -418,7 +416,7 @@ def record_fault(row: list[str], text: str, header: Header) -> str | None:
 
 
 def written_fields(text: str, delimiter: str) -> list[str]:
-    """The fields of a record as they are written, quotes and all.
+    """The raw fields of a record, with their quotes.
 
     >>> written_fields('a, "b","c,d"', ",")
     ['a', ' "b"', '"c,d"']
@@ -428,5 +426,5 @@ def written_fields(text: str, delimiter: str) -> list[str]:
 
 
 def line_end(text: str) -> str:
-    """The line break that closes `text`."""
+    """The line break at the end of `text`."""
     return next((end for end in ("\r\n", "\n", "\r") if text.endswith(end)), "")

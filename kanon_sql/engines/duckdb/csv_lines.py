@@ -1,4 +1,4 @@
-"""The lines of a text file as they lie, for finding the one that is wrong."""
+"""Iterates over the raw lines of a text file, to locate a malformed one."""
 
 from __future__ import annotations
 
@@ -24,17 +24,17 @@ def line_too_long(file: str) -> InputError:
 
 
 class Lines(Iterator[str]):
-    """The lines of a file with their line ends, gathered into a record until the next one begins.
+    """The lines of a file with their line ends, accumulated into the current record.
 
-    Bytes that are not UTF-8 come through as lone surrogates. Raises `InputError` for a line too
-    long, which is not read to its end.
+    Bytes that are not UTF-8 become lone surrogates. Raises `InputError` for a line that is too
+    long, without reading all of it.
     """
 
     def __init__(self, file: str, raw: IO[bytes]) -> None:
         self._file = file
         self._text = io.TextIOWrapper(raw, "utf-8", "surrogateescape", newline="")
         self.had_mark = False
-        # Many short lines are held as one text.
+        # One buffer, as a record may consist of many short lines.
         self._record = io.StringIO(newline="")
         self._first = True
 
@@ -63,7 +63,7 @@ class Lines(Iterator[str]):
 
 
 class Stoppable(io.FileIO):
-    """A file that is no longer read once what runs is to stop."""
+    """A file whose reads raise once the run is cancelled."""
 
     def __init__(self, file: str, run: Run) -> None:
         super().__init__(file)
@@ -76,7 +76,7 @@ class Stoppable(io.FileIO):
 
 @contextmanager
 def open_bytes(file: str, run: Run) -> Iterator[IO[bytes]]:
-    """The bytes of `file`, unpacked where it is gzipped."""
+    """The bytes of `file`, decompressed if it is gzipped."""
     try:
         with io.BufferedReader(Stoppable(file, run), CHUNK >> 4) as packed:
             if file.lower().endswith(".gz"):
@@ -90,7 +90,7 @@ def open_bytes(file: str, run: Run) -> Iterator[IO[bytes]]:
 
 @contextmanager
 def _unpacked(file: str, packed: IO[bytes]) -> Iterator[IO[bytes]]:
-    """What was gzipped."""
+    """The decompressed stream."""
     import gzip
 
     try:

@@ -1,8 +1,8 @@
-"""DuckDB: an embedded hub over files, data frames and a database file, or the user's own session.
+"""The DuckDB engine: an embedded hub for files, frames and a database file, or a user's session.
 
-The hub reads only what the audit names: once the tables are known, everything outside of them is
-shut off. In a session of the user's nothing is created and no setting is changed: a cursor of our
-own asks everything in one read-only transaction.
+The hub reads only what the audit names: once the tables are known, access to anything else is
+disabled. In a user's session nothing is created and no setting changed: a cursor of our own runs
+every statement in one read-only transaction.
 """
 
 from __future__ import annotations
@@ -36,13 +36,13 @@ from kanon_sql.sql.tables import Column, Row, Table
 
 
 class DuckDBEngine:
-    """Answers SELECT statements on files, data frames and DuckDB tables.
+    """Runs SELECT statements on files, data frames and DuckDB tables.
 
     `database` is a DuckDB file, attached read-only. `connection` is an open one, used through a
-    cursor of its own, which sees neither its temporary tables nor its registered data frames.
-    `delimiter` and `null_strings` say how text files are read.
+    cursor that sees neither its temporary tables nor its registered data frames. `delimiter` and
+    `null_strings` configure how text files are read.
 
-    Raises `SpecError` for options that don't fit, `InputError` for a database that can't be read.
+    Raises `SpecError` for incompatible options, `InputError` for an unreadable database.
     """
 
     name = "duckdb"
@@ -78,7 +78,7 @@ class DuckDBEngine:
             self._let_go = weakref.finalize(self, let_go, self._session, None)
             names = connection.execute(render("temporary_names")).fetchall()
             temporary = [str(name) for (name,) in names]
-            # One snapshot for all questions, in which nothing can be written.
+            # A single read-only snapshot for every statement.
             self._session.execute("begin transaction read only")
         else:
             spill = spill_folder()
@@ -97,7 +97,7 @@ class DuckDBEngine:
 
     @property
     def keeps_rows(self) -> bool:
-        """In a relation's session nothing is kept: its questions carry along what they read."""
+        """False for a relation: nothing is created in its session; statements carry CTEs."""
         return self._targets.relation is None
 
     @property
@@ -106,9 +106,9 @@ class DuckDBEngine:
         return duckdb.__version__
 
     def table(self, target: Any) -> Table:
-        """The table that `target` names: a path, a glob, a table or view, a frame or a relation.
+        """Resolve a path, glob, table, view, data frame or relation.
 
-        A relation is read in its own session, and files beside it too.
+        A relation is read in its own session, and so are files next to it.
         """
         self._targets.stopping.clear()
         if self._has_tables:
@@ -123,7 +123,7 @@ class DuckDBEngine:
         return replace(table, ordered=table.ordered and bool(keeps_order))
 
     def lock(self) -> None:
-        """Shut off everything but the files named so far. Needs no call: `query` does it first."""
+        """Restrict file access to the files named so far. `query` calls this first."""
         if self._owned and not self._targets.is_shut:
             paths = ", ".join(map(literal, sorted(self._targets.paths)))
             self._session.execute(f"set allowed_paths = [{paths}]")
@@ -132,20 +132,20 @@ class DuckDBEngine:
             self._targets.is_shut = True
 
     def limit(self, seconds: float) -> None:
-        """DuckDB has no limit of its own: who waits cancels."""
+        """Do nothing: DuckDB has no statement timeout, so the caller cancels."""
 
     def in_own_words(self, sql: str) -> str:
-        """The statement itself."""
+        """The statement, unchanged."""
         return sql
 
     def in_dialect(self, sql: str) -> str:
-        """The statement itself."""
+        """The statement, unchanged."""
         return sql
 
     def query(self, sql: str) -> list[Row]:
-        """The rows of one SELECT.
+        """Run one SELECT and return its rows.
 
-        Raises `EngineError`, or `InputError` where the data is at fault; neither holds a value.
+        Raises `EngineError`, or `InputError` where the data is at fault; neither contains a value.
         """
         try:
             self.lock()
@@ -157,15 +157,15 @@ class DuckDBEngine:
         return [dict(zip(names, row, strict=True)) for row in rows]
 
     def keep(self, name: str, sql: str) -> None:
-        """Keep the rows of one SELECT in a temporary table, which is this session's alone."""
+        """Materialise one SELECT as a temporary table, private to this session."""
         self._make(name, "table", sql)
 
     def keep_view(self, name: str, sql: str) -> None:
-        """Call one SELECT `name` in this session."""
+        """Create a temporary view of one SELECT."""
         self._make(name, "view", sql)
 
     def keep_rows(self, name: str, columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
-        """Keep rows that are at hand, every column of one type."""
+        """Materialise rows held in Python, each column of one type."""
         if not self.keeps_rows:
             self._carried.keep_rows(name, columns, rows)
             return
@@ -174,9 +174,9 @@ class DuckDBEngine:
         self._make(name, "table", f"select {', '.join(named)}", lists)
 
     def keep_batches(self, name: str, columns: Sequence[Column], batches: Batches) -> None:
-        """Keep rows that another database gives, each column in its own type.
+        """Materialise rows from another database, each column in its own type.
 
-        Raises `InputError` for a value that its type does not hold.
+        Raises `InputError` for a value outside its type.
         """
         typed = ", ".join(f"{identifier(each.name)} {each.type}" for each in columns)
         lists = ", ".join(f"unnest(cast(? as {each.type}[]))" for each in columns)
@@ -202,20 +202,19 @@ class DuckDBEngine:
             raise explained(error) from None
 
     def forget_all(self) -> None:
-        """Drop every temporary table and view that was made here, the last one first."""
+        """Drop every temporary table and view made here, latest first."""
         for name in reversed(list(self._kept)):
             self.forget(name)
         self._carried.forget_all()
 
     def will_write(self, path: Path, becomes: Path) -> None:
-        """Leave a file open that is to be written once the others are shut off, and take it for
-        what it becomes."""
+        """Exempt an output file from the lock, and treat it as the file it will become."""
         self._targets.will_write(path, becomes)
 
     def write(self, name: str, path: Path) -> None:
-        """Write what is kept under `name` to a Parquet or CSV file.
+        """Write a kept relation to a Parquet or CSV file.
 
-        Raises `EngineError`, for example where the disk is full.
+        Raises `EngineError`, for example on a full disk.
         """
         becomes = self._targets.becomes(path)
         is_text = file_kind(becomes) == "csv"
@@ -238,7 +237,7 @@ class DuckDBEngine:
             raise explained(error) from None
 
     def records(self, table: Table, form: str) -> Any:
-        """All records of a table, as pandas, polars or pyarrow has them."""
+        """All records of a table as a pandas, polars or pyarrow object."""
         self.lock()
         found = self._session.sql(f"from {table.sql}")
         given: dict[str, Callable[[], Any]] = {
@@ -249,14 +248,14 @@ class DuckDBEngine:
         return given[form]()
 
     def check(self, sql: str) -> None:
-        """Raise `SpecError` if DuckDB can't read the statement; nothing of it runs."""
+        """Raise `SpecError` if DuckDB can't prepare the statement; nothing is executed."""
         try:
             self._run(f"explain {sql}")
         except duckdb.Error as error:
             raise explained(error) from None
 
     def estimate(self, sql: str) -> Estimate:
-        """How many records DuckDB expects to read; it reckons no cost."""
+        """The number of records DuckDB expects to read; it has no cost estimate."""
         try:
             [[_, plans]] = self._run(f"explain (format json) {sql}")
         except duckdb.Error as error:
@@ -265,16 +264,16 @@ class DuckDBEngine:
 
     @property
     def can_cancel(self) -> bool:
-        """A relation's query can't be stopped: its session is not ours."""
+        """False for a relation, whose session can't be interrupted."""
         return self._targets.relation is None
 
     def cancel(self) -> None:
-        """Stop what runs, unless it runs in a relation's session."""
+        """Cancel the running statement, except in a relation's session."""
         self._targets.stopping.set()
         self._session.interrupt()
 
     def progress(self) -> str:
-        """How much of the running statement is done, in a session of our own."""
+        """Percentage done of the running statement, in a session opened here."""
         with self._closing:
             told = self._owned and self._let_go.alive
             percent = self._session.query_progress() if told else 0
@@ -287,18 +286,17 @@ class DuckDBEngine:
             self._session.execute("begin transaction read only")
 
     def close(self) -> None:
-        """Close the session and remove what spilled to disk."""
+        """Close the session and remove its spill files."""
         self._targets.let_go()
         with self._closing:
             self._let_go()
 
     def evidence(self) -> list[FileEvidence]:
-        """The files read, as they were at the start."""
+        """Fingerprints of the files read, taken when they were opened."""
         return list(self._targets.evidence)
 
     def files_read(self) -> Iterator[str]:
-        """What was named, or is scanned by a LazyFrame; the files of the databases that are open,
-        and what any view or macro in them, or a relation, may read."""
+        """Files that were named or scanned, database files, and any that definitions may read."""
         yield from (each.path for each in self._targets.evidence)
         yield from self._targets.scanned
         if self._is_plain_hub:
@@ -314,7 +312,7 @@ class DuckDBEngine:
             yield from (os.path.join(folder, text) for folder in folders)
 
     def verify_unchanged(self) -> None:
-        """Raise `EngineError` if a file is not what it was at the start."""
+        """Raise `EngineError` if a file has changed since it was opened."""
         self._targets.evidence.verify_unchanged()
 
     def __enter__(self) -> Self:
@@ -343,7 +341,7 @@ class DuckDBEngine:
 
     @property
     def _is_plain_hub(self) -> bool:
-        """Whether nobody but us had a hand in the session that answers."""
+        """Whether the session that answers was opened here and holds no user objects."""
         return not self._has_tables and self._targets.relation is None
 
     def _run(self, sql: str) -> list[tuple[Any, ...]]:
@@ -351,12 +349,12 @@ class DuckDBEngine:
             return self._session.execute(sql).fetchall()
 
     def _asked(self, sql: str) -> list[tuple[Any, ...]]:
-        """The answer of the session in which the tables lie."""
+        """Run a statement in the session that holds the tables."""
         with ctrl_c():
             return self._answer(sql)[1]
 
     def _one_select(self, sql: str) -> duckdb.Statement:
-        """The statement as DuckDB has parsed it, which must be one SELECT."""
+        """DuckDB's parsed statement, which must be a single SELECT."""
         statements = self._session.extract_statements(sql)
         if [statement.type for statement in statements] != [duckdb.StatementType.SELECT]:
             raise EngineError("refused to run anything but one SELECT statement.")
@@ -365,7 +363,7 @@ class DuckDBEngine:
     def _make(
         self, name: str, kind: Literal["table", "view"], sql: str, parameters: Sequence[Any] = ()
     ) -> None:
-        """Make something temporary of one SELECT."""
+        """Create a temporary table or view of one SELECT."""
         if not self.keeps_rows:
             self._carried.keep(name, sql)
             return
@@ -379,7 +377,7 @@ class DuckDBEngine:
         self._kept[name] = kind
 
     def _fails_alike(self, error: duckdb.Error, sql: str) -> bool:
-        """Whether the SELECT fails in the same words where it is planned, and no row is read."""
+        """Whether planning alone fails with the same message, which then quotes no row."""
         if not isinstance(error, ABOUT_THE_STATEMENT):
             return False
         try:
@@ -391,7 +389,7 @@ class DuckDBEngine:
     def _answer(
         self, sql: str, parsed: duckdb.Statement | None = None
     ) -> tuple[list[str], list[tuple[Any, ...]]]:
-        """The rows of a statement, which need not be parsed again."""
+        """The rows of a statement, using its parsed form if given."""
         if self._targets.relation is None:
             answer = self._session.execute(sql if parsed is None else parsed)
             return [column[0] for column in answer.description or []], answer.fetchall()
@@ -400,7 +398,7 @@ class DuckDBEngine:
 
 
 def scanned(plans: Sequence[Mapping[str, Any]]) -> Iterator[int]:
-    """How many rows the planner expects of each leaf."""
+    """Estimated cardinality of each leaf of a plan."""
     for plan in plans:
         if not plan["children"]:
             yield int(plan["extra_info"].get("Estimated Cardinality", 0))
@@ -408,7 +406,7 @@ def scanned(plans: Sequence[Mapping[str, Any]]) -> Iterator[int]:
 
 
 def nan_in_words(column: Iterable[Any]) -> list[Any]:
-    """The same cells, of which DuckDB 1 would take a NaN for NULL.
+    """The cells with NaN as text, as DuckDB 1 would read a NaN as NULL.
 
     >>> nan_in_words([0.5, float("nan"), None])
     [0.5, 'nan', None]

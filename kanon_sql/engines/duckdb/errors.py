@@ -1,4 +1,4 @@
-"""What DuckDB says of a failure, without a value of the data."""
+"""Translates DuckDB errors, without the values their messages may contain."""
 
 from __future__ import annotations
 
@@ -16,12 +16,11 @@ from kanon_sql.engines.failures import (
 from kanon_sql.errors import EngineError, InputError, KanonError, option
 
 ABOUT_THE_STATEMENT = (duckdb.BinderException, duckdb.CatalogException, duckdb.ParserException)
-"""These speak of names and SQL, where it is not a function that makes names or SQL of values."""
+"""Messages about names and SQL, unless a function builds names or SQL from values."""
 
 
 def without_values(text: str) -> str:
-    """A type's name, or a message with one in it, without the values that an ENUM lists, whatever
-    they hold; a list without an end takes the rest with it.
+    """A type name or message without the values of an ENUM; an unterminated list is cut to its end.
 
     >>> without_values("ENUM('it''s', 'line\\nbreak')[]"), without_values("ENUM('flu', 'H")
     ('ENUM[]', 'ENUM')
@@ -38,13 +37,15 @@ def relation_alone() -> InputError:
 
 
 def first_line(error: duckdb.Error) -> str:
-    """What is wrong. A value may hold the end of a line, and is taken out before."""
+    """The first line of a message, after removing ENUM values, which may contain line breaks."""
     return without_values(str(error)).partition("\n")[0]
 
 
 def explained(error: duckdb.Error, *, told: bool = True) -> KanonError:
-    """DuckDB's error in our words: its own may hold values of the data, unless it is told that
-    those about the statement came before any row was read."""
+    """Translate a DuckDB error, whose message may contain values.
+
+    With `told`, errors about the statement are known to have occurred before any row was read.
+    """
     if isinstance(error, duckdb.InterruptException):
         return stopped()
     if isinstance(error, duckdb.OutOfMemoryException):
@@ -63,7 +64,7 @@ def explained(error: duckdb.Error, *, told: bool = True) -> KanonError:
         if told:
             return unreadable("DuckDB", f": {first_line(error)}")
         return unreadable_or_failed("DuckDB", type(error).__name__)
-    # Only the first words: what comes after them may be of the data.
+    # Only the first words, as the rest may contain data.
     message = first_line(error)
     if line := re.match(r"Invalid Input Error: CSV Error on Line: (\d+)", message):
         return InputError(

@@ -1,4 +1,4 @@
-"""What is kept, spelled for a file such that no value changes on the way."""
+"""Casts that write a relation to a file without changing a value."""
 
 from __future__ import annotations
 
@@ -13,11 +13,10 @@ _NOT_IN_PARQUET = "HUGEINT|INTERVAL|TIME WITH TIME ZONE"
 
 
 def as_files_have_them(columns: Iterable[Column], *, parquet: bool) -> Iterator[str]:
-    """The columns of what is kept, such that no value changes in a file, and equal ones are
-    spelled alike there: in DuckDB NaN has a sign, and in a text 0 has. An ENUM would bring all
-    its categories.
+    """SELECT expressions for an export that preserves values and spells equal ones alike.
 
-    Raises `InputError` for a column of which Parquet has no like.
+    NaN has a sign in DuckDB, and zero has one in text. An ENUM would export all its categories.
+    Raises `InputError` for a type without an equivalent in Parquet.
     """
     for column in columns:
         huge = column.type in ("HUGEINT", "UHUGEINT")
@@ -31,7 +30,7 @@ def as_files_have_them(columns: Iterable[Column], *, parquet: bool) -> Iterator[
             yield f"cast({quoted} as decimal(38, 0)) as {quoted}"
         elif column.type in ("DOUBLE", "FLOAT"):
             nan = f"cast('nan' as {column.type})"
-            # The sum of -0.0 and 0 is 0.0.
+            # -0.0 + 0 is 0.0.
             number = quoted if parquet else f"{quoted} + 0"
             yield f"case when isnan({quoted}) then {nan} else {number} end as {quoted}"
         elif column.type == "ENUM":

@@ -1,4 +1,4 @@
-"""The files that are read, as they were when they were opened."""
+"""Fingerprints of the files read, to detect changes during an audit."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from kanon_sql.files import first_bytes
 
 
 class FileEvidence(NamedTuple):
-    """A file as it was when the audit opened it."""
+    """Path, size and modification time of a file when it was opened."""
 
     path: str
     size: int
@@ -19,7 +19,7 @@ class FileEvidence(NamedTuple):
 
 
 class Evidence:
-    """What files were at the start, and whether they still are that."""
+    """Records file fingerprints and verifies them."""
 
     def __init__(self) -> None:
         self._files: dict[str, FileEvidence] = {}
@@ -31,7 +31,7 @@ class Evidence:
         return iter(self._files.values())
 
     def verify_unchanged(self) -> None:
-        """Raise `EngineError` if a file is not what it was at the start."""
+        """Raise `EngineError` if a file differs from its fingerprint."""
         for before in self:
             try:
                 is_same = _seen(before.path) == before
@@ -47,5 +47,5 @@ def _seen(file: str) -> FileEvidence:
 
 
 def is_database(path: str) -> bool:
-    """Whether a file is one of DuckDB's own, by its first bytes."""
+    """Whether a file is a DuckDB database, by its magic bytes."""
     return first_bytes(path, 12)[8:] == b"DUCK"

@@ -1,4 +1,4 @@
-"""From a path or a glob to what stands after FROM, with every record as it lies in the file."""
+"""Turns a path or glob into a FROM expression that reads every record unchanged."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ JSON_TYPES = {"BOOLEAN", "BIGINT", "UBIGINT", "HUGEINT", "UHUGEINT", "DOUBLE", "
 
 
 class FileSource(NamedTuple):
-    """A FROM expression, and how the file is read."""
+    """A FROM expression, with how the file is read."""
 
     sql: str
     text: bool = False
@@ -44,12 +44,12 @@ class FileSource(NamedTuple):
 
 
 def list_files(path: str, run: Run) -> tuple[str, ...]:
-    """The file that `path` names, or the files that it matches as a glob, in order of name."""
+    """The file at `path`, or the files matching it as a glob, sorted by name."""
     return matching_files(path, run)[0]
 
 
 def matching_files(path: str, run: Run) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """The files of `path`, and the dot files that a glob leaves out as a shell does."""
+    """The files of `path`, and the hidden files that a glob excludes."""
     if Path(path).is_dir():
         raise InputError(f"{path} is a folder. Name its files, for example {path}/*.parquet.")
     if Path(path).exists():
@@ -68,8 +68,7 @@ def matching_files(path: str, run: Run) -> tuple[tuple[str, ...], tuple[str, ...
 
 
 def is_hidden(file: str, pattern: str) -> bool:
-    """Whether a shell would not have this pattern match the file: where a name begins with a dot,
-    the pattern must say so.
+    """Whether a shell glob would skip the file: a leading dot must be matched explicitly.
 
     >>> is_hidden("g/.p.csv", "g/*.csv"), is_hidden("g/.p.csv", "g/.*.csv")
     (True, False)
@@ -82,13 +81,13 @@ def is_hidden(file: str, pattern: str) -> bool:
 
 
 def parts(path: str) -> list[str]:
-    """The names in a path, without those that stand for a folder itself."""
+    """The names in a path, without `.` and `..`."""
     names = path.replace("\\", "/").split("/")
     return [name for name in names if name not in ("", ".", "..")]
 
 
 def _those_beside(path: str) -> str:
-    """The files of a folder that an audit reads, for who asks for another one."""
+    """Advice listing the readable files of the folder, for a missing file."""
     folder, name = os.path.split(path)
     if any(character in folder for character in GLOB_CHARACTERS):
         return ""
@@ -111,11 +110,10 @@ def file_source(
     null_strings: Sequence[str] = (),
     keep_glob: bool = True,
 ) -> FileSource:
-    """What reads the CSV, Parquet or JSON files of `path` whole. Raises `InputError` if nothing
-    can.
+    """The reader of the CSV, Parquet or JSON files of `path`.
 
-    A glob may be kept where a file that comes to match it later can't be read, and no other file
-    matches it.
+    A glob may be kept where it matches no other file and later matches would be blocked by the
+    lock. Raises `InputError` for unreadable files.
     """
     written = literal(path) if keep_glob and files != (path,) else path_list(files)
     if kind == "parquet":
@@ -127,8 +125,7 @@ def file_source(
 
 
 def require_readable(file: str) -> None:
-    """Refuse an empty file, one that can't be opened, and what is none, as a pipe is, which can be
-    read but once."""
+    """Reject an empty or unreadable file, and non-files such as pipes, readable only once."""
     try:
         if found := other_than_a_file(file):
             raise InputError(
@@ -146,7 +143,7 @@ def require_readable(file: str) -> None:
 
 
 def parquet_source(written: str, files: tuple[str, ...], run: Run) -> FileSource:
-    """Parquet files that have the same columns and types, as their footers say."""
+    """The reader of Parquet files, whose columns and types must agree."""
     shapes = parquet_shapes(files, run)
     for file in files:
         require_usable_names(file, [name for name, *_ in shapes[file]])
@@ -160,20 +157,20 @@ Shape = list[tuple[Any, ...]]
 
 
 def nan_beyond_bounds(shape: Shape) -> dict[str, str]:
-    """The option by which a NaN is found in a column of floats.
+    """The option by which filters find NaN in float columns.
 
-    A file tells the least and the greatest number of a column, and the writers leave NaN out of
-    both. DuckDB would conclude from them that no record lies beyond, and that a NaN is a number.
+    Writers leave NaN out of the column statistics. From these, DuckDB would prune row groups, and
+    conclude that a NaN is an ordinary number.
     """
     floats = {"FLOAT", "DOUBLE", "Float16Type()"}
     return {"can_have_nan": "true"} if any(floats & set(column) for column in shape) else {}
 
 
 def parquet_shapes(files: Sequence[str], run: Run) -> dict[str, Shape]:
-    """For each file its top columns in order: a name, then its type with all that lies below."""
+    """The top-level columns of each file: name, then type with all nested fields."""
     rows: dict[str, list[tuple[Any, ...]]] = {os.path.normpath(file): [] for file in files}
     try:
-        # DuckDB leaves out the `./` of a name that it takes for a pattern.
+        # DuckDB drops the `./` of a name containing glob characters.
         for file, *row in run(render("parquet_schemas", files=path_list(files))):
             rows[os.path.normpath(file)].append(tuple(row))
     except duckdb.InterruptException:
@@ -186,7 +183,7 @@ def parquet_shapes(files: Sequence[str], run: Run) -> dict[str, Shape]:
 
 
 def top_columns(rows: Sequence[tuple[Any, ...]]) -> Shape:
-    """The schema's rows, depth first and without the root, one tuple for each top column."""
+    """Group the schema rows, depth first without the root, into one tuple per top-level column."""
     columns: Shape = []
     pending = 0
     for name, *rest in rows[1:]:
@@ -200,7 +197,7 @@ def top_columns(rows: Sequence[tuple[Any, ...]]) -> Shape:
 
 
 def require_same_columns(first_file: str, first: Shape, file: str, shape: Shape) -> None:
-    """Refuse a file of a glob whose columns are not the first file's."""
+    """Reject a file of a glob whose columns differ from the first file's."""
     expected, found = ({column[0]: column for column in one} for one in (first, shape))
     for name in [*expected, *found]:
         if name not in found:
@@ -215,9 +212,9 @@ def require_same_columns(first_file: str, first: Shape, file: str, shape: Shape)
 
 
 def json_source(path: str, written: str, files: tuple[str, ...], run: Run) -> FileSource:
-    """JSON with the types of a look at all of it; text stays text, and no number is rounded.
+    """The reader of JSON files: types from all records, text as text, numbers exact.
 
-    DuckDB would read `2020-1-1` as the date `2020-01-01` and a wide integer as a DOUBLE.
+    By itself DuckDB would read `2020-1-1` as the date `2020-01-01`, and a wide integer as a DOUBLE.
     """
     options = {"records": "true"} | no_hive_columns(files)
     look = {
@@ -243,7 +240,7 @@ def json_source(path: str, written: str, files: tuple[str, ...], run: Run) -> Fi
 
 
 def json_type(type_: str) -> str:
-    """The type to read a JSON column with, that keeps distinct values distinct.
+    """The type that reads a JSON column without merging distinct values.
 
     >>> [json_type(type_) for type_ in ("BIGINT", "DATE", "STRUCT(d DATE)")]
     ['BIGINT', 'VARCHAR', 'JSON']
@@ -254,7 +251,7 @@ def json_type(type_: str) -> str:
 
 
 def require_distinct_keys(path: str, written: str, types: dict[str, str], run: Run) -> None:
-    """Refuse keys that differ only by case, of which DuckDB renames one to `key_1`."""
+    """Reject keys that differ only by case, one of which DuckDB renames to `key_1`."""
     folded = {name.casefold() for name in types}
     if any(name.casefold().rpartition("_")[0] in folded for name in types):
         keys = run(render("json_object_keys", source=call("read_json_objects", written, {})))
@@ -264,7 +261,7 @@ def require_distinct_keys(path: str, written: str, types: dict[str, str], run: R
 def require_narrow_integers(
     path: str, written: str, types: dict[str, str], options: dict[str, str], run: Run
 ) -> None:
-    """Refuse integers that a DOUBLE column would merge."""
+    """Reject integers that a DOUBLE column would merge."""
     doubles = [name for name, type_ in types.items() if type_ == "DOUBLE"]
     if not doubles:
         return
@@ -279,10 +276,10 @@ def require_narrow_integers(
 
 
 def require_numbers_as_written(path: str, written: str, run: Run) -> None:
-    """Refuse a number, however deep, of which a DOUBLE would keep other digits.
+    """Reject a number, at any depth, whose digits a DOUBLE can't represent.
 
-    DuckDB rounds it in text and in JSON as well: `0.12345678901234567890` and `…891` would be one
-    value. Only the raw record has it as it is written.
+    DuckDB rounds it even when reading as text or JSON: `0.12345678901234567890` and `…891` would be
+    one value. Only the raw record keeps the digits.
     """
     source = call("read_json_objects", written, {})
     for (record,) in run(render("json_record_with_a_rounded_number", source=source)):
@@ -294,7 +291,7 @@ def require_numbers_as_written(path: str, written: str, run: Run) -> None:
 
 
 def rounded_column(record: str) -> str:
-    """The column of a JSON record that has a rounded number, as the subject of a sentence.
+    """The column of a JSON record with a rounded number, as the subject of a sentence.
 
     >>> rounded_column('{"a": 0.1, "b": [{"c": 0.12345678901234567890}]}')
     'column "b" has'
@@ -308,7 +305,7 @@ def rounded_column(record: str) -> str:
 
 
 def has_rounded(value: Any) -> bool:
-    """Whether a JSON value, its fractions exact, has one that a double does not hold."""
+    """Whether a JSON value, decoded as exact decimals, contains one that a double rounds."""
     match value:
         case dict():
             return any(map(has_rounded, value.values()))
@@ -320,7 +317,7 @@ def has_rounded(value: Any) -> bool:
 
 
 def read_arrow(files: Sequence[str]) -> Any:
-    """The pyarrow table of some Arrow IPC or Feather files, mapped rather than loaded.
+    """The pyarrow table of Arrow IPC or Feather files, memory-mapped.
 
     Raises `MissingDriverError` without pyarrow.
     """
@@ -342,7 +339,7 @@ def read_arrow(files: Sequence[str]) -> Any:
 
 
 def read_arrow_file(pyarrow: Any, file: str) -> Any:
-    """The table of one Arrow file: the random-access format, else the stream."""
+    """The table of one Arrow file, in the random-access or the streaming format."""
     ipc: Any = import_module("pyarrow.ipc")
     for opened in (ipc.open_file, ipc.open_stream):
         try:

@@ -1,4 +1,4 @@
-"""Tables that live in Python: what DuckDB may read as it is, and what would merge values."""
+"""Validates in-memory data frames: DuckDB must read them without merging values."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from kanon_sql.errors import InputError
 RELATION_KIND = "duckdb.DuckDBPyRelation"
 FRAMES = ("pandas.DataFrame", "polars.DataFrame", "polars.LazyFrame", "pyarrow.Table")
 
-# What pandas calls the content of an object column that holds one type, NULLs aside.
+# pandas' inferred dtypes for an object column of a single type, NULLs aside.
 ONE_TYPE = {
     "boolean",
     "bytes",
@@ -33,13 +33,13 @@ ONE_TYPE = {
 
 
 def frame_name(target: Any) -> str:
-    """What people call the kind of `target`, for example `pandas.DataFrame`."""
+    """Display name of an object's type, for example `pandas.DataFrame`."""
     kind = type(target)
     return f"{kind.__module__.partition('.')[0]}.{kind.__qualname__}"
 
 
 def readable_frame(target: Any) -> Any:
-    """`target` as DuckDB reads it value for value. Raises `InputError` if there is no such way."""
+    """The frame in a form that DuckDB reads value for value. Raises `InputError`."""
     name = frame_name(target)
     if name not in FRAMES:
         raise InputError(f"can't audit {name}. {advice(name)}")
@@ -63,10 +63,10 @@ def advice(name: str) -> str:
 
 
 def readable_pandas(frame: Any) -> Any:
-    """A pandas DataFrame with text for column names and one type in each column.
+    """A pandas DataFrame with text column names and one type per column.
 
-    DuckDB turns a column of `1` and `'1'` into text, and so two values into one. It does not read
-    the index, which is refused where it has a name: then somebody keeps data in it.
+    DuckDB converts a column of `1` and `'1'` to text, merging the two. It ignores the index, so a
+    named one, which holds data, is rejected.
     """
     infer_dtype = import_module("pandas.api.types").infer_dtype
     name = "pandas.DataFrame"
@@ -91,7 +91,7 @@ def readable_pandas(frame: Any) -> Any:
                 "of which DuckDB may merge some. Convert it to one type, for example with astype."
             )
         if values is not series and content != "string":
-            # Categories of numbers with a NULL among the values would arrive as DOUBLE.
+            # Numeric categories with a NULL among the values would become DOUBLE.
             readable = readable.assign(**{column: series.astype(object)})
     return readable
 
@@ -100,8 +100,11 @@ _SCANNED = re.compile(r"^.*?SCAN \[(.*?)(, \.\.\. \d+ other sources)?\]$", re.MU
 
 
 def scanned_files(frame: Any) -> Iterator[str]:
-    """The files that a polars LazyFrame is made of. Of more than two that it reads at once it tells
-    the first alone, so all that are of its kind and beside it are named."""
+    """The files that a polars LazyFrame scans.
+
+    Its plan lists only the first of more than two files, so all files of that suffix in the folder
+    are returned.
+    """
     if frame_name(frame) != "polars.LazyFrame":
         return
     for first, others in _SCANNED.findall(frame.explain(optimized=False)):

@@ -1,4 +1,4 @@
-"""The one DuckDB that runs in memory, its settings and its cursors."""
+"""The embedded in-memory DuckDB: settings, spill folder and cursors."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ HUB_SETTINGS: dict[str, str | bool | int | float | list[str]] = {
 
 
 def own_name(database: str) -> str:
-    """What DuckDB calls a database file where it is opened: its views may name it.
+    """DuckDB's default alias of an attached database file, which its views may use.
 
     >>> own_name("marts/clinic.2026.duckdb")
     'clinic'
@@ -41,7 +41,7 @@ def own_name(database: str) -> str:
 
 @contextmanager
 def ctrl_c() -> Iterator[None]:
-    """Let Ctrl-C be what it is everywhere else; DuckDB's client makes a RuntimeError of it."""
+    """Raise KeyboardInterrupt on Ctrl-C, where DuckDB's client raises RuntimeError."""
     try:
         yield
     except RuntimeError as error:
@@ -51,7 +51,7 @@ def ctrl_c() -> Iterator[None]:
 
 
 def cursor_of(connection: duckdb.DuckDBPyConnection) -> duckdb.DuckDBPyConnection:
-    """A cursor that finds what the connection finds: not so while it has changes to commit."""
+    """A cursor with the connection's current schema. Raises `InputError` within a transaction."""
     question = render("current_transaction")
     try:
         first, second = (connection.execute(question).fetchall() for _ in range(2))
@@ -71,7 +71,7 @@ def cursor_of(connection: duckdb.DuckDBPyConnection) -> duckdb.DuckDBPyConnectio
 def open_hub(
     memory_limit: str | None, threads: int | None, spill: HeldFolder
 ) -> duckdb.DuckDBPyConnection:
-    """A database in memory that spills to a private folder."""
+    """Open an in-memory database that spills to a private folder."""
     if memory_limit is not None and not MEMORY_LIMIT.fullmatch(memory_limit):
         raise SpecError(f"the memory limit must read like 4GB or 512MiB; found {memory_limit!r}.")
     limits = {"memory_limit": memory_limit, "threads": threads}
@@ -84,21 +84,21 @@ def open_hub(
             f"DuckDB can't run with a memory limit of {memory_limit or 'no size'} and "
             f"{threads or 'all'} threads. Threads are a whole number, 1 or more."
         ) from None
-    # A day begins at the same moment on every machine.
+    # Day boundaries are the same on every machine.
     hub.execute("set TimeZone = 'UTC'")
-    # Progress is kept to be asked for, and not shown. In a Jupyter kernel without ipywidgets DuckDB
-    # keeps none, and refuses both settings: an audit needs neither.
+    # Progress is tracked but not printed. In a Jupyter kernel without ipywidgets, DuckDB rejects
+    # both settings, and the audit works without them.
     with suppress(duckdb.InvalidInputException):
         hub.execute("set enable_progress_bar_print = false")
         hub.execute("set enable_progress_bar = true")
     if duckdb.__version__ < "2":
-        # It copies plans, which DuckDB 1.5 can't where they read a CSV file.
+        # This optimizer copies plans, which DuckDB 1.5 can't do for a CSV scan.
         hub.execute("set disabled_optimizers = 'window_self_join'")
     return hub
 
 
 def spill_folder() -> HeldFolder:
-    """The private folder of one hub, once what killed runs left beside it is removed."""
+    """A private spill folder for one hub, after removing leftovers of killed runs."""
     try:
         parent = Path(tempfile.gettempdir())
         remove_leftovers(parent, SPILL)

@@ -1,4 +1,4 @@
-"""What is named to DuckDB and the table that it is: files, a table or view, a frame, a relation."""
+"""Resolves audit targets in DuckDB: files, tables and views, data frames, relations."""
 
 from __future__ import annotations
 
@@ -33,11 +33,11 @@ from kanon_sql.sql.quoting import DIALECT, identifier
 from kanon_sql.sql.tables import Column, Table
 
 RELATION = "kanon_relation"
-"""What a relation is called in the questions that are put to it."""
+"""Alias of a relation in its own statements."""
 
 
 class Targets:
-    """Everything that was named so far, and what is read for it."""
+    """The targets resolved so far, with the files and objects they read."""
 
     def __init__(
         self,
@@ -59,17 +59,17 @@ class Targets:
         self._unfinished: dict[str, str] = {}
         self.evidence = Evidence()
         self.paths: set[str] = set()
-        """What the session must be left open for."""
+        """The paths that stay accessible after the lock."""
         self.scanned: set[str] = set()
-        """The files that LazyFrames are made of."""
+        """The files that LazyFrames scan."""
         self.relation: duckdb.DuckDBPyRelation | None = None
         self.is_shut = False
-        """Whether no other file can be opened any more."""
+        """Whether file access is locked."""
         self.stopping = threading.Event()
-        """Set once what reads a file here, and not in DuckDB, is to stop."""
+        """Set to cancel reads that happen in Python rather than in DuckDB."""
 
     def table(self, target: Any) -> Table:
-        """The table that `target` names. Raises `InputError` if it can't be read whole."""
+        """Resolve a target. Raises `InputError` if it can't be read completely."""
         if isinstance(target, str | os.PathLike):
             text = os.fspath(target)
             return self._file(text) if self._is_file(text) else self._catalogued(text)
@@ -78,31 +78,31 @@ class Targets:
         return self._framed(frame_name(target), target)
 
     def will_write(self, path: Path, becomes: Path) -> None:
-        """Take a file that is to be written for what it becomes."""
+        """Register an output file under the name it will get."""
         self.paths.add(str(path))
         self._unfinished[str(path)] = str(becomes)
 
     def becomes(self, path: Path) -> str:
-        """The name that a file will have which is to be written."""
+        """The name that an output file will get."""
         return self._unfinished[str(path)]
 
     def let_go(self) -> None:
-        """Forget what lives in Python."""
+        """Release relations and data frames."""
         self.relation = None
         self._frames.clear()
 
     def explained(self, error: duckdb.Error, *, told: bool = True) -> KanonError:
-        """The error in our words. Raises `EngineError` if a file changed, which explains any."""
+        """Translate an error. Raises `EngineError` instead if a file has changed."""
         if not isinstance(error, duckdb.InterruptException):
             self.evidence.verify_unchanged()
         return explained(error, told=told)
 
     def delimiter_in(self, name: str) -> str:
-        """What separates the fields of a file that is written here."""
+        """The field delimiter of an output file."""
         return self._delimiter or ("\t" if name.lower().endswith(".tsv") else ",")
 
     def columns(self, sql: str) -> tuple[Column, ...]:
-        """The columns of what stands after FROM."""
+        """The columns of a FROM expression."""
         return tuple(
             Column(name, without_values(type_))
             for name, type_, *_ in self._run(f"describe from {sql}")
@@ -121,7 +121,7 @@ class Targets:
         return Run(self._run, self._go_on)
 
     def _go_on(self) -> None:
-        """Raise if what reads a file here, and not in DuckDB, is to stop."""
+        """Raise if a read in Python is to be cancelled."""
         if self.stopping.is_set():
             raise stopped()
 
@@ -190,7 +190,7 @@ class Targets:
             raise explained(error) from None
 
     def _open_files_in(self, definitions: Sequence[str]) -> None:
-        """Leave open what a view reads, and see whether it changes."""
+        """Allow and fingerprint the files that a view reads."""
         for path in (path for definition in definitions for path in paths_in(definition)):
             try:
                 files = list_files(path, self._reading)
@@ -204,7 +204,7 @@ class Targets:
         return self._registered(name, name, readable_frame(target))
 
     def _registered(self, name: str, label: str, frame: Any) -> Table:
-        """`frame` under `label`, in the hub or on the cursor, where no one else sees it."""
+        """Register `frame` under `label` on our own session or cursor, invisible to others."""
         if self.relation is not None:
             raise relation_alone()
         label = label if label not in self._frames else f"{label} {len(self._frames) + 1}"
@@ -243,7 +243,7 @@ class Targets:
 
 
 def _kind(path: str, known_as: str) -> Kind:
-    """What a file holds. Raises `InputError` where its name does not say."""
+    """The file format. Raises `InputError` where the name doesn't tell."""
     if kind := file_kind(known_as):
         return kind
     refuse_sqlite(path)
@@ -263,6 +263,6 @@ def _kind(path: str, known_as: str) -> Kind:
 
 
 def refuse_sqlite(path: str) -> None:
-    """Raise `InputError` for a database of SQLite, saying how it is connected to."""
+    """Raise `InputError` for a SQLite database file, with how to connect to it."""
     if is_sqlite(path):
         raise InputError(f"{path} is a database of SQLite, and {NO_URL_OF_SQLITE}")

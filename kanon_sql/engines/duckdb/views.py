@@ -1,4 +1,4 @@
-"""What the views of a DuckDB database read."""
+"""Extracts the files and tables that the views of a DuckDB database read."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from kanon_sql.files import file_kind
 
 
 def definitions_read(found: tuple[str, ...], definitions: Sequence[tuple[Any, ...]]) -> list[str]:
-    """A table's definition; for a view all definitions, since it may read any table or view."""
+    """A table's definition; for a view all definitions, as it may read any of them."""
     own = [str(sql) for *place, sql in definitions if place == list(found[1:])]
     is_view = any(map(_is_of_view, own))
     return [str(sql) for *_, sql in definitions] if is_view else own
 
 
 def stored_in(schema: str, definitions: Sequence[tuple[Any, ...]]) -> Iterator[str]:
-    """The tables of a schema that are no views.
+    """Names of a schema's base tables.
 
     >>> view, table = "CREATE VIEW v AS SELECT * FROM t", "CREATE TABLE t(a INTEGER)"
     >>> list(stored_in("main", [("main", "v", view), ("main", "t", table), ("m", "u", table)]))
@@ -37,7 +37,7 @@ def _is_of_view(definition: str) -> bool:
 
 
 def paths_in(definition: str) -> set[str]:
-    """What could be a path in the definition of a view.
+    """The potential file paths in a view's definition.
 
     >>> sorted(paths_in("create view v as from read_csv('a.csv') join 'b.parquet' using (id)"))
     ['a.csv', 'b.parquet']
@@ -52,7 +52,7 @@ def paths_in(definition: str) -> set[str]:
 
 
 def texts_in(definition: str) -> set[str]:
-    r"""Everything in quotes of a definition, of either kind: what could be a file to be read.
+    r"""Every quoted text or identifier of a definition: the potential file paths.
 
     >>> sorted(texts_in("create view v as from read_text('it''s') join \"a.csv\" using (id)"))
     ['a.csv', "it's"]

@@ -1,1 +1,1 @@
-"""Spark, and the sessions that it runs in."""
+"""The Spark engine and its sessions."""

@@ -1,7 +1,7 @@
-"""Spark 4: a local one, a standalone cluster, Spark Connect, or a session that someone has open.
+"""The engine for Spark 4: local, standalone cluster, Spark Connect, or a user's open session.
 
-Of a session nothing is used but what a classic one and Connect both have. Nothing is kept in it
-but temporary views of what has no name in the catalogue, which `close` drops.
+It uses only the API that classic sessions and Connect share. It creates nothing but temporary views
+of relations without a catalogue name, which `close` drops.
 """
 
 from __future__ import annotations
@@ -42,20 +42,20 @@ OTHER_KINDS = (
 )
 GLOB_CHARACTERS = "*?[{"
 Found = tuple[str, tuple[str, ...], Any]
-"""What people call a table, what stands after FROM, and its schema."""
+"""Display name, FROM expression and schema of a table."""
 _CHARACTER_TYPE = "__CHAR_VARCHAR_TYPE_STRING"
-"""Where a schema says that what it calls a string was declared as CHAR or VARCHAR."""
+"""Metadata key of string fields declared as CHAR or VARCHAR."""
 
 
 class Spark(Warehouse):
-    """Asks a Spark session. `lent` says whether it is someone's, who gets it back as it was."""
+    """Queries a Spark session; one that was not started here is left as it was."""
 
     name = "spark"
     dialect = "spark"
 
     @classmethod
     def of_url(cls, url: str) -> Spark:
-        """Start `spark:local[2]`, or ask `spark://host:port` or `sc://host:port`."""
+        """Start `spark:local[2]`, or connect to `spark://host:port` or `sc://host:port`."""
         started = sessions.started(url)
         try:
             return cls(started.session, started)
@@ -74,7 +74,7 @@ class Spark(Warehouse):
         self._tag = f"kanon_sql {uuid4()}"
         self._views: dict[str, str] = {}
         self._stored: frozenset[str] = frozenset()
-        # A classic session's own tags are those of a thread, and another one could not stop them.
+        # A classic session's own tags are per thread, so another thread could not cancel by them.
         context = getattr(session, "sparkContext", None)
         self._add_tag = context.addJobTag if context else session.addTag
         self._remove_tag = context.removeJobTag if context else session.removeTag
@@ -86,9 +86,10 @@ class Spark(Warehouse):
             session.registerProgressHandler(self._told)
 
     def table(self, target: Any) -> Table:
-        """A table or view by name, or Parquet by its path. Raises `InputError` for anything else.
+        """Resolve a table or view by name, or Parquet by path.
 
-        A path is a file, a folder or a glob, with a slash in it or `.parquet` at its end.
+        A path is a file, folder or glob; it contains a slash or ends in `.parquet`. Raises
+        `InputError` for anything else.
         """
         if not isinstance(target, str):
             raise InputError(
@@ -100,7 +101,7 @@ class Spark(Warehouse):
                 f"without {option('engine')}, or write it as Parquet."
             )
         with self._explaining():
-            # They may have been set anew since the session was first trusted.
+            # Settings may have changed since the session was first checked.
             sessions.require_settings(self._session)
             name, found, schema = (self._path if _is_path(target) else self._named)(target)
         require_usable_names(target, schema.names)
@@ -110,16 +111,16 @@ class Spark(Warehouse):
         return table
 
     def in_own_words(self, sql: str) -> str:
-        """A SELECT of the templates in the dialect, in which one task reads some records."""
+        """Transpile a template's SELECT; LIMIT on a stored table is read by a single task."""
         return self._translated(sql, stored=self._stored)
 
     def check(self, sql: str) -> None:
-        """Raise `SpecError` if Spark can't make sense of the statement; nothing of it runs."""
+        """Raise `SpecError` if Spark can't analyse the statement; nothing is executed."""
         with self._explaining():
             _ = self._session.sql(self._sendable(self.in_dialect(sql))).schema
 
     def files_read(self) -> Iterator[str]:
-        """The files behind every table that was named, where Spark knows them."""
+        """The files behind every resolved table, where Spark exposes them."""
         for relation in self._types:
             with suppress(Exception):
                 for file in self._session.table(_spelled(name_parts(relation))).inputFiles():
@@ -129,14 +130,14 @@ class Spark(Warehouse):
         self._interrupt(self._tag)
 
     def progress(self) -> str:
-        """How many tasks are done of the stages that run in the session: more are to follow."""
+        """Number of completed tasks of the running stages; more stages may follow."""
         if self._tracker is None:
             return _done((each.num_completed_tasks, each.num_tasks) for each in self._stages)
         stages = map(self._tracker.getStageInfo, self._tracker.getActiveStageIds())
         return _done((each.numCompletedTasks, each.numTasks) for each in stages if each)
 
     def _told(self, stages: Any, done: bool, **_: Any) -> None:
-        """Remember what Spark Connect tells of the stages that run."""
+        """Progress callback of Spark Connect: store the running stages."""
         self._stages = () if done else [each for each in stages or () if not each.done]
 
     def close(self) -> None:
@@ -152,7 +153,7 @@ class Spark(Warehouse):
     # --- what stands after FROM -----------------------------------------------------------------
 
     def _named(self, target: str) -> Found:
-        """A table or view as the catalogue spells it."""
+        """Resolve a table or view in the catalogue."""
         errors = sessions.errors()
         try:
             known = self._session.catalog.getTable(_spelled(name_parts(target)))
@@ -169,12 +170,12 @@ class Spark(Warehouse):
             self._stored |= {_relation(found)}
         records = self._session.table(_spelled(found))
         if len(found) == 1:
-            # It has no schema to tell it from a set of its name, which would be read in its place.
+            # Without a schema it would be shadowed by a CTE of its name.
             found = (self._viewed(f"temporary view {known.name}", records),)
         return known.name, found, records.schema
 
     def _path(self, target: str) -> Found:
-        """Parquet by its path, after which its view is called."""
+        """Read Parquet by path into a view named after the path."""
         path = self._started.path(target) if self._started else target
         reader = (
             self._session.read.option("mergeSchema", True)
@@ -191,7 +192,7 @@ class Spark(Warehouse):
         return target, found, files.schema
 
     def _require_folders_as_text(self, target: str) -> None:
-        """Refuse to take year=02 and year=2 for one."""
+        """Reject partition type inference, which would merge year=02 and year=2."""
         if self._session.conf.get(FOLDER_TYPES, "true").lower() == "true":
             raise InputError(
                 f"{target}: the names of its folders are values, and Spark would take 02 and 2 "
@@ -199,7 +200,7 @@ class Spark(Warehouse):
             )
 
     def _viewed(self, name: str, records: Any) -> str:
-        """Have the records as a temporary view of this name, or of one like it if it is taken."""
+        """Create a temporary view, with a numbered name if this one is taken."""
         if name in self._views:
             records.createOrReplaceTempView(_spelled([self._views[name]]))
             return self._views[name]
@@ -232,7 +233,7 @@ class Spark(Warehouse):
             self._remove_tag(self._tag)
 
     def _sendable(self, sql: str) -> str:
-        """The statement, if Spark reads it as it stands: it may put variables in even in texts."""
+        """The statement. Raises `SpecError` if variable substitution would change it."""
         if "${" in sql and self._session.conf.get(VARIABLES, "true").lower() == "true":
             raise SpecError(
                 "there is a ${ in a name or a text of the question, which Spark would replace. "
@@ -251,9 +252,9 @@ class Spark(Warehouse):
             raise self._explained(error) from None
 
     def _explained(self, error: Exception, *, read: bool = False) -> KanonError:
-        """The error in our words, with Spark's of the statement unless rows were being read."""
+        """Translate an error; with `read`, its message may contain values of rows."""
         errors = sessions.errors()
-        # What Java throws outside of a query pyspark hands on as it is.
+        # pyspark passes Java exceptions outside of queries through unconverted.
         told = error if isinstance(error, errors.PySparkException) else _in_java(error)
         condition = told.getCondition() if told is not None else None
         match condition or "":
@@ -286,7 +287,7 @@ class Spark(Warehouse):
 
 
 def is_session(target: Any) -> bool:
-    """Whether something is a Spark session, classic or Connect; pyspark need not be there."""
+    """Whether an object is a Spark session, classic or Connect; pyspark need not be installed."""
     return any(
         kind.__name__ == "SparkSession" and kind.__module__.startswith("pyspark.sql.")
         for kind in type(target).__mro__
@@ -302,7 +303,7 @@ def _is_path(target: str) -> bool:
 
 
 def _relation(found: Sequence[str]) -> str:
-    """What stands after FROM in the templates.
+    """A relation as the templates spell it.
 
     >>> _relation(["health", "people"])
     '"health"."people"'
@@ -311,7 +312,7 @@ def _relation(found: Sequence[str]) -> str:
 
 
 def _spelled(parts: Sequence[str]) -> str:
-    """A name as Spark's catalogue takes it.
+    """A name quoted for Spark's catalogue.
 
     >>> _spelled(["health", "a`b"])
     '`health`.`a``b`'
@@ -320,7 +321,7 @@ def _spelled(parts: Sequence[str]) -> str:
 
 
 def _column(field: Any) -> Column:
-    """A column of a schema, by DuckDB's name for its type."""
+    """A column of a schema, with DuckDB's type name."""
     type: str = field.metadata.get(_CHARACTER_TYPE) or field.dataType.simpleString()
     if type == "void":
         return Column(field.name, '"NULL"')
@@ -339,7 +340,7 @@ def _column(field: Any) -> Column:
 
 
 def _done(tasks: Iterable[tuple[int, int]]) -> str:
-    """How many tasks are done, of how many.
+    """Completed tasks out of all.
 
     >>> _done([(3, 8), (0, 12)]), _done([])
     ('3 of 20 tasks', '')
@@ -349,12 +350,12 @@ def _done(tasks: Iterable[tuple[int, int]]) -> str:
 
 
 def _in_java(error: Exception) -> Any:
-    """Spark's own error within one of py4j's, if it is one."""
+    """The Spark exception within a py4j error, or None."""
     thrown = getattr(error, "java_exception", None)
     is_ours = thrown is not None and thrown.getClass().getName().startswith("org.apache.spark.")
     return thrown if is_ours and "getCondition" in dir(thrown) else None
 
 
 def _first_line(error: Exception) -> str:
-    """What is wrong with a statement: Spark has not looked at any value yet."""
+    """Spark's message about the statement, before it has read any value."""
     return str(error).strip().splitlines()[0].split(" SQLSTATE")[0]

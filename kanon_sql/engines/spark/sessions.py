@@ -1,4 +1,4 @@
-"""Spark sessions: those that are started here, once for each URL, and what all must be set to."""
+"""Spark sessions: starts one per URL, and verifies the settings of any."""
 
 from __future__ import annotations
 
@@ -29,26 +29,26 @@ SETTINGS: Mapping[str, tuple[str, ...]] = {
     "spark.sql.files.ignoreCorruptFiles": ("false",),
     "spark.sql.files.ignoreMissingFiles": ("false",),
 }
-"""What a session must be set to, or else its texts, days and records are not those of the data."""
+"""Allowed values of the settings that affect text, dates or the records read."""
 
 OURS = {name: values[0] for name, values in SETTINGS.items()} | {
     "spark.sql.variable.substitute": "false",
     "spark.sql.sources.partitionColumnTypeInference.enabled": "false",
 }
-"""What a session that is started here is set to."""
+"""The settings of a session started here."""
 
 CONNECT_PORT = 15002
 PATIENCE = 10
-"""Seconds in which a server must answer its door."""
+"""Seconds to wait for a TCP connection."""
 RETRIES = 5
-"""How often a server that does is asked again at first: for about 15 seconds, not ten minutes."""
+"""Initial number of retries: about 15 seconds instead of ten minutes."""
 
 QUIET = "rootLogger.level = off\n"
-"""Spark logs what a task fails on, which is a value."""
+"""Logging is off because Spark logs failing values."""
 
 
 def started(url: str) -> Started:
-    """The session of a URL; a second one who asks shares it. Raises `EngineError`."""
+    """The session of a URL, shared among its users. Raises `EngineError`."""
     with _STARTING:
         if url not in _STARTED:
             _STARTED[url] = _connected(url) if url.startswith("sc:") else _launched(url)
@@ -58,7 +58,7 @@ def started(url: str) -> Started:
 
 
 def require_settings(session: Any) -> None:
-    """Refuse a session that is set to change what the data says; none of it is set here."""
+    """Reject a session whose settings would change the data; none is changed here."""
     wrong = {
         name: values[0]
         for name, values in SETTINGS.items()
@@ -73,17 +73,17 @@ def require_settings(session: Any) -> None:
 
 
 def errors() -> Any:
-    """pyspark's errors."""
+    """The module with pyspark's exceptions."""
     return _driver("pyspark.errors")
 
 
 TELLING = ("SQLQueryContextLogger", "DataFrameQueryContextLogger")
-"""PySpark's loggers that print the message of an error, with the value that it is about."""
+"""PySpark loggers that print error messages, including values."""
 
 
 @contextmanager
 def without_values_in_logs() -> Iterator[None]:
-    """Keep PySpark from printing errors, which we tell in words of our own."""
+    """Silence PySpark's error logs; errors are reported by this package."""
     loggers = [logging.getLogger(name) for name in TELLING]
     before = [logger.disabled for logger in loggers]
     try:
@@ -96,7 +96,7 @@ def without_values_in_logs() -> Iterator[None]:
 
 
 class Started:
-    """A session that was started here, for as many as use it."""
+    """A session started here, with a count of its users."""
 
     def __init__(self, url: str, session: Any) -> None:
         self.url = url
@@ -104,11 +104,11 @@ class Started:
         self.users = 0
 
     def path(self, target: str) -> str:
-        """A path as this Spark has to be told it."""
+        """A path in the form this session needs."""
         return target
 
     def close(self) -> None:
-        """Stop the session when its last user leaves."""
+        """Stop the session when its last user closes it."""
         with _STARTING:
             self.users -= 1
             if self.users == 0:
@@ -134,9 +134,9 @@ class Launched(Started):
         self._on_interrupt = on_interrupt
 
     def path(self, target: str) -> str:
-        """The path of files that are on this machine, else as it was given.
+        """An absolute file URL for local files; any other path unchanged.
 
-        The name of a file is no glob; and Java doesn't follow to another working directory.
+        Glob characters in file names are escaped; Java ignores changes of the working directory.
         """
         if Path(target).is_dir():
             _require_folder_of_files(target, Path(target))
@@ -154,7 +154,7 @@ class Launched(Started):
 
 
 def _require_seen(target: str, files: list[Path]) -> None:
-    """Refuse files that Spark would leave out without a word."""
+    """Reject files that Spark would silently skip."""
     unseen = [file.name for file in files if file.name.startswith(("_", "."))]
     if unseen:
         raise InputError(
@@ -164,7 +164,7 @@ def _require_seen(target: str, files: list[Path]) -> None:
 
 
 def _require_folder_of_files(target: str, folder: Path) -> None:
-    """Refuse a table of a format of its own: it keeps files of records that it no longer has."""
+    """Reject the folder of a table format, which keeps files of deleted records."""
     for log in ("_delta_log", ".hoodie", "metadata"):
         if (folder / log).is_dir():
             raise InputError(
@@ -283,7 +283,7 @@ def _configuration(master: str, folder: Path) -> dict[str, str]:
 
 
 def _partitions(master: str) -> int:
-    """Four pieces of work for each core: enough to even them out, few enough for small tables."""
+    """Four shuffle partitions per core: enough to balance load, few enough for small tables."""
     cores = re.match(r"local\[(\d+|\*)", master)
     if cores is None:
         return 4
@@ -291,12 +291,12 @@ def _partitions(master: str) -> int:
 
 
 def _is_news(record: logging.LogRecord) -> bool:
-    """Ctrl-C is no news to who pressed it, and py4j would print where it was."""
+    """Filter out py4j's log message on Ctrl-C."""
     return record.msg != "KeyboardInterrupt while sending command."
 
 
 def _end(gateway: Any, folder: Path) -> None:
-    """Have the Java process end, and forget it, so that another one can be launched."""
+    """Stop the Java process and reset pyspark, so that another one can be launched."""
     logging.getLogger().removeFilter(_is_news)
     if gateway is not None:
         context = _driver("pyspark").SparkContext
@@ -310,13 +310,13 @@ def _end(gateway: Any, folder: Path) -> None:
 
 
 def _restore(on_interrupt: Any) -> None:
-    """Have Ctrl-C do what it did before pyspark came."""
+    """Restore the SIGINT handler that pyspark replaced."""
     if threading.current_thread() is threading.main_thread() and on_interrupt is not None:
         signal.signal(signal.SIGINT, on_interrupt)
 
 
 def _hosts(url: str) -> list[tuple[str, int]]:
-    """The servers of a URL, which may have secrets after them.
+    """The (host, port) pairs of a URL, which may be followed by secrets.
 
     >>> _hosts("spark://one:7077,two:7078"), _hosts("sc://three/;token=secret")
     ([('one', 7077), ('two', 7078)], [('three', 15002)])
@@ -331,7 +331,7 @@ def _hosts(url: str) -> list[tuple[str, int]]:
 
 
 def _require_reachable(hosts: list[tuple[str, int]]) -> None:
-    """Raise unless something listens: Spark itself would try for minutes."""
+    """Raise unless a host accepts a connection; Spark itself would retry for minutes."""
     for host in hosts:
         with suppress(OSError), socket.create_connection(host, PATIENCE):
             return
@@ -341,7 +341,7 @@ def _require_reachable(hosts: list[tuple[str, int]]) -> None:
 
 @contextmanager
 def _quietly() -> Iterator[None]:
-    """pyspark warns of packages that aren't needed here."""
+    """Suppress pyspark's warnings about packages that aren't needed here."""
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="PySpark does not yet fully support pandas")
         yield

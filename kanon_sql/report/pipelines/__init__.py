@@ -1,1 +1,1 @@
-"""Outcomes as continuous integration reads them; no page for people."""
+"""Audit results in formats for continuous integration."""

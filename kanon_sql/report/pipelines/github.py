@@ -1,8 +1,7 @@
-"""An audit as workflow commands of GitHub Actions: an annotation for each check that fails.
+"""An audit as GitHub Actions workflow commands: an annotation per failing check.
 
-What a baseline accepts is a notice, and what holds or was measured is a debug line, which the log
-shows where debugging is switched on: GitHub shows ten annotations of a kind and no more. The last
-line says how the audit ended.
+Accepted violations are notices; checks that hold or were measured are debug lines, shown only with
+debugging on, as GitHub displays ten annotations of a kind. The last line summarises the audit.
 """
 
 from __future__ import annotations
@@ -32,7 +31,7 @@ _COMMANDS = {
 
 
 def render(result: AuditFindings, places: Sequence[TablePlaces] = ()) -> str:
-    """The result as workflow commands, without a newline at its end."""
+    """The result as workflow commands, without a final newline."""
     found = outcomes(result, places)
     lines = [line for each in found for line in _of_table(each)]
     return "\n".join([*lines, _inert(summary(found))])
@@ -64,7 +63,7 @@ def _command(command: str, title: str, message: str, place: Place | None) -> str
 
 
 def _message(text: str) -> str:
-    r"""The text as the message of a command.
+    r"""Escape a text as a command's message.
 
     >>> _message("67.5 %\nof all")
     '67.5 %25%0Aof all'
@@ -74,7 +73,7 @@ def _message(text: str) -> str:
 
 
 def _property(text: str) -> str:
-    """The text as the value of a property, which ends at a comma or a colon.
+    """Escape a text as a property value, which ends at a comma or colon.
 
     >>> _property("a,b: 5 %")
     'a%2Cb%3A 5 %25'
@@ -83,5 +82,5 @@ def _property(text: str) -> str:
 
 
 def _inert(text: str) -> str:
-    """The text without what the runner takes for a command anywhere in a line (`##[…]`)."""
+    """Defuse `##[…]`, which the runner parses as a command anywhere in a line."""
     return text.replace("##[", "## [")

@@ -1,8 +1,8 @@
-"""An audit as JUnit XML, as Jenkins, GitLab and GitHub's reporters read it.
+"""An audit as JUnit XML, readable by Jenkins, GitLab and GitHub reporters.
 
-A suite is a table and a test case is a check. The elements and attributes are those of the schema
-that Jenkins checks files with (junit-10.xsd of its xUnit plugin), which is why a place stands in
-the text of a test case and not in attributes of its own.
+A suite is a table and a test case is a check. Elements and attributes follow the schema that
+Jenkins validates against (junit-10.xsd of its xUnit plugin), so locations are in a test case's
+text, not in attributes.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ _ENDS = {
     "measured": "skipped",
     "unasked": "skipped",
 }
-"""What a test case holds by what became of the check; nothing where it holds."""
+"""The child element of a test case, by outcome; none if the check holds."""
 
 
 def render(result: AuditFindings, places: Sequence[TablePlaces] = ()) -> str:
-    """The result as JUnit XML, without a newline at its end."""
+    """The result as JUnit XML, without a final newline."""
     found = outcomes(result, places)
     root = ElementTree.Element(
         "testsuites",
@@ -89,8 +89,7 @@ def _add_case(suite: ElementTree.Element, outcome: CheckOutcome) -> None:
 
 
 def _classname(table: str) -> str:
-    """The name of a class that Jenkins, which takes what is before a dot for a package, leaves
-    whole."""
+    """A class name without dots, as Jenkins splits it into packages there."""
     return f"kanon-sql.{table.replace('.', '_')}"
 
 

@@ -1,7 +1,7 @@
-"""An audit as a pipeline sees it: one outcome a check, with its name, its words and its place.
+"""Audit outcomes for pipelines: one per check, with a stable name, a text and a location.
 
-The formats that machines read (JUnit, SARIF, workflow commands) are written from these, so that
-they agree. None of them holds a value of the data, nor one that a spec names.
+The machine-readable formats (JUnit, SARIF, workflow commands) are rendered from these, so they
+agree. None contains a value of the data or of a spec.
 """
 
 from __future__ import annotations
@@ -21,8 +21,10 @@ from kanon_sql.spec.spec import TablePlaces
 from kanon_sql.spec.yaml_document import Place
 
 Kind = Literal["holds", "violated", "accepted", "measured", "unasked", "no_data", "error"]
-"""What became of a check, or with no_data and error of its whole table; the checks of a table
-without data are unasked."""
+"""The outcome of a check, or with `no_data` and `error` of its table.
+
+The checks of a table without data are `unasked`.
+"""
 _WORDS: dict[Kind, str] = {
     "holds": "holds",
     "violated": "is violated",
@@ -38,30 +40,30 @@ _COUNTED: dict[Kind, str] = {
     "no_data": "{0} of {1} without data",
     "error": "{0} of {1} failed in the engine",
 }
-"""What the last line says of these outcomes; {0} is how many, {1} of how many tables."""
+"""Parts of the summary line; {0} is the number, {1} the number of tables."""
 
 
 @dataclass(frozen=True)
 class CheckOutcome:
-    """What became of one check, or of a table that could not be audited."""
+    """The outcome of one check, or of a table that could not be audited."""
 
     kind: Kind
     table: str
     rule: str
-    """The model's name, or `no_data` or `error`: the same from audit to audit."""
+    """The model's name, or `no_data` or `error`; stable between audits."""
     name: str
-    """The check's own name in its table: its model and its parameters."""
+    """The check's unique name within its table: model and parameters."""
     title: str
-    """`k-anonymity is violated`."""
+    """For example `k-anonymity is violated`."""
     text: str
-    """What was found, in one sentence."""
+    """The finding as one sentence."""
     place: Place | None
-    """Where it is asked for, if that is in a file."""
+    """Its location in a spec file, if any."""
 
 
 @dataclass(frozen=True)
 class TableOutcomes:
-    """The outcomes of one table, and what the audit warns of."""
+    """The outcomes of one table, with its warnings."""
 
     table: TableResult
     place: Place | None
@@ -94,13 +96,13 @@ _NOTHING = TableOutcomes(
         ),
     ),
 )
-"""The outcome of an audit of no table."""
+"""The outcome of an audit without tables."""
 
 
 def outcomes(result: AuditFindings, places: Sequence[TablePlaces] = ()) -> list[TableOutcomes]:
-    """Every outcome of an audit, table by table; `places` say where a spec asks for them.
+    """Every outcome of an audit, table by table; `places` are their locations in a spec.
 
-    An audit of no table has one too: what selects nothing by mistake must not look well.
+    An audit without tables has one too, so that an empty selection doesn't pass silently.
     """
     if not result.tables:
         return [_NOTHING]
@@ -113,7 +115,7 @@ def outcomes(result: AuditFindings, places: Sequence[TablePlaces] = ()) -> list[
 
 
 def summary(found: Sequence[TableOutcomes]) -> str:
-    """How an audit ended, in one line.
+    """The outcome of an audit in one line.
 
     >>> summary(outcomes(AuditFindings((), "0.1.0")))
     'kanon-sql: nothing was selected, so nothing was audited.'
@@ -132,15 +134,17 @@ def summary(found: Sequence[TableOutcomes]) -> str:
 
 
 def file_name(file: Path) -> str:
-    """The file as its repository names it, in a pipeline of GitHub or GitLab; else from where
-    kanon-sql was run, or whole where it lies elsewhere."""
+    """The file relative to the repository on GitHub or GitLab, or to the working directory.
+
+    A file outside of it has its absolute path.
+    """
     root = os.environ.get("GITHUB_WORKSPACE") or os.environ.get("CI_PROJECT_DIR") or os.getcwd()
     whole = Path(os.path.normpath(file.absolute()))
     return (whole.relative_to(root) if whole.is_relative_to(root) else whole).as_posix()
 
 
 def plain(text: str) -> str:
-    """The text in one line, with ordinary spaces."""
+    """The text on one line, with ordinary spaces."""
     return printable(numbers.plain(text).replace("\n", " "))
 
 
@@ -179,9 +183,9 @@ def _sentence(check: CheckResult, table: TableResult) -> str:
 
 
 def check_name(check: CheckResult) -> str:
-    """A check's name that stays the same from audit to audit: its model and its parameters.
+    """A check's name, stable between audits: its model and parameters.
 
-    Of a list only the length is told, since its values may be those of people.
+    Of a list only the length is included, as its values may be personal.
 
     >>> check_name(CheckResult("alpha_k_anonymity", {"alpha": 0.5, "values": ("HIV",)}, None, 1))
     'alpha_k_anonymity(alpha=0.5, values=1 named)'
@@ -192,7 +196,7 @@ def check_name(check: CheckResult) -> str:
 
 
 def _said(model: str, parameters: Mapping[str, Any]) -> dict[str, Any]:
-    """The parameters that are not the model's own defaults."""
+    """The parameters that differ from the model's defaults."""
     fields = MODELS[model].model_fields
     return {key: value for key, value in parameters.items() if value != fields[key].default}
 

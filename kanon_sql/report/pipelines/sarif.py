@@ -1,8 +1,8 @@
 """An audit as SARIF 2.1.0 (OASIS), for code scanning.
 
-A result is a check that fails, or that a baseline accepts (then it is suppressed). What holds or
-was measured is told as a notification of the run: code scanning takes every result for an alert,
-also one of the kind `pass`. A result always has a place, since an upload without one is refused.
+Results are violated checks; accepted ones are suppressed. Checks that hold or were measured are
+notifications of the run: code scanning raises an alert for every result, even of kind `pass`. Each
+result has a location, as uploads without one are rejected.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _NO_DATA = {
 
 
 def render(result: AuditFindings, places: Sequence[TablePlaces] = ()) -> str:
-    """The result as SARIF, without a newline at its end."""
+    """The result as SARIF, without a final newline."""
     found = outcomes(result, places)
     log = {"$schema": SCHEMA, "version": "2.1.0", "runs": [_run(result, found)]}
     return json.dumps(log, indent=2, ensure_ascii=False)
@@ -65,7 +65,7 @@ def _run(result: AuditFindings, found: Sequence[TableOutcomes]) -> dict[str, Any
 
 
 def rules() -> Iterator[dict[str, Any]]:
-    """Every rule that there may be, in the words of the models."""
+    """Every possible rule, described by its model."""
     for name, model in MODELS.items():
         text = (
             f"{model.promise} It holds when {model.formula}. What it does not promise: "
@@ -113,7 +113,7 @@ def _result(outcome: CheckOutcome, number: int) -> dict[str, Any]:
 def _notifications(
     found: Sequence[TableOutcomes], numbers: dict[str, int]
 ) -> Iterator[dict[str, Any]]:
-    """What is no result: a failed engine, what holds, what was measured, what is warned of."""
+    """Outcomes that are no results: failed engines, checks that hold or were measured, warnings."""
     for each in found:
         for outcome in each.outcomes:
             if _is_result(outcome):
@@ -135,7 +135,7 @@ def _notifications(
 
 
 def _location(table: str, place: Place | None) -> dict[str, Any]:
-    """Where a check is asked for; without a spec, the table itself."""
+    """The location of a check in its spec; without a spec, the table."""
     artifact = _artifact(place.file) if place else {"uri": quote(table)}
     region = {"startLine": place.line, "startColumn": place.column} if place else {"startLine": 1}
     return {
@@ -145,7 +145,7 @@ def _location(table: str, place: Place | None) -> dict[str, Any]:
 
 
 def _artifact(file: Path) -> dict[str, str]:
-    """The file as its repository names it, or whole where it lies elsewhere."""
+    """The file relative to the repository, or absolute if it is outside."""
     name = file_name(file)
     if Path(name).is_absolute():
         return {"uri": Path(name).as_uri()}
@@ -153,5 +153,5 @@ def _artifact(file: Path) -> dict[str, str]:
 
 
 def _fingerprint(outcome: CheckOutcome) -> str:
-    """What is the same for a check of a table wherever its line may move."""
+    """A fingerprint of the check, independent of its line."""
     return hashlib.sha256(f"{outcome.table}\n{outcome.name}".encode()).hexdigest()

@@ -1,1 +1,1 @@
-"""The page that one signs: thirteen parts in their order, each where the result has it."""
+"""The sign-off report: thirteen sections, each included if the result has content for it."""

@@ -1,4 +1,4 @@
-"""The command that asks of a table what a result was asked."""
+"""Reconstructs the command line that repeats an audit."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from kanon_sql.results.table import CheckResult, TableResult
 
 _UNSAID = {"match": "containment", "missing": "strict", "distance": "equal",
            "with_other_sensitive": False}  # fmt: skip
-"""What is so without a word."""
+"""Default values of parameters, which are omitted."""
 
 
 def folded(command: str) -> str:
-    """A command with a line for each option, which a shell takes for one.
+    """A command with one option per line, joined by backslashes.
 
     >>> print(folded("kanon-sql audit t.csv --qi 'a b' --k 5"))
     kanon-sql audit t.csv \\
@@ -23,7 +23,7 @@ def folded(command: str) -> str:
     """
     try:
         given = shlex.split(command)
-    except ValueError:  # nobody typed that: the file was changed
+    except ValueError:  # not from a shell: the file was edited
         return command
     lines: list[list[str]] = [[]]
     for word in given:
@@ -34,7 +34,7 @@ def folded(command: str) -> str:
 
 
 def command_of(table: TableResult) -> str:
-    """The command line. Values that a check names are not told."""
+    """The command line of a table's audit. Values named by a check are omitted."""
     return " \\\n    ".join(["kanon-sql audit " + _quoted(table.name), *_options(table)])
 
 
@@ -63,7 +63,7 @@ def _options(table: TableResult) -> Iterator[str]:
 
 
 def _beside(flag: str, name: str, beside: Mapping[str, Any]) -> Iterator[str]:
-    """A reference or an earlier release, with what is said of it."""
+    """The options of a reference or an earlier release."""
     source = beside.get("source")
     yield f"{flag} {_quoted(f'{name}={source}')}"
     said = {
@@ -101,7 +101,7 @@ def _names(names: Sequence[str]) -> str:
 
 
 def _cell(text: str) -> str:
-    """A name among others, quoted as in CSV where that is needed.
+    """A name in a comma-separated list, quoted as in CSV if needed.
 
     >>> print(_cell('zip'), _cell('last, first'), _cell('the "name"'))
     zip "last, first" "the ""name\"""

@@ -1,4 +1,4 @@
-"""What each k costs, with the k that was demanded marked, and what the release itself lost."""
+"""The section on the cost of each k, with the required k marked."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from kanon_sql.results.costs import CostOfK, Costs
 
 
 def costs(signed: Signed) -> Iterator[Block]:
-    """What each k would lose, the chosen one marked."""
+    """The loss for each k, the chosen one marked."""
     for found in signed.costs:
         points = [each for each in found.points if each.lost is not None]
         if not points:
@@ -47,12 +47,12 @@ def costs(signed: Signed) -> Iterator[Block]:
 
 
 def chosen_k(signed: Signed) -> int | None:
-    """The k that was demanded of the release."""
+    """The k required of the release."""
     return next((k for k in map(demanded_k, signed.result.tables) if k), None)
 
 
 def cost_chart(found: Costs, chosen: int | None = None) -> Chart:
-    """What each k loses, as Vega-Lite."""
+    """The loss for each k, as a Vega-Lite chart."""
     points = [
         CostPoint(each.k, each.lost, each.suppressed or 0, each.classes or 0, each.k == chosen)
         for each in found.points
@@ -77,7 +77,7 @@ def _lost(each: CostOfK, found: Costs) -> str:
 
 
 def _mark_of(each: CostOfK, chosen: int | None, signed: Signed) -> str:
-    """What is said of the k that was demanded: a release may be at other levels."""
+    """A note on the required k; the release may use other levels."""
     if each.k != chosen:
         return ""
     made = signed.made
@@ -86,7 +86,7 @@ def _mark_of(each: CostOfK, chosen: int | None, signed: Signed) -> str:
 
 
 def _made_otherwise(points: Sequence[CostOfK], found: Costs, signed: Signed) -> Iterator[Prose]:
-    """What the release lost, where it is none of these."""
+    """The release's loss, if it is none of these points."""
     made = signed.made
     if made is None or any(each.levels == made.levels and each.levels for each in points):
         return

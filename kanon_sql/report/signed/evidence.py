@@ -1,4 +1,4 @@
-"""The last parts: what changed, what the page does not show, the evidence, the decision."""
+"""The last sections: changes, limitations, evidence, decision."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from kanon_sql.results.table import TableResult
 from kanon_sql.spec.models.catalogue import MODELS
 
 _MOST_SQL = 80_000
-"""How many characters of SQL a page quotes; what is more is left to compile."""
+"""Maximum number of SQL characters quoted; the rest is left to compile."""
 _ASKED = (
     "The command that was given, without what says how the result is written; paths in it begin "
     "where it was given. It asks the same again. … stands for what is not kept: who connects to a "
@@ -60,7 +60,7 @@ BESIDE_THE_MODELS = (
 
 
 def changes(signed: Signed) -> Iterator[Block]:
-    """What is better, worse or asked less than in the earlier result; outside, in words only."""
+    """The changes since the earlier result; for external readers without figures."""
     if signed.earlier is not None:
         yield from (diff.in_words if signed.is_external else diff.page)(signed.earlier)
 
@@ -69,7 +69,7 @@ def changes(signed: Signed) -> Iterator[Block]:
 
 
 def limits(signed: Signed) -> Iterator[Block]:
-    """What the models that were asked do not promise, and what no model does."""
+    """Limitations of the models used, and those of any model."""
     asked = [check for table in signed.answered for check in table.checks]
     gated = [check for check in asked if check.holds is not None] or asked
     models = dict.fromkeys(check.model for check in gated)
@@ -82,7 +82,7 @@ def limits(signed: Signed) -> Iterator[Block]:
 
 
 def evidence(signed: Signed) -> Iterator[Block]:
-    """The SQL, the command, and how to come by the same figures; not for people outside."""
+    """The SQL and the command to reproduce the figures; internal readers only."""
     if signed.is_external:
         return
     yield from _command(signed)
@@ -97,7 +97,7 @@ def evidence(signed: Signed) -> Iterator[Block]:
 
 
 def _command(signed: Signed) -> Iterator[Block]:
-    """What was typed; of a result that does not keep it, what asks the same."""
+    """The original command, or a reconstructed one if it wasn't stored."""
     result = signed.result
     if result.asked:
         yield Prose([_ASKED])
@@ -109,7 +109,7 @@ def _command(signed: Signed) -> Iterator[Block]:
 
 
 def _statements(table: TableResult, signed: Signed, left: int) -> Iterator[Block]:
-    """Each statement folded away, as long as there is room."""
+    """The statements as collapsible blocks, up to a total size."""
     texts = dict(table.sql)
     if signed.made:
         views = signed.made.views_for_reading
@@ -135,7 +135,7 @@ def _statements(table: TableResult, signed: Signed, left: int) -> Iterator[Block
 
 
 def decision(signed: Signed) -> Iterator[Block]:
-    """What is decided, by whom: lines to fill in by hand."""
+    """Blanks for the decision and the signature."""
     yield Choices(["released", "released under these conditions", "not released"])
     yield FactList(
         [

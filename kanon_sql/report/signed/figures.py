@@ -1,4 +1,4 @@
-"""The parts with figures: risk, class sizes, what each column adds, sensitive attributes."""
+"""The sections with figures: risk, class sizes, risk curve, columns, sensitive attributes."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ WITHOUT_THE_EXTRA = (
 )
 _ATTACKERS = {"prosecutor": "prosecutor", "journalist": "journalist", "marketer": "marketer"}
 _AT = (1, 1 / 2, 1 / 3, 0.2, 0.1, 0.05, 0.02, 0.01)
-"""The risks at which the curve's table says what share is at or above."""
+"""The risks listed in the curve's table."""
 _MOST_POINTS = 200
 _MOST_SETS = 10
 
@@ -50,7 +50,7 @@ _MOST_SETS = 10
 
 
 def risk(signed: Signed) -> Iterator[Block]:
-    """The risk of each attacker, before and after, beside what was allowed."""
+    """Each attacker's risk before and after, with its threshold."""
     for table in signed.answered:
         yield from signed.under_its_name(table, _risk(table, signed))
     if signed.attempts and not signed.is_external:
@@ -89,7 +89,7 @@ def _measures(
 
 
 def _bound(attacker: str, key: str, table: TableResult) -> float | None:
-    """What was allowed: a bound on the risk itself, or the one that a demanded k is."""
+    """The risk's threshold: explicit, or implied by a required k."""
     for check in table.checks:
         asked = check.parameters.get(f"max_{key}")
         if check.model == f"{attacker}_risk" and asked is not None:
@@ -103,7 +103,7 @@ def _bound(attacker: str, key: str, table: TableResult) -> float | None:
 
 
 def _before(attacker: str, key: str, signed: Signed) -> str:
-    """The same chance in the table that was put in."""
+    """The risk in the original table."""
     made = signed.made
     if made is None:
         return NONE
@@ -119,7 +119,7 @@ def _before(attacker: str, key: str, signed: Signed) -> str:
 
 
 def _are_alike(signed: Signed) -> bool:
-    """Whether every record is in one class and counts once, so that classes tell the average."""
+    """Whether each record is in one class and counts once, so class counts give averages."""
     return all(not each.entity and each.nulls == "value" for each in signed.result.tables)
 
 
@@ -141,7 +141,7 @@ def _meaning(table: TableResult) -> str:
 
 
 def sizes(signed: Signed) -> Iterator[Block]:
-    """How many records are in classes of each size, and where the demanded k begins."""
+    """Histogram of class sizes, with the required k marked."""
     for table in signed.answered:
         yield from signed.under_its_name(table, _sizes(table, signed))
 
@@ -159,7 +159,7 @@ def _sizes(table: TableResult, signed: Signed) -> Iterator[Block]:
 
 
 def _mark(k: int | None, bins: Sequence[Bin]) -> str:
-    """Where the classes begin that are large enough: before a bin, or within a pooled one."""
+    """A note where sufficiently large classes begin: at a bin, or within a merged one."""
     if not k:
         return ""
     first = next((each.label for each in bins if not each.small), "")
@@ -170,8 +170,9 @@ def _mark(k: int | None, bins: Sequence[Bin]) -> str:
 
 
 def pooled(bins: Sequence[Bin], least: int) -> list[Bin]:
-    """The bins so joined to their neighbours that none has a few records only; what is demanded
-    may then begin within one.
+    """Merge neighbouring bins until each has at least `least` records.
+
+    The required k may then fall within a bin.
 
     >>> of = lambda label, count: Bin(label, count, "", count / 100, False)
     >>> [(each.label, each.count) for each in pooled([of("1", 3), of("2", 90), of("3+", 7)], 10)]
@@ -208,7 +209,7 @@ def _joined(one: Bin, other: Bin) -> Bin:
 
 
 def curve(signed: Signed) -> Iterator[Block]:
-    """What share of the records can be found with each chance or a greater one."""
+    """Share of the records at or above each risk."""
     for table in signed.answered:
         yield from signed.under_its_name(table, _curve(table, signed))
 
@@ -236,24 +237,24 @@ def _curve(table: TableResult, signed: Signed) -> Iterator[Block]:
 
 
 def sizes_chart(table: TableResult) -> Chart:
-    """The class sizes of a table, as Vega-Lite."""
+    """Class sizes of a table, as a Vega-Lite chart."""
     bins = [SizeBin(each.label, each.count, each.fraction, each.small) for each in histogram(table)]
     return class_sizes(bins, members(table), demanded_k(table))
 
 
 def risk_chart(table: TableResult) -> Chart:
-    """The curve of a table, as Vega-Lite."""
+    """Risk curve of a table, as a Vega-Lite chart."""
     bound = _bound("prosecutor", "highest", table)
     return risk_curve(risk_points(table), members(table), [bound] if bound else [])
 
 
 def risk_points(table: TableResult) -> list[RiskPoint]:
-    """The share at or above the risk of each class size, the greatest risk first."""
+    """The share at or above each class size's risk, highest risk first."""
     return _thinned(_steps(table, 0))
 
 
 def _steps(table: TableResult, least: int) -> list[RiskPoint]:
-    """A point for each class size, as far as a step has `least` records or people."""
+    """A point per class size, merging steps of fewer than `least` records or people."""
     sizes_of_all = sorted(table.histogram, key=lambda each: each.size)
     total = sum(_counted(each, table) for each in sizes_of_all)
     points: list[RiskPoint] = []
@@ -269,7 +270,7 @@ def _steps(table: TableResult, least: int) -> list[RiskPoint]:
 
 
 def _thinned(points: Sequence[RiskPoint]) -> list[RiskPoint]:
-    """As many points as can be told apart: the curve loses nothing that is seen."""
+    """Reduce the points to what a chart can resolve."""
     if len(points) <= _MOST_POINTS:
         return list(points)
     kept = points[: _MOST_POINTS // 2]
@@ -285,8 +286,7 @@ def _counted(each: HistogramBin, table: TableResult) -> int:
 
 
 def _share_at(points: Sequence[RiskPoint], chance: float, table: TableResult, least: int) -> str:
-    """The share at or above a chance; where that is not told, as there are too few between two
-    points, the points that it lies between."""
+    """The share at or above a risk; a range if too few records lie between two points."""
 
     def is_reached(risk: float) -> bool:
         return risk >= chance - 1e-12
@@ -312,7 +312,7 @@ def _in_words(at: Mapping[float, str], of_all: str) -> str:
 
 
 def columns(signed: Signed) -> Iterator[Block]:
-    """What each column adds, where a profile is given; not for people outside."""
+    """What each column adds according to a profile; internal readers only."""
     if signed.is_external:
         return
     for profile in signed.profiles:
@@ -339,7 +339,7 @@ def _added(profile: TableProfile) -> Iterator[Block]:
 
 
 def _by_themselves(profile: TableProfile, of_all: str) -> Iterator[Block]:
-    """What each candidate adds to the first ones, where no quasi-identifiers were named."""
+    """What each candidate adds, if no quasi-identifiers were named."""
     ranked = sorted(
         (each for each in profile.columns or () if each.rank is not None),
         key=lambda each: each.rank or 0,
@@ -354,7 +354,7 @@ def _by_themselves(profile: TableProfile, of_all: str) -> Iterator[Block]:
 
 
 def _sets(profile: TableProfile, of_all: str) -> Iterator[Block]:
-    """The sets of columns that single out most."""
+    """The column sets that single out most."""
     if profile.subsets:
         worst = sorted(profile.subsets, key=lambda each: -each.uniques)[:_MOST_SETS]
         yield Bars(
@@ -398,7 +398,7 @@ def _bin(name: str, count: int, whole: int) -> Bin:
 
 
 def sensitive(signed: Signed) -> Iterator[Block]:
-    """The worst class of each model on sensitive values, in words."""
+    """The worst class of each sensitive model, in words."""
     for table in signed.answered:
         sentences = []
         for check in in_order(table.checks):

@@ -1,4 +1,4 @@
-"""From a result and what is put beside it to the page, and to its charts by their names."""
+"""Builds the sign-off report and charts from results, in files or in memory."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from kanon_sql.results.writing import check_writable, write_whole
 
 ENDINGS = (".html", ".htm")
 CHARTS = {"class_sizes": sizes_chart, "risk": risk_chart}
-"""What can be drawn of an audited table, by its name."""
+"""The charts of an audited table, by name."""
 
 
 def page_of_file(
@@ -45,7 +45,7 @@ def page_of_file(
     audience: Audience = "internal",
     min_cell: int = LEAST_CELL,
 ) -> str:
-    """The page of a result that was written as JSON. Raises `InputError` for what is none."""
+    """The report on a result stored as JSON. Raises `InputError` for any other file."""
     asked = read_to_sign(path)
     signed = Signed(
         asked.result,
@@ -78,7 +78,7 @@ def page_of(
     audience: Audience = "internal",
     min_cell: int = LEAST_CELL,
 ) -> str:
-    """The page of a result in memory; its digest is that of the file that the result would be."""
+    """The report on a result in memory, with the digest of the file it would be written to."""
     profiles = read_profile(Path(profile)) if isinstance(profile, str | Path) else profile
     return write(
         Signed(
@@ -95,7 +95,7 @@ def page_of(
 
 
 def page_of_costs(tradeoff: Any, *, audience: Audience, min_cell: int) -> str:
-    """The page of what each k costs, as that of its file is."""
+    """The report on a trade-off in memory."""
     found = tradeoff.tradeoff
     return write(
         Signed(
@@ -114,7 +114,7 @@ def _costs_of(tradeoff: Any) -> Costs:
 
 
 def given(write_page: Callable[[], str], path: str | Path | None, *, force: bool) -> str | None:
-    """A page as text, or written where it may be."""
+    """Return the page as text, or write it to `path`."""
     if path is not None:
         refuse_ending(Path(path))
         check_writable(Path(path), inputs=(), force=force)
@@ -126,7 +126,7 @@ def given(write_page: Callable[[], str], path: str | Path | None, *, force: bool
 
 
 def file_of(result: AuditFindings | str | Path, name: str) -> ResultFile:
-    """A result as its file would be read, under a name of its own."""
+    """A result in the form in which its file would be read, under a given name."""
     if isinstance(result, str | Path):
         return read_result(Path(result))
     made: Mapping[str, Any] | None = None
@@ -142,7 +142,7 @@ def _audience(asked: Audience) -> Audience:
 
 
 def refuse_ending(path: Path) -> None:
-    """Raise `SpecError` for a file whose name promises something else than a page."""
+    """Raise `SpecError` for an output suffix other than HTML's."""
     if path.suffix and path.suffix.lower() not in ENDINGS:
         raise SpecError(
             f"{path}: a report is a page of HTML. Name a file that ends with {ENDINGS[0]}."
@@ -150,7 +150,7 @@ def refuse_ending(path: Path) -> None:
 
 
 def chart_of(tables: tuple[TableResult, ...], name: str, table: str | None) -> dict[str, Any]:
-    """A chart of one table as the Vega-Lite dictionary. Raises `SpecError` for an unknown one."""
+    """A chart of one table as a Vega-Lite dictionary. Raises `SpecError` for an unknown name."""
     if name not in CHARTS:
         raise SpecError(
             f'there is no chart "{name}"; there are {", ".join(CHARTS)}.'

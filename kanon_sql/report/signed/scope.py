@@ -1,4 +1,4 @@
-"""The first three parts: what was audited, what was found, what was looked at."""
+"""The first three sections: subject, finding, scope."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ _RELEASE = {"recipient": "Recipient", "purpose": "Purpose", "model": "Release mo
 
 
 def subject(signed: Signed) -> Iterator[Block]:
-    """What was audited, when, by what, and how to know the result and the SQL again."""
+    """What was audited, when and by which version, with digests of result and SQL."""
     result = signed.result
     engines = listed(list(dict.fromkeys(table.engine for table in result.tables if table.engine)))
     statements = "\n\n".join(text for table in result.tables for text in table.sql.values())
@@ -82,7 +82,7 @@ def _for_whom(signed: Signed) -> Iterator[str]:
 
 
 def finding(signed: Signed) -> Iterator[Block]:
-    """Whether what was asked holds, by how much, against whom; for whom the release is."""
+    """Verdicts and margins, the attackers considered, and the release's recipient."""
     for table in signed.result.tables:
         yield from signed.under_its_name(table, _finding(table, signed))
 
@@ -102,13 +102,13 @@ def _finding(table: TableResult, signed: Signed) -> Iterator[Block]:
 
 
 def _of_release(table: TableResult, part: str) -> str | None:
-    """What the spec says of the release; None is a line to fill in."""
+    """A fact about the release from the spec; None is a blank to fill in."""
     said = table.release.get(part)
     return None if said is None else printable(str(said))
 
 
 def outcome(table: TableResult, signed: Signed) -> str:
-    """Whether what was demanded of a table holds."""
+    """Whether the checks on a table hold, in words."""
     gated = [check for check in table.checks if check.holds is not None]
     name, all_of = printable(table.name), len(gated)
     violated = sum(check.holds is False for check in gated)
@@ -135,7 +135,7 @@ def _how_likely(table: TableResult) -> Iterator[str]:
 
 
 def _demands(table: TableResult, signed: Signed) -> Grid:
-    """Each check with what was asked, what was found, and how far that is apart."""
+    """Each check with its threshold, result and margin."""
     return Grid(
         "What was asked and what was found. The margin is what is left to the bound, with a minus "
         "what is missing.",
@@ -158,7 +158,7 @@ def _rows(check: CheckResult, table: TableResult, signed: Signed) -> Iterator[Gr
 
 
 def _pooled(margin: Margin, check: CheckResult, table: TableResult, signed: Signed) -> Margin:
-    """What was found, but for what a small count could be read off."""
+    """The margin, with its figures pooled where they would reveal a small count."""
     members = table.summary.people or table.summary.records or 0
     if check.model == "homogeneity":
         is_small, few = signed.is_small(check.achieved), signed.cell(check.achieved)
@@ -170,7 +170,7 @@ def _pooled(margin: Margin, check: CheckResult, table: TableResult, signed: Sign
 
 
 def _share_of_members(margin: Margin, check: CheckResult) -> float | None:
-    """The share of all records or people that a threshold bounds, if it bounds one."""
+    """The share of records or people that a threshold limits, or None."""
     if check.model == "sample_uniqueness":
         return float(check.achieved)
     return check.details.get("at_risk") if margin.name == "max_at_risk" else None
@@ -214,7 +214,7 @@ def _attackers(table: TableResult) -> Iterator[str]:
 
 
 def looked_at(signed: Signed) -> Iterator[Block]:
-    """Which records and columns were looked at, and how."""
+    """The records and columns considered, and their treatment."""
     for table in signed.answered:
         yield from signed.under_its_name(table, _looked_at(table, signed))
 
@@ -271,7 +271,7 @@ def _nulls(table: TableResult, signed: Signed) -> str:
 
 
 def _untouched(table: TableResult, signed: Signed) -> Iterator[tuple[str, str]]:
-    """The columns that go out as they are."""
+    """Insensitive and unassigned columns, which are released unchanged."""
     if table.insensitive:
         yield "Insensitive", f"{listed(table.insensitive)}: by decision, as they are"
     made = signed.made
@@ -308,7 +308,7 @@ def _treatment(name: str, table: TableResult, signed: Signed) -> str:
 
 
 def _by_group(name: str, made: Anonymization, signed: Signed) -> str:
-    """How many records ended at which level, where each group is as coarse as it must be."""
+    """Number of records by final level, for a local recoding."""
     reached = made.recoded.levels_by_records.get(name, {}) if made.recoded else {}
     labels = made.recoded.labels_of_levels.get(name, {}) if made.recoded else {}
     at = "; ".join(
@@ -320,7 +320,7 @@ def _by_group(name: str, made: Anonymization, signed: Signed) -> str:
 
 
 def _clipped(clip: Sequence[Any] | None) -> str:
-    """The bounds that are drawn before any level."""
+    """Clip bounds, applied before any level."""
     if not clip:
         return ""
     low, high = (None if each is None else str(each) for each in clip)

@@ -1,4 +1,4 @@
-"""What a page to be signed tells of, and to whom."""
+"""The content and audience of a sign-off report."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ from kanon_sql.spec.question_parts import the_reference
 Audience = Literal["internal", "external"]
 AUDIENCES: tuple[Audience, ...] = ("internal", "external")
 LEAST_CELL = 10
-"""Fewer than so many records are not told apart to people outside."""
+"""Minimum count shown to external readers."""
 
 
 @dataclass(frozen=True)
 class Signed:
-    """A result with what is put beside it. `digest` is that of the result as it was written."""
+    """A result with supplementary ones. `digest` is that of the result's file."""
 
     result: AuditFindings
     digest: str
@@ -43,39 +43,39 @@ class Signed:
 
     @property
     def made(self) -> Anonymization | None:
-        """How the release was made, where the result is of one."""
+        """How the release was made, if the result is one."""
         return self.result.anonymization if isinstance(self.result, ReleaseFindings) else None
 
     @property
     def status(self) -> str:
-        """What came of it all; what each k costs is measured."""
+        """The overall status; a trade-off is "measured"."""
         return self.result.status if self.result.tables or not self.costs else "measured"
 
     @property
     def answered(self) -> tuple[TableResult, ...]:
-        """The tables of which something was found."""
+        """The tables with results."""
         return tuple(each for each in self.result.tables if each.status not in ("no_data", "error"))
 
     def under_its_name(self, table: TableResult, blocks: Iterator[Block]) -> Iterator[Block]:
-        """The blocks, under the table's name where there are several tables."""
+        """The blocks, under the table's name if there are several tables."""
         found = list(blocks)
         if found and len(self.result.tables) > 1:
             yield Heading([printable(table.name)])
         yield from found
 
     def is_small(self, count: int) -> bool:
-        """Whether a count is too small to be told to this audience."""
+        """Whether a count is too small to be shown to this audience."""
         return self.is_external and 0 < count < self.min_cell
 
     def cell(self, count: int, noun: str = "") -> str:
-        """A count with what it counts, or that it is a small one."""
+        """A count with its noun; small ones are pooled."""
         if self.is_small(count):
             few = f"fewer than {number(self.min_cell)}"
             return f"{few} {counted(2, noun).split(chr(160))[1]}" if noun else few
         return counted(count, noun) if noun else number(count)
 
     def portion(self, count: int, whole: int, noun: str) -> str:
-        """A count with its share of the whole, which a small one lacks."""
+        """A count with its share of the whole; small ones have none."""
         share = "" if self.is_small(count) or not whole else f" ({percent(count / whole)})"
         return f"{self.cell(count, noun)}{share}"
 
@@ -85,7 +85,7 @@ def noun(table: TableResult) -> str:
 
 
 def violating(check: CheckResult, table: TableResult, signed: Signed) -> str:
-    """How many records, people and classes violate a check, and what a reference lacks."""
+    """The records, people and classes that violate a check, and a reference's gaps."""
     if MODELS[check.model].of_reference and check.violating_classes:
         return "; ".join([_of_reference(check, signed), *_lacking(check, signed)])
     parts = []
@@ -104,7 +104,7 @@ def violating(check: CheckResult, table: TableResult, signed: Signed) -> str:
 
 
 def _of_reference(check: CheckResult, signed: Signed) -> str:
-    """Whom of a reference a check concerns: its people are no share of the table."""
+    """The people of a reference that a check concerns; they are no share of the table."""
     people = check.violating_people
     many = (check.violating_records or 0) if people is None else people
     whose = printable(the_reference(str(check.parameters.get("reference"))))
@@ -113,7 +113,7 @@ def _of_reference(check: CheckResult, signed: Signed) -> str:
 
 
 def _lacking(check: CheckResult, signed: Signed) -> Iterator[str]:
-    """Why a reference can't be one that contains the release."""
+    """Why a reference can't contain the release."""
     for key, words in (
         ("unmatched_classes", "the reference lacks"),
         ("exceeding_classes", "the reference has fewer people than the release in"),
@@ -124,7 +124,7 @@ def _lacking(check: CheckResult, signed: Signed) -> Iterator[str]:
 
 
 def digest_of(text: str) -> str:
-    """The SHA-256 of a text, in hexadecimal digits.
+    """The hexadecimal SHA-256 digest of a text.
 
     >>> digest_of("select 1")[:12]
     '822ae07d4783'

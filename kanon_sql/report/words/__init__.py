@@ -1,1 +1,1 @@
-"""Words for figures, models and tables; no layout."""
+"""Wording of figures, models and tables, without layout."""

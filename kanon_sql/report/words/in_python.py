@@ -1,4 +1,4 @@
-"""Advice as someone who calls from Python can follow it, in place of the command line's."""
+"""Translates command line advice into Python calls."""
 
 from __future__ import annotations
 
@@ -29,20 +29,20 @@ _SENTENCES = {
     "in --format json.": "in to_dict().",
 }
 _CALL = re.compile(r"kanon-sql (?P<name>\w+) …(?P<options>(?: --[a-z-]+ [^\s;,]+)+)")
-"""A command with its options."""
+"""A command with options."""
 _FUNCTION = re.compile(r"kanon-sql (tradeoff|compile|profile|anonymize|init|audit|explain)\b")
 _PAGE = re.compile(r"(?:kanon-sql )?\bexplain (?P<page>[a-z_-]+)(?=[.,;)])")
-"""A page that a sentence leads to."""
+"""A reference to a manual page."""
 _CHOICE = re.compile(
     r"--(untouched|algorithm|suppressed|nulls|output) (?P<value>[a-z]+(?:\.[a-z]+)?)"
 )
-"""An option with one of its words."""
+"""An option with a keyword value."""
 _FLAG = re.compile(r"(?<![\w-])--([a-z][a-z-]+)")
 _Text = TypeVar("_Text")
 
 
 def in_python(blocks: Iterable[_Text]) -> Iterator[_Text]:
-    """The same blocks with the parameters of Python in place of options."""
+    """The blocks with command line options replaced by Python parameters."""
     for block in blocks:
         yield _spoken(block)
 
@@ -66,7 +66,7 @@ def _spoken(value: Any) -> Any:
 
 
 def spoken(text: str) -> str:
-    """A sentence with the parameters of Python.
+    """A sentence with command line options replaced by Python parameters.
 
     >>> spoken("Allow more with --max-suppressed.")
     'Allow more with max_suppressed.'
@@ -75,7 +75,7 @@ def spoken(text: str) -> str:
     >>> spoken("Which thresholds there are: kanon-sql explain thresholds.")
     'Which thresholds there are: kanon.explain("thresholds").'
     """
-    # Spaces that must not be folded stand in some of them.
+    # Several of them contain non-breaking spaces.
     for ours, theirs in _SENTENCES.items():
         text = text.replace(ours, theirs)
     text = _CALL.sub(_called, text)
@@ -91,6 +91,6 @@ def _called(command: re.Match[str]) -> str:
 
 
 def _given(option: str, value: str) -> str:
-    """An option as a parameter; what is no number is text."""
+    """An option as a keyword argument; non-numeric values are quoted."""
     is_number = re.fullmatch(r"\d+(\.\d+)?", value)
     return f"{option.replace('-', '_')}={value if is_number else chr(34) + value + chr(34)}"

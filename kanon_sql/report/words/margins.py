@@ -1,4 +1,4 @@
-"""What was asked of a check, what was found, and how far the one is from the other."""
+"""The margin of a check: requirement, result and distance."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ NONE = "\u2013"
 
 
 class Margin(NamedTuple):
-    """A threshold in words: what was asked, what was found, how far apart they are."""
+    """A requirement in words, with its result and distance."""
 
     asked: str
     found: str
     distance: str
-    """With a minus where the threshold is missed."""
+    """Negative if the requirement is missed."""
     name: str = ""
-    """The parameter that the threshold is."""
+    """The parameter that holds the threshold."""
 
 
 def margins(check: CheckResult) -> list[Margin]:
-    """Each threshold of a check that gates; what was found alone, where nothing was asked."""
+    """A margin per threshold of a gating check; only the result if nothing is required."""
     if check.model == "homogeneity":
         missed = "" if check.holds is None else _signed(-check.achieved, check.holds)
         return [
@@ -79,7 +79,7 @@ def _margin(check: CheckResult, name: str, asked: Any, figure: Any, worst: Worst
 
 
 def _plain(check: CheckResult, value: Any, name: str) -> str:
-    """A figure in the unit of its threshold: shares in per cent."""
+    """A figure in its threshold's unit: shares in per cent."""
     if value is None:
         return NONE
     if isinstance(value, dict):
@@ -99,7 +99,7 @@ def _decimals(value: float) -> str:
 
 
 def _signed(room: float, is_met: bool, name: str = "") -> str:
-    """The distance with its sign; in points of a hundred where the figures are shares."""
+    """The signed distance; in percentage points for shares."""
     if math.isinf(room):
         return "no bound would do"
     sign = "+" if is_met else "−"

@@ -1,4 +1,4 @@
-"""A check in words: what became of it, what it is called, what was found."""
+"""A check in words: status, title, result and extent."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def verdict(check: CheckResult, table: TableResult) -> Verdict:
 
 
 def verdict_status(check: CheckResult) -> VerdictStatus:
-    """What became of a check; `accepted` is violated, and a baseline accepts that."""
+    """The status of a check; `accepted` means violated and accepted by a baseline."""
     if check.holds is None:
         return "measured"
     if check.holds:
@@ -53,7 +53,7 @@ def verdict_status(check: CheckResult) -> VerdictStatus:
 
 
 def _beside_baseline(check: CheckResult, table: TableResult) -> str:
-    """What a baseline says of a check that is violated."""
+    """The baseline's result of a violated check, in words."""
     if check.holds is not False or check.accepted is None:
         return ""
     if check.accepted:
@@ -88,7 +88,7 @@ def _beside_baseline(check: CheckResult, table: TableResult) -> str:
 
 
 def _of_records(name: str, figures: Mapping[str, Any], records: Any) -> str:
-    """A figure, with its share of the records if it counts some."""
+    """A figure; with its share of the records if it counts them."""
     value = figures.get(name)
     if value is None or not records or not name.endswith("_records"):
         return figure(value)
@@ -96,7 +96,7 @@ def _of_records(name: str, figures: Mapping[str, Any], records: Any) -> str:
 
 
 def share_of(part: int, whole: int, noun: str = "") -> str:
-    """A count with what it is a part of, and how large a part.
+    """A count out of its total, with the share.
 
     >>> from kanon_sql.report.words.numbers import plain
     >>> plain(share_of(765, 4856)), plain(share_of(647, 4000, "records"))
@@ -106,7 +106,7 @@ def share_of(part: int, whole: int, noun: str = "") -> str:
 
 
 def title(check: CheckResult) -> str:
-    """`homogeneity diagnosis`, `k-map voters`: the model and what it is judged on."""
+    """The model and its columns, as in `homogeneity diagnosis` or `k-map voters`."""
     about = (check.parameters.get(key) for key in ("sensitive", "reference", "earlier"))
     joined = ["(others known)"] if check.parameters.get("with_other_sensitive") else []
     named = [printable(name) for name in about if name]

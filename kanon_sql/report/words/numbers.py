@@ -1,4 +1,4 @@
-"""Numbers, shares and lists as people read them."""
+"""Formats numbers, shares and lists."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ _PLURALS = {"class": "classes", "person": "people"}
 
 
 def plain(text: str) -> str:
-    """The text with ordinary spaces, once it is folded."""
+    """The text with ordinary spaces, after wrapping."""
     return text.replace(KEPT_TOGETHER, " ")
 
 
 def number(value: int | float) -> str:
-    """A number with its thousands apart; a fraction with four digits.
+    """A number with thousands separators; a fraction with four significant digits.
 
     >>> number(1204311), number(0.25), number(float("inf"))
     ('1,204,311', '0.25', 'infinite')
@@ -34,7 +34,7 @@ def number(value: int | float) -> str:
 
 
 def counted(value: int, noun: str) -> str:
-    """A number with the thing it counts.
+    """A count with its noun.
 
     >>> plain(counted(1, "class")), plain(counted(2100, "class"))
     ('1 class', '2,100 classes')
@@ -44,7 +44,8 @@ def counted(value: int, noun: str) -> str:
 
 
 def ordinal(place: int) -> str:
-    """
+    """An English ordinal.
+
     >>> [ordinal(place) for place in (1, 2, 3, 4, 11, 22)]
     ['1st', '2nd', '3rd', '4th', '11th', '22nd']
     """
@@ -53,7 +54,7 @@ def ordinal(place: int) -> str:
 
 
 def percent(fraction: float) -> str:
-    """A share that never rounds to nothing or to all.
+    """A percentage; only exact 0 and 1 are shown as such.
 
     >>> [plain(percent(x)) for x in (0, 0.0001, 0.675, 0.9999, 1)]
     ['0 %', 'less than 0.1 %', '67.5 %', 'more than 99.9 %', '100 %']
@@ -70,7 +71,7 @@ def percent(fraction: float) -> str:
 
 
 def percent_asked(fraction: float) -> str:
-    """A share that was asked for: it is told whole, where rounding would make another of it.
+    """A percentage from a requirement, never rounded.
 
     >>> [plain(percent_asked(x)) for x in (0, 0.2, 0.0001, 0.12345, 1)]
     ['0 %', '20.0 %', '0.01 %', '12.345 %', '100 %']
@@ -82,7 +83,7 @@ def percent_asked(fraction: float) -> str:
 
 
 def printable(name: str) -> str:
-    r"""A name that can't move the cursor or break a line.
+    r"""A name with control characters escaped.
 
     >>> printable("zip\x1b[31m"), printable("Straße 🏠")
     ('zip\\x1b[31m', 'Straße 🏠')
@@ -97,7 +98,7 @@ def listed(names: Sequence[str]) -> str:
 
 
 def cells(rows: Sequence[Mapping[str, Any]]) -> list[list[str]]:
-    """Shown rows as text under their column names; nothing where there are no rows."""
+    """Rows as text below their column names; empty without rows."""
     if not rows:
         return []
     values = ((("NULL" if v is None else str(v)) for v in row.values()) for row in rows)
@@ -118,7 +119,7 @@ _FIGURE_NAMES = {
 
 
 def figure_name(name: str) -> str:
-    """What people call a figure of a result.
+    """Display name of a figure.
 
     >>> figure_name("violating_records"), figure_name("unmatched_classes"), figure_name("k")
     ('violating records', 'unmatched classes', 'k')
@@ -127,7 +128,7 @@ def figure_name(name: str) -> str:
 
 
 def figure(value: Any) -> str:
-    """A figure of any result; one that is undefined is none.
+    """A figure of a result; "none" if undefined.
 
     >>> figure(1200), figure(None)
     ('1,200', 'none')

@@ -1,4 +1,4 @@
-"""What a check found, and how far that reaches: the two phrases of its line in a report."""
+"""The result and extent of each check, in words."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ from kanon_sql.spec.models.words import ClassWords
 
 
 class Phrases(NamedTuple):
-    """What a check found: what is achieved beside what was asked, and how far it reaches."""
+    """A check's result next to its requirement, and how far its violations reach."""
 
     achieved: str
     extent: str
 
 
 def member(table: TableResult) -> str:
-    """What a class is made of: records, or people where an entity is set."""
+    """The unit of counting: record, or person with an entity."""
     return "person" if table.entity else "record"
 
 
@@ -92,7 +92,7 @@ def _homogeneous_parts(together: int, alone: int, table: TableResult) -> str:
 
 
 def _of_worst_class(words: ClassWords, check: CheckResult, table: TableResult) -> Phrases:
-    """The words of a model that is judged on its worst class."""
+    """The phrases of a model judged on its worst class."""
     thresholds = words.thresholds or MODELS[check.model].thresholds
     given = [key for key in thresholds if check.parameters.get(key) is not None]
     asked = " and ".join(
@@ -134,13 +134,13 @@ def _recursive(check: CheckResult, table: TableResult) -> Phrases:
 
 
 def _too_few_values(length: int, table: TableResult) -> str:
-    """Why no number would do; people may have several values, and all of a class one of them."""
+    """Why no c suffices; people may have several values, one of them shared by the whole class."""
     or_certain = ", or one that everyone of the class has" if table.entity else ""
     return f"a class has fewer than {counted(length, 'value')}{or_certain}"
 
 
 def _confidence(check: CheckResult, length: int) -> str:
-    """How sure whoever rules out values becomes; of allowed values one may be surer."""
+    """The attacker's certainty after ruling out values; allowed values may be more certain."""
     confidence = check.details.get("confidence")
     if confidence is None:
         return "of the values that are not allowed to become known"
@@ -206,7 +206,7 @@ def _delta_presence(check: CheckResult, table: TableResult) -> Phrases:
 
 
 def _risk(check: CheckResult, table: TableResult) -> Phrases:
-    """Prosecutor and journalist: the highest chance, the average, the share at risk."""
+    """The phrases of prosecutor and journalist risk: highest, average, share at risk."""
     asked = ", ".join(
         f"{name} {percent_asked(check.parameters[key])}"
         for key, name in (
@@ -280,7 +280,7 @@ def _composed_k(check: CheckResult, table: TableResult) -> Phrases:
 
 
 def _of_one_alone(check: CheckResult) -> str:
-    """People of one release only, and the smallest of their crowds."""
+    """People in only one release, with the smallest crowd of each."""
     told = (
         f"; people only in {where}: {number(check.details[which]['people'])}, the smallest crowd "
         f"{number(check.details[which]['k'])}"
@@ -328,16 +328,16 @@ _CHOSEN: dict[str, Callable[[CheckResult, TableResult], Phrases]] = {
     "composed_k_anonymity": _composed_k,
     "composed_l_diversity": _composed_l,
 }
-"""What says it of a model that has no words of its own, or chooses them by what was found."""
+"""Phrases of models without declared words, or with words that depend on the result."""
 
 
 def has_phrases(name: str) -> bool:
-    """Whether anything can be said of a model."""
+    """Whether a model has phrases."""
     return name in _CHOSEN or _own_words(name) is not None
 
 
 def phrases(check: CheckResult, table: TableResult) -> Phrases:
-    """What a check achieved beside what was asked, and how far it reaches."""
+    """A check's result next to its requirement, and its extent."""
     words = _own_words(check.model)
     if words is not None:
         return _of_worst_class(words, check, table)
@@ -356,8 +356,10 @@ def _asked(found: str, threshold: Any) -> str:
 
 
 def _violating(check: CheckResult, table: TableResult) -> str:
-    """`812,340 records (67.5 %) in 640,112 classes`; where people count, whose they are, each
-    person once: `9 records (4.1 %) of 3 people (2.6 %) in 2 classes`."""
+    """As in `812,340 records (67.5 %) in 640,112 classes`.
+
+    With an entity, each person once: `9 records (4.1 %) of 3 people (2.6 %) in 2 classes`.
+    """
     records, classes = check.violating_records or 0, check.violating_classes or 0
     share = percent(records / (table.summary.records or 1))
     of_whom = ""

@@ -1,7 +1,7 @@
-"""What a table gives away of a sensitive attribute, a sentence for each model that looked.
+"""What each sensitive model reveals about an attribute, in sentences.
 
-Three questions in an order: what a class gives away, how sure one can be, how far a class is from
-the table.
+Ordered by three questions: what a class discloses, how certain an attacker can be, how far a class
+is from the table.
 """
 
 from __future__ import annotations
@@ -40,23 +40,22 @@ ORDER = (
         if issubclass(model, SensitiveModel) and name not in _FIRST
     ),
 )
-"""The models on sensitive values as people read them; the first three matter most."""
+"""The sensitive models in order of presentation; the first three matter most."""
 
 
 Counted = Callable[[int, str], str]
-"""What says how many there are of something."""
+"""Formats a count with its noun."""
 
 
 class Told(NamedTuple):
-    """What a model says of its worst class, and what is to be known of how it looks."""
+    """A sentence on the worst class, and a caveat."""
 
     sentence: str
     caution: str = ""
 
 
 def told(check: CheckResult, table: TableResult, say: Counted = counted) -> Told | None:
-    """The worst class in words; None for a model that is not about sensitive values. `say` says how
-    many records, people or classes there are, with the noun."""
+    """The worst class in words; None for a model that isn't sensitive. `say` formats counts."""
     model = MODELS[check.model]
     if not issubclass(model, SensitiveModel) or check.achieved is None:
         return None
@@ -76,8 +75,7 @@ def _as_declared(check: CheckResult, model: type[SensitiveModel]) -> Told:
 
 
 def in_order(checks: Iterable[CheckResult]) -> list[CheckResult]:
-    """Checks on sensitive values as they are read: an attribute after the other, and of each what
-    matters first."""
+    """Sensitive checks by attribute, then by importance."""
     found = [check for check in checks if check.model in ORDER]
     attributes = list(dict.fromkeys(check.parameters.get("sensitive") for check in found))
     return sorted(
@@ -105,7 +103,7 @@ def _homogeneity(check: CheckResult, table: TableResult, say: Counted) -> Told:
 
 
 def _throughout(together: int, check: CheckResult, table: TableResult, say: Counted) -> str:
-    """The classes of several members that share a value; people may have others besides."""
+    """Classes of several members that share a value; people may have further values."""
     members, shared = (
         ("people", f"a value of {_attribute(check)} that everyone there has")
         if table.entity
@@ -218,9 +216,9 @@ _CHOSEN: dict[str, Callable[[CheckResult, TableResult, Counted], Told]] = {
     "basic_beta_likeness": _beta,
     "enhanced_beta_likeness": _beta,
 }
-"""What says it of a model whose words depend on what was found."""
+"""Wording of models that depends on the result."""
 EQUAL_IGNORES_DISTANCE = (
     "Distance equal ignores how far numbers lie apart: 30 and 31 are as far as 30 and 3000; "
     "distance=ordered ranks them."
 )
-"""What is said where t-closeness looks at numbers as if they were names."""
+"""Caveat for t-closeness with equal distance on numbers."""

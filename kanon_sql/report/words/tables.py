@@ -1,7 +1,7 @@
-"""The words of a report: numbers with their units, one sentence a model, what follows from it.
+"""The wording of a report on a table: headline, verdicts, findings, advice.
 
-Nothing here knows a terminal, Markdown or HTML. A space that must not be folded is `\\u00a0`;
-who writes plain text turns it into a space at the end, with `plain`.
+Independent of terminal, Markdown and HTML. A non-breaking space is `\\u00a0`; writers of plain text
+finally replace it, with `plain`.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _BIN_STARTS = (1, 2, 5, 10, 100)
 
 @dataclass(frozen=True)
 class Bin:
-    """The records (people) in classes of some neighbouring sizes. `small` is below a demanded k."""
+    """The records (people) in classes of neighbouring sizes. `small` is below a required k."""
 
     label: str
     count: int
@@ -44,11 +44,11 @@ class Bin:
     small: bool
     note: str = ""
     spoken: str = ""
-    """What stands in place of the count, where that is not told."""
+    """Text in place of a count that is not shown."""
 
 
 def headline(table: TableResult) -> list[str]:
-    """What was looked at, in parts that stand in one line where it is wide enough."""
+    """The parts of the headline, joined on one line if it is wide enough."""
     people = table.summary.people
     hypothetical = []
     if table.levels:
@@ -66,8 +66,7 @@ def headline(table: TableResult) -> list[str]:
 
 
 def verdicts(table: TableResult) -> list[Verdict]:
-    """A line a check. Where nothing is demanded, what is found of a sensitive attribute reads from
-    what matters first, in sentences."""
+    """One line per check. Measured sensitive checks are sentences, the most important first."""
     if table.status != "measured":
         return [verdict(check, table) for check in table.checks]
     others = [check for check in table.checks if check.model not in ORDER]
@@ -94,7 +93,7 @@ def histogram_title(table: TableResult) -> str:
 
 
 def histogram(table: TableResult) -> list[Bin]:
-    """The class sizes in few bins, such that every demanded k begins one."""
+    """The class sizes in few bins, with a boundary at every required k."""
     demanded = _demanded(table)
     starts = sorted({*_BIN_STARTS, *demanded})
     ends = [*(start - 1 for start in starts[1:]), None]
@@ -116,7 +115,7 @@ def histogram(table: TableResult) -> list[Bin]:
 
 
 def demanded_k(table: TableResult) -> int | None:
-    """The greatest k that is demanded of the table, if any is."""
+    """The largest required k, or None."""
     return max(_demanded(table), default=None)
 
 
@@ -129,8 +128,10 @@ def _demanded(table: TableResult) -> set[int]:
 
 
 def _members_between(table: TableResult, start: int, end: int | None) -> int:
-    """How many records (people) have a class, or a smallest one, of these sizes; an earlier
-    kanon-sql counted a person in each of their classes."""
+    """The records (people, by their smallest class) in classes of these sizes.
+
+    Older versions stored no people, so a person counts in each class.
+    """
 
     def of(size: HistogramBin) -> int:
         if not table.entity:
@@ -156,7 +157,7 @@ def _without_empty_ends(bins: Sequence[Bin]) -> list[Bin]:
 
 
 def findings(table: TableResult) -> list[str]:
-    """What the sizes mean: a sentence or two for each kind of attacker."""
+    """The meaning of the class sizes for each kind of attacker."""
     return [
         *_prosecutor(table),
         *_assumed_attackers(table),
@@ -167,7 +168,7 @@ def findings(table: TableResult) -> list[str]:
 
 
 def _prosecutor(table: TableResult) -> Iterator[str]:
-    """The risk to someone of whom it is known that the table has them."""
+    """The risk of people known to be in the table."""
     risk = table.risk.get("prosecutor")
     if not risk:
         return
@@ -186,7 +187,7 @@ def _prosecutor(table: TableResult) -> Iterator[str]:
 
 
 def _assumed_attackers(table: TableResult) -> Iterator[str]:
-    """Whom a check against a reference has in mind, once for each reference."""
+    """The attacker assumed by each check against a reference."""
     assumed = {
         title(check): check.details["assumes"]
         for check in table.checks
@@ -197,7 +198,7 @@ def _assumed_attackers(table: TableResult) -> Iterator[str]:
 
 
 def _generalised_references(table: TableResult) -> Iterator[str]:
-    """The levels at which a reference was looked at, where it was not as it lies."""
+    """The levels at which references were read, if generalised."""
     levels = {
         check.parameters["reference"]: check.details["reference_levels"]
         for check in table.checks
@@ -212,7 +213,7 @@ def _generalised_references(table: TableResult) -> Iterator[str]:
 
 
 def _journalist(table: TableResult) -> Iterator[str]:
-    """The risk to someone of whom it is not known, through a reference."""
+    """The risk of people not known to be in the table, through a reference."""
     risk = table.risk.get("journalist")
     if risk:
         yield (
@@ -223,7 +224,7 @@ def _journalist(table: TableResult) -> Iterator[str]:
 
 
 def _individual(table: TableResult) -> Iterator[str]:
-    """The risk to the people of a survey, by how many of the population each stands for."""
+    """The risk of survey respondents, by how many people each represents."""
     risk = table.risk.get("individual")
     if risk:
         yield (
@@ -241,13 +242,13 @@ def _above_threshold(risk: Mapping[str, Any], table: TableResult) -> str:
 
 
 def silences(table: TableResult) -> list[tuple[str, str]]:
-    """What each model that holds does not protect against, as (title, sentence)."""
+    """Title and limitation of each model that holds."""
     held = dict.fromkeys(check.model for check in table.checks if check.holds)
     return [(MODELS[name].title, MODELS[name].silence) for name in held]
 
 
 def outcome(table: TableResult) -> str:
-    """How many of the checks that can fail do."""
+    """How many gating checks are violated."""
     gated = [check for check in table.checks if check.holds is not None]
     accepted = sum(bool(check.accepted) for check in gated)
     violated = sum(check.holds is False for check in gated) - accepted
@@ -277,11 +278,11 @@ def _outcome_with_baseline(violated: int, accepted: int, gated: int) -> str:
 
 
 THRESHOLDS = "Which thresholds people use, and whose they are: kanon-sql explain thresholds."
-"""Where the figures are that a measured one may be held against: none is quoted without source."""
+"""Where to find sourced thresholds; none is quoted here."""
 
 
 def advice(table: TableResult) -> list[str]:
-    """What to try next."""
+    """Suggestions for next steps."""
     if table.status == "measured":
         return [
             "With --k 5 the audit ends with exit code 1 if a class is smaller than 5.",
@@ -303,7 +304,7 @@ def _larger_classes(table: TableResult) -> Iterator[str]:
 
 
 def _new_baseline(table: TableResult) -> Iterator[str]:
-    """What to do once a check is better than a baseline accepts."""
+    """Advice to update a baseline when checks got better than it accepts."""
     better = [title(check) for check in table.checks if _is_better(check)]
     if better:
         yield (
@@ -319,7 +320,7 @@ def _is_better(check: CheckResult) -> bool:
 
 
 def footer(table: TableResult) -> str:
-    """How long it took, where, and how to see what was asked."""
+    """Duration, engine and number of statements."""
     statements = counted(len(table.sql), "statement")
     return (
         f"{table.seconds:.1f}{KEPT_TOGETHER}s · {table.engine} · {statements}, "
@@ -328,7 +329,7 @@ def footer(table: TableResult) -> str:
 
 
 def unanswered(table: TableResult) -> str | None:
-    """The sentence for a table of which nothing can be said, or None."""
+    """The sentence for a table without results, or None."""
     name = printable(table.name)
     if table.status == "error":
         return f"{name}: the audit failed: {table.error}"
@@ -341,7 +342,7 @@ def unanswered(table: TableResult) -> str | None:
 
 
 def closing(result: AuditFindings) -> str | None:
-    """One line over several tables, or None for a single one."""
+    """A closing line for several tables, or None for a single one."""
     if len(result.tables) == 1:
         return None
     if not result.tables:
@@ -357,6 +358,6 @@ def closing(result: AuditFindings) -> str | None:
 
 
 def shown_heading(name: str, rows: Sequence[Mapping[str, Any]]) -> str:
-    """What the rows of a step are, and whether there may be more of them."""
+    """The title of a step's rows, noting truncation."""
     title = {"small_classes": "Classes that are too small"}.get(name, name)
     return f"{title}, the first {SHOWN} of them" if len(rows) == SHOWN else title

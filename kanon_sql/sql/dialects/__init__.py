@@ -1,7 +1,7 @@
-"""The SQL of the templates in other dialects.
+"""Transpiles the templates' SQL to other dialects.
 
-sqlglot translates; what it leaves wrong, or what an engine would do otherwise than DuckDB, is put
-right by the rules of a dialect, one file each. Knows no database.
+sqlglot does most; rules, one file per dialect, correct what it gets wrong or where an engine's
+semantics differ from DuckDB's. Knows no database.
 """
 
 from __future__ import annotations
@@ -30,11 +30,13 @@ from kanon_sql.sql.folding import folded
 DIALECTS = tuple(TRAITS)
 Quote = Literal["always", "needed"]
 Views = tuple[tuple[str, str], ...]
-"""By the name of a table as the templates spell it: the SELECT of the dialect that is read in its
-place, because the values of a column have to be put right before they can be grouped."""
+"""Stand-ins by table, as spelled in the templates: a SELECT in the dialect, read instead.
+
+They normalise columns before grouping.
+"""
 
 Types = frozenset[tuple[str, str, str]]
-"""What columns hold: the name of a table as the templates spell it, a column of it, its type."""
+"""(table, column, type) triples, tables as spelled in the templates."""
 
 _OF_THE_TEMPLATES = "duckdb"
 _TOLD = {
@@ -43,9 +45,9 @@ _TOLD = {
     "VARCHAR": exp.DType.VARCHAR,
     "BOOLEAN": exp.DType.BOOLEAN,
 }
-"""The types that a rule may go by."""
+"""The types that rules may depend on."""
 _SPELLED = {"INT": "INTEGER", "REAL": "FLOAT", "TIMESTAMPTZ": "TIMESTAMP WITH TIME ZONE"}
-"""What sqlglot calls some types that DuckDB's catalogue calls otherwise."""
+"""sqlglot's names of types that DuckDB's catalogue names differently."""
 
 
 @lru_cache(maxsize=256)
@@ -58,13 +60,13 @@ def translated(
     materialized: bool = False,
     stored: frozenset[str] = frozenset(),
 ) -> str:
-    """A SELECT of the templates, as `dialect` has it.
+    """Transpile a template's SELECT to `dialect`.
 
-    `types` are told to the rules of what stands in a condition. `materialized` asks for a set that
-    is read twice to be kept, where it would be made anew. Of the tables that are `stored`, some
-    records are read by one task of Spark, which then stops.
+    `types` annotates the columns in conditions, for the rules. `materialized` marks CTEs that are
+    referenced twice as materialised. A LIMIT on one of the `stored` tables is read by a single
+    Spark task.
 
-    Raises `SpecError` for a dialect that is not known, or that has no words for something in it.
+    Raises `SpecError` for an unknown dialect, or for an expression it can't represent.
     """
     if dialect == _OF_THE_TEMPLATES:
         return sql
@@ -99,7 +101,7 @@ def translated(
 
 
 def _reasons(tree: exp.Expr, dialect: str) -> dict[str, list[str]]:
-    """Why the dialect says something as it does, by the first of the named sets that has it."""
+    """Explanations of dialect-specific expressions, by the first CTE that contains one."""
     reasons: dict[str, list[str]] = {}
     for kind, reason in _module(dialect).get("REASONS", {}).items():
         for cte in tree.find_all(exp.CTE, bfs=False):
@@ -110,7 +112,7 @@ def _reasons(tree: exp.Expr, dialect: str) -> dict[str, list[str]]:
 
 
 def _comments_taken_off(tree: exp.Expr) -> dict[str, list[str]]:
-    """What is said above each named set, in lines, which the statement no longer says."""
+    """Strip all comments from a tree and return those above each CTE, as lines."""
     said = {}
     for cte in tree.find_all(exp.CTE):
         name = cte.args["alias"]
@@ -123,7 +125,7 @@ def _comments_taken_off(tree: exp.Expr) -> dict[str, list[str]]:
 
 
 def with_other_names(sql: str, end: str) -> str:
-    """A SELECT of the templates whose named sets all end in `end`.
+    """Append `end` to the name of every CTE of a template's SELECT.
 
     >>> with_other_names("with a as (select 1 as n) select a.n from a", "_x")
     'WITH a_x AS (SELECT 1 AS n) SELECT a_x.n FROM a_x'
@@ -146,7 +148,7 @@ def with_other_names(sql: str, end: str) -> str:
 
 
 def _is_aliased(column: exp.Column) -> bool:
-    """Whether what it is a column of has its name in the SELECT around it alone."""
+    """Whether the column's qualifier is an alias of the enclosing SELECT."""
     select = column.parent_select
     read = [select.args.get("from_"), *select.args.get("joins", ())] if select else []
     return any(
@@ -155,7 +157,7 @@ def _is_aliased(column: exp.Column) -> bool:
 
 
 def name_in(table: str, dialect: str) -> str:
-    """A table as it stands in a statement of the templates, as it stands in one of `dialect`.
+    """Transpile a table name.
 
     >>> name_in('"main"."Post codes"', "mysql")
     '`main`.`Post codes`'
@@ -165,15 +167,15 @@ def name_in(table: str, dialect: str) -> str:
 
 
 def quoted(sql: str, dialect: str, quote: Quote, *, spelled: bool) -> str:
-    """A statement of this dialect with quotes around every name, or only where one needs them.
+    """A statement with quotes around every name, or only where needed.
 
-    `spelled` says that names are as the database has them, so that none may be folded.
+    `spelled`: names have the database's spelling, so none may be case-folded.
     """
     return sql if quote == "always" else with_needed_quotes(sql, dialect, spelled=spelled)
 
 
 def _tell_types(tree: exp.Expr, types: Mapping[tuple[str, str], str]) -> None:
-    """Have the columns in each condition on a table know what they hold."""
+    """Annotate the columns in each WHERE clause with their types."""
     for condition in tree.find_all(exp.Where):
         read = condition.parent.args.get("from_") if condition.parent else None
         if read is None or not isinstance(read.this, exp.Table):
@@ -186,14 +188,14 @@ def _tell_types(tree: exp.Expr, types: Mapping[tuple[str, str], str]) -> None:
 
 
 def _bare(table: exp.Table) -> str:
-    """The name of a table, as the templates spell it, without the one that it has here."""
+    """A table as spelled in the templates, without its alias."""
     bare = table.copy()
     bare.set("alias", None)
     return bare.sql(_OF_THE_TEMPLATES)
 
 
 def _read_through(tree: exp.Expr, name: str, select: exp.Expr) -> None:
-    """Have a SELECT stand where a table of this name is read."""
+    """Replace each reference to a table by a subquery."""
     for table in list(tree.find_all(exp.Table)):
         if _bare(table) == name:
             alias = exp.to_identifier(table.alias_or_name, quoted=True)
@@ -201,10 +203,10 @@ def _read_through(tree: exp.Expr, name: str, select: exp.Expr) -> None:
 
 
 def _read_some_by_one_task(tree: exp.Expr, stored: frozenset[str]) -> None:
-    """Have so many records of a stored table read by one task.
+    """Make a single task read a LIMIT on a stored table.
 
-    Otherwise each task of the whole table would read as many, of which nearly all are thrown away.
-    Of a view that is not to be hoped: one task might go through all that it leaves out.
+    Otherwise each task would read as many records, nearly all to be discarded. Views are left
+    alone: a single task might have to scan everything that a view filters out.
     """
     for select in tree.find_all(exp.Select):
         if is_some_records(select) and select.args["from_"].this.sql(_OF_THE_TEMPLATES) in stored:
@@ -221,9 +223,9 @@ def _keep_what_is_read_twice(tree: exp.Expr) -> None:
 
 @cache
 def rules_of(dialect: str) -> Rules:
-    """What a dialect says otherwise than sqlglot does, which then knows the dialect's name too.
+    """The rules of a dialect; importing them registers the dialect with sqlglot.
 
-    Raises `SpecError` for no such dialect.
+    Raises `SpecError` for an unknown dialect.
     """
     if dialect not in DIALECTS:
         raise SpecError(
@@ -241,14 +243,14 @@ def _module(dialect: str) -> Mapping[str, Any]:
 
 
 def type_of_templates(type: str, dialect: str) -> str:
-    """A column's type by DuckDB's name for it, which is what the templates go by.
+    """DuckDB's name of a dialect's column type, as used by the templates.
 
     >>> [type_of_templates(type, "postgres") for type in ("character varying(20)", "int8")]
     ['VARCHAR', 'BIGINT']
     """
     rules_of(dialect)
     if dialect == "tsql" and type.casefold() == "float":
-        # sqlglot takes it for one of 32 bits, which there is a real.
+        # sqlglot parses it as 32-bit, which is `real` in SQL Server.
         return "DOUBLE"
     try:
         found = exp.DataType.build(type, dialect=dialect)

@@ -1,4 +1,4 @@
-"""BigQuery."""
+"""Rules for BigQuery."""
 
 from __future__ import annotations
 
@@ -20,8 +20,11 @@ _written = partial(written, dialect="bigquery")
 
 
 def _beside_its_columns(table: exp.Table) -> exp.Table:
-    """A table under another name than that of a column: a bare name that both have means the whole
-    row, so that a value that all records share would be as many values as there are records."""
+    """Alias a table that is named like one of its columns.
+
+    A bare name that both have means the whole row, so a constant column would have as many values
+    as there are records.
+    """
     select, name = table.parent_select, table.alias_or_name
     if select is None or not isinstance(table.this, exp.Identifier):
         return table
@@ -37,7 +40,7 @@ def _beside_its_columns(table: exp.Table) -> exp.Table:
 
 RULES: Rules = {
     exp.Table: _beside_its_columns,
-    # A join by OR is one by hash; one by `is not distinct from` may be refused.
+    # OR is joined by hashing; `is not distinct from` may be rejected.
     exp.NullSafeEQ: _written("(a = b or (a is null and b is null))", a="this", b="expression"),
     exp.TryCast: try_cast(
         {
@@ -49,7 +52,7 @@ RULES: Rules = {
         },
         "bigquery",
     ),
-    # A numeric has 29 digits before the point.
+    # NUMERIC has 29 integer digits.
     exp.Cast: casts({exp.DType.DECIMAL: "cast(x as bignumeric)"}, "bigquery"),
     exp.RegexpFullMatch: full_match("regexp_contains(x, pattern)", "bigquery"),
     exp.IgnoreNulls: _written("any_value(x)", x="this.this"),

@@ -1,4 +1,4 @@
-"""ClickHouse, from 24.8 on, under the settings of the engine of that name."""
+"""Rules for ClickHouse, from 24.8 on, under the settings of its engine."""
 
 from __future__ import annotations
 
@@ -31,14 +31,16 @@ _AS_MOMENT = (
     "toString(x), 6, 'UTC')) = toUInt16OrZero(extract(toString(x), '^[0-9]+')) "
     "then parseDateTime64BestEffortOrNull(toString(x), 6, 'UTC') end"
 )
-"""ClickHouse takes 30 February for a day of March, and a day beyond its calendar for its last one:
-a date must be of the year that it spells."""
+"""ClickHouse parses 30 February as a day of March, and clamps dates beyond its range.
+
+A parsed date must therefore have the year that it spells.
+"""
 
 _phrase = partial(phrase, dialect="clickhouse")
 
 
 def _type(node: exp.DataType) -> exp.Expr:
-    """Days of every year, moments to the microsecond, and counts that a factor may make long."""
+    """Date32 for all years, microsecond timestamps, and wider decimals for scaled counts."""
     match node.this:
         case exp.DType.DATE:
             return exp.DataType.build("Date32", dialect="clickhouse")
@@ -69,7 +71,7 @@ def _cast(node: exp.Cast) -> exp.Expr:
 
 
 def _units_as_text(units: exp.Expr, unit: str) -> exp.Expr:
-    """A literal with a point is a float, whose product would be rounded."""
+    """A decimal literal would be a float, whose product is rounded."""
     digits = len(unit.partition(".")[2])
     return _phrase(
         f"toDecimalString(cast(x as Nullable(Decimal(38, 0))) "
@@ -79,7 +81,7 @@ def _units_as_text(units: exp.Expr, unit: str) -> exp.Expr:
 
 
 def _refuse_no_date(text: str) -> None:
-    """ClickHouse would take another day for it."""
+    """ClickHouse would parse another date."""
     try:
         datetime.fromisoformat(text.strip())
     except ValueError:
@@ -87,7 +89,7 @@ def _refuse_no_date(text: str) -> None:
 
 
 def _signed(node: exp.Expr) -> exp.Expr:
-    """A count that has no sign can stand in no column with one that has."""
+    """An unsigned count can't share a column with a signed one."""
     return node if isinstance(node.parent, exp.Window) else _phrase("toInt64(x)", x=node)
 
 
@@ -103,7 +105,7 @@ def _window(node: exp.Window) -> exp.Expr:
 
 
 def _sum(node: exp.Sum) -> exp.Expr:
-    """A sum of whole numbers that overflows would go on below zero, without a word."""
+    """Sum integers as decimals, as integer sums silently overflow."""
     if isinstance(node.this, exp.Cast) and node.this.to.this == exp.DType.BIGINT:
         return _phrase("sum(cast(x as Nullable(Decimal(38, 0))))", x=node.this.this)
     return node
@@ -119,11 +121,11 @@ def _case(node: exp.Case) -> exp.Expr:
     return _signed(node) if given and all(each.is_int for each in given) else node
 
 
-# --- what is no number, which is equal to itself and greater than any, as in DuckDB ---------
+# --- NaN, which equals itself and is greater than any number, as in DuckDB --------------------
 
 
 def _of_floats(comparison: Callable[[Any], exp.Expr]) -> Rule:
-    """A comparison of a condition as it has to be put, if what it compares may be no number."""
+    """A rule that rewrites comparisons whose operands may be NaN."""
 
     def rule(node: exp.Expr) -> exp.Expr:
         return exp.Paren(this=comparison(node)) if _chooses_by_float(node) else node
@@ -174,7 +176,7 @@ def _null_if(node: exp.Nullif) -> exp.Expr:
 
 
 def _text_of_group(node: exp.GroupConcat) -> exp.Expr:
-    """What is in order is the pairs of a key and a text."""
+    """Sort by arrays of (key, text) pairs."""
     [ordered] = node.this.expressions
     return _phrase(
         "arrayStringConcat(arrayMap(pair -> assumeNotNull(tupleElement(pair, 2)), "
@@ -189,12 +191,15 @@ _AS_ELSEWHERE = [
     exp.EQ(this=exp.to_identifier(name), expression=exp.Literal.number(1))
     for name in ("join_use_nulls", "prefer_column_name_to_alias")
 ]
-"""What a LEFT JOIN misses is NULL, and a name is that of a column before that of an alias."""
+"""A LEFT JOIN fills with NULL, and names resolve to columns before aliases."""
 
 
 def _select(node: exp.Select) -> exp.Expr:
-    """A column that two tables of a join have would go on under the name of its table too. A
-    whole statement says how it is to be read, whoever runs it."""
+    """Alias qualified columns, and append the settings to a whole statement.
+
+    Without an alias, a column of two joined tables would keep its qualifier as part of its name.
+    The settings make the statement mean the same whoever runs it.
+    """
     columns = [
         exp.alias_(each, exp.to_identifier(each.name, quoted=each.this.quoted))
         if isinstance(each, exp.Column) and each.table and not each.is_star
@@ -211,7 +216,7 @@ def _select(node: exp.Select) -> exp.Expr:
 
 
 def _named(name: str, *arguments: str) -> Callable[[exp.Expr], exp.Expr]:
-    """The same function under the name that it has for characters, where bytes have the usual."""
+    """The variant of a function that counts characters instead of bytes."""
 
     def function(node: exp.Expr) -> exp.Expr:
         given = [node.args[each] for each in arguments if node.args.get(each) is not None]
@@ -261,7 +266,7 @@ RULES: Rules = {
     exp.Sum: _sum,
     exp.RegexpFullMatch: full_match("match(x, pattern)", "clickhouse"),
     exp.GroupConcat: _text_of_group,
-    # There is nothing behind the last row, which of a type without NULL would be 0.
+    # LEAD past the last row is 0 for a type without NULL.
     exp.Lead: written("lead(toNullable(x))", "clickhouse", x="this"),
     exp.Length: _named("lengthUTF8", "this"),
     exp.Substring: _named("substringUTF8", "this", "start", "length"),

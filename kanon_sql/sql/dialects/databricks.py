@@ -1,4 +1,4 @@
-"""Databricks, which speaks Spark's SQL."""
+"""Rules for Databricks: Spark's."""
 
 from __future__ import annotations
 

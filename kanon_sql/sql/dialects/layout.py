@@ -1,4 +1,4 @@
-"""What sqlglot puts on lines of its own, set as the templates set it."""
+"""Reformats sqlglot's pretty-printed SQL in the templates' layout."""
 
 from __future__ import annotations
 
@@ -9,20 +9,19 @@ import sqlglot
 from sqlglot.tokenizer_core import Token, TokenType
 
 _SHORT = 72
-"""As long a bracket is read in one line."""
+"""Maximum length of a bracket on one line."""
 _ONE_OF_A_CLAUSE = re.compile(
     r"^( *)(select|select distinct|where|group by|order by|having)\n"
     r"\1    (\S.*[^,\n])$(?!\n\1 +\S)",
     re.MULTILINE,
 )
 _BLANKS = re.compile(r"\n +(?=\n)")
-"""Lines of blanks, as stand in a bracket."""
+"""Whitespace-only lines, which occur within brackets."""
 _UNION = re.compile(r"^( *union(?: all| distinct)?)$", re.MULTILINE)
 
 
 def laid_out(sql: str, dialect: str) -> str:
-    """The statement with short brackets, and clauses of one part, in one line, and a blank line
-    on either side of a union.
+    """Join short brackets and single-item clauses into one line, and put blank lines around UNION.
 
     >>> print(laid_out("select\\n    a * (\\n        b + 1\\n    ) as c\\nfrom t", "sqlite"))
     select a * (b + 1) as c
@@ -36,7 +35,7 @@ def laid_out(sql: str, dialect: str) -> str:
 
 
 def _with_brackets(sql: str, tokens: Sequence[Token]) -> str:
-    """The statement with each bracket that is short, and holds no SELECT, in one line."""
+    """Join each short bracket without a SELECT into one line."""
     pieces: list[str] = []
     open_at: list[int] = []
     selects: list[bool] = []

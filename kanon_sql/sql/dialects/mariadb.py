@@ -1,4 +1,4 @@
-"""MariaDB, from 10.6 on: MySQL with a collation of its own, and with no function for a pattern."""
+"""Rules for MariaDB, from 10.6 on: MySQL's with another collation, and REGEXP as an operator."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from kanon_sql.sql.dialects.rules import Rules
 
 
 class MariaDB(MySQL):
-    """MySQL's grammar under another name, by which sqlglot finds it once it is defined."""
+    """MySQL's grammar as a dialect of its own; defining it registers it with sqlglot."""
 
     class Generator(MySQLGenerator):
         TRANSFORMS: ClassVar = {

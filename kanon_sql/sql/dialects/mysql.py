@@ -1,4 +1,4 @@
-"""MySQL, from 8.0.17 on, and what MariaDB has in common with it."""
+"""Rules for MySQL, from 8.0.17 on, shared with MariaDB."""
 
 from __future__ import annotations
 
@@ -27,8 +27,10 @@ _phrase = partial(phrase, dialect="mysql")
 _written = partial(written, dialect="mysql")
 
 _FAIL = "exp(710 + char_length(x))"
-"""What fails, as no double is that large: the rules have no other word to fail with. It is of a
-value, as what is of none may be reckoned although nothing asks for it."""
+"""An expression that raises an error, by overflowing a double.
+
+It depends on a column, as constant expressions may be evaluated eagerly.
+"""
 
 
 def _matches(pattern: str) -> str:
@@ -53,7 +55,10 @@ _CASTS = {
         _or_fail(f"({_matches(NUMBER)} and cast(x as double) % 1 = 0)", "cast(x as signed)"),
     ),
 }
-"""Casts in a condition. MySQL would make a number of any text, and NULL of what is no date."""
+"""Casts in a condition that raise an error.
+
+MySQL parses a number from any text, and returns NULL for an invalid date.
+"""
 
 
 def _is_other_than_0(node: exp.Expr) -> bool:
@@ -61,7 +66,7 @@ def _is_other_than_0(node: exp.Expr) -> bool:
 
 
 def _divided(node: exp.Div | exp.Mod) -> exp.Expr:
-    """Nothing is divided by 0, which would be NULL without a word."""
+    """Raise an error on division by 0, which would be NULL."""
     if in_condition(node) and not _is_other_than_0(node.expression):
         text = "case when y = 0 then exp(710 + char_length(y)) else y end"
         node.set("expression", _phrase(text, y=node.expression))
@@ -73,8 +78,10 @@ def _is_alone_in_its_group(node: exp.Expr, groups: list[exp.Expr]) -> bool:
 
 
 def _grouped(node: exp.Select) -> exp.Expr:
-    """A select in which what is grouped by and no column is said to be one value of each group:
-    the columns in it are taken for others where it is called as one of them."""
+    """Wrap grouped expressions in MAX, a no-op per group.
+
+    Otherwise the columns within are taken for the aliases of the same name.
+    """
     groups = list(node.args["group"].expressions) if node.args.get("group") else []
     for each in node.expressions:
         if isinstance(each, exp.Alias) and _is_alone_in_its_group(each.this, groups):
@@ -83,8 +90,10 @@ def _grouped(node: exp.Select) -> exp.Expr:
 
 
 def _with_sets_before(node: exp.Select) -> exp.Expr:
-    """A select that names the sets of what it reads, before the first of those that it is united
-    with: within a derived table MariaDB knows no set that stands around it."""
+    """Hoist CTEs of subqueries in FROM before the enclosing statement.
+
+    Within a derived table, MariaDB can't resolve CTEs defined outside of it.
+    """
     query: exp.Query = node
     while isinstance(query.parent, exp.SetOperation):
         query = query.parent
@@ -105,8 +114,10 @@ def _lower(pattern: exp.Expr) -> exp.Expr:
 
 
 def _texts_in_order(node: exp.GroupConcat) -> exp.Expr:
-    """A text that was cut at `group_concat_max_len` would be equal to others: two rows in the
-    place of one are an error."""
+    """Raise an error if `group_concat_max_len` truncated a text, by a two-row scalar subquery.
+
+    Truncated texts would be equal to others.
+    """
     order = node.find(exp.Order)
     text = order.this if order else node.this
     return _phrase(
@@ -118,8 +129,7 @@ def _texts_in_order(node: exp.GroupConcat) -> exp.Expr:
 
 
 def rules_with(bytewise: str) -> Rules:
-    """The rules, with the name of the collation in which no two texts that differ are equal: a
-    plain cast takes the session's."""
+    """The rules with a binary collation; a plain cast would take the session's."""
     as_text = f"convert(x using utf8mb4) collate {bytewise}"
 
     def cast(node: exp.Cast) -> exp.Expr:

@@ -1,4 +1,4 @@
-"""Postgres, from 13 on; from 16 on where a text is tried as a date."""
+"""Rules for Postgres, from 13 on; from 16 on if text is tried as a date."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _written = partial(written, dialect="postgres")
 
 
 def _moment(type: str) -> str:
-    """A cast that fails is an error, so what is cast must look as if it would not."""
+    """Test the text first, as a failing cast raises an error."""
     return (
         f"case when cast(x as text) ~ '{_DATE}' and pg_input_is_valid(cast(x as text), '{type}') "
         f"then cast(x as {type}) end"
@@ -34,7 +34,7 @@ def _moment(type: str) -> str:
 
 
 def _by_bytes(node: exp.Binary | exp.Between) -> exp.Expr:
-    """Texts in the order of their bytes, where a column has that of a language."""
+    """Compare text by its bytes, whatever the column's collation."""
     for column in [side.unnest() for side in node.iter_expressions()]:
         if isinstance(column, exp.Column) and column.is_type(exp.DType.VARCHAR):
             column.replace(_phrase('x collate "C"', x=column))
@@ -42,7 +42,7 @@ def _by_bytes(node: exp.Binary | exp.Between) -> exp.Expr:
 
 
 def _date_text(node: exp.TimeToStr) -> exp.Expr:
-    """A date's text; that of an infinite one would be NULL, and is its name in DuckDB too."""
+    """A date's text; for infinity its name, as in DuckDB, instead of NULL."""
     return _phrase("coalesce(said, cast(x as text))", said=node.copy(), x=node.this)
 
 
@@ -54,8 +54,10 @@ def _year(node: exp.Extract) -> exp.Expr:
 
 
 def _whole_classes(node: exp.Join) -> exp.Join:
-    """A record's class in two releases, found by all columns at once: of several conditions
-    Postgres expects next to no records to fulfil them all, and then loops over all that do."""
+    """Join the classes of two releases on one array of all columns.
+
+    With several conditions, Postgres estimates hardly any matches, and chooses a nested loop.
+    """
     conditions = list(node.args["on"].flatten()) if isinstance(node.args.get("on"), exp.And) else []
     if node.alias_or_name not in _NUMBERED or not conditions:
         return node
@@ -71,7 +73,7 @@ def _whole_classes(node: exp.Join) -> exp.Join:
 
 
 _NUMBERED = ("release_classes", "earlier_classes")
-"""The sets that have a release's columns as they are, so that each has one type on both sides."""
+"""The CTEs with a release's own columns, so that each has the same type on both sides."""
 
 
 REASONS = {
@@ -84,7 +86,7 @@ RULES: Rules = {
     exp.Extract: _year,
     exp.Year: _written("case when isfinite(x) then extract(year from x) end", x="this"),
     **dict.fromkeys((exp.LT, exp.LTE, exp.GT, exp.GTE, exp.Between), _by_bytes),
-    # Arrays are equal where both elements are NULL, and only equality is joined by hashing.
+    # Arrays with NULL elements compare as equal, and only equality is joined by hashing.
     exp.NullSafeEQ: _written("array[a] = array[b]", a="this", b="expression"),
     exp.TryCast: try_cast(
         {
@@ -98,7 +100,7 @@ RULES: Rules = {
         "postgres",
     ),
     exp.RegexpFullMatch: full_match("x ~ pattern", "postgres"),
-    # There is an any_value from Postgres 16 on, and no least boolean.
+    # any_value requires Postgres 16, and there is no min of booleans.
     exp.IgnoreNulls: _written("(array_agg(x))[1]", x="this.this"),
     exp.Like: backslash_in_like,
     exp.ILike: backslash_in_like,

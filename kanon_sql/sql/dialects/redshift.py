@@ -1,4 +1,4 @@
-"""Redshift."""
+"""Rules for Redshift."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _written = partial(written, dialect="redshift")
 
 
 def _joined(node: exp.GroupConcat) -> exp.Expr:
-    """Texts joined in an order, which stands behind the function."""
+    """LISTAGG with its order in a WITHIN GROUP clause."""
     order = node.this if isinstance(node.this, exp.Order) else None
     if order is None:
         return node

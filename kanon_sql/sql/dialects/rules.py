@@ -1,4 +1,4 @@
-"""How a dialect says what sqlglot would say otherwise: for a kind of node, what stands for it."""
+"""Building blocks of dialect rules: functions that rewrite one kind of AST node."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from kanon_sql.errors import SpecError
 
 Rule = Callable[[Any], exp.Expr]
 Rules = Mapping[type[exp.Expr], Rule]
-"""By kind of node: the node that says the same in the dialect, or the node itself."""
+"""By node type: a function returning the equivalent node in the dialect, or the node itself."""
 
 NUMBER = "^ *[-+]?([0-9]{1,200}([.][0-9]{0,200})?|[.][0-9]{1,200})([eE][-+]?[0-9]{1,2})? *$"
-"""What casts to a number and is no more than a double holds, as a regular expression."""
+"""Regular expression of text that casts to a number within a double's range."""
 DATE = "^[0-9]{4}-[0-9]{2}-[0-9]{2}([ T][0-9]{2}:[0-9]{2}(:[0-9]{2}([.][0-9]{1,6})?)?)?$"
-"""What may be a date or a time, written from the year down."""
+"""Regular expression of possible ISO dates and timestamps."""
 TO_THE_END = r"^({})\z"
-"""A whole pattern where `$` may come before a last line break."""
+"""Anchors a pattern at the very end, where `$` also matches before a final line break."""
 
 
 def phrase(text: str, dialect: str, **parts: exp.Expr) -> exp.Expr:
-    """An expression written in a dialect, with parts of a statement in the place of its names.
+    """Parse an expression in a dialect, and substitute nodes for its column names.
 
     >>> phrase("cast(x as text) ~ '^a$'", "postgres", x=exp.column("b")).sql("postgres")
     "CAST(b AS TEXT) ~ '^a$'"
@@ -50,8 +50,7 @@ def _parsed(text: str, dialect: str) -> exp.Expr:
 
 
 def written(text: str, dialect: str, **parts: str) -> Rule:
-    """A rule that writes a node as `text`, in which names stand for its parts, each by the path
-    to it.
+    """A rule that rewrites a node as `text`, whose names stand for the node's arguments, by path.
 
     >>> rule = written("not (a <> b)", "sqlite", a="this", b="expression")
     >>> rule(sqlglot.parse_one("x = y")).sql("sqlite")
@@ -70,8 +69,7 @@ def _part(node: Any, name: str) -> Any:
 
 
 def try_cast(texts: Mapping[exp.DType, str], dialect: str) -> Rule:
-    """A rule for what is cast where it can be and is NULL elsewhere: by type, the text in which
-    `x` is the value."""
+    """A rule for TRY_CAST, by type: an expression on `x` that is NULL where the cast fails."""
     rules = {type: written(text, dialect, x="this") for type, text in texts.items()}
 
     def rule(node: exp.TryCast) -> exp.Expr:
@@ -83,7 +81,7 @@ def try_cast(texts: Mapping[exp.DType, str], dialect: str) -> Rule:
 
 
 def casts(texts: Mapping[exp.DType, str], dialect: str) -> Rule:
-    """A rule for casts to these types; one to any other stays as it is."""
+    """A rule for casts to these types; other casts are unchanged."""
     rules = {type: written(text, dialect, x="this") for type, text in texts.items()}
 
     def rule(node: exp.Cast) -> exp.Expr:
@@ -95,14 +93,16 @@ def casts(texts: Mapping[exp.DType, str], dialect: str) -> Rule:
 AS_WHOLE = (
     "case when x between -9223372036854775808 and 9223372036854774784 then cast(x as bigint) end"
 )
-"""A number as a whole one of 64 bits, where that holds it."""
+"""A number as a 64-bit integer; NULL out of range."""
 AS_LONG = "case when abs(x) < 1e38 then cast(x as decimal(38, 0)) end"
-"""A number as a whole one of 38 digits, where these hold it."""
+"""A number as an integer of 38 digits; NULL out of range."""
 
 
 def full_match(text: str, dialect: str, whole: str = "^({})$") -> Rule:
-    """A rule for whether a text is all of a pattern: `whole` says so of it, and `text` whether `x`
-    has a part like `pattern`."""
+    """A rule for full regular-expression matches.
+
+    `text` tests whether `x` contains `pattern`, and `whole` anchors the pattern.
+    """
 
     def rule(node: exp.RegexpFullMatch) -> exp.Expr:
         pattern = exp.Literal.string(whole.format(node.expression.name))
@@ -112,11 +112,11 @@ def full_match(text: str, dialect: str, whole: str = "^({})$") -> Rule:
 
 
 PLAIN_NUMBER = "-?[0-9]+([.][0-9]+)?"
-"""The one pattern that is said in a dialect without regular expressions."""
+"""The one pattern supported by dialects without regular expressions."""
 
 
 def plain_number(text: str, dialect: str) -> Rule:
-    """A rule for whether a text is all of a plain number: `text` says so of `x`."""
+    """A rule for a full match of a plain number, which `text` tests of `x`."""
 
     def rule(node: exp.RegexpFullMatch) -> exp.Expr:
         if node.expression.name != PLAIN_NUMBER:
@@ -127,7 +127,7 @@ def plain_number(text: str, dialect: str) -> Rule:
 
 
 def in_condition(node: exp.Expr) -> bool:
-    """Whether it is part of a condition on columns of the data, whose names are quoted."""
+    """Whether a node is within a WHERE clause on columns of the data, whose names are quoted."""
     columns = node.find_all(exp.Column)
     return node.find_ancestor(exp.Where) is not None and any(
         isinstance(each.this, exp.Identifier) and each.this.quoted for each in columns
@@ -135,16 +135,18 @@ def in_condition(node: exp.Expr) -> bool:
 
 
 def nulls_last(node: exp.Order) -> exp.Order:
-    """An order in a dialect that has NULL first and no words for anything else: whether a value is
-    NULL comes before the value."""
+    """Emulate NULLS LAST: an `is null` flag precedes each key."""
     ordered = node.copy()
     ordered.set("expressions", list(_nulls_last(node)))
     return ordered
 
 
 def _nulls_last(node: exp.Order) -> Iterator[exp.Expr]:
-    """A value that is joined is none that is NULL, and the order of an answer without a limit
-    changes no figure: both stay plain. No key is written twice, which not every dialect takes."""
+    """ORDER BY keys with null flags.
+
+    String aggregates contain no NULL, and the order of an answer without a LIMIT affects no figure,
+    so both stay plain. No key is written twice, which certain dialects reject.
+    """
     answer = node.parent if isinstance(node.parent, exp.Query) else None
     plain = (answer and not answer.args.get("limit")) or node.find_ancestor(
         exp.GroupConcat, exp.WithinGroup, exp.Query
@@ -156,7 +158,7 @@ def _nulls_last(node: exp.Order) -> Iterator[exp.Expr]:
         if not (plain or descending or each.args.get("nulls_first") or _is_flag(value)):
             whole = _stands_for(value, answer)
             flag = exp.case().when(whole.copy().is_(exp.null()), "1").else_("0")
-            # What the dialect does anyway needs no word.
+            # The default needs no NULLS clause.
             keys.insert(0, exp.Ordered(this=flag, nulls_first=True))
             if isinstance(whole, exp.Count):
                 del keys[0]
@@ -168,7 +170,7 @@ def _nulls_last(node: exp.Order) -> Iterator[exp.Expr]:
 
 
 def _stands_for(value: exp.Expr, answer: exp.Expr | None) -> exp.Expr:
-    """What an answer has under a name, which not every dialect knows inside of an expression."""
+    """The expression behind an alias, as not every dialect resolves aliases within expressions."""
     named = answer.selects if isinstance(answer, exp.Select) else []
     return next((each.unalias() for each in named if each.alias == value.name), value)
 
@@ -181,8 +183,10 @@ def _without_tables(value: exp.Expr) -> exp.Expr:
 
 
 def framed(node: exp.Window) -> exp.Window:
-    """A running sum in a dialect that has no frame unless one is written, and none but of rows: in
-    the templates a value that is summed up to is no other row's, or adds nothing."""
+    """Add an explicit ROWS frame to running aggregates, for a dialect that requires one.
+
+    In the templates the ORDER BY values are unique, or ties add nothing, so ROWS equals RANGE.
+    """
     summed = isinstance(node.this, exp.Sum | exp.Count | exp.Min | exp.Max)
     if summed and node.args.get("order") and not node.args.get("spec"):
         spec = exp.WindowSpec(
@@ -193,7 +197,7 @@ def framed(node: exp.Window) -> exp.Window:
 
 
 def _is_flag(value: exp.Expr) -> bool:
-    """Whether it is a CASE of numbers, which is never NULL."""
+    """Whether it is a CASE with literal results, which is never NULL."""
     results = [*(branch.args["true"] for branch in value.args.get("ifs", ()))]
     return isinstance(value, exp.Case) and all(
         isinstance(each, exp.Literal) for each in [*results, value.args.get("default")]
@@ -201,7 +205,7 @@ def _is_flag(value: exp.Expr) -> bool:
 
 
 def is_float(node: exp.Expr) -> bool:
-    """Whether it is cast to a float, in each branch that it may have."""
+    """Whether it is cast to a float, in every branch of a CASE."""
     if isinstance(node, exp.Case):
         results = [*(branch.args["true"] for branch in node.args["ifs"]), node.args.get("default")]
         return all(is_float(each) for each in results if each is not None)
@@ -209,7 +213,7 @@ def is_float(node: exp.Expr) -> bool:
 
 
 def is_some_records(node: exp.Expr) -> bool:
-    """Whether it is a SELECT of so many records of one table, whichever they are.
+    """Whether it is a SELECT of arbitrary records of one table with a LIMIT.
 
     >>> is_some_records(sqlglot.parse_one("select a from b limit 9"))
     True
@@ -226,7 +230,7 @@ def is_some_records(node: exp.Expr) -> bool:
 
 
 def backslash_in_like(node: exp.Like | exp.ILike) -> exp.Like | exp.ILike:
-    """A pattern in a dialect in which a backslash escapes what follows it."""
+    """Escape backslashes in patterns, for dialects where they escape the next character."""
     pattern = node.expression
     if isinstance(pattern, exp.Literal) and "\\" in pattern.name:
         pattern.replace(exp.Literal.string(pattern.name.replace("\\", "\\\\")))
@@ -234,7 +238,7 @@ def backslash_in_like(node: exp.Like | exp.ILike) -> exp.Like | exp.ILike:
 
 
 def refused(what: str, dialect: str) -> Rule:
-    """A rule for what a dialect can't say."""
+    """A rule that raises `SpecError` for what a dialect lacks."""
 
     def rule(_: exp.Expr) -> exp.Expr:
         raise SpecError(f"the SQL can't be written for {dialect}: it has no words for {what}.")

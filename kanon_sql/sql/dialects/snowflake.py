@@ -1,4 +1,4 @@
-"""Snowflake."""
+"""Rules for Snowflake."""
 
 from __future__ import annotations
 
@@ -20,18 +20,20 @@ from kanon_sql.sql.dialects.rules import (
 _written = partial(written, dialect="snowflake")
 
 _EXACT = "to_varchar(x, 'TME')"
-"""A float in all of its digits, of which a cast keeps some ten."""
+"""A float with all digits; a cast keeps about ten."""
 
 
 def _spelling(node: exp.Cast) -> exp.Expr:
-    """What is compared with its like alone, and may have an exponent."""
+    """A float's text that is compared only with its like, so it may have an exponent."""
     is_spelling = node.to.this in exp.DataType.TEXT_TYPES and isinstance(node.this, exp.Case)
     return phrase(_EXACT, "snowflake", x=node.this) if is_spelling and is_float(node.this) else node
 
 
 def _float_as_text(node: exp.Case) -> exp.Expr:
-    """The default of a CASE that spells whole numbers otherwise: a cast where it loses nothing, as
-    it never does of a decimal."""
+    """The default branch of a CASE that formats integers: a cast if it round-trips.
+
+    Decimals always do.
+    """
     default = node.args.get("default")
     if not isinstance(default, exp.Cast) or default.to.this not in exp.DataType.TEXT_TYPES:
         return node
@@ -47,7 +49,7 @@ def _float_as_text(node: exp.Case) -> exp.Expr:
 RULES: Rules = {
     exp.Cast: _spelling,
     exp.Case: _float_as_text,
-    # Only text is tried. What are only digits would be taken for the seconds since 1970.
+    # Only text can be tried. Digits alone would be parsed as seconds since 1970.
     exp.TryCast: try_cast(
         {
             exp.DType.DOUBLE: "try_cast(cast(x as varchar) as double)",
@@ -60,7 +62,7 @@ RULES: Rules = {
         },
         "snowflake",
     ),
-    # The pattern is of the whole text.
+    # The pattern matches the whole text.
     exp.RegexpFullMatch: _written("regexp_like(x, pattern)", x="this", pattern="expression"),
     exp.IgnoreNulls: _written("any_value(x)", x="this.this"),
     exp.Encode: _written("hex_encode(cast(x as varchar))", x="this"),

@@ -1,4 +1,4 @@
-"""Spark, from 4.0 on, with ANSI mode on."""
+"""Rules for Spark, from 4.0 on, in ANSI mode."""
 
 from __future__ import annotations
 
@@ -26,25 +26,25 @@ _phrase = partial(phrase, dialect="spark")
 
 
 def _spelled(pattern: str, type: str) -> str:
-    """A cast of what looks like a number or a date: Spark reads `1d` and `2025` as such, too."""
+    """Cast only text that looks like a number or date: Spark also accepts `1d` and `2025`."""
     text = exp.Literal.string(pattern).sql("spark")
     return f"case when cast(x as string) rlike {text} then try_cast(x as {type}) end"
 
 
 def _whole(node: exp.Floor | exp.Ceil) -> exp.Expr:
-    """A float's floor as a float: a bigint would hold 2 ** 63 for all that is larger."""
+    """The floor of a float as a float: a bigint saturates at 2 ** 63."""
     above = node.find_ancestor(exp.TryCast)
     of_float = node.find(exp.Div) or (above and above.to.this == exp.DType.BIGINT)
     if not of_float and not in_condition(node):
         return node
     inner = node.copy()
-    # From 2 ** 53 on, and where it is no number, a float is its own floor.
+    # From 2 ** 53 on, and for NaN, a float is its own floor.
     text = "case when abs(x) < 9007199254740992 then cast(whole as double) else x end"
     return _phrase(text, x=node.this, whole=inner)
 
 
 def _is_whole(node: exp.EQ) -> exp.Expr:
-    """Whether a number is its own floor: that of an infinite float can't be had in ANSI mode."""
+    """Test for integers by modulo, as the floor of infinity raises an error in ANSI mode."""
     other = node.expression
     if isinstance(other, exp.Floor) and other.this == node.this:
         return _phrase("x % 1 = 0", x=node.this)
@@ -52,7 +52,7 @@ def _is_whole(node: exp.EQ) -> exp.Expr:
 
 
 def _where(node: exp.Where) -> exp.Expr:
-    """`from t where (b)` would call the table `where` and its column `b`, and leave nothing out."""
+    """Drop the parentheses in `from t where (b)`, parsed as table alias `where` with column `b`."""
     condition = node.this.unnest()
     if isinstance(condition, exp.Column):
         node.set("this", condition)
@@ -60,10 +60,10 @@ def _where(node: exp.Where) -> exp.Expr:
 
 
 def _distinct(node: exp.Count) -> exp.Expr:
-    """The distinct values of some records, which fit into the task that read them.
+    """Count distinct values of a LIMIT by collecting their hashes, which fit into one task.
 
-    Spark would write each record once for each column, and shuffle them twice. The hash keeps long
-    values out of memory: two of 10,000 values have the same one time in a hundred billion.
+    Spark would expand each record per column, and shuffle twice. Hashes keep long values out of
+    memory; two of 10,000 values collide once in a hundred billion times.
     """
     select = node.parent_select
     if not isinstance(node.this, exp.Distinct) or select is None:
@@ -76,7 +76,7 @@ def _distinct(node: exp.Count) -> exp.Expr:
 
 
 def _set_read(select: exp.Select) -> exp.Expr | None:
-    """The query whose rows a SELECT reads first: in its FROM, or as a named set."""
+    """The query that a SELECT reads first: a subquery in FROM, or a CTE."""
     read = select.args["from_"].this if select.args.get("from_") else None
     found: exp.Expr | None = None
     if isinstance(read, exp.Subquery):
@@ -97,7 +97,7 @@ RULES: Rules = {
             exp.DType.DOUBLE: _spelled(_NUMBER, "double"),
             exp.DType.DATE: _spelled(_DATE, "date"),
             exp.DType.TIMESTAMP: _spelled(_DATE, "timestamp_ntz"),
-            # 2 ** 63 itself would be taken for one less.
+            # 2 ** 63 itself would be cast to one less.
             exp.DType.BIGINT: f"case when x < {_TWO_TO_THE_63} then try_cast(x as bigint) end",
             exp.DType.DECIMAL: "try_cast(x as decimal(38, 0))",
         },

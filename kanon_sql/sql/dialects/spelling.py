@@ -1,4 +1,4 @@
-"""How translated SQL is laid out: in lower case, and with quotes where they are needed."""
+"""Formats transpiled SQL: lower-case keywords, and quotes only where needed."""
 
 from __future__ import annotations
 
@@ -76,12 +76,12 @@ _WORDS = """
     zerofill zone
 """
 _RESERVED = frozenset(_WORDS.split())
-"""What SQL:2016 reserves, and what one or another dialect does besides."""
+"""Reserved words of SQL:2016 and of several dialects."""
 
 
 def in_lower_case(sql: str, dialect: str) -> str:
-    """The statement, all names of which are quoted or in lower case, with its keywords in lower
-    case and a blank line between its sets.
+    """Lower-case the keywords and separate CTEs by blank lines; every name must be quoted or
+    lower-case.
 
     >>> print(in_lower_case('WITH a AS (\\n    SELECT "Y"\\n)\\nSELECT SUM(Y) FROM a', "trino"))
     with
@@ -104,8 +104,9 @@ def in_lower_case(sql: str, dialect: str) -> str:
 
 
 def without_names_said_twice(sql: str, dialect: str) -> str:
-    """The statement in which no column is called what it is called anyway. One of a set that is
-    named keeps its name, as some databases would call it after the set too.
+    """Remove aliases equal to the column's name.
+
+    A qualified column keeps its alias, as some databases would include the qualifier in the name.
 
     >>> without_names_said_twice("select [zip] as [zip], t.[age] as [age], [a] as [b]", "tsql")
     'select [zip], t.[age] as [age], [a] as [b]'
@@ -124,7 +125,7 @@ def without_names_said_twice(sql: str, dialect: str) -> str:
 
 
 def with_comments(sql: str, said: Mapping[str, Sequence[str]]) -> str:
-    """The statement with what is said above each of its sets, a line each.
+    """Insert comment lines above the CTEs.
 
     >>> print(with_comments("with\\n\\na as (\\n    select 1\\n)", {"a": ["One row."]}))
     with
@@ -143,10 +144,10 @@ def with_comments(sql: str, said: Mapping[str, Sequence[str]]) -> str:
 
 
 def with_needed_quotes(sql: str, dialect: str, *, spelled: bool) -> str:
-    """The statement with quotes only around names that need some.
+    """Remove quotes that no name needs.
 
-    `spelled` says that the names are as the database has them, so that one which it would fold to
-    another keeps its quotes.
+    `spelled`: names have the database's spelling, so a name that would be case-folded keeps its
+    quotes.
 
     >>> with_needed_quotes('select "zip", "Zip code", "order" from t', "snowflake", spelled=False)
     'select zip, "Zip code", "order" from t'
@@ -186,7 +187,7 @@ def _tokens(sql: str, dialect: str) -> list[Token]:
 
 
 def _folded(name: str, dialect: str) -> str:
-    """A name without quotes, as a database of this dialect takes it."""
+    """An unquoted name as a database of this dialect folds it."""
     match Dialect.get_or_raise(dialect).normalization_strategy:
         case NormalizationStrategy.LOWERCASE:
             return name.lower()

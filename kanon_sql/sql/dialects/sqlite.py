@@ -1,4 +1,4 @@
-"""SQLite, from 3.38 on, with its functions of mathematics; for people of several classes, 3.44."""
+"""Rules for SQLite, from 3.38 on, with its math functions; an entity needs 3.44."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from kanon_sql.sql.dialects.rules import (
 )
 
 FAILED_ON_PURPOSE = "malformed JSON"
-"""What SQLite says of a text that is no JSON: the rules have no other word to fail with."""
+"""SQLite's message for invalid JSON, the way in which these rules raise an error."""
 
 _written = partial(written, dialect="sqlite")
 
@@ -35,7 +35,7 @@ _IS_NUMBER = (
     "and trim(x) glob '[-+0-9.]*' and trim(x) not glob '?*[-+]*' and trim(x) not glob '*.*.*') "
     "or (json_valid(trim(x)) and trim(x) glob '[-0-9]*')"
 )
-"""There is no regular expression; what has an exponent is a number of JSON."""
+"""There are no regular expressions; numbers with an exponent are validated as JSON."""
 _DAY = "substr(x, 1, 10)"
 _DATE = (
     "x glob '[0-9][0-9][0-9][0-9]-[0-9][0-9]-[0-9][0-9]*' "
@@ -43,10 +43,12 @@ _DATE = (
     "and substr(x, 12, 2) <> '24' "
     f"and (date(x, '+0 days') = {_DAY} or substr(x, 11) not glob '*[-+]*')"
 )
-"""The 31st of February would be taken for a day of March, or as it is: until something is added,
-SQLite before 3.43 hands back any day up to the 31st. A moment is rounded to a thousandth of a
-second, and the last one of a day so to the next; what is moved to another day by its offset is no
-date here."""
+"""Validates dates, as SQLite accepts 31 February, as a day of March or unchanged.
+
+Before 3.43 it returns any day up to the 31st until a modifier is applied. Timestamps are rounded to
+milliseconds, which can move the last one of a day to the next; an offset that changes the day makes
+it invalid here.
+"""
 _PARTS = {
     "YEAR": "cast(strftime('%Y', x) as integer)",
     "MONTH": "cast(strftime('%m', x) as integer)",
@@ -67,7 +69,7 @@ def _part(name: str) -> Rule:
 
 
 def _mod(node: exp.Mod) -> exp.Expr:
-    """What `%` does of whole numbers alone. The rest of an infinite one would be NULL."""
+    """Modulo on floats, as `%` truncates to integers; infinity raises an error instead of NULL."""
     if not in_condition(node):
         return node
     text = (
@@ -75,7 +77,7 @@ def _mod(node: exp.Mod) -> exp.Expr:
         "when typeof(x) <> 'real' and typeof(y) <> 'real' then whole "
         "when abs(x) > 1.7976931348623157e308 then json('no rest') else rest end"
     )
-    # By its name: as a function that is known it would be written as `%` again.
+    # By name, as a known function would be rendered as `%` again.
     rest = exp.Anonymous(this="mod", expressions=[node.this.copy(), node.expression.copy()])
     return phrase(text, "sqlite", x=node.this, y=node.expression, whole=node.copy(), rest=rest)
 
@@ -85,7 +87,7 @@ def _is_other_than_0(node: exp.Expr) -> bool:
 
 
 def _div(node: exp.Div) -> exp.Expr:
-    """Nothing is divided by 0, which would be NULL without a word."""
+    """Raise an error on division by 0, which would be NULL."""
     if in_condition(node) and not _is_other_than_0(node.expression):
         text = "case when y = 0 then json('a division by 0') else y end"
         node.set("expression", phrase(text, "sqlite", y=node.expression))
@@ -93,7 +95,7 @@ def _div(node: exp.Div) -> exp.Expr:
 
 
 def _like(node: exp.Like) -> exp.Expr:
-    """LIKE knows no case; GLOB does, and has other signs."""
+    """Rewrite LIKE, which ignores case, as GLOB."""
     if not isinstance(node.expression, exp.Literal):
         return refused("a pattern that is no text", "sqlite")(node)
     signs = {"%": "*", "_": "?", "*": "[*]", "?": "[?]", "[": "[[]"}
@@ -102,7 +104,7 @@ def _like(node: exp.Like) -> exp.Expr:
 
 
 def _values(node: exp.Values) -> exp.Expr:
-    """The columns of such a table are called column1 and so on."""
+    """Name the columns of VALUES, which are column1, column2 and so on."""
     alias = node.args.get("alias")
     if alias is None or not alias.columns:
         return node
@@ -115,7 +117,7 @@ def _values(node: exp.Values) -> exp.Expr:
 
 
 def _of_ascii(node: exp.Lower | exp.Upper | exp.ILike) -> exp.Expr:
-    """SQLite knows the case of no letter beyond ASCII, and would take such a text for another."""
+    """Raise an error on characters beyond ASCII, whose case SQLite doesn't know."""
     if in_condition(node):
         text = "case when x glob ('*[^' || char(1) || '-~]*') then json('beyond ASCII') else x end"
         node.set("this", phrase(text, "sqlite", x=node.this))
@@ -134,21 +136,21 @@ def _padded(node: exp.Pad) -> exp.Expr:
 
 
 _OR_FAIL = "case when {} then cast(x as {}) else json('a value that does not cast') end"
-"""What SQLite would make a number of, whatever it is; a text that is no JSON is an error."""
+"""Casts that raise an error; SQLite parses a number from any text."""
 _OR_FAIL_AT_DATES = (
     f"case when x is null or ({_DATE}) then {_DAY} else json('a value that does not cast') end"
 )
 
 
 def _is_boolean(node: exp.Expr) -> bool:
-    """Whether it is true or false, of which SQLite has but numbers."""
+    """Whether it is a boolean, which SQLite stores as a number."""
     return node.is_type(exp.DType.BOOLEAN) or isinstance(
         node, exp.Predicate | exp.Connector | exp.Not | exp.Boolean
     )
 
 
 def _chosen(node: exp.Expr) -> Iterator[exp.Expr]:
-    """What an expression may be in the end."""
+    """The possible results of an expression."""
     match node.unnest():
         case exp.Case(args=parts):
             results = [branch.args["true"] for branch in parts["ifs"]]
@@ -164,7 +166,7 @@ def _chosen(node: exp.Expr) -> Iterator[exp.Expr]:
 
 
 def _text_of(node: exp.Cast) -> exp.Expr:
-    """A value as a text. A number would be cut to 15 digits."""
+    """A value as text; floats with 17 digits, as a cast keeps 15."""
     text = "case when typeof(x) = 'real' then printf('%!.17g', x) else cast(x as text) end"
     if in_condition(node) and any(map(_is_boolean, _chosen(node.this))):
         if not _is_boolean(node.this.unnest()):
@@ -174,7 +176,7 @@ def _text_of(node: exp.Cast) -> exp.Expr:
 
 
 def _compared(node: exp.Binary | exp.In) -> exp.Expr:
-    """A boolean is a number, and so no text at all."""
+    """Reject text compared with a boolean, which is a number in SQLite."""
     sides = [side.unnest() for side in node.iter_expressions()]
     has_boolean = any(side.is_type(exp.DType.BOOLEAN) for side in sides)
     if has_boolean and any(side.is_string for side in sides):
@@ -183,7 +185,7 @@ def _compared(node: exp.Binary | exp.In) -> exp.Expr:
 
 
 def _cast(node: exp.Cast) -> exp.Expr:
-    """A whole number is exact up to 64 bits; there are no decimals."""
+    """Integers are exact up to 64 bits; there are no decimals."""
     match node.to.this:
         case exp.DType.DOUBLE | exp.DType.FLOAT if in_condition(node):
             text = _OR_FAIL.format(f"x is null or {_IS_NUMBER}", "real")
@@ -222,7 +224,7 @@ _as_whole: Callable[[exp.TryCast], exp.Expr] = try_cast(
 
 
 def joins_texts(sql: str) -> bool:
-    """Whether a SELECT of the templates joins texts in an order.
+    """Whether a template's SELECT contains an ordered string aggregate.
 
     >>> joins_texts("select string_agg(a, ',' order by a)"), joins_texts("select 'string_agg(a)'")
     (True, False)

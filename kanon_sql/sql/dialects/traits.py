@@ -1,4 +1,4 @@
-"""What databases of a dialect do otherwise than most, as far as it matters outside of its SQL."""
+"""Properties of dialects that matter outside of their SQL."""
 
 from __future__ import annotations
 
@@ -7,36 +7,40 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Traits:
-    """How a dialect differs; what is not said of one is as most databases have it."""
+    """How a dialect deviates; the defaults fit most databases."""
 
     embedded: bool = False
-    """Whether its database runs here: it reads the templates in their own words, text files and a
-    text of many lines at once, and writes files."""
+    """Whether the database is embedded.
+
+    It reads templates untranspiled, text files and multi-line literals, and writes files.
+    """
     executed: bool = False
-    """Whether the tests run its SQL on a database of that name."""
+    """Whether the tests execute its SQL on such a database."""
     collates: bool = False
-    """Whether texts are in the order of a language, unless one asks for that of their bytes."""
+    """Whether text is ordered by a locale unless a binary collation is requested."""
     bytewise: bool = False
-    """Whether texts that differ are never equal, whatever the column."""
+    """Whether distinct texts are never equal, whatever the column."""
     rounds: bool = False
-    """Whether 0.1 is a float, and what is reckoned with decimals is rounded to one."""
+    """Whether 0.1 is a float, so that decimal arithmetic is rounded."""
     hashes: bool = True
     """Whether it has md5()."""
     rereads: bool = False
-    """Whether it works a set out anew wherever a statement names it, for which it needs files, or
-    stages, and has but so many."""
+    """Whether CTEs are inlined at each reference.
+
+    Large plans then run out of temporary files or stages.
+    """
     null_first: bool = False
-    """Whether NULL comes first, without words for anything else."""
+    """Whether NULL sorts first, without a NULLS LAST clause."""
     nests_with: bool = True
-    """Whether WITH can stand within WITH."""
+    """Whether WITH can be nested."""
     orders_views: bool = True
-    """Whether a view can have an order."""
+    """Whether a view may have an ORDER BY."""
     create_view: str = "create or replace view"
-    """What creates a view."""
+    """The statement that creates a view."""
     replaces_views: bool = True
-    """Whether that replaces one that is there; else it must be dropped before."""
+    """Whether it replaces an existing view, which otherwise must be dropped first."""
     ends_batch: str = ""
-    """The line that must stand between statements which create views."""
+    """The batch separator required between CREATE VIEW statements."""
 
 
 TRAITS = {
@@ -61,4 +65,4 @@ TRAITS = {
     ),
     "mysql": Traits(null_first=True),
 }
-"""Every dialect, those first whose SQL the tests run."""
+"""Every dialect, those executed by the tests first."""

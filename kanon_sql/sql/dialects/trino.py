@@ -1,4 +1,4 @@
-"""Trino."""
+"""Rules for Trino."""
 
 from __future__ import annotations
 

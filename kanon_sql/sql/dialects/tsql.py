@@ -1,4 +1,4 @@
-"""SQL Server, from 2017 on."""
+"""Rules for SQL Server, from 2017 on."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from kanon_sql.sql.dialects.rules import (
 _written = partial(written, dialect="tsql")
 
 _TEXT = "cast(x as nvarchar(max)) collate Latin1_General_100_BIN2"
-"""A text in which case and accents count; no collation makes outer blanks count."""
+"""Text compared by case and accents; no collation distinguishes trailing blanks."""
 _IS_PLAIN_NUMBER = (
     f"({_TEXT} not like '%[^-0-9.]%' and {_TEXT} like '%[0-9]' "
     f"and ({_TEXT} like '[0-9]%' or {_TEXT} like '-[0-9]%') "
@@ -30,7 +30,7 @@ _HAS_DIGIT = f"{_TEXT} like '%[0-9]%'"
 
 
 _EXACT = "convert(nvarchar(max), x, 3) collate Latin1_General_100_BIN2"
-"""A float in all of its digits, of which a cast would keep six."""
+"""A float with all digits; a cast would keep six."""
 
 
 def _as_text(node: exp.Cast) -> exp.Expr:
@@ -40,7 +40,7 @@ def _as_text(node: exp.Cast) -> exp.Expr:
 
 
 def _float_as_text(node: exp.Case) -> exp.Expr:
-    """The default of a CASE that spells whole numbers otherwise: a cast would keep six digits."""
+    """The default branch of a CASE that formats integers; a cast would keep six digits."""
     default = node.args.get("default")
     if not isinstance(default, exp.Collate) or not isinstance(default.this, exp.Cast):
         return node
@@ -51,7 +51,7 @@ def _float_as_text(node: exp.Case) -> exp.Expr:
 
 
 def _trimmed(node: exp.Trim) -> exp.Expr:
-    """Without these characters at one end, which only SQL Server 2022 has a word for."""
+    """Trim stars at one end, which only SQL Server 2022 has syntax for."""
     if not node.expression:
         return node
     if node.expression.name != "*" or node.args.get("position") not in ("LEADING", "TRAILING"):
@@ -73,7 +73,7 @@ def _padded(node: exp.Pad) -> exp.Expr:
 
 
 def _date_text(node: exp.TimeToStr) -> exp.Expr:
-    """By a style, which no language of the session changes."""
+    """By style number, which is independent of the session's language."""
     length = {"%Y": 4, "%Y-%m": 7, "%Y-%m-%d": 10}[node.args["format"].name]
     return phrase(f"convert(nvarchar({length}), x, 23)", "tsql", x=node.this)
 
@@ -95,14 +95,14 @@ def _ilike(node: exp.ILike) -> exp.Expr:
 
 
 def _text(node: exp.Literal) -> exp.Expr:
-    """A text that not every code page has is one of Unicode."""
+    """Non-ASCII text becomes a Unicode literal, as code pages may lack a character."""
     if node.is_string and not node.name.isascii():
         return exp.National(this=node.name)
     return node
 
 
 def _all_at_once(node: exp.Join) -> exp.Join:
-    """One intersection of all columns that two sets are joined by, in place of one a column."""
+    """Merge the intersections of a join into one over all columns."""
     condition = node.args.get("on")
     all_of_them = list(condition.flatten()) if isinstance(condition, exp.And) else []
     each = [one for one in all_of_them if isinstance(one, exp.Exists)]
@@ -123,11 +123,11 @@ REASONS = {
 }
 
 RULES: Rules = {
-    # What an intersection has in common is equal, NULL too, and is joined by hashing.
+    # An intersection treats NULLs as equal, and is joined by hashing.
     exp.NullSafeEQ: _written("exists (select a intersect select b)", a="this", b="expression"),
     exp.Join: _all_at_once,
     exp.NullSafeNEQ: _written("not exists (select a intersect select b)", a="this", b="expression"),
-    # A text of blanks would be 0.
+    # Blank text would be parsed as 0.
     exp.TryCast: try_cast(
         {
             exp.DType.DOUBLE: f"case when {_HAS_DIGIT} then try_cast(x as float) end",
