@@ -23,7 +23,7 @@ an audit wrong is asked in `trust` and `templates/warehouses/canaries.sql`.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from importlib import import_module
 from typing import Any
 
@@ -62,6 +62,7 @@ def connect(
     threads: int | None = None,
     delimiter: str | None = None,
     null_strings: Sequence[str] = (),
+    header: bool | Mapping[str, bool] | None = None,
 ) -> Engine:
     """The engine for a URL, for a connection that is open, or without either for files.
 
@@ -76,7 +77,8 @@ def connect(
     engine is itself.
 
     A DuckDB file is attached read-only. `memory_limit` and `threads` bound the DuckDB that is
-    started here; `delimiter` and `null_strings` say how text files are read.
+    started here. `delimiter` and `null_strings` say how text files are read, and `header` whether
+    their first line names the columns: of all, or of each by its path.
 
     Raises `SpecError` for what is neither, `MissingDriverError` for a package that is not
     installed, `EngineError` for a database that can't be reached, and `InputError` for one in
@@ -99,16 +101,17 @@ def connect(
             threads=threads,
             delimiter=delimiter,
             null_strings=null_strings,
+            header=header,
         )
     if memory_limit is not None or threads is not None:
         raise SpecError(
             "a memory limit and a number of threads are for the DuckDB that is started here; this "
             "database has its own. Set them there."
         )
-    if delimiter is not None or null_strings:
+    if delimiter is not None or null_strings or header not in (None, {}):
         raise SpecError(
-            "a delimiter and null strings say how text files are read, and this database reads "
-            "none here. Leave them out."
+            "a delimiter, null strings and a header say how text files are read, and this database "
+            "reads none here. Leave them out."
         )
     if isinstance(target, Engine):
         return target

@@ -41,7 +41,7 @@ class DuckDBEngine:
 
     `database` is a DuckDB file, attached read-only. `connection` is an open one, used through a
     cursor of its own, which sees neither its temporary tables nor its registered data frames.
-    `delimiter` and `null_strings` say how text files are read.
+    `delimiter`, `null_strings` and `header` say how text files are read.
 
     Raises `SpecError` for options that don't fit, `InputError` for a database that can't be read.
     """
@@ -61,6 +61,7 @@ class DuckDBEngine:
         threads: int | None = None,
         delimiter: str | None = None,
         null_strings: Sequence[str] = (),
+        header: bool | Mapping[str, bool] | None = None,
     ) -> None:
         if connection is not None and (database or memory_limit or threads):
             raise SpecError(
@@ -92,6 +93,7 @@ class DuckDBEngine:
             temporary=temporary,
             delimiter=delimiter,
             null_strings=null_strings,
+            header=header,
         )
         if database is not None:
             self._attach(str(database))
