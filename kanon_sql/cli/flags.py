@@ -8,6 +8,7 @@ from kanon_sql.errors import with_options
 
 _CALLED = {
     "engine": "connect",
+    "null_strings": "null_string",
     "references": "reference",
     "references.columns": "reference_columns",
     "references.header": "reference_header",

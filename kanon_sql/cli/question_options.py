@@ -180,7 +180,12 @@ SOURCE = (
     asked(
         "--weight", metavar="COL", help="The survey weight: how many people a record stands for."
     ),
-    asked("--null-string", multiple=True, metavar="TEXT", help="Stands for NULL in a text file."),
+    asked(
+        "--null-string",
+        multiple=True,
+        metavar="TEXT",
+        help="Stands for NULL in a text file, written ones too.",
+    ),
     asked("--delimiter", metavar="C", help="What separates the fields of a text file."),
     asked(
         "--header",

@@ -106,7 +106,7 @@ class TableSpec(Part, BaseModel):
     weight: str | None = None
     """The survey weight of a record: how many people of the population it stands for."""
     null_strings: ColumnNames = []
-    """What else stands for NULL in a text file, beside the empty field."""
+    """What else stands for NULL in a text file, beside the empty field; a release has the first."""
     delimiter: Annotated[str, Field(min_length=1, max_length=1)] | None = None
     """What separates the fields of a text file; found on its first line without it."""
     header: bool | None = None

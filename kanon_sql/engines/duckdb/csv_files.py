@@ -137,6 +137,7 @@ def csv_source(
     for file, own_header, census in zip(files, headers, censuses, strict=True):
         options |= account(file, own_header, census, options, run)
     if null_strings:
+        require_null_strings(files[0], header.delimiter, null_strings)
         options["nullstr"] = f"[{', '.join(map(literal, ['', *null_strings]))}]"
     options |= no_hive_columns(files)
     types = dict.fromkeys(header.names, "VARCHAR")
@@ -273,6 +274,16 @@ def require_same_header(first_file: str, first: Header, file: str, header: Heade
         f"{file}: the first line {fault} than that of {first_file}. Files read as one table need "
         "one header."
     )
+
+
+def require_null_strings(file: str, delimiter: str, null_strings: Sequence[str]) -> None:
+    """Refuse what DuckDB can't look for as a field."""
+    for text in null_strings:
+        if delimiter in text or len(f'"{text}"'.splitlines()) > 1 or '"' in text:
+            raise InputError(
+                f"{file}: {text!r} can't stand for NULL, as it holds the delimiter, a quote or a "
+                "line break. Leave it out."
+            )
 
 
 def take_census(file: str, run: Run) -> Census:

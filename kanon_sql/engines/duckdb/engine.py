@@ -20,16 +20,16 @@ import duckdb
 
 from kanon_sql.engines.base import Batches
 from kanon_sql.engines.definitions import Carried
-from kanon_sql.engines.duckdb.csv_files import checked_delimiter
+from kanon_sql.engines.duckdb.csv_files import checked_delimiter, require_null_strings
 from kanon_sql.engines.duckdb.errors import ABOUT_THE_STATEMENT, explained, first_line
 from kanon_sql.engines.duckdb.evidence import FileEvidence
 from kanon_sql.engines.duckdb.hub import ctrl_c, cursor_of, let_go, open_hub, own_name, spill_folder
 from kanon_sql.engines.duckdb.sessions import require_plain_comparison, require_plain_session
 from kanon_sql.engines.duckdb.targets import RELATION, Targets, refuse_sqlite
 from kanon_sql.engines.duckdb.views import texts_in
-from kanon_sql.engines.duckdb.written import as_files_have_them
-from kanon_sql.errors import EngineError, InputError, SpecError
-from kanon_sql.files import file_kind
+from kanon_sql.engines.duckdb.written import EMPTY_IN_TEXT, as_files_have_them
+from kanon_sql.errors import EngineError, InputError, SpecError, option, plural
+from kanon_sql.files import file_kind, written_null
 from kanon_sql.sql.macros import render
 from kanon_sql.sql.quoting import DIALECT, identifier, literal
 from kanon_sql.sql.statement import Estimate
@@ -218,18 +218,29 @@ class DuckDBEngine:
     def write(self, name: str, path: Path) -> None:
         """Write what is kept under `name` to a Parquet or CSV file.
 
-        Raises `EngineError`, for example where the disk is full.
+        Raises `EngineError`, for example where the disk is full, and `InputError` for a text that a
+        text file would give back as NULL.
         """
         becomes = self._targets.becomes(path)
         is_text = file_kind(becomes) == "csv"
-        delimiter = literal(self._targets.delimiter_in(becomes))
-        form = f"format csv, header true, delimiter {delimiter}" if is_text else "format parquet"
         written = self._targets.columns(identifier(name))
-        columns = ", ".join(as_files_have_them(written, parquet=not is_text))
+        columns = list(as_files_have_them(written, parquet=not is_text))
+        form = "format parquet"
+        if is_text:
+            delimiter, null_strings = (
+                self._targets.delimiter_in(becomes),
+                self._targets.null_strings,
+            )
+            require_null_strings(becomes, delimiter, null_strings)
+            null = literal(written_null(null_strings))
+            form = f"format csv, header true, delimiter {literal(delimiter)}, nullstr {null}"
         try:
+            if is_text:
+                self._refuse_texts_for_null(becomes, name, written)
             with ctrl_c():
                 self._session.execute(
-                    f"copy (select {columns} from {identifier(name)}) to {literal(str(path))} "
+                    f"copy (select {', '.join(columns)} from {identifier(name)}) "
+                    f"to {literal(str(path))} "
                     f"({form}, use_tmp_file false)"
                 )
         except (duckdb.IOException, duckdb.PermissionException):
@@ -239,6 +250,24 @@ class DuckDBEngine:
             ) from None
         except duckdb.Error as error:
             raise explained(error) from None
+
+    def _refuse_texts_for_null(self, file: str, name: str, columns: Sequence[Column]) -> None:
+        """Raise `InputError` for values that whoever reads the file takes for NULL."""
+        null_strings = self._targets.null_strings
+        found = [each.name for each in columns if null_strings or each.type in EMPTY_IN_TEXT]
+        if not found:
+            return
+        texts = [literal(text) for text in ("", *null_strings)]
+        sql = render("read_as_null", relation=identifier(name), columns=found, texts=texts)
+        [counts] = self._run(sql)
+        for column, records in zip(found, counts, strict=True):
+            if records:
+                or_else = f" or one of {option('null_strings')}" if null_strings else ""
+                raise InputError(
+                    f'{file}: "{column}" is an empty text{or_else} in {plural(records, "record")}, '
+                    "which a text file gives back as NULL. Write a .parquet, or replace that text "
+                    "in the table. Nothing was written."
+                )
 
     def records(self, table: Table, form: str) -> Any:
         """All records of a table, as pandas, polars or pyarrow has them."""

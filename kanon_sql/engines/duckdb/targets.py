@@ -55,7 +55,7 @@ class Targets:
         self._has_tables = has_tables
         self._temporary = {name.casefold() for name in temporary}
         self._delimiter = delimiter
-        self._null_strings = tuple(null_strings)
+        self.null_strings = tuple(null_strings)
         self._header = header
         self._frames: dict[str, Any] = {}
         self._unfinished: dict[str, str] = {}
@@ -147,7 +147,7 @@ class Targets:
                 kind,
                 self._reading,
                 delimiter=self.delimiter_in(known_as) if known_as != path else self._delimiter,
-                null_strings=self._null_strings,
+                null_strings=self.null_strings,
                 named=self._header_of(path),
                 keep_glob=self._is_ours and not left_out,
             )
