@@ -73,6 +73,7 @@ def audit(
     weight: str | None = None,
     null_strings: Names = (),
     delimiter: str | None = None,
+    header: bool | Literal["yes", "no"] | None = None,
     name: str | None = None,
     engine: Any = None,
     show_values: bool = False,
@@ -115,7 +116,7 @@ def audit(
         entity=entity, identifiers=identifiers, where=where, first=first, nulls=nulls,
         sensitive_nulls=sensitive_nulls, levels=levels,
         hierarchy_faults=hierarchy_faults, with_other_sensitive=with_other_sensitive, weight=weight,
-        null_strings=null_strings, delimiter=delimiter, name=name,
+        null_strings=null_strings, delimiter=delimiter, header=header, name=name,
     )  # fmt: skip
     return auditor.audit(
         spec,

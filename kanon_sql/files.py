@@ -9,6 +9,7 @@ import shutil
 import stat
 import sys
 import weakref
+from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path, PurePath
 from typing import Literal
@@ -46,6 +47,15 @@ def file_kind(path: str) -> Kind | None:
 def is_typed_file(name: str) -> bool:
     """Whether the file's format has column types, judged by its suffix."""
     return file_kind(name) not in ("csv", None)
+
+
+def written_null(null_strings: Sequence[str]) -> str:
+    """What NULL is written as in a text file: an empty field, or what was named first.
+
+    >>> written_null([]), written_null(["", "NA", "-"])
+    ('', 'NA')
+    """
+    return next(filter(None, null_strings), "")
 
 
 def stem(name: str) -> str:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from kanon_sql.auditing.facts import facts_unread
-from kanon_sql.auditing.opening import name_of, opened, planned
+from kanon_sql.auditing.opening import about, name_of, opened, planned
 from kanon_sql.engines.base import Engine
 from kanon_sql.engines.offline_tables import refuse_hidden_table, table_of_names, table_there
 from kanon_sql.errors import SpecError, did_you_mean, option
@@ -243,15 +243,18 @@ def _tables(
         ),
     ]
     for role, source, named in beside:
+        parameter = "references" if role[0] == "reference" else "earlier_releases"
         if source is asked.source or (isinstance(source, str) and source == asked.source):
             yield role, own
         elif _is_named_alone(asked, source, engine):
             yield role, table_of_names(source, named())
         elif hub is None:
-            with opened(asked, engine) as files:
+            with opened(asked, engine) as files, about(parameter):
                 yield role, table_there(files.table(source))
         else:
-            yield role, table_there(hub.table(source))
+            with about(parameter):
+                found = table_there(hub.table(source))
+            yield role, found
 
 
 def _plan_of(asked: TableSpec, tables: Mapping[Role, Table], dialect: str) -> Plan:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -12,7 +13,7 @@ from kanon_sql.auditing.facts import HierarchyReading, read_facts
 from kanon_sql.engines import connect, is_elsewhere, is_embedded
 from kanon_sql.engines.base import Engine
 from kanon_sql.engines.session import time_limit, within
-from kanon_sql.errors import InputError, SpecError, no_first_records
+from kanon_sql.errors import InputError, SpecError, no_first_records, option
 from kanon_sql.plan.audit_plan import Plan, plan_audit
 from kanon_sql.plan.question import ResolvedQuestion
 from kanon_sql.plan.resolve import bind
@@ -48,12 +49,15 @@ def open_table(
     asked = asked or spec.tables[place]
     with time_limit(engine, timeout, threading.Event()):
         table = engine.table(asked.source)
-        references = {
-            name: engine.table(reference.source) for name, reference in asked.references.items()
-        }
-        earlier = {
-            name: engine.table(release.source) for name, release in asked.earlier_releases.items()
-        }
+        with about("references"):
+            references = {
+                name: engine.table(reference.source) for name, reference in asked.references.items()
+            }
+        with about("earlier_releases"):
+            earlier = {
+                name: engine.table(release.source)
+                for name, release in asked.earlier_releases.items()
+            }
         try:
             roles = resolve(asked, table, references, earlier, is_open=is_open)
             facts = read_facts(engine, roles, hierarchies=hierarchies, show_values=show_values)
@@ -63,6 +67,19 @@ def open_table(
             engine.renew()
             raise spec.pointed(error, place) if isinstance(error, SpecError) else error from None
     return OpenTable(bound, engine, time.monotonic() - started)
+
+
+@contextmanager
+def about(parameter: str) -> Iterator[None]:
+    """Let an error about the header of a file name the option of the table that it is."""
+    try:
+        yield
+    except InputError as error:
+        marked = error.marked
+        for value in ("yes", "no"):
+            own = option(f"{parameter}.header", value)
+            marked = marked.replace(option("header", value), own)
+        raise type(error)(marked) from None
 
 
 @contextmanager
@@ -87,6 +104,11 @@ def opened(
             threads=threads,
             delimiter=table.delimiter,
             null_strings=table.null_strings,
+            header={
+                os.fspath(each.source): each.header
+                for each in (*table.beside, table)
+                if each.header is not None and isinstance(each.source, str | os.PathLike)
+            },
         ),
     )
     try:

@@ -8,10 +8,13 @@ from kanon_sql.errors import with_options
 
 _CALLED = {
     "engine": "connect",
+    "null_strings": "null_string",
     "references": "reference",
     "references.columns": "reference_columns",
+    "references.header": "reference_header",
     "earlier_releases": "earlier",
     "earlier_releases.columns": "earlier_columns",
+    "earlier_releases.header": "earlier_header",
     "earlier_releases.quasi_identifiers": "earlier_qi",
     "quasi_identifiers": "qi",
     "view_name": "name",

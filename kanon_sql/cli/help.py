@@ -15,13 +15,14 @@ GROUPS: dict[str, tuple[str, ...]] = {
         "--reference", "--reference-columns", "--reference-where", "--reference-entity",
         "--reference-weight", "--reference-level", "--earlier", "--earlier-columns",
         "--earlier-qi", "--earlier-where", "--earlier-level", "--earlier-entity",
+        "--reference-header", "--earlier-header",
     ),
     "Levels": ("--hierarchy", "--clip", "--level", "--hierarchy-faults"),
     "Search": (
         "--algorithm", "--metric", "--max-suppressed", "--suppressed", "--keep", "--at-most",
         "--weight-of", "--gap", "--minimal-nodes", "--pull-frequencies",
     ),
-    "Input": ("--connect", "--null-string", "--delimiter", "--manifest", "--select"),
+    "Input": ("--connect", "--null-string", "--delimiter", "--header", "--manifest", "--select"),
     "Output": (
         "--format", "--output", "--result", "--output-dir", "--force", "--show-values", "--dialect",
         "--quote", "--table", "--step", "--until", "--emit", "--name", "--single-view",

@@ -38,11 +38,16 @@ REFERENCES = _Kind(
     "reference",
     DEFAULT_REFERENCE,
     "voters.parquet",
-    ("where", "entity", "weight"),
+    ("where", "entity", "weight", "header"),
     r"[A-Za-z_]\w*",
 )
 EARLIER = _Kind(
-    "--earlier", "earlier release", DEFAULT_EARLIER, "r2024.parquet", ("where", "entity"), r"\w+"
+    "--earlier",
+    "earlier release",
+    DEFAULT_EARLIER,
+    "r2024.parquet",
+    ("where", "entity", "header"),
+    r"\w+",
 )
 
 

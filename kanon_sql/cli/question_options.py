@@ -74,6 +74,12 @@ DEMANDS = (
         metavar="[NAME:]COL=N,…",
         help="Generalise it to where the table already is: zip=2, by the table's --hierarchy.",
     ),
+    asked(
+        "--reference-header",
+        multiple=True,
+        metavar="[NAME:]yes|no",
+        help="Whether its first line names its columns.",
+    ),
 )
 EARLIER = (
     asked(
@@ -107,6 +113,12 @@ EARLIER = (
         multiple=True,
         metavar="[NAME:]COL=N,…",
         help="Generalise it to what was released: zip=2, by the table's --hierarchy.",
+    ),
+    asked(
+        "--earlier-header",
+        multiple=True,
+        metavar="[NAME:]yes|no",
+        help="Whether its first line names its columns.",
     ),
 )
 HIERARCHIES = (
@@ -168,8 +180,19 @@ SOURCE = (
     asked(
         "--weight", metavar="COL", help="The survey weight: how many people a record stands for."
     ),
-    asked("--null-string", multiple=True, metavar="TEXT", help="Stands for NULL in a text file."),
+    asked(
+        "--null-string",
+        multiple=True,
+        metavar="TEXT",
+        help="Stands for NULL in a text file, written ones too.",
+    ),
     asked("--delimiter", metavar="C", help="What separates the fields of a text file."),
+    asked(
+        "--header",
+        type=click.Choice(["yes", "no"]),
+        help="Whether the first line of a text file names its columns, where it looks like a "
+        "record.",
+    ),
     asked(
         "--connect",
         metavar="URL",

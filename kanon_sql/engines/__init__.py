@@ -21,7 +21,7 @@ go into `failures`; semantics that would make an audit wrong are tested by `sema
 from __future__ import annotations
 
 import inspect
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from importlib import import_module
 from typing import Any
 
@@ -60,6 +60,7 @@ def connect(
     threads: int | None = None,
     delimiter: str | None = None,
     null_strings: Sequence[str] = (),
+    header: bool | Mapping[str, bool] | None = None,
 ) -> Engine:
     """The engine for a URL, for an open connection, or without either for files.
 
@@ -73,8 +74,9 @@ def connect(
     doesn't expose it. The connection must be outside a transaction; it stays open and keeps its
     settings. An `Engine` is returned as is.
 
-    A DuckDB file is attached read-only. `memory_limit` and `threads` bound the embedded DuckDB;
-    `delimiter` and `null_strings` configure how text files are read.
+    A DuckDB file is attached read-only. `memory_limit` and `threads` bound the DuckDB that is
+    started here. `delimiter` and `null_strings` say how text files are read, and `header` whether
+    their first line names the columns: of all, or of each by its path.
 
     Raises `SpecError` for any other target, `MissingDriverError` for a package that is not
     installed, `EngineError` for an unreachable database, and `InputError`, with the reason, for one
@@ -97,16 +99,17 @@ def connect(
             threads=threads,
             delimiter=delimiter,
             null_strings=null_strings,
+            header=header,
         )
     if memory_limit is not None or threads is not None:
         raise SpecError(
             "a memory limit and a number of threads are for the DuckDB that is started here; this "
             "database has its own. Set them there."
         )
-    if delimiter is not None or null_strings:
+    if delimiter is not None or null_strings or header not in (None, {}):
         raise SpecError(
-            "a delimiter and null strings say how text files are read, and this database reads "
-            "none here. Leave them out."
+            "a delimiter, null strings and a header say how text files are read, and this database "
+            "reads none here. Leave them out."
         )
     if isinstance(target, Engine):
         return target

@@ -158,7 +158,7 @@ def _settings(asked: TableSpec, where: str | None, output: Path | None) -> dict[
     said: dict[str, Any] = {}
     if where:
         said["connect"] = _without_secret(where, output)
-    for key in ("name", "where", "first", "delimiter", "weight"):
+    for key in ("name", "where", "first", "delimiter", "header", "weight"):
         if getattr(asked, key) is not None:
             said[key] = getattr(asked, key)
     if asked.null_strings:

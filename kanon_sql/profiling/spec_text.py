@@ -203,6 +203,8 @@ def _flow(value: Any) -> str:
             return f"[{', '.join(map(_flow, value))}]"
         case str():
             return scalar(value)
+        case bool():
+            return str(value).lower()
     return str(value)
 
 

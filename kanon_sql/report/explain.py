@@ -124,6 +124,11 @@ VALUES = {
     "is refused where it plays a part.",
     "Text files": "CSV is text throughout: 02138 and 2138 are two values, and so are 1 and 1.0, "
     "or 0.0 and -0.0.",
+    "The first line of a text file": "is taken for names, unless it looks like a record: a name is "
+    "a number, a date, an e-mail address, empty or there twice, or looks like the first hundred "
+    "values below it. Then its cells are withheld until --header yes says that it is one, or "
+    "--header no that it is a record (columns are then column_1, column_2 and so on). Words above "
+    "words tell nothing: say --header no of a file without names that has nothing else.",
     "Numbers": "by what they are, in a column that has numbers. 0.0 and -0.0 are one value, as "
     "SQL's = says, in every database and every file that has types; a .csv that is written has "
     "0.0 for both. NaN is one value.",

@@ -269,8 +269,11 @@ def _written(release: Release, views: int, table: TableResult) -> str:
         )
         return f"{path} written: {counted(views, 'view')}, without a record. {what_next}"
     columns = f", {counted(release.columns, 'column')}" if release.columns is not None else ""
+    null = ""
+    if release.null_string is not None:
+        null = f"; NULL is {printable(release.null_string) or 'an empty field'}"
     return (
-        f"{path} written: {counted(release.records, 'record')}{columns}. The same as SQL: "
+        f"{path} written: {counted(release.records, 'record')}{columns}{null}. The same as SQL: "
         "--output release.sql."
     )
 

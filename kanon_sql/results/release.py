@@ -163,10 +163,13 @@ class Release:
     """Both are None for a SQL file, which holds no records."""
     holds: Literal["records", "views", "dbt-model"] = "records"
     seed: str | None = None
-    """The CSV seed that a dbt model reads, if any."""
+    """The CSV that a dbt model reads, where it does."""
+    null_string: str | None = None
+    """What stands for NULL in a text file, where it is one: an empty field, or this text."""
 
     def to_dict(self) -> dict[str, Any]:
-        return {name: value for name, value in vars(self).items() if name != "seed" or value}
+        unsaid = {"seed": None, "null_string": None}
+        return {name: each for name, each in vars(self).items() if each != unsaid.get(name, ...)}
 
 
 @dataclass(frozen=True)

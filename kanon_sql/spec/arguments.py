@@ -41,6 +41,7 @@ class Parts(TypedDict, total=False):
     weight: str | None
     null_strings: Names
     delimiter: str | None
+    header: bool | Literal["yes", "no"] | None
     name: str | None
     release: Mapping[str, str]
 
@@ -112,7 +113,7 @@ def spec_asked(
         beside = [
             key
             for key, value in {**asked, **demands}.items()
-            if value not in unsaid or key == "unassigned"
+            if value not in unsaid or key == "unassigned" or (key == "header" and value is False)
         ]
         if beside:
             raise SpecError(

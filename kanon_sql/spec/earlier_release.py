@@ -25,6 +25,8 @@ class EarlierReleaseSpec(SpecPart, BaseModel):
     levels: dict[str, Annotated[int, Field(ge=0)]] = {}
     """Generalise it to what was released: quasi-identifiers of the table at these levels of its
     hierarchies."""
+    header: bool | None = None
+    """Whether the first line of a text file names its columns."""
 
 
 def the_earlier(name: str) -> str:

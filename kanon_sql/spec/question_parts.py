@@ -80,6 +80,8 @@ class ReferenceSpec(SpecPart):
     levels: dict[str, Annotated[int, Field(ge=0)]] = {}
     """Generalise it to where the release already is: quasi-identifiers at these levels of the
     table's hierarchies."""
+    header: bool | None = None
+    """Whether the first line of a text file names its columns."""
 
     @model_validator(mode="after")
     def _counts_one_thing(self) -> ReferenceSpec:

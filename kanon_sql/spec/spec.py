@@ -106,9 +106,12 @@ class TableSpec(SpecPart, BaseModel):
     weight: str | None = None
     """The survey weight of a record: how many people of the population it stands for."""
     null_strings: ColumnNames = []
-    """What else stands for NULL in a text file, beside the empty field."""
+    """What else stands for NULL in a text file, beside the empty field; a release has the first."""
     delimiter: Annotated[str, Field(min_length=1, max_length=1)] | None = None
-    """What separates the fields of a text file; found on its header line without it."""
+    """What separates the fields of a text file; found on its first line without it."""
+    header: bool | None = None
+    """Whether the first line of a text file names its columns; where it looks like a record, that
+    must be said. Without names they are column_1, column_2 and so on."""
     references: dict[str, ReferenceSpec] = {}
     """Reidentification datasets by name."""
     earlier_releases: dict[str, EarlierReleaseSpec] = {}
@@ -190,6 +193,7 @@ class Defaults(SpecPart, BaseModel):
     sensitive_nulls: SensitiveNulls = "value"
     null_strings: ColumnNames = []
     delimiter: Annotated[str, Field(min_length=1, max_length=1)] | None = None
+    header: bool | None = None
 
 
 @dataclass(frozen=True)
@@ -411,6 +415,8 @@ def _first_fault(error: ValidationError) -> tuple[Sequence[int | str], str, bool
             return location, str(cause), False
         case "literal_error":
             return location, f"must be {fault['ctx']['expected']}; found {found}.", False
+        case "bool_parsing" | "bool_type":
+            return location, f"must be yes or no; found {found}.", False
         case "too_short" | "string_too_short":
             return location, "must not be empty.", False
         case "string_too_long":

@@ -34,7 +34,9 @@ class Table:
     columns: tuple[Column, ...]
     text: bool = False
     ordered: bool = True
-    """Whether its records have an order, as in a file."""
+    """Whether its records lie in an order, as those of a file do and those of a table don't."""
+    is_named: bool = False
+    """Whether somebody said what a text file's first line is, so that names are no record of it."""
     parsed: bool = False
     """Whether each read parses a text file again."""
     in_lines: str = field(default="", compare=False)
@@ -66,5 +68,7 @@ def find(name: str, table: Table) -> Column:
     folded = [column for column in table.columns if column.name.casefold() == name.casefold()]
     matches = exact or folded
     if len(matches) != 1:
-        raise no_such_column(name, table.name, table.column_names, text=table.text)
+        raise no_such_column(
+            name, table.name, table.column_names, text=table.text and not table.is_named
+        )
     return matches[0]

@@ -144,6 +144,18 @@ from {{ source }}
 {%- endmacro %}
 
 
+{# How many records of a release hold a text that a text file gives back as NULL, by column. #}
+{% macro read_as_null(relation, columns, texts) %}
+select
+{% for column in columns %}
+    count(*) filter (
+        where cast({{ kanon_sql.ident(column) }} as varchar) in ({{ texts | join(", ") }})
+    ){{ "," if not loop.last }}
+{% endfor %}
+from {{ relation }}
+{%- endmacro %}
+
+
 {# How every table and view was defined. #}
 {% macro definitions() %}
 select

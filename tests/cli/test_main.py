@@ -310,6 +310,54 @@ def test_two_references_need_two_names(run):
     assert 'there are two references called "reference"' in ended.err
 
 
+@pytest.mark.parametrize(
+    "command",
+    [
+        "audit nameless.csv --qi *",
+        "audit nameless.csv --qi Zq7zip3 --format json",
+        "audit nameless.csv --qi zip --dry-run",
+        "compile nameless.csv --qi zip --dialect snowflake",
+        "validate nameless.csv --qi *",
+        "profile nameless.csv",
+        "init nameless.csv --output new.yml",
+        "anonymize nameless.csv --qi * --k 2 --output new.csv",
+        "tradeoff nameless.csv --qi * --k 2",
+        "worksheet nameless.csv --qi * --sample 1 --show-values --output new.csv",
+        "hierarchy new zip --from nameless.csv --show-values --output new.csv",
+        "audit patients.csv --qi zip --k-map 2 --reference nameless.csv",
+        "compile patients.csv --qi zip --k-map 2 --reference nameless.csv --dialect snowflake",
+        "audit patients.csv --qi zip --entity id --earlier nameless.csv --check "
+        "composed_k_anonymity:k=2",
+    ],
+)
+def test_a_first_line_that_may_be_a_record_is_never_told(run, command):
+    Path("nameless.csv").write_text("Zq7zip1,33,flu\nZq7zip2,44,hiv\n")
+
+    ended = run(*command.split())
+
+    assert (ended.code, ended.out) == (2, "")
+    told = "--reference" if "--reference" in command else "--earlier" if "--ear" in command else "-"
+    assert f"Say whether it is a header: {told}-header yes, or {told}-header no for" in ended.err
+    assert not any(value in ended.err for value in ("Zq7zip1", "flu", "44"))
+    assert not list(Path().glob("new.*"))
+
+
+def test_what_was_said_of_a_first_line_is_done(run):
+    Path("nameless.csv").write_text("02138,F,flu\n02138,M,flu\n")
+    nameless = "nameless.csv --header no"
+    audit = run(*f"audit {nameless} --qi column_1 --format json".split())
+    assert achieved(audit, "k_anonymity") == 2
+    asked = "audit patients.csv --qi zip --reference nameless.csv --reference-columns zip=column_1"
+    linked = run(*f"{asked} --reference-header no --k-map 2 --format json".split())
+    assert achieved(linked, "k_map") == 0
+
+    assert run(*f"init {nameless} --output nameless.yml".split()).code == 0
+    assert "    header: false\n" in Path("nameless.yml").read_text()
+    assert run("profile", "nameless.yml").out.startswith("nameless.csv · 2 records")
+    wrong = run(*f"{asked} --reference-header maybe --k-map 2".split())
+    assert wrong.err == "error: references.reference.header: must be yes or no; found 'maybe'.\n"
+
+
 def test_a_spec_file_asks_its_own_question(run, monkeypatch):
     monkeypatch.setenv("KANON_SQL_SENSITIVE", "diagnosis")
     assert run("audit", "kanon.yml", "--qi", "zip", "--k", "3") == Ended(

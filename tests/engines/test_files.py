@@ -7,6 +7,7 @@ import gzip
 import io
 import os
 import random
+import re
 import sqlite3
 from contextlib import closing
 from pathlib import Path
@@ -164,14 +165,14 @@ def random_csv(seed: int) -> bytes:
     return data
 
 
-def csv_module(data: bytes) -> list[tuple[str | None, ...]] | None:
+def csv_module(data: bytes, is_named: bool) -> list[tuple[str | None, ...]] | None:
     """The records by Python's csv module, or None where it or a table can't have them."""
     try:
-        header, *rows = csv.reader(io.StringIO(data.decode(), newline=""), strict=True)
+        rows = list(csv.reader(io.StringIO(data.decode(), newline=""), strict=True))
     except (csv.Error, UnicodeDecodeError):
         return None
-    width = len(header)
-    records = [row or [""] for row in rows if row or width == 1]
+    width = len(rows[0])
+    records = [row or [""] for row in rows[is_named:] if row or width == 1]
     if any(len(record) != width for record in records):
         return None
     return [tuple(value or None for value in record) for record in records]
@@ -182,11 +183,12 @@ def test_random_files_are_read_as_the_csv_module_reads_them_or_refused(tmp_path:
     for seed in range(300):
         data = random_csv(seed)
         path = written(tmp_path, data, f"{seed}.csv")
+        is_named = bool(seed % 3)
         try:
-            records = read(path, delimiter=",")
+            records = read(path, delimiter=",", header=is_named)
         except InputError:
             continue
-        assert records == csv_module(data), f"seed {seed}"
+        assert records == csv_module(data, is_named), f"seed {seed}"
         read_whole += 1
     assert read_whole > 150
 
@@ -196,26 +198,20 @@ def test_random_files_are_read_as_the_csv_module_reads_them_or_refused(tmp_path:
     [
         (b"", "people.csv is empty."),
         (b"\na,b\n", "people.csv: the first line is blank. It must hold the column names."),
-        (b"a,,b\n1,2,3\n", "people.csv: column 2 has no name in the header. Give it one."),
-        (b"a,b,a\n1,2,3\n", 'people.csv has two columns named "a". Rename one.'),
-        (
-            b"zip,ZIP\n1,2\n",
-            'people.csv has the columns "zip" and "ZIP", which differ only by case. Rename one.',
-        ),
         (
             b"a,b\n1,2\nJane-Marker-7731\n",
-            "people.csv: line 3 has 1 field where the header has 2. Quote a field that holds the "
-            "delimiter, or mend the line.",
+            "people.csv: line 3 has 1 field where the first line has 2. Quote a field that "
+            "holds the delimiter, or mend the line.",
         ),
         (
             b'a,b\n"x\ny",2\nJane-Marker-7731,2,3\n',
-            "people.csv: line 4 has 3 fields where the header has 2. Quote a field that holds the "
-            "delimiter, or mend the line.",
+            "people.csv: line 4 has 3 fields where the first line has 2. Quote a field that "
+            "holds the delimiter, or mend the line.",
         ),
         (
             b"a,b\n1,2,\n",
-            "people.csv: line 2 has 3 fields where the header has 2. Quote a field that holds the "
-            "delimiter, or mend the line.",
+            "people.csv: line 2 has 3 fields where the first line has 2. Quote a field that "
+            "holds the delimiter, or mend the line.",
         ),
         (
             b"a,b\n1,2\n\nJane-Marker-7731,4\n",
@@ -238,7 +234,7 @@ def test_random_files_are_read_as_the_csv_module_reads_them_or_refused(tmp_path:
         ),
         (
             b"a,b\n1,2\r\nJane-Marker-7731,4\n",
-            "people.csv: line 2 ends with another line break than the header. Use one kind in the "
+            "people.csv: line 2 ends with another line break than the first. Use one kind in the "
             "whole file, for example: dos2unix FILE",
         ),
         (
@@ -272,6 +268,95 @@ def test_a_csv_file_that_can_not_be_read_whole_is_refused(
     tmp_path: Path, content: bytes, message: str
 ) -> None:
     assert refusal(written(tmp_path, content)) == message
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("a,,b\n1,2,3\n", "people.csv: column 2 has no name in the header. Give it one."),
+        ("a,b,a\n1,2,3\n", 'people.csv has two columns named "a". Rename one.'),
+        (
+            "zip,ZIP\n1,2\n",
+            'people.csv has the columns "zip" and "ZIP", which differ only by case. Rename one.',
+        ),
+    ],
+)
+def test_a_header_that_names_no_columns_is_refused(
+    tmp_path: Path, content: str, message: str
+) -> None:
+    assert refusal(written(tmp_path, content), header=True) == message
+
+
+@pytest.mark.parametrize(
+    ("content", "doubt"),
+    [
+        ("Jane-Marker-7731,33\nJohn,44\n", "field 2 is a number"),
+        ("name,2019,2020\nJohn,1,2\n", "field 2 is a number"),
+        ("Jane-Marker-7731;17.03.1985\n", "field 2 is a date"),
+        ("Jane-Marker-7731\t1985-03-17T12:00:00Z\n", "field 2 is a date"),
+        ("Jane-Marker-7731,17 Mar 1985\n", "field 2 is a date"),
+        ("\ufeffjane.marker@7731.org,flu\nx,hiv\n", "field 1 is an e-mail address"),
+        ("Jane-Marker-7731,,flu\nx,y,z\n", "field 2 is empty"),
+        ("Jane-Marker-7731,flu,Flu\nx,y,z\n", "field 3 is there twice"),
+        ('"Jane-Marker-7731","flu"\n"Jane-Smithy-7732","hiv"\n', "field 1 looks like the values"),
+        ("Zq7zip1\nZq7zip22\n", "field 1 looks like the values"),
+        ("SW1A 2AA,flu\nM1 1AE,hiv\nEC1A 1BB,flu\n", "field 1 looks like the values"),
+        ("9f86d081,flu\n60303ae2,hiv\n", "field 1 looks like the values"),
+        ("Jane-Marker-7731,flu\nJohn,hiv\nMary,flu\n", "field 2 looks like the values"),
+    ],
+)
+def test_a_first_line_that_looks_like_a_record_is_asked_about(
+    tmp_path: Path, content: str, doubt: str
+) -> None:
+    path = written(tmp_path, content)
+    message = refusal(path)
+    assert message.startswith(
+        f"people.csv: the first line looks like a record, not like the names of columns: {doubt}"
+    )
+    assert message.endswith(
+        "Its cells are withheld, as they may be a person's. Say whether it is a header: "
+        "header='yes', or header='no' for columns called column_1, column_2 and so on."
+    )
+    assert not {MARKER, "flu", "7731"} & {*message.split()}
+    records = read(path, header=False)
+    assert len(records) == len(content.splitlines())
+    first = content.removeprefix("\ufeff").replace('"', "")
+    assert records[0][0] == re.split(r"[,;\t\n]", first)[0]
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        "name,city,job\nJohn,Boston,cook\nMary,Salem,judge\n",
+        "disease\nflu\nhiv\n",
+        "a,b\na,1\n",
+        "icd10,city\nJ45,Boston\nE11.9,Salem\n",
+        "q1,q2\nyes,no\n",
+        "#,%,name\n1,2,John\n",
+        "id\n",
+        "address1\n12 Main St\n7 Pine St\n",
+        "sex,x1\nF,0.1\nM,0.2\n",
+    ],
+)
+def test_a_plain_header_is_not_asked_about(tmp_path: Path, content: str) -> None:
+    path = written(tmp_path, content)
+    assert read(path) == read(path, header=True)
+
+
+def test_each_file_has_its_own_header(tmp_path: Path) -> None:
+    named = written(tmp_path, "age\n33\n", "named.csv")
+    nameless = written(tmp_path, "33\n44\n", "nameless.csv")
+    with DuckDBEngine(header={str(nameless): False}) as engine:
+        tables = [engine.table(str(path)) for path in (named, nameless)]
+        assert [table.column_names for table in tables] == [("age",), ("column_1",)]
+        assert [len(engine.query(f"from {table.sql}")) for table in tables] == [1, 2]
+
+
+def test_files_of_a_glob_are_each_asked_about(tmp_path: Path) -> None:
+    written(tmp_path, "name,age\nJohn,33\n", "p1.csv")
+    written(tmp_path, f"{MARKER},44\n", "p2.csv")
+    assert refusal(f"{tmp_path}/p*.csv").startswith("p2.csv: the first line looks like a record")
+    assert read(f"{tmp_path}/p*.csv", header=False)[-1] == (MARKER, "44")
 
 
 def test_a_value_too_many_is_refused_even_if_it_reads_as_null(tmp_path: Path) -> None:
@@ -388,8 +473,8 @@ def test_files_of_a_csv_glob_need_one_header(tmp_path: Path) -> None:
     assert read(f"{tmp_path}/p*.csv") == [("1", "2"), ("3", "4")]
     written(tmp_path, "a,c\n5,6\n", "p3.csv")
     assert refusal(f"{tmp_path}/p*.csv") == (
-        'p3.csv: the header has "c" as column 2 instead of "b", as in p1.csv. '
-        "Files read as one table need one header."
+        "p3.csv: the first line has another name for column 2 than that of p1.csv. Files read as "
+        "one table need one header."
     )
 
 

@@ -13,6 +13,7 @@ from kanon_sql.anonymizing.release.result import AnonymizationResult
 from kanon_sql.anonymizing.release.views import ViewChain
 from kanon_sql.anonymizing.release.views_file import as_text
 from kanon_sql.errors import InputError, SpecError, option, plural
+from kanon_sql.files import file_kind, written_null
 from kanon_sql.results.release import Release
 from kanon_sql.results.writing import beside, put_in_place, write_together, write_whole
 from kanon_sql.spec.dbt.project import seeds_around
@@ -52,7 +53,13 @@ def delivered(
     if new is not None:
         with _writing(wanted.output):
             put_in_place(new, wanted.output)
-        release = Release(str(wanted.output), table.summary.records, len(chain.columns))
+        is_text = file_kind(wanted.output.name) == "csv"
+        release = Release(
+            str(wanted.output),
+            table.summary.records,
+            len(chain.columns),
+            null_string=written_null(chain.bound.spec.null_strings) if is_text else None,
+        )
     elif chain.no_views and not (wanted.emit == "dbt-model" and chain.can_be_modelled):
         holds = "views" if wanted.emit == "views" else "a model"
         raise InputError(

@@ -31,7 +31,6 @@ from kanon_sql.auditing.warnings import left_out
 from kanon_sql.engines.base import Engine, Hub
 from kanon_sql.engines.session import Session, Watch
 from kanon_sql.errors import EngineError, InputError, SpecError
-from kanon_sql.files import file_kind
 from kanon_sql.plan.audit_plan import Plan, plan_audit
 from kanon_sql.plan.levels import ColumnLevels
 from kanon_sql.plan.question import ResolvedQuestion
@@ -333,14 +332,6 @@ class ReleaseJob:
         starred = self.wanted.suppressed == "star" and left_out.records > 0
         if found in (counted, counted + starred):
             return
-        output = self.wanted.output
-        if output is not None and file_kind(output.name) == "csv":
-            raise InputError(
-                f"{output} can't hold the classes of the release apart: {counted:,} became "
-                f"{found:,}. In a text file NULL is an empty field, and so are an empty text "
-                "and whatever stands for NULL (null_strings). Write a .parquet, or give one of "
-                "them another value. Nothing was written."
-            )
         raise EngineError(
             f"{before.name} changed while its release was being made; run again. Nothing was "
             "written."

@@ -20,6 +20,7 @@ from typing import NamedTuple
 
 import duckdb
 
+from kanon_sql.engines.duckdb.csv_header import numbered_names, require_names
 from kanon_sql.engines.duckdb.csv_lines import (
     CHUNK,
     LONGEST_LINE,
@@ -47,14 +48,18 @@ UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff")
 
 
 class Header(NamedTuple):
-    """The header record: column names, delimiter, and its extent."""
+    """The column names, and the line that holds them: none of its bytes where no line does."""
 
     names: tuple[str, ...]
     delimiter: str
     bytes: int
+    mark: int
+    """Bytes of the mark that some editors put before the first line."""
     quotes: int
     lines: int
     newline: str
+    is_line: bool = True
+    """Whether the first line is a header, and no record."""
 
 
 @dataclass
@@ -114,12 +119,15 @@ def csv_source(
     *,
     delimiter: str | None,
     null_strings: Sequence[str],
+    named: bool | None = None,
 ) -> tuple[str, str]:
     """The `read_csv(…)` call that reads `files` completely as text, and its multi-line form.
 
-    `written` is the SQL of the path or glob. Raises `InputError` at the first malformed line.
+    `written` is how the SQL names them: one path, or the glob that stands for all; `named` says
+    whether the first line names the columns, as far as somebody said so. Raises `InputError` at
+    the first line that can't be read as it stands.
     """
-    headers = [read_header(file, delimiter, run) for file in files]
+    headers = [read_header(file, delimiter, run, named) for file in files]
     header = headers[0]
     for file, other in zip(files, headers, strict=True):
         require_same_header(files[0], header, file, other)
@@ -128,6 +136,7 @@ def csv_source(
     for file, own_header, census in zip(files, headers, censuses, strict=True):
         options |= account(file, own_header, census, options, run)
     if null_strings:
+        require_null_strings(files[0], header.delimiter, null_strings)
         options["nullstr"] = f"[{', '.join(map(literal, ['', *null_strings]))}]"
     options |= no_hive_columns(files)
     types = dict.fromkeys(header.names, "VARCHAR")
@@ -138,7 +147,7 @@ def reader_options(header: Header, *, parallel: bool) -> dict[str, str]:
     """The options of `read_csv` that disable all detection."""
     options = {
         "auto_detect": "false",
-        "header": "true",
+        "header": str(header.is_line).lower(),
         "delim": literal(header.delimiter),
         "quote": "'\"'",
         "escape": "'\"'",
@@ -151,8 +160,12 @@ def reader_options(header: Header, *, parallel: bool) -> dict[str, str]:
     return options if parallel else options | {"parallel": "false"}
 
 
-def read_header(file: str, delimiter: str | None, run: Run) -> Header:
-    """The header of `file`, split by the delimiter that yields most columns."""
+def read_header(file: str, delimiter: str | None, run: Run, named: bool | None) -> Header:
+    """The header of `file`, by the delimiter that makes the most columns of it.
+
+    Raises `InputError` for a first line that looks like a record, unless somebody said that it is
+    `named`.
+    """
     require_utf8_start(file, run)
     candidates = [delimiter] if delimiter else preferred_delimiters(file)
     headers = [header for header in (try_header(file, one, run) for one in candidates) if header]
@@ -162,8 +175,20 @@ def read_header(file: str, delimiter: str | None, run: Run) -> Header:
             "quote. Quote every name that holds a quote, and double the quotes in it."
         )
     header = max(headers, key=lambda one: len(one.names))
+    if not any(header.names):
+        raise InputError(f"{file}: the first line is blank. It must hold the column names.")
+    if named is False:
+        return without_line(header)
+    if named is None:
+        require_names(file, header.names, header.delimiter, run)
     require_plain_names(file, header.names)
     return header
+
+
+def without_line(header: Header) -> Header:
+    """The header of a file whose first line is a record."""
+    names = numbered_names(len(header.names))
+    return header._replace(names=names, bytes=header.mark, quotes=0, lines=0, is_line=False)
 
 
 def preferred_delimiters(file: str) -> tuple[str, ...]:
@@ -173,8 +198,8 @@ def preferred_delimiters(file: str) -> tuple[str, ...]:
 
 
 def try_header(file: str, delimiter: str, run: Run) -> Header | None:
-    """The header split by `delimiter`, or None if its quotes are malformed."""
-    with open_bytes(file, run) as raw:
+    """The header as `delimiter` splits it, or None where its quotes don't fit."""
+    with open_bytes(file, run) as raw, field_limit(LONGEST_LINE):
         lines = Lines(file, raw)
         reader = csv.reader(lines, delimiter=delimiter, strict=True)
         try:
@@ -186,6 +211,7 @@ def try_header(file: str, delimiter: str, run: Run) -> Header | None:
         names=tuple(names),
         delimiter=delimiter,
         bytes=len(text.encode("utf-8", "surrogateescape")) + 3 * lines.had_mark,
+        mark=3 * lines.had_mark,
         quotes=text.count('"'),
         lines=reader.line_num,
         newline=line_end(text),
@@ -223,9 +249,7 @@ def not_utf8(where: str) -> str:
 
 
 def require_plain_names(file: str, names: Sequence[str]) -> None:
-    """Reject a header with an empty name, or with names that DuckDB can't distinguish."""
-    if not any(names):
-        raise InputError(f"{file}: the first line is blank. It must hold the column names.")
+    """Refuse a header with an empty name, or with names that DuckDB can't tell apart."""
     if "" in names:
         raise InputError(
             f"{file}: column {names.index('') + 1} has no name in the header. Give it one."
@@ -239,15 +263,26 @@ def require_same_header(first_file: str, first: Header, file: str, header: Heade
     """Reject a file of a glob whose header differs from the first file's."""
     if header.names == first.names and header.delimiter == first.delimiter:
         return
-    fault = "differs in the delimiter"
+    fault = "has another delimiter"
     if len(header.names) != len(first.names):
-        fault = f"has {len(header.names)} columns instead of {len(first.names)}"
+        fault = f"has other columns ({len(header.names)}, not {len(first.names)})"
     elif header.names != first.names:
         at = next(i for i, name in enumerate(first.names) if header.names[i] != name)
-        fault = f'has "{header.names[at]}" as column {at + 1} instead of "{first.names[at]}"'
+        fault = f"has another name for column {at + 1}"
     raise InputError(
-        f"{file}: the header {fault}, as in {first_file}. Files read as one table need one header."
+        f"{file}: the first line {fault} than that of {first_file}. Files read as one table need "
+        "one header."
     )
+
+
+def require_null_strings(file: str, delimiter: str, null_strings: Sequence[str]) -> None:
+    """Refuse what DuckDB can't look for as a field."""
+    for text in null_strings:
+        if delimiter in text or len(f'"{text}"'.splitlines()) > 1 or '"' in text:
+            raise InputError(
+                f"{file}: {text!r} can't stand for NULL, as it holds the delimiter, a quote or a "
+                "line break. Leave it out."
+            )
 
 
 def take_census(file: str, run: Run) -> Census:
@@ -363,7 +398,7 @@ def unknown_fault() -> str:
 
 
 def first_fault(file: str, header: Header, run: Run) -> str | None:
-    """The first malformed line in words, or None.
+    """The first line that is not a record of the first one's shape, in words.
 
     Only called for a file about to be rejected, so speed doesn't matter.
     """
@@ -400,14 +435,14 @@ def record_fault(row: list[str], text: str, header: Header) -> str | None:
         return not_utf8("line {line}")
     if line_end(text) not in (header.newline, ""):
         return (
-            "line {line} ends with another line break than the header. "
+            "line {line} ends with another line break than the first. "
             "Use one kind in the whole file, for example: dos2unix FILE"
         )
     if not row and width > 1:
         return BLANK
     if row and len(row) != width:
         return (
-            f"line {{line}} has {len(row)} field{'s' * (len(row) != 1)} where the header has "
+            f"line {{line}} has {len(row)} field{'s' * (len(row) != 1)} where the first line has "
             f"{width}. Quote a field that holds the delimiter, or mend the line."
         )
     if any(re.match(' +"', written) for written in written_fields(text, header.delimiter)):

@@ -20,15 +20,15 @@ import duckdb
 
 from kanon_sql.engines.base import Batches
 from kanon_sql.engines.cte_store import InlineCteStore
-from kanon_sql.engines.duckdb.csv_files import checked_delimiter
+from kanon_sql.engines.duckdb.csv_files import checked_delimiter, require_null_strings
 from kanon_sql.engines.duckdb.errors import ABOUT_THE_STATEMENT, explained, first_line
-from kanon_sql.engines.duckdb.export_casts import as_files_have_them
+from kanon_sql.engines.duckdb.export_casts import EMPTY_IN_TEXT, as_files_have_them
 from kanon_sql.engines.duckdb.file_fingerprint import FileEvidence
 from kanon_sql.engines.duckdb.hub import ctrl_c, cursor_of, let_go, open_hub, own_name, spill_folder
 from kanon_sql.engines.duckdb.targets import RELATION, Targets, refuse_sqlite
 from kanon_sql.engines.duckdb.views import texts_in
-from kanon_sql.errors import EngineError, InputError, SpecError
-from kanon_sql.files import file_kind
+from kanon_sql.errors import EngineError, InputError, SpecError, option, plural
+from kanon_sql.files import file_kind, written_null
 from kanon_sql.sql.macros import render
 from kanon_sql.sql.quoting import DIALECT, identifier, literal
 from kanon_sql.sql.statement import Estimate
@@ -39,8 +39,8 @@ class DuckDBEngine:
     """Runs SELECT statements on files, data frames and DuckDB tables.
 
     `database` is a DuckDB file, attached read-only. `connection` is an open one, used through a
-    cursor that sees neither its temporary tables nor its registered data frames. `delimiter` and
-    `null_strings` configure how text files are read.
+    cursor of its own, which sees neither its temporary tables nor its registered data frames.
+    `delimiter`, `null_strings` and `header` say how text files are read.
 
     Raises `SpecError` for incompatible options, `InputError` for an unreadable database.
     """
@@ -60,6 +60,7 @@ class DuckDBEngine:
         threads: int | None = None,
         delimiter: str | None = None,
         null_strings: Sequence[str] = (),
+        header: bool | Mapping[str, bool] | None = None,
     ) -> None:
         if connection is not None and (database or memory_limit or threads):
             raise SpecError(
@@ -91,6 +92,7 @@ class DuckDBEngine:
             temporary=temporary,
             delimiter=delimiter,
             null_strings=null_strings,
+            header=header,
         )
         if database is not None:
             self._attach(str(database))
@@ -214,18 +216,29 @@ class DuckDBEngine:
     def write(self, name: str, path: Path) -> None:
         """Write a kept relation to a Parquet or CSV file.
 
-        Raises `EngineError`, for example on a full disk.
+        Raises `EngineError`, for example where the disk is full, and `InputError` for a text that a
+        text file would give back as NULL.
         """
         becomes = self._targets.becomes(path)
         is_text = file_kind(becomes) == "csv"
-        delimiter = literal(self._targets.delimiter_in(becomes))
-        form = f"format csv, header true, delimiter {delimiter}" if is_text else "format parquet"
         written = self._targets.columns(identifier(name))
-        columns = ", ".join(as_files_have_them(written, parquet=not is_text))
+        columns = list(as_files_have_them(written, parquet=not is_text))
+        form = "format parquet"
+        if is_text:
+            delimiter, null_strings = (
+                self._targets.delimiter_in(becomes),
+                self._targets.null_strings,
+            )
+            require_null_strings(becomes, delimiter, null_strings)
+            null = literal(written_null(null_strings))
+            form = f"format csv, header true, delimiter {literal(delimiter)}, nullstr {null}"
         try:
+            if is_text:
+                self._refuse_texts_for_null(becomes, name, written)
             with ctrl_c():
                 self._session.execute(
-                    f"copy (select {columns} from {identifier(name)}) to {literal(str(path))} "
+                    f"copy (select {', '.join(columns)} from {identifier(name)}) "
+                    f"to {literal(str(path))} "
                     f"({form}, use_tmp_file false)"
                 )
         except (duckdb.IOException, duckdb.PermissionException):
@@ -235,6 +248,24 @@ class DuckDBEngine:
             ) from None
         except duckdb.Error as error:
             raise explained(error) from None
+
+    def _refuse_texts_for_null(self, file: str, name: str, columns: Sequence[Column]) -> None:
+        """Raise `InputError` for values that whoever reads the file takes for NULL."""
+        null_strings = self._targets.null_strings
+        found = [each.name for each in columns if null_strings or each.type in EMPTY_IN_TEXT]
+        if not found:
+            return
+        texts = [literal(text) for text in ("", *null_strings)]
+        sql = render("read_as_null", relation=identifier(name), columns=found, texts=texts)
+        [counts] = self._run(sql)
+        for column, records in zip(found, counts, strict=True):
+            if records:
+                or_else = f" or one of {option('null_strings')}" if null_strings else ""
+                raise InputError(
+                    f'{file}: "{column}" is an empty text{or_else} in {plural(records, "record")}, '
+                    "which a text file gives back as NULL. Write a .parquet, or replace that text "
+                    "in the table. Nothing was written."
+                )
 
     def records(self, table: Table, form: str) -> Any:
         """All records of a table as a pandas, polars or pyarrow object."""

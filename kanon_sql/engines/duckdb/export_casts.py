@@ -9,6 +9,8 @@ from kanon_sql.errors import InputError
 from kanon_sql.sql.quoting import identifier
 from kanon_sql.sql.tables import Column
 
+EMPTY_IN_TEXT = {"VARCHAR", "ENUM", "BLOB"}
+"""The types of which a value is an empty field in a text file."""
 _NOT_IN_PARQUET = "HUGEINT|INTERVAL|TIME WITH TIME ZONE"
 
 

@@ -108,6 +108,7 @@ def file_source(
     *,
     delimiter: str | None = None,
     null_strings: Sequence[str] = (),
+    named: bool | None = None,
     keep_glob: bool = True,
 ) -> FileSource:
     """The reader of the CSV, Parquet or JSON files of `path`.
@@ -120,7 +121,9 @@ def file_source(
         return parquet_source(written, files, run)
     if kind == "json":
         return json_source(path, written, files, run)
-    sql, in_lines = csv_source(written, files, run, delimiter=delimiter, null_strings=null_strings)
+    sql, in_lines = csv_source(
+        written, files, run, delimiter=delimiter, null_strings=null_strings, named=named
+    )
     return FileSource(sql, text=True, in_lines=in_lines)
 
 

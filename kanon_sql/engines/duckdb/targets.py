@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -48,13 +48,15 @@ class Targets:
         temporary: Sequence[str] = (),
         delimiter: str | None = None,
         null_strings: Sequence[str] = (),
+        header: bool | Mapping[str, bool] | None = None,
     ) -> None:
         self._session = session
         self._is_ours = is_ours
         self._has_tables = has_tables
         self._temporary = {name.casefold() for name in temporary}
         self._delimiter = delimiter
-        self._null_strings = tuple(null_strings)
+        self.null_strings = tuple(null_strings)
+        self._header = header
         self._frames: dict[str, Any] = {}
         self._unfinished: dict[str, str] = {}
         self.evidence = Evidence()
@@ -145,7 +147,8 @@ class Targets:
                 kind,
                 self._reading,
                 delimiter=self.delimiter_in(known_as) if known_as != path else self._delimiter,
-                null_strings=self._null_strings,
+                null_strings=self.null_strings,
+                named=self._header_of(path),
                 keep_glob=self._is_ours and not left_out,
             )
             columns = self.columns(source.sql)
@@ -163,7 +166,14 @@ class Targets:
             parsed=kind in ("csv", "json"),
             in_lines=source.in_lines,
             left_out=left_out,
+            is_named=self._header_of(path) is not None,
         )
+
+    def _header_of(self, path: str) -> bool | None:
+        """Whether the first line of a text file names its columns, as far as that is known."""
+        if path in self._unfinished:
+            return True
+        return self._header.get(path) if isinstance(self._header, Mapping) else self._header
 
     def _catalogued(self, name: str) -> Table:
         if name_parts(name)[-1].casefold() in self._temporary:

@@ -1,0 +1,135 @@
+"""Whether the first line of a CSV file names its columns, or is a record.
+
+A file does not say. Where the first line looks like a record, its cells may be a person's, and are
+not taken for names until somebody says so.
+"""
+
+from __future__ import annotations
+
+import csv
+import re
+from collections.abc import Sequence
+from itertools import islice
+
+from kanon_sql.engines.duckdb.csv_lines import LONGEST_LINE, Lines, field_limit, open_bytes
+from kanon_sql.engines.readers import Run
+from kanon_sql.errors import InputError, option
+
+FIRST_RECORDS = 100
+"""How many records a name is compared with."""
+LONG_CODE = 8
+"""From how many characters on codes of one length are alike, as hashes are."""
+
+_MONTH = r"(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*"
+_DATE = re.compile(
+    r"\d{4}-\d{1,2}-\d{1,2}(?:[T ].*)?|\d{1,4}[./-]\d{1,2}[./-]\d{1,4}(?: .*)?"
+    rf"|\d{{1,2}}[ .-]*{_MONTH}[ .,-]*\d{{2,4}}|{_MONTH} \d{{1,2}},? \d{{4}}",
+    re.IGNORECASE,
+)
+_EXPONENT = re.compile(r"[+-]?\d+(?:\.\d+)?e[+-]?\d+", re.IGNORECASE)
+_E_MAIL = re.compile(r"[^@\s]+@[^@\s]+\.[^@\s]+")
+
+
+def numbered_names(width: int) -> tuple[str, ...]:
+    """The names of columns that a file has no names for."""
+    return tuple(f"column_{place}" for place in range(1, width + 1))
+
+
+def require_names(file: str, names: Sequence[str], delimiter: str, run: Run) -> None:
+    """Raise `InputError`, which repeats none of them, for names that look like a record's cells."""
+    doubt = record_doubt(names, _first_records(file, delimiter, len(names), run))
+    if doubt is not None:
+        raise InputError(
+            f"{file}: the first line looks like a record, not like the names of columns: {doubt}. "
+            "Its cells are withheld, as they may be a person's. Say whether it is a header: "
+            f"{option('header', 'yes')}, or {option('header', 'no')} for columns called column_1, "
+            "column_2 and so on."
+        )
+
+
+def record_doubt(names: Sequence[str], records: Sequence[Sequence[str]]) -> str | None:
+    """Why the first line looks like a record, as a clause; None where nothing says so.
+
+    One name that hardly is one will do. Otherwise the columns vote: a name that looks like the
+    values below it stands against one above values of another kind. Words above words tell
+    nothing.
+
+    >>> record_doubt(["id7", "33"], [["id9", "44"]])
+    'field 2 is a number'
+    >>> record_doubt(["id7", "flu"], [["id9", "hiv"]])
+    'field 1 looks like the values below it'
+    >>> record_doubt(["icd10", "age"], [["J45", "44"]])
+    """
+    folded = [name.casefold() for name in names]
+    for place, name in enumerate(names, start=1):
+        kind = "there twice" if folded.index(folded[place - 1]) + 1 < place else kind_of_name(name)
+        if kind:
+            return f"field {place} is {kind}"
+    alike = [
+        is_like_values(name, [row[place] for row in records if row[place].strip()])
+        for place, name in enumerate(names)
+    ]
+    if alike.count(True) > alike.count(False):
+        return f"field {alike.index(True) + 1} looks like the values below it"
+    return None
+
+
+def kind_of_name(name: str) -> str:
+    """What a text is that hardly names a column, or nothing.
+
+    >>> [kind_of_name(each) for each in ("1.5E3", "17.03.1985", "a@b.org", " ", "age 2", "#")]
+    ['a number', 'a date', 'an e-mail address', 'empty', '', '']
+    """
+    name = name.strip()
+    if not name:
+        return "empty"
+    if _DATE.fullmatch(name):
+        return "a date"
+    digits = any(map(str.isdigit, name)) and not any(map(str.isalpha, name))
+    if digits or _EXPONENT.fullmatch(name):
+        return "a number"
+    return "an e-mail address" if _E_MAIL.fullmatch(name) else ""
+
+
+def is_like_values(name: str, values: Sequence[str]) -> bool | None:
+    """Whether a name is one of the values below it or a code like them; None where both are words,
+    which tells nothing."""
+    if name in values:
+        return True
+    codes = [value for value in values if is_code(value)]
+    if 2 * len(codes) <= len(values):
+        told = sum(bool(kind_of_name(value)) for value in values)
+        return False if 2 * told > len(values) else None
+    of_one_length = {*map(len, codes)} == {len(name)} and len(name) >= LONG_CODE
+    return is_code(name) and (of_one_length or shape(name) in map(shape, codes))
+
+
+def is_code(text: str) -> bool:
+    """Whether a text mixes letters and digits."""
+    return any(map(str.isdigit, text)) and any(map(str.isalpha, text))
+
+
+def shape(code: str) -> str:
+    """Which characters of a code are digits, and the case of its letters.
+
+    >>> shape("Zq7-12"), shape("P1") == shape("P12"), shape("ICD10") == shape("J45")
+    ('Aa9-9', True, False)
+    """
+    letters = re.sub(r"\d+", "9", code)
+    return "".join(
+        each if not each.isalpha() else "A" if each.isupper() else "a" for each in letters
+    )
+
+
+def _first_records(file: str, delimiter: str, width: int, run: Run) -> list[list[str]]:
+    """Some records below the first line, as far as they can be read."""
+    records: list[list[str]] = []
+    with open_bytes(file, run) as raw, field_limit(LONGEST_LINE):
+        reader = csv.reader(Lines(file, raw), delimiter=delimiter, strict=True)
+        try:
+            for record in islice(reader, 1, FIRST_RECORDS + 1):
+                records += [record] if len(record) == width else []
+        except csv.Error:
+            # Whoever reads the whole file says what is wrong with it.
+            pass
+    return records
