@@ -11,6 +11,7 @@ from rich.status import Status
 from rich.text import Text
 
 from kanon_sql.engines.session import Progress, Watch
+from kanon_sql.errors import without_control
 
 PAUSE = 1.0
 """Seconds between two looks at how far a statement is: most have ended before the first."""
@@ -43,6 +44,7 @@ class Spinner:
 
     def watch(self, question: str, progress: Progress) -> None:
         """Show another statement."""
+        question = without_control(question)
         self._asked = (question, progress)
         self._draw(question, "")
 

@@ -23,6 +23,7 @@ from kanon_sql.engines.definitions import Carried
 from kanon_sql.engines.duckdb.csv_files import checked_delimiter, require_null_strings
 from kanon_sql.engines.duckdb.errors import ABOUT_THE_STATEMENT, explained, first_line
 from kanon_sql.engines.duckdb.evidence import FileEvidence
+from kanon_sql.engines.duckdb.files import require_one_line
 from kanon_sql.engines.duckdb.hub import ctrl_c, cursor_of, let_go, open_hub, own_name, spill_folder
 from kanon_sql.engines.duckdb.sessions import require_plain_comparison, require_plain_session
 from kanon_sql.engines.duckdb.targets import RELATION, Targets, refuse_sqlite
@@ -213,6 +214,7 @@ class DuckDBEngine:
     def will_write(self, path: Path, becomes: Path) -> None:
         """Leave a file open that is to be written once the others are shut off, and take it for
         what it becomes."""
+        require_one_line(str(becomes))
         self._targets.will_write(path, becomes)
 
     def write(self, name: str, path: Path) -> None:
@@ -356,6 +358,7 @@ class DuckDBEngine:
         self.close()
 
     def _attach(self, database: str) -> None:
+        require_one_line(database)
         if not Path(database).is_file():
             self.close()
             raise InputError(f"{database}: no such DuckDB file.")

@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from typing import Any
 
+from kanon_sql.errors import printable as printable
+
 KEPT_TOGETHER = "\u00a0"
 
 
@@ -79,17 +81,6 @@ def percent_asked(fraction: float) -> str:
     if whole == round(whole, 1):
         return percent(fraction)
     return f"{whole.normalize():f}{KEPT_TOGETHER}%"
-
-
-def printable(name: str) -> str:
-    r"""A name that can't move the cursor or break a line.
-
-    >>> printable("zip\x1b[31m"), printable("Straße 🏠")
-    ('zip\\x1b[31m', 'Straße 🏠')
-    """
-    return "".join(
-        character if character.isprintable() else repr(character)[1:-1] for character in name
-    )
 
 
 def listed(names: Sequence[str]) -> str:
