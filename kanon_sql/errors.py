@@ -22,6 +22,30 @@ _MARK = "\ue000"
 _OPTION = re.compile(rf"{_MARK}([\w.]+)(?:=([^{_MARK}]*))?{_MARK}")
 
 
+_CONTROL = re.compile(r"[\0-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]")
+"""What moves the cursor or turns text around; a tab and a line feed stand where they are meant."""
+
+
+def printable(name: str) -> str:
+    r"""A name that can't move the cursor or break a line.
+
+    >>> printable("zip\x1b[31m"), printable("Straße 🏠")
+    ('zip\\x1b[31m', 'Straße 🏠')
+    """
+    return "".join(
+        character if character.isprintable() else repr(character)[1:-1] for character in name
+    )
+
+
+def without_control(text: str) -> str:
+    r"""A text of several lines, with escapes in place of control characters.
+
+    >>> without_control("a\x1b[31mb\u202e\n\tc")
+    'a\\x1b[31mb\\u202e\n\tc'
+    """
+    return _CONTROL.sub(lambda found: repr(found[0])[1:-1], text)
+
+
 class Message(str):
     """An error message for Python; `marked` keeps the parameters for the command line."""
 
@@ -29,7 +53,7 @@ class Message(str):
     marked: str
 
     def __new__(cls, marked: str) -> Self:
-        message = super().__new__(cls, _OPTION.sub(_in_python, marked))
+        message = super().__new__(cls, without_control(_OPTION.sub(_in_python, marked)))
         message.marked = marked
         return message
 
@@ -50,7 +74,7 @@ def option(parameter: str, value: object = None) -> str:
 def with_options(text: str, spelled: Callable[[str, str | None], str]) -> str:
     """The message with its parameters respelled by a callback of name and value."""
     marked = getattr(text, "marked", text)
-    return _OPTION.sub(lambda found: spelled(found[1], found[2]), marked)
+    return without_control(_OPTION.sub(lambda found: spelled(found[1], found[2]), marked))
 
 
 def _in_python(found: re.Match[str]) -> str:
@@ -152,7 +176,7 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
 
     folded = {candidate.casefold(): candidate for candidate in known}
     near = get_close_matches(name.casefold(), folded, n=1, cutoff=0.6)
-    return f' Did you mean "{folded[near[0]]}"?' if near else ""
+    return f' Did you mean "{printable(folded[near[0]])}"?' if near else ""
 
 
 def found_instead(value: Any) -> str:
@@ -224,7 +248,7 @@ def nearest(name: str, known: Iterable[str], most: int = 8) -> str:
         key=lambda each: -SequenceMatcher(None, folded, each.casefold()).ratio(),
     )
     more = f" and {len(ranked) - most:,} more" if len(ranked) > most else ""
-    return f"{', '.join(ranked[:most])}{more}"
+    return f"{', '.join(map(printable, ranked[:most]))}{more}"
 
 
 def no_first_records(table: str) -> SpecError:
@@ -247,7 +271,8 @@ def no_such_column(name: str, table: str, columns: Sequence[str], *, text: bool)
             f'{table} has no column "{name}", nor one with a name like it, among the '
             f"{len(columns)} that its first line names. Is that line a header?"
         )
-    return SpecError(f'{table} has no column "{name}". Its columns: {", ".join(columns)}.{near}')
+    known = ", ".join(map(printable, columns))
+    return SpecError(f'{table} has no column "{name}". Its columns: {known}.{near}')
 
 
 def begun(text: str, most: int = 120) -> str:

@@ -24,7 +24,7 @@ from kanon_sql.cli.flags import with_flags
 from kanon_sql.cli.option_kinds import VERBOSITY
 from kanon_sql.cli.output import ENGINE_FAILED, Failure
 from kanon_sql.cli.signals import INTERRUPTED, end_process, stops
-from kanon_sql.errors import KanonError, did_you_mean
+from kanon_sql.errors import KanonError, did_you_mean, without_control
 
 COMMANDS = {
     "audits": ("audit", "compile", "validate", "baseline", "worksheet"),
@@ -148,7 +148,7 @@ def _failure(error: Exception) -> Failure:
 
 def say_error(message: str) -> None:
     click.secho("error: ", fg="red", bold=True, nl=False, err=True)
-    click.echo(message, err=True)
+    click.echo(without_control(message), err=True)
 
 
 @click.group(

@@ -14,7 +14,7 @@ import click
 
 from kanon_sql.cli.flags import with_flags
 from kanon_sql.cli.option_kinds import QUIET, VERBOSITY
-from kanon_sql.errors import SpecError, did_you_mean
+from kanon_sql.errors import SpecError, did_you_mean, printable, without_control
 
 if TYPE_CHECKING:
     from kanon_sql.anonymizing.tradeoff import TradeoffResult
@@ -172,7 +172,7 @@ def writable(name: str | None, inputs: Iterable[str], values: dict[str, Any]) ->
     check_writable(path, inputs=inputs, force=values["force"])
     for said in remove_leftovers(path.parent):
         if not is_quiet():
-            click.echo(said, err=True)
+            click.echo(without_control(said), err=True)
     return path
 
 
@@ -180,7 +180,7 @@ def writable(name: str | None, inputs: Iterable[str], values: dict[str, Any]) ->
 def watching(context: click.Context) -> Iterator[Watch]:
     """The progress callback: prints steps with -v, or drives a spinner on a terminal."""
     if context.meta.get(VERBOSITY, 0):
-        yield lambda step, progress: click.echo(step, err=True)
+        yield lambda step, progress: click.echo(without_control(step), err=True)
     elif _is_terminal(sys.stderr) and not is_quiet():
         from rich.console import Console
 
@@ -310,4 +310,4 @@ def deliver(text: str, output: Path | None, found: str = "") -> None:
 def say_written(path: Path, found: str = "") -> None:
     """Report on stderr which file or folder was written, with a short summary."""
     if not is_quiet() and (path.is_file() or path.is_dir()):
-        click.echo(f"{path} written{f': {found}' if found else ''}.", err=True)
+        click.echo(f"{printable(str(path))} written{f': {found}' if found else ''}.", err=True)

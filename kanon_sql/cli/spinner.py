@@ -11,6 +11,7 @@ from rich.status import Status
 from rich.text import Text
 
 from kanon_sql.engines.session import Progress, Watch
+from kanon_sql.errors import without_control
 
 PAUSE = 1.0
 """Seconds between progress updates; most statements finish before the first."""
@@ -42,7 +43,8 @@ class Spinner:
         self._ended = Event()
 
     def watch(self, question: str, progress: Progress) -> None:
-        """Display a new statement."""
+        """Show another statement."""
+        question = without_control(question)
         self._asked = (question, progress)
         self._draw(question, "")
 

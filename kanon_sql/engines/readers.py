@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from kanon_sql.errors import InputError
+from kanon_sql.errors import InputError, printable
 from kanon_sql.sql.quoting import literal
 
 
@@ -128,7 +128,11 @@ def require_usable_names(table: str, names: Sequence[str]) -> None:
     seen: dict[str, str] = {}
     for place, name in enumerate(names, start=1):
         if len(name.splitlines()) > 1 or name.endswith(("\n", "\r")):
-            raise InputError(f"{table}: the name of column {place} has a line break. Rename it.")
+            breaks = next(each for each in name if each.splitlines() != [each])
+            raise InputError(
+                f"{table}: the name of column {place} has a line break ({printable(breaks)}). "
+                "Rename it."
+            )
         folded = name.casefold()
         if folded not in seen:
             seen[folded] = name

@@ -322,7 +322,7 @@ def _not_a_weight(table: str, weight: str, row: Row) -> str | None:
         return None
     return (
         f"{table}: {row['kanon_not_a_weight']:,} of {row['kanon_records']:,} values of "
-        f'"{weight}" are no whole number of people, 0 or more.'
+        f'"{weight}" are no whole number of people from 0 to below 10^15.'
     )
 
 

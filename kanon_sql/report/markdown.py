@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 
+from kanon_sql.errors import without_control
 from kanon_sql.report.document import (
     Bars,
     Block,
@@ -111,7 +112,8 @@ def _texts(block: Block) -> Iterator[str]:
 
 
 def _fenced(text: str) -> str:
-    """A code block, fenced with more backticks than the text contains."""
+    """A text as it was written, between fences that it does not have itself."""
+    text = without_control(text)
     fence = "`" * max(3, *(len(run) + 1 for run in re.findall("`+", text)), 3)
     return f"{fence}\n{text}\n{fence}"
 

@@ -86,19 +86,25 @@ class Condition(NamedTuple):
 
 
 def condition(
-    text: str, table: str, columns: Mapping[str, str], *, exact: bool = True
+    text: str,
+    table: str,
+    columns: Mapping[str, str],
+    *,
+    exact: bool = True,
+    doubted: bool = False,
 ) -> Condition:
     """Check `text` against the allow-list and the columns (name to type) of `table`.
 
-    Text columns are cast where they are compared with numbers or dates. Decimal arithmetic is
-    allowed only if the database is `exact`. Raises `SpecError`.
+    Text columns are cast where they are compared with a number or a date. Decimals are reckoned
+    with only where that is `exact`, and names that are `doubted`, as the first line of a text file
+    may be a record, are not repeated. Raises `SpecError`.
     """
     expression = _one_expression(text)
     text = begun(text)
     for node in expression.walk():
         _refuse_unless_allowed(node, text)
     for column in expression.find_all(exp.Column):
-        column.replace(_as_spelled(column, table, columns))
+        column.replace(_as_spelled(column, table, columns, doubted))
     if not is_predicate(expression, columns):
         raise SpecError(f"where: {text!r} must be true or false, as in: age >= 18 and sex = 'F'.")
     for node in list(expression.find_all(exp.In)):
@@ -396,7 +402,9 @@ def _spoken(node: exp.Expr) -> str:
     return node.sql_name().lower() if isinstance(node, exp.Func) else node.key
 
 
-def _as_spelled(column: exp.Column, table: str, types: Mapping[str, str]) -> exp.Column:
+def _as_spelled(
+    column: exp.Column, table: str, types: Mapping[str, str], doubted: bool
+) -> exp.Column:
     names = tuple(types)
     if column.table:
         raise SpecError(f'where: name columns alone, without "{column.table}." before them.')
@@ -404,8 +412,7 @@ def _as_spelled(column: exp.Column, table: str, types: Mapping[str, str]) -> exp
     folded = [name for name in names if name.casefold() == column.name.casefold()]
     matches = exact or folded
     if len(matches) != 1:
-        text = set(types.values()) == {"VARCHAR"}
-        raise SpecError(f"where: {no_such_column(column.name, table, names, text=text)}")
+        raise SpecError(f"where: {no_such_column(column.name, table, names, text=doubted)}")
     return exp.column(matches[0], quoted=True)
 
 

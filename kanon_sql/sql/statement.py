@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Protocol
 
+from kanon_sql.errors import SpecError, without_control
 from kanon_sql.sql.folding import folded
 from kanon_sql.sql.gate import require_select
 from kanon_sql.sql.quoting import DIALECT
@@ -62,12 +63,28 @@ class Statement:
             ("Dialect", dialect),
             *also,
         ]
-        return "\n".join([*_comment(header), "", self.sql if sql is None else sql])
+        return "\n".join([*_comment(header), "", readable(self.sql if sql is None else sql)])
+
+
+def readable(sql: str) -> str:
+    """The SQL, if people can read it as it runs. Raises `SpecError` for a control character: no
+    dialect has an escape for it in a name."""
+    seen = without_control(sql)
+    if seen != sql:
+        kind = next(each for each in sql if without_control(each) != each)
+        raise SpecError(
+            f"the SQL would hold a control character ({without_control(kind)}), as the name of a "
+            "column, the path of a file or a value has it, and can't be read by people. Rename "
+            "what holds it, or read the table through a view."
+        )
+    return sql
 
 
 def _comment(header: list[tuple[str, str]]) -> Iterator[str]:
     for label, words in header:
-        lines = textwrap.wrap(" ".join(words.split()), width=86, break_on_hyphens=False)
+        lines = textwrap.wrap(
+            without_control(" ".join(words.split())), width=86, break_on_hyphens=False
+        )
         for place, line in enumerate(lines):
             yield f"-- {label if place == 0 else '':<10} {line}"
 

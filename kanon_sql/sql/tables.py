@@ -53,6 +53,11 @@ class Table:
     """Whether the database inlines a CTE at each reference."""
 
     @property
+    def are_doubted(self) -> bool:
+        """Whether the names of the columns may be a record, for all that anybody said."""
+        return self.text and not self.is_named
+
+    @property
     def column_names(self) -> tuple[str, ...]:
         return tuple(column.name for column in self.columns)
 
@@ -68,7 +73,5 @@ def find(name: str, table: Table) -> Column:
     folded = [column for column in table.columns if column.name.casefold() == name.casefold()]
     matches = exact or folded
     if len(matches) != 1:
-        raise no_such_column(
-            name, table.name, table.column_names, text=table.text and not table.is_named
-        )
+        raise no_such_column(name, table.name, table.column_names, text=table.are_doubted)
     return matches[0]

@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from kanon_sql.auditing.result import AuditResult
@@ -356,6 +358,79 @@ def test_what_was_said_of_a_first_line_is_done(run):
     assert run("profile", "nameless.yml").out.startswith("nameless.csv · 2 records")
     wrong = run(*f"{asked} --reference-header maybe --k-map 2".split())
     assert wrong.err == "error: references.reference.header: must be yes or no; found 'maybe'.\n"
+
+
+ODD = "a\x1b[31mb\u202e"
+"""A name that turns a terminal red, and what follows it around."""
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "audit odd.parquet --qi * -v",
+        "audit odd.parquet --qi zip",
+        "audit odd.parquet --qi * --format markdown",
+        "audit odd.parquet --qi * --dry-run",
+        "audit odd.parquet --qi * --where x>1",
+        "profile odd.parquet",
+        "compile odd.parquet --qi *",
+        "compile odd.parquet --qi sex --output-dir sql",
+        "compile odd.parquet --qi sex --where ODD=1",
+        "anonymize odd.parquet --qi * --k 1 --output odd.sql",
+        "anonymize odd.parquet --qi * --k 1 --output odd.sql --emit dbt-model",
+        "audit odd.parquet --qi ODD --reference ODD.csv --k-map 2",
+        "init odd.parquet --output ODD.yml",
+        "ODD",
+    ],
+)
+def test_no_name_moves_the_cursor(run, command):
+    pq.write_table(pa.table({ODD: ["1", "1"], "sex": ["x", "x"]}), "odd.parquet")
+    Path(f"{ODD}.parquet").touch()
+
+    ended = run(*(each.replace("ODD", ODD) for each in command.split()))
+
+    written = [path.read_text() for path in Path().rglob("*.*") if path.suffix in (".sql", ".yml")]
+    for text in (ended.out, ended.err, *written):
+        assert "\x1b" not in text
+        assert "\u202e" not in text
+
+
+@pytest.mark.parametrize(
+    ("command", "message"),
+    [
+        ("compile odd.csv --qi *", "the SQL would hold a control character (\\x1b)"),
+        ("audit BREAK.csv --qi zip", "a\\nb.csv: a path with a line break can't be named in SQL."),
+        ("audit *b.csv --qi zip", "a\\nb.csv: a path with a line break can't be named in SQL."),
+        (
+            "anonymize voters.csv --qi sex --k 2 --output BREAK.parquet",
+            "a\\nb.parquet: a path with a line break can't be named in SQL.",
+        ),
+        ("audit t --connect duckdb:BREAK --qi a", "a\\nb: a path with a line break can't be named"),
+        ("audit tab.csv --qi zip", "tab.csv: the name of column 1 has a line break (\\x0b)."),
+        ("audit tab.json --qi zip", "tab.json: the name of column 1 has a line break (\\x0b)."),
+    ],
+)
+def test_a_name_that_sql_can_not_hold_gets_its_own_sentence(run, command, message):
+    Path("odd.csv").write_text(f"{ODD},sex\nx,y\n")
+    Path("a\nb.csv").write_text("zip\nx\n")
+    Path("tab.csv").write_text("z\x0bip,b\nx,y\n")
+    Path("tab.json").write_text('{"z\\u000bip": 1}\n')
+
+    ended = run(*(each.replace("BREAK", "a\nb") for each in command.split()))
+
+    assert (ended.code, ended.out) == (2, "")
+    assert ended.err.startswith(f"error: {message}")
+
+
+def test_a_weight_beyond_what_is_counted_is_told_the_bound(run):
+    Path("many.csv").write_text(f"zip,people\n02138,{10**15}\n02139,{10**15 - 1}\n")
+
+    asked = "audit patients.csv --qi zip --k-map 2 --reference many.csv --reference-weight people"
+
+    assert run(*asked.split()).err == (
+        'error: many.csv: 1 of 2 values of "people" are no whole number of people from 0 to below '
+        "10^15.\n"
+    )
 
 
 def test_a_spec_file_asks_its_own_question(run, monkeypatch):

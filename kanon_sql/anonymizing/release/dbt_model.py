@@ -30,6 +30,7 @@ from kanon_sql.spec.models.composition import ComposedModel
 from kanon_sql.spec.yaml_document import as_yaml
 from kanon_sql.sql.dialects import translated
 from kanon_sql.sql.macros import render
+from kanon_sql.sql.statement import readable
 
 GENERALISED = "generalised"
 _SIGNED = "# Written by kanon-sql, which leaves this file alone once it is changed ({}).\n"
@@ -82,13 +83,13 @@ def dbt_model(chain: ViewChain, name: str, source: str, levels: Mapping[str, int
         _refuse_untestable(check, is_mixed=isinstance(chain, RecodedChain))
     said = _properties(chain, name, demanded)
     if not isinstance(chain, RecodedChain):
-        return DbtModel(_sql(chain, source, levels), _signed(said))
+        return DbtModel(readable(_sql(chain, source, levels)), _signed(said))
     rows = list(chain.seed_rows)
     if not rows:
-        return DbtModel(_sql_of_classes(chain, source, None), _signed(said))
+        return DbtModel(readable(_sql_of_classes(chain, source, None)), _signed(said))
     seed = seed_name(name)
     said |= {"seeds": [_seed_properties(seed, source, chain.dialect)]}
-    return DbtModel(_sql_of_classes(chain, source, seed), _signed(said), _as_csv(rows))
+    return DbtModel(readable(_sql_of_classes(chain, source, seed)), _signed(said), _as_csv(rows))
 
 
 def seed_name(model: str) -> str:

@@ -7,11 +7,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from kanon_sql.anonymizing.release.views import View, ViewChain
+from kanon_sql.errors import without_control
 from kanon_sql.plan.question import ResolvedQuestion
 from kanon_sql.results.release import Algorithm
 from kanon_sql.results.version import VERSION
 from kanon_sql.sql.dialects import translated
 from kanon_sql.sql.dialects.traits import TRAITS
+from kanon_sql.sql.statement import readable
 
 _FOUND_BY: dict[Algorithm, str] = {
     "datafly": "with Datafly (Sweeney 2002, Achieving k-anonymity privacy protection using "
@@ -46,7 +48,7 @@ def as_text(chain: ViewChain, run: Sequence[str], closing: Sequence[str], dialec
     again = [f"drop view if exists {view.name};" for view in reversed(views)]
     parts = [] if TRAITS[dialect].replaces_views else ["\n".join(again)]
     parts += [
-        f"{_comment(_words_of(view))}\n{statement};"
+        f"{_comment(_words_of(view))}\n{readable(statement)};"
         for view, statement in zip(views, statements, strict=True)
     ]
     between = f"\n{TRAITS[dialect].ends_batch}\n\n\n".replace("\n\n\n\n", "\n\n\n")
@@ -108,6 +110,8 @@ def _comment(sentences: Sequence[str]) -> str:
     lines = (
         line
         for sentence in sentences
-        for line in textwrap.wrap(" ".join(sentence.split()), width=96, break_on_hyphens=False)
+        for line in textwrap.wrap(
+            without_control(" ".join(sentence.split())), width=96, break_on_hyphens=False
+        )
     )
     return "\n".join(f"-- {line}" for line in lines)

@@ -22,8 +22,8 @@ from kanon_sql.engines.base import Batches
 from kanon_sql.engines.cte_store import InlineCteStore
 from kanon_sql.engines.duckdb.csv_files import checked_delimiter, require_null_strings
 from kanon_sql.engines.duckdb.errors import ABOUT_THE_STATEMENT, explained, first_line
-from kanon_sql.engines.duckdb.export_casts import EMPTY_IN_TEXT, as_files_have_them
 from kanon_sql.engines.duckdb.file_fingerprint import FileEvidence
+from kanon_sql.engines.duckdb.files import require_one_line
 from kanon_sql.engines.duckdb.hub import ctrl_c, cursor_of, let_go, open_hub, own_name, spill_folder
 from kanon_sql.engines.duckdb.targets import RELATION, Targets, refuse_sqlite
 from kanon_sql.engines.duckdb.views import texts_in
@@ -210,7 +210,9 @@ class DuckDBEngine:
         self._carried.forget_all()
 
     def will_write(self, path: Path, becomes: Path) -> None:
-        """Exempt an output file from the lock, and treat it as the file it will become."""
+        """Leave a file open that is to be written once the others are shut off, and take it for
+        what it becomes."""
+        require_one_line(str(becomes))
         self._targets.will_write(path, becomes)
 
     def write(self, name: str, path: Path) -> None:
@@ -353,6 +355,7 @@ class DuckDBEngine:
         self.close()
 
     def _attach(self, database: str) -> None:
+        require_one_line(database)
         if not Path(database).is_file():
             self.close()
             raise InputError(f"{database}: no such DuckDB file.")

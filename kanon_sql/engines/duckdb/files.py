@@ -27,10 +27,10 @@ from kanon_sql.engines.readers import (
     require_usable_names,
     struct,
 )
-from kanon_sql.errors import InputError, MissingDriverError, nearest, other_than_a_file
+from kanon_sql.errors import InputError, MissingDriverError, nearest, other_than_a_file, printable
 from kanon_sql.files import Kind, file_kind
 from kanon_sql.sql.macros import render
-from kanon_sql.sql.quoting import literal
+from kanon_sql.sql.quoting import is_one_line, literal
 
 JSON_TYPES = {"BOOLEAN", "BIGINT", "UBIGINT", "HUGEINT", "UHUGEINT", "DOUBLE", "VARCHAR", "JSON"}
 
@@ -49,7 +49,8 @@ def list_files(path: str, run: Run) -> tuple[str, ...]:
 
 
 def matching_files(path: str, run: Run) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """The files of `path`, and the hidden files that a glob excludes."""
+    """The files of `path`, and the dot files that a glob leaves out as a shell does."""
+    require_one_line(path)
     if Path(path).is_dir():
         raise InputError(f"{path} is a folder. Name its files, for example {path}/*.parquet.")
     if Path(path).exists():
@@ -59,12 +60,23 @@ def matching_files(path: str, run: Run) -> tuple[tuple[str, ...], tuple[str, ...
     if not any(character in path for character in GLOB_CHARACTERS):
         raise InputError(f"{path}: no such file.{_those_beside(path)}")
     found = [str(file) for (file,) in run(render("matching_files", pattern=literal(path)))]
+    for file in found:
+        require_one_line(file)
     left_out = tuple(file for file in found if is_hidden(file, path))
     files = tuple(file for file in found if file not in left_out)
     if not files:
         but = f" but dot files, which a * leaves out: {', '.join(left_out)}" if left_out else ""
         raise InputError(f"{path}: no file matches{but}.{_those_beside(path)}")
     return files, left_out
+
+
+def require_one_line(path: str) -> None:
+    """Refuse a path that SQL, which is indented, can't name."""
+    if not is_one_line(path):
+        raise InputError(
+            f"{printable(path)}: a path with a line break can't be named in SQL. Rename the "
+            "file or its folder."
+        )
 
 
 def is_hidden(file: str, pattern: str) -> bool:
@@ -229,6 +241,7 @@ def json_source(path: str, written: str, files: tuple[str, ...], run: Run) -> Fi
     try:
         described = run(f"describe from {call('read_json', written, options | look)}")
         types = {name: json_type(type_) for name, type_, *_ in described}
+        require_usable_names(path, list(types))
         require_distinct_keys(path, written, types, run)
         require_narrow_integers(path, written, types, options, run)
         require_numbers_as_written(path, written, run)

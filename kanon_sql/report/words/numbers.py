@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from typing import Any
 
+from kanon_sql.errors import printable as printable
+
 KEPT_TOGETHER = "\u00a0"
 
 
@@ -80,17 +82,6 @@ def percent_asked(fraction: float) -> str:
     if whole == round(whole, 1):
         return percent(fraction)
     return f"{whole.normalize():f}{KEPT_TOGETHER}%"
-
-
-def printable(name: str) -> str:
-    r"""A name with control characters escaped.
-
-    >>> printable("zip\x1b[31m"), printable("Straße 🏠")
-    ('zip\\x1b[31m', 'Straße 🏠')
-    """
-    return "".join(
-        character if character.isprintable() else repr(character)[1:-1] for character in name
-    )
 
 
 def listed(names: Sequence[str]) -> str:
