@@ -22,6 +22,7 @@ from kanon_sql.engines.base import Batches
 from kanon_sql.engines.cte_store import InlineCteStore
 from kanon_sql.engines.duckdb.csv_files import checked_delimiter, require_null_strings
 from kanon_sql.engines.duckdb.errors import ABOUT_THE_STATEMENT, explained, first_line
+from kanon_sql.engines.duckdb.export_casts import EMPTY_IN_TEXT, as_files_have_them
 from kanon_sql.engines.duckdb.file_fingerprint import FileEvidence
 from kanon_sql.engines.duckdb.files import require_one_line
 from kanon_sql.engines.duckdb.hub import ctrl_c, cursor_of, let_go, open_hub, own_name, spill_folder
