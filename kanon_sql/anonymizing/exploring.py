@@ -8,7 +8,7 @@ demanded of a class is asked of those nodes alone whose sizes would do.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from kanon_sql.anonymizing.asking_nodes import NodeQuestions
@@ -41,8 +41,14 @@ MOST_KEPT = 2_000_000
 class Nodes:
     """What is counted at the nodes of one lattice, for one k or several."""
 
-    def __init__(self, sets: FrequencySets, preferred: Preferences, ks: Sequence[int]) -> None:
-        self.sets = sets
+    def __init__(
+        self,
+        sets: FrequencySets,
+        preferred: Preferences,
+        ks: Sequence[int],
+        suppressed_as: SuppressedAs = "remove",
+    ) -> None:
+        self.sets, self._starred = sets, suppressed_as == "star"
         # Another table is looked at through the labels, whatever they tell apart in this one.
         is_alone = not (reference_demands(sets.bound) or crowds_demanded(sets.bound))
         self.lattice = Lattice(
@@ -62,8 +68,9 @@ class Nodes:
             sensitive_demands(sets.bound)
             or reference_demands(sets.bound)
             or crowds_demanded(sets.bound)
+            or (self._starred and sets.bound.entity)
         )
-        """Whether more is demanded of a class than its size."""
+        """Whether more has to be known of a class than how many records it has."""
         self._rows: dict[Node, Row] = {}
         self._counted: dict[tuple[Node, int], Counted] = {}
         self._suppressed: dict[tuple[Node, int], Suppressed] = {}
@@ -108,9 +115,13 @@ class Nodes:
             return
         for start in range(0, len(missing), self._at_once):
             part = missing[start : start + self._at_once]
-            judged = self._questions.judged(part, k, self._thresholds)
+            judged = self._questions.judged(part, k, self._thresholds, starred=self._starred)
             for node, row in judged.sizes.items():
-                self._counted[node, k] = self._by_all_demands(row, lacks=node in judged.lacking)
+                self._counted[node, k] = replace(
+                    self._by_all_demands(row),
+                    lacks=node in judged.lacking,
+                    star_fails=node in judged.failing_stars,
+                )
             for node, suppressed in judged.suppressed.items():
                 self._suppressed[node, k] = suppressed
 
@@ -127,6 +138,17 @@ class Nodes:
             for node, suppressed in self._questions.small(part, self._least_size(k)).items():
                 self._suppressed[node, k] = suppressed
         return {node: self._suppressed[node, k] for node in nodes}
+
+    def satisfies(self, counted: Counted, k: int) -> bool:
+        """Whether a node may be released by what its classes have. Suppressed records that stay as
+        `*` are a class of the release, and all that is demanded of one is demanded of it."""
+        if self._starred and counted.violating:
+            if counted.star_fails or counted.violating < self._least_size(k):
+                return False
+            counted = counted.with_star()
+        elif counted.lacks:
+            return False
+        return not counted.kept or all(each.holds(counted) for each in self.whole)
 
     def violating_beside(self, node: Node) -> list[str]:
         """The classes of the set at a node that violate a demand beside another table, by their
@@ -242,7 +264,7 @@ class Nodes:
             },
         )
 
-    def _by_all_demands(self, row: Row, *, lacks: bool) -> Counted:
+    def _by_all_demands(self, row: Row) -> Counted:
         violating = int(row["kanon_violating_records"])
         return Counted(
             violating,
@@ -251,7 +273,6 @@ class Nodes:
             int(row["kanon_squares"]) - int(row["kanon_violating_squares"]),
             int(row["kanon_squares"]),
             {each: int(row[f"kanon_records_below_{each}"]) for each in self._thresholds},
-            lacks,
         )
 
     @property
@@ -282,7 +303,6 @@ class DemandExplorer:
     nodes: Nodes
     k: int
     max_suppressed: int
-    suppressed_as: SuppressedAs
     of: Costs
     saying: Callable[[], str] = field(default=lambda: "")
 
@@ -318,19 +338,8 @@ class DemandExplorer:
         violating = counted.violating
         bound = self.nodes.bounds[self.k]
         prunes = grows_never(bound) or (not self.max_suppressed and holds_together(bound))
-        return Found(violating if prunes else below, violating, self._satisfies(counted))
-
-    def _is_no_class(self, counted: Counted) -> bool:
-        """Whether what is suppressed might be no class that may stay: it is too small, or leaves
-        someone too small a crowd together with an earlier release."""
-        return counted.violating < self.k or bool(crowds_demanded(self.nodes.sets.bound))
-
-    def _satisfies(self, counted: Counted) -> bool:
-        if counted.violating > self.max_suppressed or counted.lacks:
-            return False
-        if self.suppressed_as == "star" and counted.violating and self._is_no_class(counted):
-            return False
-        return not counted.kept or all(each.holds(counted) for each in self.nodes.whole)
+        satisfies = violating <= self.max_suppressed and self.nodes.satisfies(counted, self.k)
+        return Found(violating if prunes else below, violating, satisfies)
 
 
 def _ladder(each: QuasiIdentifier, highest: int, is_alone: bool) -> Ladder:

@@ -144,12 +144,11 @@ def _levels_found(
         )
         return path, {}, []
     metric = making.wanted.metric or "loss"
-    nodes = Nodes(sets, making.preferred, [making.k])
+    nodes = Nodes(sets, making.preferred, [making.k], making.wanted.suppressed)
     choice = Choice(
         nodes,
         metric,
         making.preferred,
-        making.wanted.suppressed,
         gap=making.wanted.share_of_gap,
         deadline=making.deadline,
     )

@@ -250,12 +250,11 @@ def _best_levels(
     deadline: Deadline,
 ) -> Curve:
     """The best levels for each k, by one search."""
-    nodes = Nodes(sets, preferred, ks)
+    nodes = Nodes(sets, preferred, ks, wanted.suppressed)
     choice = Choice(
         nodes,
         wanted.metric or "loss",
         preferred,
-        wanted.suppressed,
         gap=wanted.share_of_gap,
         deadline=deadline,
     )

@@ -191,10 +191,11 @@ def outcome(result: ReleaseFindings) -> list[str]:
 
 def _star_class(made: Anonymization, table: TableResult) -> Iterator[str]:
     """Why a class of suppressed records may be the one that fails."""
-    if made.suppressed_as == "star" and made.suppressed == table.summary.k:
+    if made.suppressed_as == "star" and made.suppressed:
+        too_few = made.suppressed == table.summary.k and made.algorithm == "datafly"
         by_step_4 = (
             ", or let --max-suppressed be k or more, so that step 4 makes them enough"
-            if made.algorithm == "datafly"
+            if too_few
             else ""
         )
         yield (
@@ -220,7 +221,7 @@ def _in_vain(result: ReleaseFindings) -> list[str]:
     )
     fewer = "allow more with --max-suppressed"
     if made.suppressed_as == "star" and 0 < many <= at_most:
-        said += ": with * in every quasi-identifier they would be a class that is too small"
+        said += ": with * in every quasi-identifier they would be a class that fails as well"
         fewer = "have them removed (--suppressed remove)"
     elif many <= at_most:
         said = "what is demanded of all classes together still fails"

@@ -474,7 +474,7 @@ def test_a_top_that_differs_and_can_not_be_joined_is_in_vain() -> None:
         ({"keep": ["zip"]}, "as coarse as it may be, and 1 record still lies in classes below 2"),
         (
             {"keep": ["zip"], "max_suppressed": 1, "suppressed": "star"},
-            "with * in every quasi-identifier they would be a class that is too small",
+            "with * in every quasi-identifier they would be a class that fails as well",
         ),
         ({"l": 6, "sensitive": "disease"}, "all records are one class, and that fails too"),
     ],
