@@ -87,7 +87,8 @@ def anonymize(
         )
         if here:
             stack.callback(here.close)
-        left_over = [said for path in wanted.files[:1] for said in remove_leftovers(path.parent)]
+        folders = dict.fromkeys(path.parent for path in (*wanted.files, *wanted.seeds))
+        left_over = [said for folder in folders for said in remove_leftovers(folder)]
         new = stack.enter_context(new_file(wanted))
         if new is not None and isinstance(database, Hub):
             database.will_write(new, wanted.output or new)

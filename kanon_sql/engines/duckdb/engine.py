@@ -23,13 +23,13 @@ from kanon_sql.engines.definitions import Carried
 from kanon_sql.engines.duckdb.csv_files import checked_delimiter
 from kanon_sql.engines.duckdb.errors import ABOUT_THE_STATEMENT, explained, first_line
 from kanon_sql.engines.duckdb.evidence import FileEvidence
-from kanon_sql.engines.duckdb.hub import ctrl_c, cursor_of, let_go, open_hub, own_name, spill_folder
+from kanon_sql.engines.duckdb.hub import ctrl_c, cursor_of, let_go, open_hub, own_name
 from kanon_sql.engines.duckdb.sessions import require_plain_comparison, require_plain_session
 from kanon_sql.engines.duckdb.targets import RELATION, Targets, refuse_sqlite
 from kanon_sql.engines.duckdb.views import texts_in
 from kanon_sql.engines.duckdb.written import as_files_have_them
 from kanon_sql.errors import EngineError, InputError, SpecError
-from kanon_sql.files import file_kind
+from kanon_sql.files import file_kind, spill_folder
 from kanon_sql.sql.macros import render
 from kanon_sql.sql.quoting import DIALECT, identifier, literal
 from kanon_sql.sql.statement import Estimate

@@ -6,10 +6,8 @@ import glob
 import logging
 import os
 import re
-import shutil
 import signal
 import socket
-import tempfile
 import threading
 import warnings
 from collections.abc import Iterator, Mapping
@@ -20,6 +18,7 @@ from subprocess import DEVNULL
 from typing import Any
 
 from kanon_sql.errors import EngineError, InputError, MissingDriverError, SpecError
+from kanon_sql.files import HeldFolder, spill_folder
 
 SETTINGS: Mapping[str, tuple[str, ...]] = {
     "spark.sql.session.timeZone": ("UTC", "Etc/UTC", "GMT", "Z", "+00:00"),
@@ -127,10 +126,10 @@ _STARTING = threading.RLock()
 class Launched(Started):
     """A session whose Java process was launched here, and ends with it."""
 
-    def __init__(self, url: str, session: Any, gateway: Any, folder: Path, on_interrupt: Any):
+    def __init__(self, url: str, session: Any, gateway: Any, held: HeldFolder, on_interrupt: Any):
         super().__init__(url, session)
         self._gateway = gateway
-        self._folder = folder
+        self._held = held
         self._on_interrupt = on_interrupt
 
     def path(self, target: str) -> str:
@@ -149,7 +148,7 @@ class Launched(Started):
 
     def _stop(self) -> None:
         super()._stop()
-        _end(self._gateway, self._folder)
+        _end(self._gateway, self._held)
         _restore(self._on_interrupt)
 
 
@@ -228,7 +227,8 @@ def _launched(url: str) -> Started:
 
 
 def _with_java(url: str, master: str, pyspark: Any) -> Started:
-    folder = Path(tempfile.mkdtemp(prefix="kanon-sql-"))
+    held = spill_folder()
+    folder = held.path
     (folder / "log4j2.properties").write_text(QUIET, encoding="ascii")
     conf = pyspark.SparkConf()
     for name, value in _configuration(master, folder).items():
@@ -241,7 +241,7 @@ def _with_java(url: str, master: str, pyspark: Any) -> Started:
         pyspark.SparkContext(conf=conf, gateway=gateway)
         session = _driver("pyspark.sql").SparkSession.builder.getOrCreate()
     except BaseException as error:
-        _end(gateway, folder)
+        _end(gateway, held)
         _restore(on_interrupt)
         if not isinstance(error, Exception):
             raise
@@ -251,7 +251,7 @@ def _with_java(url: str, master: str, pyspark: Any) -> Started:
             if gateway is None
             else f"Spark can't be started at {master}: it fails with {type(error).__name__}."
         ) from None
-    return Launched(url, session, gateway, folder, on_interrupt)
+    return Launched(url, session, gateway, held, on_interrupt)
 
 
 def _configuration(master: str, folder: Path) -> dict[str, str]:
@@ -295,7 +295,7 @@ def _is_news(record: logging.LogRecord) -> bool:
     return record.msg != "KeyboardInterrupt while sending command."
 
 
-def _end(gateway: Any, folder: Path) -> None:
+def _end(gateway: Any, held: HeldFolder) -> None:
     """Have the Java process end, and forget it, so that another one can be launched."""
     logging.getLogger().removeFilter(_is_news)
     if gateway is not None:
@@ -306,7 +306,7 @@ def _end(gateway: Any, folder: Path) -> None:
             gateway.proc.stdin.close()
             gateway.proc.wait(timeout=PATIENCE)
         context._gateway = context._jvm = None
-    shutil.rmtree(folder, ignore_errors=True)
+    held.remove()
 
 
 def _restore(on_interrupt: Any) -> None:
