@@ -4,6 +4,7 @@ audited again."""
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
@@ -12,7 +13,7 @@ from kanon_sql.anonymizing.alternative import one_level_for_all
 from kanon_sql.anonymizing.bare import builders
 from kanon_sql.anonymizing.cuts import MOST_PARTS, MOST_SEEDED, Cuts, cuts_of, too_many
 from kanon_sql.anonymizing.frequency_sets import FrequencySets
-from kanon_sql.anonymizing.local_recoding import local_recoding
+from kanon_sql.anonymizing.local_recoding import Round, local_recoding
 from kanon_sql.anonymizing.losses import associations, losses, metrics
 from kanon_sql.anonymizing.making import Made, Making, name_of_release
 from kanon_sql.anonymizing.recoded_release import RecodedSets
@@ -27,7 +28,7 @@ from kanon_sql.anonymizing.suppression import (
     nothing_suppressed,
 )
 from kanon_sql.auditing.auditor import clips
-from kanon_sql.errors import InputError
+from kanon_sql.errors import InputError, option
 from kanon_sql.plan.violating_classes import class_size
 from kanon_sql.results.release import (
     Anonymization,
@@ -53,6 +54,7 @@ def released_by_class(
         max_suppressed=allowed,
         least_suppressed=making.k if making.wanted.suppressed == "star" else 0,
         weights={name: Fraction(str(weight)) for name, weight in making.preferred.weights.items()},
+        tell=_refusing_views(making),
     )
     recoded = RecodedSets(sets, recoding)
     untouched = making.untouched
@@ -152,8 +154,36 @@ def released_by_class(
     return Made(result, chain)
 
 
+def _refusing_views(making: Making) -> Callable[[Round], None]:
+    """What raises `InputError` as soon as the rounds made more parts than what is written can
+    hold."""
+    is_model = making.wanted.emit == "dbt-model"
+    most, parts = _most_parts(making), 0
+
+    def told(done: Round) -> None:
+        nonlocal parts
+        parts += done.parts
+        if parts <= most or making.wanted.writes_records or making.wanted.output is None:
+            return
+        what, why = "a model" if is_model else "views", too_many(most)
+        raise InputError(
+            f"{making.wanted.output} would hold {what}. {why.why}. {why.help}, or "
+            + (
+                f"write the release itself, {option('output', 'release.parquet')}."
+                if making.engine.keeps_rows
+                else "copy the table into a file and release that."
+            )
+        )
+
+    return told
+
+
+def _most_parts(making: Making) -> int:
+    return MOST_SEEDED if making.wanted.emit == "dbt-model" else MOST_PARTS
+
+
 def _chain(making: Making, recoded: RecodedSets) -> RecodedChain:
-    cuts = cuts_of(recoded, MOST_SEEDED if making.wanted.emit == "dbt-model" else MOST_PARTS)
+    cuts = cuts_of(recoded, _most_parts(making))
     no_views = too_many(MOST_PARTS) if isinstance(cuts, Cuts) else cuts
     return RecodedChain(
         making.bound,

@@ -17,6 +17,7 @@ from kanon_sql.report.words.numbers import (
     number,
     percent,
     printable,
+    quasi_identifiers,
 )
 from kanon_sql.results.metrics import METRICS
 from kanon_sql.results.release import Anonymization, Release, ReleaseFindings
@@ -130,7 +131,7 @@ def headline(result: ReleaseFindings) -> list[str]:
     parts = [" → ".join(map(printable, names))]
     if table.entity:
         parts.append(f"people {printable(table.entity)}")
-    parts.append(f"quasi-identifiers {listed(table.quasi_identifiers)}")
+    parts.append(quasi_identifiers(table.quasi_identifiers))
     if table.sensitive:
         parts.append(f"sensitive {listed(table.sensitive)}")
     return parts

@@ -17,6 +17,7 @@ from pathlib import Path
 from subprocess import DEVNULL
 from typing import Any
 
+from kanon_sql.engines.readers import folder_of_files
 from kanon_sql.errors import EngineError, InputError, MissingDriverError, SpecError
 from kanon_sql.files import HeldFolder, spill_folder
 
@@ -138,7 +139,8 @@ class Launched(Started):
         The name of a file is no glob; and Java doesn't follow to another working directory.
         """
         if Path(target).is_dir():
-            _require_folder_of_files(target, Path(target))
+            files = folder_of_files(target)
+            _require_seen(target, files)
         if Path(target).exists():
             return f"file:{_not_a_glob(str(Path(target).absolute()))}"
         if "://" not in target and (found := sorted(glob.glob(target))):
@@ -160,25 +162,6 @@ def _require_seen(target: str, files: list[Path]) -> None:
             f"{target}: Spark reads no file whose name begins with _ or a dot, as {unseen[0]} "
             "does. Rename it, or name the others."
         )
-
-
-def _require_folder_of_files(target: str, folder: Path) -> None:
-    """Refuse a table of a format of its own: it keeps files of records that it no longer has."""
-    for log in ("_delta_log", ".hoodie", "metadata"):
-        if (folder / log).is_dir():
-            raise InputError(
-                f"{target} is no folder of Parquet files but a table ({log} is in it), and old "
-                "records may lie there. Ask for the table by its name."
-            )
-    files = sorted(folder.rglob("*.parquet"))
-    for file in files:
-        below = [part for part in file.relative_to(folder).parts[:-1] if "=" not in part]
-        if below:
-            raise InputError(
-                f"{target}: Spark doesn't look into the folder {below[0]} for Parquet files. Name "
-                "it by itself, or with a glob: people/*/."
-            )
-    _require_seen(target, files)
 
 
 def _here(target: str) -> str:
