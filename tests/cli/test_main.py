@@ -573,6 +573,22 @@ def test_where_it_went_wrong_is_told_on_demand(run, monkeypatch):
     assert "ValueError: could not read 02138" in run("audit", "kanon.yml", "-vv").err
 
 
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ("--also result.pdf", "the form of a result is told by the end of its name"),
+        ("--also result.json --also result.json", "result.json is to be written twice"),
+        ("--output result.json --also result.json", "result.json is to be written twice"),
+        ("--also kanon.yml", "kanon.yml"),
+        ("--also result.json --dry-run", "--dry-run has no result yet"),
+    ],
+)
+def test_the_same_result_goes_to_files_of_their_own(run, options, message):
+    ended = run("audit", "kanon.yml", *options.split())
+    assert (ended.code, message in ended.err) == (2, True), ended.err
+    assert not Path("result.json").exists()
+
+
 # As a process
 
 
