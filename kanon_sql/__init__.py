@@ -11,9 +11,11 @@ Names are loaded when they are first used, so that importing the package costs n
 from __future__ import annotations
 
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
 
+TYPE_CHECKING = False  # What a type checker takes for true; typing is slow to import.
 if TYPE_CHECKING:
+    from typing import Any
+
     from kanon_sql.anonymizing.release.result import AnonymizationResult
     from kanon_sql.anonymizing.tradeoff import TradeoffResult
     from kanon_sql.api import anonymize, audit, compile, explain, from_json, init, profile, tradeoff

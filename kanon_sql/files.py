@@ -8,11 +8,14 @@ import secrets
 import shutil
 import stat
 import sys
+import tempfile
 import weakref
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path, PurePath
 from typing import Literal
+
+from kanon_sql.errors import EngineError
 
 Kind = Literal["parquet", "csv", "json", "arrow"]
 
@@ -73,7 +76,9 @@ if sys.platform != "win32":
 
 
 _UNFINISHED = re.compile(r"\..+\.[0-9a-f]{16}\.kanon-sql")
-"""Folder of an unfinished file: hidden and without a data suffix, so that no glob matches."""
+"""The folder in which a file is written before it is put in place: a dot file without a suffix of
+data, so that no glob takes it for one."""
+_SPILL = re.compile("kanon-sql-spill-[0-9a-f]{16}")
 
 
 class HeldFolder:
@@ -149,6 +154,20 @@ def remove_leftovers(folder: Path, names: re.Pattern[str] = _UNFINISHED) -> list
                     "another run writes there."
                 )
     return said
+
+
+def spill_folder() -> HeldFolder:
+    """A private folder for what is gone in the end, as what killed runs left beside it is now.
+    Raises `EngineError`."""
+    try:
+        parent = Path(tempfile.gettempdir())
+        remove_leftovers(parent, _SPILL)
+        return HeldFolder(parent, "kanon-sql-spill-")
+    except OSError as error:
+        raise EngineError(
+            f"no private folder for what does not fit in memory can be made ({error.strerror}). "
+            "Name one that can be written: TMPDIR."
+        ) from None
 
 
 def _is_removed(path: Path) -> bool:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 from kanon_sql.anonymizing import anonymizer
@@ -14,6 +12,7 @@ from kanon_sql.anonymizing.release.result import AnonymizationResult
 from kanon_sql.engines import is_embedded
 from kanon_sql.engines.duckdb.engine import DuckDBEngine
 from kanon_sql.errors import EngineError
+from kanon_sql.files import spill_folder
 from kanon_sql.results.alike import are_alike
 from kanon_sql.results.release import Form
 from kanon_sql.spec.spec import AuditSpec
@@ -32,8 +31,8 @@ def made_again(
         return None
 
     def made(form: Form) -> Any:
-        with TemporaryDirectory(prefix="kanon-sql-") as folder:
-            file = Path(folder) / "release.parquet"
+        with spill_folder() as folder:
+            file = folder / "release.parquet"
             again = replace(wanted, output=file, dialect=None, emit="views")
             second = anonymizer.anonymize(spec, again, engine=engine, **limits)
             if not file.exists() or not _alike(first, second):

@@ -33,10 +33,10 @@ def one_level_for_all(
     demanded = [check.model for check in sets.bound.checks if check.gates]
     if sets.bound.entity or not all(isinstance(model, KAnonymity) for model in demanded):
         return None
-    nodes = LatticeStatistics(sets, preferred, [k])
+    nodes = LatticeStatistics(sets, preferred, [k], suppressed_as)
     if nodes.lattice.size > MOST_NODES or combinations > MOST_COMBINATIONS:
         return None
-    chosen = OptimalSearch(nodes, "loss", preferred, suppressed_as).best(k, max_suppressed)
+    chosen = OptimalSearch(nodes, "loss", preferred).best(k, max_suppressed)
     if not chosen.satisfies:
         return None
     return _told(nodes, chosen.node, k, preferred)

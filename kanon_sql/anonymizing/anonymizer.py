@@ -77,17 +77,18 @@ def anonymize(
     refuse_described(wanted)
     for path in wanted.files:
         check_writable(path, inputs=spec.files(engine), force=wanted.force)
-    _refuse_before_connecting(asked, engine, wanted)
+    refuse_before_connecting(asked, engine, wanted)
     with ExitStack() as stack:
         database = stack.enter_context(opened(asked, engine, memory_limit, threads, timeout))
         refuse_time_limit(database, timeout)
-        _refuse_what_it_can_t(database, wanted)
+        refuse_what_it_can_t(database, wanted)
         here = (
             connect(memory_limit=memory_limit, threads=threads) if wanted.pull_frequencies else None
         )
         if here:
             stack.callback(here.close)
-        left_over = [said for path in wanted.files[:1] for said in remove_leftovers(path.parent)]
+        folders = dict.fromkeys(path.parent for path in (*wanted.files, *wanted.seeds))
+        left_over = [said for folder in folders for said in remove_leftovers(folder)]
         new = stack.enter_context(new_file(wanted))
         if new is not None and isinstance(database, Hub):
             database.will_write(new, wanted.output or new)
@@ -123,9 +124,9 @@ def dry_run(spec: AuditSpec, wanted: ReleaseOptions, *, engine: Any = None) -> E
     """
     asked = the_table(spec)
     _demanded_k(asked)
-    _refuse_before_connecting(asked, engine, wanted)
+    refuse_before_connecting(asked, engine, wanted)
     with opened(asked, engine) as database:
-        _refuse_what_it_can_t(database, wanted)
+        refuse_what_it_can_t(database, wanted)
         plan = planned(spec, 0, database).plan
         refuse_names(plan.bound, wanted)
         refuse_untouched(plan.bound, wanted)
@@ -166,23 +167,24 @@ def _expected_height(levels: ColumnLevels, preferred: Preferences, *, masked: bo
     return preferred.highest(levels.name, levels.height)
 
 
-def _refuse_what_it_can_t(database: Engine, wanted: ReleaseOptions) -> None:
-    """Raise `SpecError` for options that need a database server, or need the embedded engine."""
+def refuse_what_it_can_t(database: Engine, wanted: ReleaseOptions) -> None:
+    """Raise `SpecError` for what is only for a warehouse, or only for the embedded engine."""
     if database.keeps_rows and wanted.pull_frequencies:
         raise SpecError(
             f"{option('pull_frequencies')} is for a table in a warehouse; this one is read by "
             "DuckDB, where nothing has to be fetched. Leave it out."
         )
-    refuse_local_in_place(database, wanted)
+    if not database.keeps_rows:
+        _refuse_local_in_place(database.name, wanted)
     if wanted.writes_records and not isinstance(database, Hub):
         raise _records_stay(wanted, database.name)
 
 
-def refuse_local_in_place(database: Engine, wanted: ReleaseOptions) -> None:
-    """Raise `SpecError` for a local recoding where nothing may be materialised."""
-    if wanted.algorithm == "local" and not (database.keeps_rows or wanted.pull_frequencies):
+def _refuse_local_in_place(database: str, wanted: ReleaseOptions) -> None:
+    """Raise `SpecError` for a local recoding where nothing may be kept."""
+    if wanted.algorithm == "local" and not wanted.pull_frequencies:
         raise SpecError(
-            f"local recoding splits classes round by round, over rows that {database.name} may not "
+            f"local recoding splits classes round by round, over rows that {database} may not "
             "keep for it. Let the combinations of values be fetched, each once: "
             f"{option('pull_frequencies', True)}."
         )
@@ -196,17 +198,20 @@ def _records_stay(wanted: ReleaseOptions, database: str) -> SpecError:
     )
 
 
-def _refuse_before_connecting(asked: TableSpec, engine: Any, wanted: ReleaseOptions) -> None:
-    """Raise `SpecError` for options that no driver could support, before one is imported, and
-    `InputError` for a DuckDB relation, whose session allows no temporary relations."""
+def refuse_before_connecting(asked: TableSpec, engine: Any, wanted: ReleaseOptions) -> None:
+    """Raise `SpecError` for what no driver could make possible, before one is asked for, and
+    `InputError` for a table whose records can't be put together anew."""
     if frame_name(asked.source) == RELATION_KIND:
         raise InputError(
             "a DuckDB relation is read in its own session, where nothing is kept. Pass its "
             "connection with engine= and the table's name, or to_arrow_table()."
         )
     url = engine if engine is not None else asked.connect
-    if wanted.writes_records and isinstance(url, str) and not is_embedded(url):
-        raise _records_stay(wanted, url.partition(":")[0])
+    if isinstance(url, str) and not is_embedded(url):
+        name = url.partition(":")[0]
+        _refuse_local_in_place(name, wanted)
+        if wanted.writes_records:
+            raise _records_stay(wanted, name)
 
 
 @contextmanager

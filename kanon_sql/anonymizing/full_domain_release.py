@@ -149,12 +149,11 @@ def _levels_found(
         )
         return path, {}, []
     metric = making.wanted.metric or "loss"
-    nodes = LatticeStatistics(sets, making.preferred, [making.k])
+    nodes = LatticeStatistics(sets, making.preferred, [making.k], making.wanted.suppressed)
     choice = OptimalSearch(
         nodes,
         metric,
         making.preferred,
-        making.wanted.suppressed,
         gap=making.wanted.share_of_gap,
         deadline=making.deadline,
     )

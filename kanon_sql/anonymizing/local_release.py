@@ -4,12 +4,13 @@ release and audits it."""
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 
 from kanon_sql.anonymizing.alternative import one_level_for_all
-from kanon_sql.anonymizing.recoding.local_recoding import local_recoding
+from kanon_sql.anonymizing.recoding.local_recoding import RecodingRound, local_recoding
 from kanon_sql.anonymizing.recoding.recoded_sets import RecodedSets
 from kanon_sql.anonymizing.recoding.recoded_views import (
     RecodedChain,
@@ -33,7 +34,7 @@ from kanon_sql.anonymizing.search.frequency_sets import FrequencySets
 from kanon_sql.anonymizing.search.losses import associations, losses, metrics
 from kanon_sql.anonymizing.search.suggest_hierarchies import builders
 from kanon_sql.auditing.auditor import clips
-from kanon_sql.errors import InputError
+from kanon_sql.errors import InputError, option
 from kanon_sql.plan.violating_classes import class_size
 from kanon_sql.results.release import (
     Anonymization,
@@ -59,6 +60,7 @@ def released_by_class(
         max_suppressed=allowed,
         least_suppressed=making.k if making.wanted.suppressed == "star" else 0,
         weights={name: Fraction(str(weight)) for name, weight in making.preferred.weights.items()},
+        tell=_refusing_views(making),
     )
     recoded = RecodedSets(sets, recoding)
     untouched = making.untouched
@@ -158,8 +160,36 @@ def released_by_class(
     return ReleaseOutcome(result, chain)
 
 
+def _refusing_views(making: ReleaseJob) -> Callable[[RecodingRound], None]:
+    """What raises `InputError` as soon as the rounds made more parts than what is written can
+    hold."""
+    is_model = making.wanted.emit == "dbt-model"
+    most, parts = _most_parts(making), 0
+
+    def told(done: RecodingRound) -> None:
+        nonlocal parts
+        parts += done.parts
+        if parts <= most or making.wanted.writes_records or making.wanted.output is None:
+            return
+        what, why = "a model" if is_model else "views", too_many(most)
+        raise InputError(
+            f"{making.wanted.output} would hold {what}. {why.why}. {why.help}, or "
+            + (
+                f"write the release itself, {option('output', 'release.parquet')}."
+                if making.engine.keeps_rows
+                else "copy the table into a file and release that."
+            )
+        )
+
+    return told
+
+
+def _most_parts(making: ReleaseJob) -> int:
+    return MOST_SEEDED if making.wanted.emit == "dbt-model" else MOST_PARTS
+
+
 def _chain(making: ReleaseJob, recoded: RecodedSets) -> RecodedChain:
-    cuts = split_tree(recoded, MOST_SEEDED if making.wanted.emit == "dbt-model" else MOST_PARTS)
+    cuts = split_tree(recoded, _most_parts(making))
     no_views = too_many(MOST_PARTS) if isinstance(cuts, SplitTree) else cuts
     return RecodedChain(
         making.bound,

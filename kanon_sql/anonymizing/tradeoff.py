@@ -17,7 +17,8 @@ from kanon_sql.anonymizing.alternative import MOST_COMBINATIONS, MOST_NODES
 from kanon_sql.anonymizing.anonymizer import (
     cancelled_too,
     deadline_of,
-    refuse_local_in_place,
+    refuse_before_connecting,
+    refuse_what_it_can_t,
     the_table,
 )
 from kanon_sql.anonymizing.recoding.local_recoding import local_recoding
@@ -35,7 +36,7 @@ from kanon_sql.auditing.opening import opened, planned
 from kanon_sql.auditing.warnings import left_out
 from kanon_sql.engines import connect
 from kanon_sql.engines.session import Session, Watch, refuse_time_limit, time_limit, unless_changed
-from kanon_sql.errors import SpecError, found_instead, option
+from kanon_sql.errors import SpecError, found_instead
 from kanon_sql.plan.question import ResolvedQuestion
 from kanon_sql.plan.resolve import column_levels
 from kanon_sql.plan.violating_classes import is_judged_by_class
@@ -165,14 +166,11 @@ def tradeoff(
     asked = _asking(spec, max(ks))
     started = time.monotonic()
     table = the_table(asked)
+    refuse_before_connecting(table, engine, wanted)
     with ExitStack() as stack:
         database = stack.enter_context(opened(table, engine, memory_limit, threads, timeout))
         refuse_time_limit(database, timeout)
-        if database.keeps_rows and wanted.pull_frequencies:
-            raise SpecError(
-                f"{option('pull_frequencies')} is for a table in a warehouse. Leave it out."
-            )
-        refuse_local_in_place(database, wanted)
+        refuse_what_it_can_t(database, wanted)
         here = (
             connect(memory_limit=memory_limit, threads=threads) if wanted.pull_frequencies else None
         )
@@ -253,12 +251,11 @@ def _best_levels(
     deadline: Deadline,
 ) -> Curve:
     """The best levels for each k, by one search."""
-    nodes = LatticeStatistics(sets, preferred, ks)
+    nodes = LatticeStatistics(sets, preferred, ks, wanted.suppressed)
     choice = OptimalSearch(
         nodes,
         wanted.metric or "loss",
         preferred,
-        wanted.suppressed,
         gap=wanted.share_of_gap,
         deadline=deadline,
     )

@@ -22,7 +22,9 @@ from kanon_sql.cli.options import (
     worksheet_options,
 )
 from kanon_sql.cli.output import (
+    AUDIT_FORMS,
     Failure,
+    also_of,
     bounds_of,
     deliver,
     expected_page,
@@ -92,6 +94,7 @@ def audit(context: click.Context, /, target: str | None, **values: Any) -> int:
         places = spec.places()
     baseline = _baseline(values)
     output = output_of(context, spec, values)
+    also = also_of(spec, output, values)
     if values["dry_run"]:
         from kanon_sql.auditing.auditor import dry_run
 
@@ -100,20 +103,21 @@ def audit(context: click.Context, /, target: str | None, **values: Any) -> int:
         deliver(expected_page(tables, to_terminal=output is None), output)
         return 0 if spec else NO_DATA
     with watching(context) as watch:
-        result = CLOCK.told(_audit_of(spec, watch, values, files_of(output)))
-    result = with_command(result, context, output)
+        result = CLOCK.told(_audit_of(spec, watch, values, [*files_of(output), *also]))
     if chosen:
         result = result.noted(chosen.notes)
     if baseline:
         result = baseline.held_against(result, values["by"])
-    form = form_of(context, values, output, {".sarif": "sarif", ".xml": "junit"})
+    forms = [(output, form_of(context, values, output, AUDIT_FORMS)), *also.items()]
     found = result.status.replace("_", " ")
-    if form in PIPELINE_FORMATS:
-        deliver(for_pipeline(result, places, form), output, found)
-        refuse_failed(result)
-        return result.exit_code
+    for path, form in forms:
+        if form in PIPELINE_FORMATS:
+            deliver(for_pipeline(result, places, form), path, found)
     refuse_failed(result)
-    deliver(rendered(result, result.page(), form, to_terminal=output is None), output, found)
+    for path, form in forms:
+        if form not in PIPELINE_FORMATS:
+            told = with_command(result, context, path, always=path in also)
+            deliver(rendered(told, told.page(), form, to_terminal=path is None), path, found)
     return result.exit_code
 
 

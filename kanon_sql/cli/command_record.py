@@ -15,8 +15,8 @@ from kanon_sql.cli.option_syntax import outer_parts
 ARGUMENTS = "kanon_sql.arguments"
 """Key in the context's `meta` of the arguments as given."""
 _LEFT_OUT = "…"
-_ABOUT_THE_RESULT = ("format", "result", "force", "verbose", "quiet")
-"""Options on writing the result, which don't affect the question."""
+_ABOUT_THE_RESULT = ("format", "also", "result", "force", "verbose", "quiet")
+"""Options that say where and how a result is told; the question is the same without them."""
 _NAME_VALUES = ("values", "allowed", "order")
 """Parameters of checks that contain values of a sensitive attribute."""
 
@@ -24,13 +24,13 @@ _NAME_VALUES = ("values", "allowed", "order")
 Result = TypeVar("Result")
 
 
-def with_command(result: Result, context: click.Context, output: Path | None) -> Result:
-    """Add the command to a result that is written to a file.
-
-    With an explicit --format the result stays as it is, so that its destination doesn't matter.
-    """
+def with_command(
+    result: Result, context: click.Context, output: Path | None, *, always: bool = False
+) -> Result:
+    """The result with the command, where a file keeps it; what --format says is the result alone,
+    wherever it goes, unless `always`."""
     asked = context.get_parameter_source("format")
-    if output is None or asked is not click.core.ParameterSource.DEFAULT:
+    if output is None or not (always or asked is click.core.ParameterSource.DEFAULT):
         return result
     whole: Any = result
     kept: Result = replace(whole, asked=command_asked(context))
@@ -53,8 +53,10 @@ def _words(context: click.Context) -> Iterator[str]:
     options = [each for each in order if isinstance(each, click.Option)]
     for each in command.params:
         if isinstance(each, click.Argument):
-            found = values.get(each.name or "") or ()
-            yield from map(without_credentials, [found] if isinstance(found, str) else found)
+            found = values.get(each.name or "")
+            # What click has for an argument that was left out is no text and no list.
+            targets = found if isinstance(found, list | tuple) else [found]
+            yield from (without_credentials(one) for one in targets if isinstance(one, str))
     asked = [each for each in dict.fromkeys(options) if not _is_of_the_result(each, command)]
     told = {each: iter(_as_list(values[each.name])) for each in asked}
     for each in options:

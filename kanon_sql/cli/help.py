@@ -24,8 +24,8 @@ GROUPS: dict[str, tuple[str, ...]] = {
     ),
     "Input": ("--connect", "--null-string", "--delimiter", "--header", "--manifest", "--select"),
     "Output": (
-        "--format", "--output", "--result", "--output-dir", "--force", "--show-values", "--dialect",
-        "--quote", "--table", "--step", "--until", "--emit", "--name", "--single-view",
+        "--format", "--output", "--also", "--result", "--output-dir", "--force", "--show-values",
+        "--dialect", "--quote", "--table", "--step", "--until", "--emit", "--name", "--single-view",
         "--keep-order", "--untouched", "--scores", "--dry-run", "--sample", "--seed", "--read",
     ),
     "Limits": ("--memory-limit", "--threads", "--timeout"),

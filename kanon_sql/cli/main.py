@@ -68,7 +68,11 @@ class CommandLine(click.Group):
         if not standalone_mode:
             return run()
         with stops.heard():
-            stops.code = _exit_code_of(run)
+            try:
+                stops.code = _exit_code_of(run)
+            except KeyboardInterrupt:
+                # A second one, while it is said that there was a first.
+                stops.code = INTERRUPTED
         if is_process:
             end_process(stops.code)
         return sys.exit(stops.code)
@@ -123,7 +127,7 @@ def _exit_code_of(run: Callable[[], Any]) -> int:
         if isinstance(error, click.UsageError) and error.ctx is not None:
             click.echo(f"{error.ctx.command_path} --help tells how it is used.", err=True)
         return error.exit_code
-    except click.Abort as error:
+    except (click.Abort, KeyboardInterrupt) as error:
         if stops.code is not None:
             return stops.code
         notes = getattr(error.__cause__, "__notes__", [])

@@ -81,10 +81,40 @@ def limits_of(values: dict[str, Any]) -> dict[str, Any]:
 def output_of(
     context: click.Context, spec: AuditSpec | None, values: dict[str, Any]
 ) -> Path | None:
-    """The output file, which must not be the audit's input, baseline or manifest."""
+    """The file to write the result to: none that the audit, its baseline or its manifest is."""
+    return result_file_of(context, values["output"], _inputs(spec, values), values)
+
+
+AUDIT_FORMS = {
+    ".json": "json", ".md": "markdown", ".sarif": "sarif", ".xml": "junit", ".txt": "human",
+}  # fmt: skip
+"""The forms of an audit by what the name of its file ends with."""
+
+
+def also_of(spec: AuditSpec | None, output: Path | None, values: dict[str, Any]) -> dict[Path, str]:
+    """The other files to write the same result to, each with its form. Raises `SpecError`."""
+    found: dict[Path, str] = {}
+    for name in values["also"]:
+        path = Path(name)
+        writable(name, _inputs(spec, values), values)
+        form = AUDIT_FORMS.get(path.suffix.lower())
+        if form is None:
+            raise SpecError(
+                f"--also {name}: the form of a result is told by the end of its name. Let it end "
+                f"with {_one_of([*AUDIT_FORMS])}."
+            )
+        if path == output or path in found:
+            raise SpecError(f"{name} is to be written twice. Give each result its own file.")
+        found[path] = form
+    if found and values["dry_run"]:
+        raise SpecError("--dry-run has no result yet, and so no --also. Leave out one of the two.")
+    return found
+
+
+def _inputs(spec: AuditSpec | None, values: dict[str, Any]) -> list[str]:
+    """The files that an audit reads."""
     beside = (values.get("baseline"), values.get("manifest"))
-    inputs = [*(spec.files() if spec else ()), *(each for each in beside if each)]
-    return result_file_of(context, values["output"], inputs, values)
+    return [*(spec.files() if spec else ()), *(each for each in beside if each)]
 
 
 def files_of(output: Path | None) -> list[Path]:
@@ -108,7 +138,7 @@ def form_of(
 
 _ENDINGS = {
     "worksheet": (".csv",),
-    "audit": (".json", ".md", ".sarif", ".xml", ".txt"),
+    "audit": tuple(AUDIT_FORMS),
     "anonymize": (".json", ".md", ".txt"),
     "profile": (".json", ".md", ".txt"),
     "diff": (".json", ".md", ".txt"),

@@ -280,7 +280,15 @@ RELEASE = (
 
 
 FORMAT = (format_option(FORMATS),)
-AUDIT_FORMAT = (format_option((*FORMATS, *PIPELINE_FORMATS)),)
+AUDIT_FORMAT = (
+    format_option((*FORMATS, *PIPELINE_FORMATS)),
+    run(
+        "--also",
+        multiple=True,
+        metavar="FILE",
+        help="Write the same result there too, in the form that the name ends with.",
+    ),
+)
 MANIFEST = (
     run(
         "--manifest",

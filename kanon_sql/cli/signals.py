@@ -23,13 +23,18 @@ class _Stops:
     def __init__(self) -> None:
         self.came = False
         self.code: int | None = None
-        """The exit code, once decided."""
-        self._is_over = False
+        """What the process ends with, once that is decided."""
+        self._is_at_work = False
+        """Before a command and after it there is nothing to clean up."""
+
+    def begin(self) -> None:
+        """Hear Ctrl-C from now on, for as long as the process lives."""
+        signal.signal(signal.SIGINT, self._hear)
 
     @contextmanager
     def heard(self) -> Iterator[None]:
-        """Install the handlers; after the block, a signal ends the process at once."""
-        self.came, self.code, self._is_over = False, None, False
+        """From now on; afterwards a signal ends what is left of the process at once."""
+        self.came, self.code = False, None
         if output := sys.modules.get("kanon_sql.results.writing"):
             output.placed.clear()
         before = signal.getsignal(signal.SIGINT)
@@ -43,17 +48,20 @@ class _Stops:
             if before is signal.default_int_handler:
                 signal.signal(signal.SIGINT, self._hear)
         try:
+            self._is_at_work = True
             yield
         finally:
-            self._is_over = True
-            # An interrupt during exec, as when a dataclass is built, would make Python kill itself
-            # at exit, even if it was caught; another exec clears that state.
+            self._is_at_work = False
+            # An interrupt that came while some text was executed, as when a dataclass is made,
+            # would have Python kill itself in the end, whoever caught it; the next text forgets it.
             exec("")
             if before is signal.default_int_handler:
                 signal.signal(signal.SIGINT, before)
 
     def _hear(self, number: int, _: object) -> None:
-        if self._is_over:
+        if not self._is_at_work:
+            if self.code is None:
+                os.write(2, b"Interrupted; nothing was written.\n")
             os._exit(INTERRUPTED if self.code is None else self.code)
         if self.wrote and self.code is None:
             return

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from kanon_sql.errors import InputError, printable
@@ -81,6 +82,29 @@ def struct(types: Mapping[str, str]) -> str:
     """
     pairs = (f"{literal(name)}: {literal(type_)}" for name, type_ in types.items())
     return f"{{{', '.join(pairs)}}}"
+
+
+def folder_of_files(folder: str) -> list[Path]:
+    """The Parquet files of a folder, in those below it too whose names are columns.
+
+    Raises `InputError` for a table of a format of its own, which keeps files of records that it no
+    longer has, and for other folders below it.
+    """
+    for log in ("_delta_log", ".hoodie", "metadata"):
+        if Path(folder, log).is_dir():
+            raise InputError(
+                f"{folder} is no folder of Parquet files but a table ({log} is in it), and old "
+                "records may lie there. Ask for the table by its name."
+            )
+    files = sorted(Path(folder).rglob("*.parquet"))
+    for file in files:
+        below = [part for part in file.relative_to(folder).parts[:-1] if "=" not in part]
+        if below:
+            raise InputError(
+                f"{folder}: the folder {below[0]} in it is not read, as its name is no column like "
+                "year=2024. Name it by itself, or with a glob: people/*/."
+            )
+    return files
 
 
 def folder_columns(files: Sequence[str]) -> list[str]:

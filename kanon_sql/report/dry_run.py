@@ -64,18 +64,20 @@ def _of_search(search: ExpectedSearch) -> Iterator[str]:
 
 
 def _of_best(search: ExpectedSearch, at_once: int) -> Iterator[str]:
-    """The number of statements of an optimal search."""
-    nodes = math.prod(height + 1 for height in search.heights.values())
-    masks = ", times the characters of each mask" if search.masked else ""
+    """How many statements a search for the best levels may take."""
+    nodes = math.prod(
+        height + 1 for name, height in search.heights.items() if name not in search.masked
+    )
+    masks = "".join(f", times those of {printable(name)}" for name in sorted(search.masked))
     heights = ", ".join(
         f"{printable(name)} {_high(height, masked=name in search.masked)}"
         for name, height in search.heights.items()
     )
     yield from [
         f"{plural(nodes, 'choice')} of levels{masks}: {heights}.",
-        f"A statement looks at {at_once} of them, so there are {-(-nodes // at_once):,} at most; "
-        "most choices are ruled out by others. What the suppressed records of some lose, and what "
-        "is demanded beside sizes, is asked of those alone that may be the best.",
+        f"A statement looks at {at_once} of them at most; most choices are ruled out by others. "
+        "What the suppressed records of some lose, and what is demanded beside sizes, is asked of "
+        "those alone that may be the best.",
         "They read the first frequency set, which is kept here, and not the records."
         if search.keeps_rows
         else "Each reads the records, as the first frequency set does.",

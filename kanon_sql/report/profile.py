@@ -23,6 +23,7 @@ from kanon_sql.report.words.numbers import (
     number,
     percent,
     printable,
+    quasi_identifiers,
 )
 from kanon_sql.results.profile import Elimination, KnownColumn, LackedColumn, TableProfile
 
@@ -79,7 +80,7 @@ def headline(table: TableProfile) -> list[str]:
     if summary.people is not None:
         parts.append(f"{counted(summary.people, 'person')} ({printable(table.entity or '')})")
     if table.quasi_identifiers:
-        parts.append(f"quasi-identifiers {listed(table.quasi_identifiers)}")
+        parts.append(quasi_identifiers(table.quasi_identifiers))
     else:
         parts.append(counted(len(table.columns or ()), "column"))
         parts.append("nothing is known yet of what an attacker knows")

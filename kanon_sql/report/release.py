@@ -17,6 +17,7 @@ from kanon_sql.report.words.numbers import (
     number,
     percent,
     printable,
+    quasi_identifiers,
 )
 from kanon_sql.results.metrics import METRICS
 from kanon_sql.results.release import Anonymization, Release, ReleaseFindings
@@ -130,7 +131,7 @@ def headline(result: ReleaseFindings) -> list[str]:
     parts = [" → ".join(map(printable, names))]
     if table.entity:
         parts.append(f"people {printable(table.entity)}")
-    parts.append(f"quasi-identifiers {listed(table.quasi_identifiers)}")
+    parts.append(quasi_identifiers(table.quasi_identifiers))
     if table.sensitive:
         parts.append(f"sensitive {listed(table.sensitive)}")
     return parts
@@ -190,11 +191,12 @@ def outcome(result: ReleaseFindings) -> list[str]:
 
 
 def _star_class(made: Anonymization, table: TableResult) -> Iterator[str]:
-    """Why a class of suppressed records may fail."""
-    if made.suppressed_as == "star" and made.suppressed == table.summary.k:
+    """Why a class of suppressed records may be the one that fails."""
+    if made.suppressed_as == "star" and made.suppressed:
+        too_few = made.suppressed == table.summary.k and made.algorithm == "datafly"
         by_step_4 = (
             ", or let --max-suppressed be k or more, so that step 4 makes them enough"
-            if made.algorithm == "datafly"
+            if too_few
             else ""
         )
         yield (
@@ -220,7 +222,7 @@ def _in_vain(result: ReleaseFindings) -> list[str]:
     )
     fewer = "allow more with --max-suppressed"
     if made.suppressed_as == "star" and 0 < many <= at_most:
-        said += ": with * in every quasi-identifier they would be a class that is too small"
+        said += ": with * in every quasi-identifier they would be a class that fails as well"
         fewer = "have them removed (--suppressed remove)"
     elif many <= at_most:
         said = "what is demanded of all classes together still fails"

@@ -175,8 +175,9 @@ def _proof(found: Tradeoff) -> str:
 
 
 def _next(found: Tradeoff, k: int) -> str:
+    output = "release.parquet" if found.engine == "duckdb" else "release.sql"
     return (
         f"To make one: kanon-sql anonymize … --k {k} --algorithm {found.algorithm} "
         f"--metric {found.metric} "
-        f"--max-suppressed {found.max_suppressed} --output release.parquet"
+        f"--max-suppressed {found.max_suppressed} --output {output}"
     )

@@ -9,7 +9,7 @@ from glob import glob
 from pathlib import Path
 
 from kanon_sql.errors import SpecError, option
-from kanon_sql.files import HeldFolder
+from kanon_sql.files import HeldFolder, remove_leftovers
 
 
 def check_writable(path: Path, *, inputs: Iterable[str], force: bool) -> None:
@@ -79,6 +79,7 @@ def beside(path: Path) -> Iterator[Path]:
 
 
 def _unfinished(path: Path) -> HeldFolder:
+    remove_leftovers(path.parent)
     return HeldFolder(path.parent.absolute(), f".{path.name[:50]}.", ".kanon-sql")
 
 

@@ -334,7 +334,9 @@ def _beside(table: TableSpec, folder: Path) -> TableSpec:
 
     def resolved(source: str) -> str:
         is_there = table.connect is not None and not _is_file_beside(source, table.connect, folder)
-        return source if is_there else str(folder / source)
+        # Path forgets the slash that names a folder of files.
+        slash = "/" if source.endswith("/") else ""
+        return source if is_there else f"{folder / source}{slash}"
 
     connect = table.connect
     if connect and connect.startswith("duckdb:"):

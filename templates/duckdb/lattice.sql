@@ -230,6 +230,56 @@ group by kanon_at_node
 {%- endmacro %}
 
 
+{# The classes of some nodes as a release has them that keeps suppressed records: those that violate
+   a demand are one, of the place 0, which no value has. #}
+{% macro starred_sets(set, violating, keys, carried) %}
+with
+
+starred_classes as (
+    select
+        held.kanon_at_node,
+{% for key in keys if key != "kanon_at_node" %}
+        case when violating.kanon_records is null then held.{{ key }} else 0 end as {{ key }},
+{% endfor %}
+{% for column in carried %}
+        held.{{ kanon_sql.alias(column) }},
+{% endfor %}
+        held.kanon_records
+    from {{ set }} as held
+    left join {{ violating }} as violating
+{% for key in keys %}
+        {{ "on" if loop.first else "and" }} violating.{{ key }} = held.{{ key }}
+{% endfor %}
+)
+
+select
+{% for key in keys %}
+    {{ key }},
+{% endfor %}
+{% for column in carried %}
+    {{ kanon_sql.alias(column) }},
+{% endfor %}
+    cast(sum(kanon_records) as bigint) as kanon_records
+from starred_classes
+group by
+{% for key in keys %}
+    {{ key }}{{ "," if not loop.last or carried }}
+{% endfor %}
+{% for column in carried %}
+    {{ kanon_sql.alias(column) }}{{ "," if not loop.last }}
+{% endfor %}
+{%- endmacro %}
+
+
+{# The nodes that some classes are of. #}
+{% macro nodes_of_classes(classes) %}
+select distinct kanon_at_node
+from (
+    {{ classes | indent(4) }}
+) as classes
+{%- endmacro %}
+
+
 {#
     What each place at each level stands for: how many leaves of the hierarchy lie under its label,
     less one, and how many records have the label. `leaves` is the table of the leaves under each

@@ -134,20 +134,32 @@ group by
 {%- endmacro %}
 
 
-{# How many people of the reference each class of some nodes has. #}
-{% macro reference_at_nodes(nodes, keys, set, entity=none) %}
+{# How many people of the reference each class of some nodes has; all of them a class of `*`, of the
+   place 0, where the nodes are `starred`. #}
+{% macro reference_at_nodes(nodes, keys, set, entity=none, starred=false) %}
+{% set people = "cast(sum(kanon_population) as bigint)" if entity is none else "count(distinct kanon_entity)" %}
 {% for node in nodes %}
     select
         {{ node.number }} as kanon_at_node,
 {% for key in keys %}
         {{ key }}_{{ node.levels[loop.index0] }} as {{ key }},
 {% endfor %}
-        {{ "cast(sum(kanon_population) as bigint)" if entity is none else "count(distinct kanon_entity)" }} as kanon_population
+        {{ people }} as kanon_population
     from {{ set }}
     group by
 {% for key in keys %}
         {{ key }}_{{ node.levels[loop.index0] }}{{ "," if not loop.last }}
 {% endfor %}
+{% if starred %}
+    union all
+    select
+        {{ node.number }} as kanon_at_node,
+{% for key in keys %}
+        0 as {{ key }},
+{% endfor %}
+        {{ people }} as kanon_population
+    from {{ set }}
+{% endif %}
 {% if not loop.last %}
     union all
 {% endif %}

@@ -475,7 +475,7 @@ def test_a_top_that_differs_and_can_not_be_joined_is_in_vain() -> None:
         ({"keep": ["zip"]}, "as coarse as it may be, and 1 record still lies in classes below 2"),
         (
             {"keep": ["zip"], "max_suppressed": 1, "suppressed": "star"},
-            "with * in every quasi-identifier they would be a class that is too small",
+            "with * in every quasi-identifier they would be a class that fails as well",
         ),
         ({"l": 6, "sensitive": "disease"}, "all records are one class, and that fails too"),
     ],
@@ -746,6 +746,32 @@ def test_none_where_each_class_has_a_round_to_itself(monkeypatch: pytest.MonkeyP
 
     assert any("FR" in view for view in made.anonymization.views)
     assert not any("FR" in view for view in made.to_dict()["anonymization"]["views"])
+
+
+@pytest.mark.parametrize("emit", ["views", "dbt-model"])
+def test_of_too_many_parts_no_release_is_made_to_be_thrown_away(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, emit: str
+) -> None:
+    name = "MOST_PARTS" if emit == "views" else "MOST_SEEDED"
+    monkeypatch.setattr(local_release, name, 1)
+    monkeypatch.setattr(local_release, "RecodedSets", None)
+    with pytest.raises(kanon.InputError, match=r"--output release\.parquet|output='release"):
+        kanon.anonymize(
+            people(),
+            QUESTION,
+            name="people",
+            k=2,
+            algorithm="local",
+            emit=emit,
+            output=tmp_path / "release.sql",
+        )
+    assert [*tmp_path.iterdir()] == []
+
+
+@pytest.mark.parametrize("search", [kanon.anonymize, kanon.tradeoff])
+def test_what_may_keep_nothing_is_not_connected_to(search: Any) -> None:
+    with pytest.raises(kanon.SpecError, match="over rows that spark may not keep"):
+        search("people/", QUESTION, k=2, algorithm="local", engine="spark:local[2]")
 
 
 def test_of_too_many_parts_a_warehouse_has_no_release(monkeypatch: pytest.MonkeyPatch) -> None:

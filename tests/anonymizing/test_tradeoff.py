@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import random
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -94,6 +94,17 @@ def test_people_see_a_bar_for_each(people: Path) -> None:
     assert "no levels will do" in done.stdout
     assert "--algorithm optimal" in done.stdout
     assert not any(len(line) > 80 for line in done.stdout.splitlines())
+
+
+@pytest.mark.parametrize(
+    ("engine", "output"), [("duckdb", "release.parquet"), ("spark", "release.sql")]
+)
+def test_the_next_command_writes_what_the_engine_can(
+    people: Path, engine: str, output: str
+) -> None:
+    found = kanon.tradeoff(people, LEVELS, k=[2])
+    told = str(replace(found, tradeoff=replace(found.tradeoff, engine=engine)))
+    assert f"--output {output} " in " ".join(told.split())
 
 
 def test_where_no_levels_will_do_none_are_made(people: Path) -> None:

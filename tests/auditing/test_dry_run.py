@@ -56,6 +56,21 @@ def test_of_a_file(
     assert "Nothing was run: 5 statements" in out
 
 
+def test_choices_of_a_mask_are_not_taken_for_all(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    people = tmp_path / "people.csv"
+    people.write_text("age,zip\n34,02138\n51,02139\n", encoding="utf-8")
+    levels = "--qi zip --hierarchy zip=mask:right --hierarchy age=width:5,10,20"
+    arguments = [str(people), *levels.split(), "--algorithm", "optimal"]
+    code, out, _ = shown(capsys, *arguments, command="anonymize")
+
+    said = " ".join(out.split())
+    assert code == 0
+    assert "4 choices of levels, times those of zip: " in said
+    assert "A statement looks at 16 of them at most; most choices" in said
+
+
 def test_of_a_table_in_postgres(server: Database, capsys: pytest.CaptureFixture[str]) -> None:
     code, out, err = shown(capsys, "people", "--connect", server.url)
 

@@ -696,6 +696,22 @@ def test_where_it_went_wrong_is_told_on_demand(run, monkeypatch):
     assert "ValueError: could not read 02138" in run("audit", "kanon.yml", "-vv").err
 
 
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ("--also result.pdf", "the form of a result is told by the end of its name"),
+        ("--also result.json --also result.json", "result.json is to be written twice"),
+        ("--output result.json --also result.json", "result.json is to be written twice"),
+        ("--also kanon.yml", "kanon.yml"),
+        ("--also result.json --dry-run", "--dry-run has no result yet"),
+    ],
+)
+def test_the_same_result_goes_to_files_of_their_own(run, options, message):
+    ended = run("audit", "kanon.yml", *options.split())
+    assert (ended.code, message in ended.err) == (2, True), ended.err
+    assert not Path("result.json").exists()
+
+
 # As a process
 
 
@@ -751,6 +767,69 @@ room.{step} = meanwhile
 main({arguments!r}.split())
 """
 RELEASED = "anonymize patients.csv --qi zip --k 2 --max-suppressed 2 --output release.csv"
+
+
+INTERRUPTED = """
+import os, signal, sys
+
+class Stop:
+    def find_spec(self, name, path, target=None):
+        if name == {module!r}:
+            os.kill(os.getpid(), signal.SIGINT)
+
+signal.signal(signal.SIGINT, signal.default_int_handler)
+sys.meta_path.insert(0, Stop())
+sys.argv = ["kanon-sql", "audit", "kanon.yml"]
+from kanon_sql.__main__ import main
+{before}
+main()
+"""
+
+
+@pytest.mark.parametrize("module", ["kanon_sql.cli", "click", "kanon_sql.cli.audits", "duckdb"])
+def test_ctrl_c_ends_with_130_and_a_sentence_while_modules_are_imported(module):
+    program = INTERRUPTED.format(module=module, before="")
+    ended = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=False
+    )
+    assert (ended.returncode, ended.stdout) == (130, "")
+    assert ended.stderr.strip() == "Interrupted; nothing was written."
+
+
+def test_ctrl_c_at_the_end_changes_no_verdict():
+    before = (
+        "import kanon_sql.cli.main as line\n"
+        "line.end_process = lambda code: os.kill(os.getpid(), signal.SIGINT)"
+    )
+    program = INTERRUPTED.format(module="", before=before)
+    ended = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=False
+    )
+    assert (ended.returncode, ended.stderr) == (1, "")
+
+
+def test_what_a_killed_run_leaves_is_removed_by_the_next_one(monkeypatch, tmp_path):
+    spills = tmp_path / "spills"
+    spills.mkdir()
+    monkeypatch.setenv("TMPDIR", str(spills))
+    program = STOPPED.format(
+        room="anonymizing.anonymizer",
+        step="delivered",
+        before="stop()",
+        after="pass",
+        name="SIGKILL",
+        arguments=RELEASED,
+    )
+    killed = subprocess.run([sys.executable, "-c", program], timeout=60, check=False)
+    [unfinished] = Path().glob(".release.csv.*.kanon-sql")
+    assert (killed.returncode, len([*spills.iterdir()])) == (-9, 1)
+
+    ended = shell(f"kanon-sql {RELEASED}")
+    assert ended.returncode == 0
+    assert f"{unfinished} was left over by a run that was killed, and is removed." in " ".join(
+        ended.stderr.split()
+    )
+    assert [*spills.iterdir(), *Path().glob(".release.csv.*")] == []
 
 
 @pytest.mark.parametrize("name", ["SIGTERM", "SIGHUP", "SIGINT"])

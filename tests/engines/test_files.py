@@ -390,7 +390,11 @@ def test_a_file_that_is_not_there_names_those_that_are(
 @pytest.mark.parametrize(
     ("target", "message"),
     [
-        ("data", "data is a folder. Name its files, for example data/*.parquet."),
+        (
+            "data",
+            "data is a folder. Its Parquet files are named with a slash at the end, data/, others "
+            "with a glob, data/*.csv.",
+        ),
         (
             "kanon.yml",
             "kanon.yml is a spec, and a table is needed. Read it with "
@@ -546,6 +550,19 @@ def test_folders_named_like_columns_are_text(tmp_path: Path) -> None:
     for zip_code in ("02138", "2138"):
         parquet(tmp_path / f"zip={zip_code}", "select 1 as a", "p.parquet")
     assert read(f"{tmp_path}/*/p.parquet") == [(1, "02138"), (1, "2138")]
+
+
+def test_a_folder_of_parquet_files_is_named_with_a_slash_as_in_spark(tmp_path: Path) -> None:
+    folder = tmp_path / "visits[1]"
+    for zip_code in ("02138", "02139"):
+        parquet(folder / f"zip={zip_code}", "select 1 as a", "p.parquet")
+    assert read(f"{folder}/") == [(1, "02138"), (1, "02139")]
+    written(tmp_path, "tables: [{source: 'visits[1]/', quasi_identifiers: [zip]}]", "kanon.yml")
+    [table] = kanon.audit(kanon.AuditSpec.from_file(tmp_path / "kanon.yml")).tables
+    assert (table.name, table.summary.records) == ("visits[1]", 2)
+
+    parquet(folder / "more", "select 1 as a", "p.parquet")
+    assert "the folder more in it is not read" in refusal(f"{folder}/")
 
 
 def test_a_folder_named_like_a_column_of_the_file_is_not_read_in_its_place(tmp_path: Path) -> None:

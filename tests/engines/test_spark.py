@@ -732,7 +732,7 @@ def test_a_folder_in_a_folder_is_not_left_out(folder: Path) -> None:
     (folder / "more").mkdir()
     pq.write_table(PEOPLE, folder / "more" / "three.parquet")
 
-    with pytest.raises(kanon.InputError, match="doesn't look into the folder more"):
+    with pytest.raises(kanon.InputError, match="the folder more in it is not read"):
         Launched("spark:local[2]", None, None, folder, None).path(f"{folder}/")
 
 

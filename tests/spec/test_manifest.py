@@ -255,6 +255,10 @@ def test_the_command_line_audits_a_manifest(tmp_path: Path, warehouse: str, caps
     assert (code, out) == (2, "")
     assert "--k has no place beside it" in error
 
+    assert run(capsys, *asked, "--output", str(tmp_path / "result.json"))[0] == 1
+    stored = json.loads((tmp_path / "result.json").read_text())
+    assert stored["asked"].startswith("kanon-sql audit --manifest ")
+
     code, out, error = run(capsys, "audit")
     assert (code, out) == (2, "")
     assert "name what to audit" in error

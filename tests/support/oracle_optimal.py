@@ -59,12 +59,14 @@ class Problem:
     entity: str | None = None
     passes: Passes = lambda group: True
     """Whether a class passes what else is demanded of it."""
-    passes_at: Callable[[Sequence[Record], Node], bool] = lambda group, node: True
-    """Whether it does at a node."""
+    passes_at: Callable[[Sequence[Record], Node | None], bool] = lambda group, node: True
+    """Whether it does at a node; None for a class that is `*` in every quasi-identifier."""
     holds: Callable[[Sequence[int]], bool] = lambda sizes: True
     """Whether a release with classes of these sizes may be published."""
-    holds_at: Callable[[Sequence[Sequence[Record]], Node], bool] = lambda kept, node: True
-    """Whether a release of these classes of a node may be."""
+    holds_at: Callable[[Sequence[tuple[Sequence[Record], Node | None]], Node], bool] = (
+        lambda released, node: True
+    )
+    """Whether a release of these classes of a node may be; None beside the class that is `*`."""
     star: bool = False
     highest: Mapping[str, int] = field(default_factory=dict)
     weights: Mapping[str, float] = field(default_factory=dict)
@@ -88,7 +90,7 @@ def classes_at(problem: Problem, node: Node) -> list[list[Record]]:
     return list(groups.values())
 
 
-def violates(problem: Problem, group: Sequence[Record], node: Node) -> bool:
+def violates(problem: Problem, group: Sequence[Record], node: Node | None) -> bool:
     people = {record[problem.entity] for record in group} if problem.entity else group
     return (
         len(people) < problem.k or not problem.passes(group) or not problem.passes_at(group, node)
@@ -103,15 +105,19 @@ def satisfying(problem: Problem) -> dict[Node, list[list[Record]]]:
     ]
     found = {}
     for node in product(*(range(height + 1) for height in heights)):
-        kept = [each for each in classes_at(problem, node) if not violates(problem, each, node)]
-        suppressed = len(problem.records) - sum(map(len, kept))
+        classes = classes_at(problem, node)
+        kept = [each for each in classes if not violates(problem, each, node)]
+        star = [record for each in classes if each not in kept for record in each]
+        suppressed, starred = len(star), [star] if problem.star and star else []
+        released = [*kept, *starred]
         if suppressed > problem.max_suppressed:
             continue
-        if problem.star and 0 < suppressed < problem.k:
+        if any(violates(problem, each, None) for each in starred):
             continue
-        if kept and not problem.holds([len(each) for each in kept]):
+        if released and not problem.holds([len(each) for each in released]):
             continue
-        if not problem.holds_at(kept, node):
+        at = [*((each, node) for each in kept), *((each, None) for each in starred)]
+        if not problem.holds_at(at, node):
             continue
         found[node] = kept
     return found

@@ -38,7 +38,6 @@ from kanon_sql.plan.resolve import bind, column_levels
 from kanon_sql.plan.resolve_roles import resolve
 from kanon_sql.plan.steps import counted, spoken
 from kanon_sql.plan.violating_classes import (
-    crowds_demanded,
     is_judged_by_class,
     reference_demands,
 )
@@ -218,12 +217,6 @@ class ReleaseJob:
                 f"{spoken([*self.bound.quasi_identifiers, *sets.carried])} were fetched "
                 f"from {self.engine.name}, each combination once, and held in this machine's "
                 "memory and, where that was too small, in a private folder, which is gone."
-            )
-        if self.wanted.suppressed == "star" and crowds_demanded(self.bound) and searched:
-            yield (
-                "Suppressed records stay as *, in a class that may leave someone too small a crowd "
-                "together with an earlier release: only levels that suppress nobody were looked "
-                "for. Have them removed to let a few go."
             )
         if unsearched:
             yield (

@@ -7,7 +7,7 @@ checks on classes run only for nodes whose sizes suffice.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from kanon_sql.anonymizing.search.costs import CellCosts, ClassCosts, ColumnCosts, Sizes, Suppressed
@@ -40,9 +40,15 @@ MOST_KEPT = 2_000_000
 class LatticeStatistics:
     """The counts at the nodes of one lattice, for one or more values of k; cached."""
 
-    def __init__(self, sets: FrequencySets, preferred: Preferences, ks: Sequence[int]) -> None:
-        self.sets = sets
-        # A level that merges nothing in this table may still merge values of another one.
+    def __init__(
+        self,
+        sets: FrequencySets,
+        preferred: Preferences,
+        ks: Sequence[int],
+        suppressed_as: SuppressedAs = "remove",
+    ) -> None:
+        self.sets, self._starred = sets, suppressed_as == "star"
+        # Another table is looked at through the labels, whatever they tell apart in this one.
         is_alone = not (reference_demands(sets.bound) or crowds_demanded(sets.bound))
         self.lattice = Lattice(
             tuple(
@@ -61,8 +67,9 @@ class LatticeStatistics:
             sensitive_demands(sets.bound)
             or reference_demands(sets.bound)
             or crowds_demanded(sets.bound)
+            or (self._starred and sets.bound.entity)
         )
-        """Whether checks on classes other than their size exist."""
+        """Whether more has to be known of a class than how many records it has."""
         self._rows: dict[Node, Row] = {}
         self._counted: dict[tuple[Node, int], ClassCounts] = {}
         self._suppressed: dict[tuple[Node, int], Suppressed] = {}
@@ -107,9 +114,13 @@ class LatticeStatistics:
             return
         for start in range(0, len(missing), self._at_once):
             part = missing[start : start + self._at_once]
-            judged = self._questions.judged(part, k, self._thresholds)
+            judged = self._questions.judged(part, k, self._thresholds, starred=self._starred)
             for node, row in judged.sizes.items():
-                self._counted[node, k] = self._by_all_demands(row, lacks=node in judged.lacking)
+                self._counted[node, k] = replace(
+                    self._by_all_demands(row),
+                    lacks=node in judged.lacking,
+                    star_fails=node in judged.failing_stars,
+                )
             for node, suppressed in judged.suppressed.items():
                 self._suppressed[node, k] = suppressed
 
@@ -126,6 +137,17 @@ class LatticeStatistics:
             for node, suppressed in self._questions.small(part, self._least_size(k)).items():
                 self._suppressed[node, k] = suppressed
         return {node: self._suppressed[node, k] for node in nodes}
+
+    def satisfies(self, counted: ClassCounts, k: int) -> bool:
+        """Whether a node may be released by what its classes have. Suppressed records that stay as
+        `*` are a class of the release, and all that is demanded of one is demanded of it."""
+        if self._starred and counted.violating:
+            if counted.star_fails or counted.violating < self._least_size(k):
+                return False
+            counted = counted.with_star()
+        elif counted.lacks:
+            return False
+        return not counted.kept or all(each.holds(counted) for each in self.whole)
 
     def violating_beside(self, node: Node) -> list[str]:
         """One SELECT for each reference or earlier release with a check: the classes of a node, by
@@ -241,7 +263,7 @@ class LatticeStatistics:
             },
         )
 
-    def _by_all_demands(self, row: Row, *, lacks: bool) -> ClassCounts:
+    def _by_all_demands(self, row: Row) -> ClassCounts:
         violating = int(row["kanon_violating_records"])
         return ClassCounts(
             violating,
@@ -250,7 +272,6 @@ class LatticeStatistics:
             int(row["kanon_squares"]) - int(row["kanon_violating_squares"]),
             int(row["kanon_squares"]),
             {each: int(row[f"kanon_records_below_{each}"]) for each in self._thresholds},
-            lacks,
         )
 
     @property
@@ -281,7 +302,6 @@ class NodeEvaluator:
     nodes: LatticeStatistics
     k: int
     max_suppressed: int
-    suppressed_as: SuppressedAs
     of: Costs
     saying: Callable[[], str] = field(default=lambda: "")
 
@@ -317,19 +337,8 @@ class NodeEvaluator:
         violating = counted.violating
         bound = self.nodes.bounds[self.k]
         prunes = grows_never(bound) or (not self.max_suppressed and holds_together(bound))
-        return NodeCounts(violating if prunes else below, violating, self._satisfies(counted))
-
-    def _is_no_class(self, counted: ClassCounts) -> bool:
-        """Whether the class of suppressed records might violate a check: it is too small, or a
-        crowd across an earlier release might be."""
-        return counted.violating < self.k or bool(crowds_demanded(self.nodes.sets.bound))
-
-    def _satisfies(self, counted: ClassCounts) -> bool:
-        if counted.violating > self.max_suppressed or counted.lacks:
-            return False
-        if self.suppressed_as == "star" and counted.violating and self._is_no_class(counted):
-            return False
-        return not counted.kept or all(each.holds(counted) for each in self.nodes.whole)
+        satisfies = violating <= self.max_suppressed and self.nodes.satisfies(counted, self.k)
+        return NodeCounts(violating if prunes else below, violating, satisfies)
 
 
 def _ladder(each: QuasiIdentifier, highest: int, is_alone: bool) -> Ladder:

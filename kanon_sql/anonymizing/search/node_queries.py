@@ -56,7 +56,9 @@ class Judged(NamedTuple):
     sizes: dict[Node, Row]
     suppressed: dict[Node, Suppressed]
     lacking: frozenset[Node]
-    """Nodes that keep too few records of some class of a reference, if a check limits that."""
+    """Those that have too few of some class of a reference, if that is demanded."""
+    failing_stars: frozenset[Node]
+    """Those whose violating classes fail a demand as one, where they are `starred`."""
 
 
 @dataclass(frozen=True)
@@ -103,9 +105,11 @@ class NodeQueries:
             render("small_classes_of_nodes", nodes=asked, keys=self._lossy_keys, entity=entity),
         )
 
-    def judged(self, nodes: Sequence[Node], k: int, below: Sequence[int]) -> Judged:
-        """Evaluate some nodes against all checks: class sizes, and statistics of violating
-        classes."""
+    def judged(
+        self, nodes: Sequence[Node], k: int, below: Sequence[int], *, starred: bool
+    ) -> Judged:
+        """Count some nodes' classes by all demands, and what the violating ones have, at once.
+        Where these stay as `*`, they are judged as the one class that they become."""
         keys = [each.key for each in self.sets.quasi_identifiers]
         lossy = [each.place - 1 for each in self.lossy]
         asked = [
@@ -120,16 +124,7 @@ class NodeQueries:
         violating = self.sets.keep(
             f"{PRIVATE}violating_of_nodes",
             "Which of them violate a demand?",
-            render(
-                "violating_by_any",
-                statements=[
-                    self.sets.violating_among(
-                        keys, of_nodes, k, is_whole=self.sets.are_spread_by_node
-                    ),
-                    *self._references.violating(of_nodes, keys, asked),
-                    *self._earlier.violating(of_nodes, keys),
-                ],
-            ),
+            self._violating(of_nodes, keys, asked, k),
         )
         rows = self.sets.ask(
             "sizes_of_kept",
@@ -157,9 +152,15 @@ class NodeQueries:
             for sql in self._references.lacking(of_nodes, keys, asked, violating)
             for row in self.sets.ask("nodes_lacking_classes", "Whom does the release lack?", sql)
         )
+        failing = self._failing_stars(of_nodes, violating, keys, asked, k) if starred else []
         self.sets.forget(violating)
         self.sets.forget(of_nodes)
-        return Judged({nodes[int(row["kanon_node"])]: row for row in rows}, suppressed, lacking)
+        return Judged(
+            {nodes[int(row["kanon_node"])]: row for row in rows},
+            suppressed,
+            lacking,
+            frozenset(nodes[number] for number in failing),
+        )
 
     def violating_beside(self, node: Node) -> list[str]:
         """One SELECT for each reference and earlier release: the classes of a node, by their
@@ -193,6 +194,52 @@ class NodeQueries:
         return found
 
     # --- internal ---------------------------------------------------------------------------
+
+    def _violating(
+        self,
+        set: str,
+        keys: Sequence[str],
+        nodes: Sequence[NodeOfSet],
+        k: int,
+        *,
+        starred: bool = False,
+    ) -> str:
+        """The classes of some nodes that violate any demand."""
+        is_whole = self.sets.are_spread_by_node
+        return render(
+            "violating_by_any",
+            statements=[
+                self.sets.violating_among(keys, set, k, is_whole=is_whole),
+                *self._references.violating(set, keys, nodes, starred=starred),
+                *self._earlier.violating(set, keys),
+            ],
+        )
+
+    def _failing_stars(
+        self,
+        of_nodes: str,
+        violating: str,
+        keys: Sequence[str],
+        nodes: Sequence[NodeOfSet],
+        k: int,
+    ) -> list[int]:
+        """The nodes that fail a demand once their violating classes are one."""
+        starred = self.sets.keep(
+            f"{PRIVATE}starred_of_nodes",
+            "Which classes are there once those are *?",
+            render(
+                "starred_sets",
+                set=of_nodes,
+                violating=violating,
+                keys=keys,
+                carried=self.sets.searched_beside,
+            ),
+        )
+        failing = self._violating(starred, keys, nodes, k, starred=True)
+        sql = render("nodes_of_classes", classes=failing)
+        rows = self.sets.ask("failing_stars", "Where does the class of * fail?", sql)
+        self.sets.forget(starred)
+        return [int(row["kanon_at_node"]) for row in rows]
 
     def _columns(self, node: Node) -> list[str]:
         """The columns by which the set at all levels is grouped for a node."""

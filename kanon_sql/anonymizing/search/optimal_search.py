@@ -13,7 +13,6 @@ from kanon_sql.anonymizing.search.preferences import Preferences
 from kanon_sql.errors import InputError, option
 from kanon_sql.results.metrics import METRICS
 from kanon_sql.results.release import MetricName, MinimalNode, Search
-from kanon_sql.results.release import Suppressed as SuppressedAs
 
 MOST_NODES = 2_000_000
 """Maximum number of nodes in a lattice for the optimal search."""
@@ -52,13 +51,12 @@ class OptimalSearch:
         nodes: LatticeStatistics,
         metric: MetricName,
         preferred: Preferences,
-        suppressed_as: SuppressedAs,
         *,
         gap: float = 0.0,
         deadline: Deadline = Deadline(),
     ) -> None:
         self.nodes = nodes
-        self._metric, self._preferred, self._suppressed_as = metric, preferred, suppressed_as
+        self._metric, self._preferred = metric, preferred
         self._gap, self._deadline = gap, deadline
         self._progress: Progress | None = None
         refuse_large(nodes.lattice)
@@ -107,9 +105,7 @@ class OptimalSearch:
 
     def _explorer(self, k: int, max_suppressed: int) -> NodeEvaluator:
         costs = self.nodes.costs(self._metric, k, max_suppressed, self._preferred.weights)
-        return NodeEvaluator(
-            self.nodes, k, max_suppressed, self._suppressed_as, costs, self._saying
-        )
+        return NodeEvaluator(self.nodes, k, max_suppressed, costs, self._saying)
 
     def _is_over(self, progress: Progress) -> bool:
         self._progress = progress

@@ -26,6 +26,7 @@ from kanon_sql.plan.violating_classes import (
     reference_of,
     too_rare,
 )
+from kanon_sql.spec.models.base import ReferenceModel
 from kanon_sql.sql.macros import render
 
 
@@ -47,14 +48,15 @@ class ReferenceSets:
     sets: FrequencySets
     highest: Levels
 
-    def violating(self, set: str, keys: Sequence[str], nodes: Sequence[NodeOfSet]) -> list[str]:
-        """One SELECT for each reference: the classes of a materialised set with too few people
-        there.
+    def violating(
+        self, set: str, keys: Sequence[str], nodes: Sequence[NodeOfSet], *, starred: bool = False
+    ) -> list[str]:
+        """A SELECT for each reference: the classes of a kept set that have too few people there.
 
-        `keys` identify a class: the places, preceded by the node number if the set has several
-        nodes.
+        `keys` tell its classes apart: the places, and before them the node where it has several.
+        A class of `*` of a `starred` set has everybody there, unless equal cells alone match.
         """
-        return list(self._violating(set, keys, nodes))
+        return list(self._violating(set, keys, nodes, starred))
 
     def lacking(
         self, set: str, keys: Sequence[str], nodes: Sequence[NodeOfSet], violating: str
@@ -67,15 +69,17 @@ class ReferenceSets:
     # --- internal ---------------------------------------------------------------------------
 
     def _violating(
-        self, set: str, keys: Sequence[str], nodes: Sequence[NodeOfSet]
+        self, set: str, keys: Sequence[str], nodes: Sequence[NodeOfSet], starred: bool
     ) -> Iterator[str]:
         for reference, asked in self._demands.items():
+            # A star matches everybody, so that only a class itself can be in it too rarely.
+            least = [each for each in map(least_presence, asked) if each] if starred else []
             yield render(
                 "classes_beside_reference",
                 set=set,
                 keys=keys,
-                referred=self._at_nodes(reference, nodes),
-                failing=render("any_of", predicates=[too_rare(each) for each in asked]),
+                referred=self._at_nodes(reference, nodes, starred=starred and _contains(asked)),
+                failing=render("any_of", predicates=[*map(too_rare, asked), *least]),
                 entity=self.sets.bound.entity,
             )
 
@@ -102,13 +106,16 @@ class ReferenceSets:
             found.setdefault(reference_of(self.sets.bound, each).name, []).append(each)
         return found
 
-    def _at_nodes(self, reference: str, nodes: Sequence[NodeOfSet]) -> str:
+    def _at_nodes(
+        self, reference: str, nodes: Sequence[NodeOfSet], *, starred: bool = False
+    ) -> str:
         return render(
             "reference_at_nodes",
             nodes=nodes,
             keys=[each.key for each in self.sets.quasi_identifiers],
             set=self._kept[reference],
             entity=self.sets.bound.references[reference].entity,
+            starred=starred,
         )
 
     @cached_property
@@ -192,3 +199,9 @@ class ReferenceSets:
         levels = replace(each.levels, type=type)
         for level in range(1, self.highest[each.name] + 1):
             yield label_of_any(levels, level, kept_labels(each.place, level))
+
+
+def _contains(checks: Sequence[BoundCheck]) -> bool:
+    """Whether a generalised cell matches the values that it contains, for all of some checks."""
+    models = [check.model for check in checks]
+    return all(isinstance(each, ReferenceModel) and each.match != "exact" for each in models)

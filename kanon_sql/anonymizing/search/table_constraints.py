@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from kanon_sql.anonymizing.search.costs import Sizes
@@ -45,7 +45,22 @@ class ClassCounts:
     below: Mapping[int, int]
     """Number of kept records in classes below each size."""
     lacks: bool = False
-    """Whether too few records of some class of a reference are kept, if a check limits that."""
+    """Whether too few of some class of a reference are kept, where that is demanded."""
+    star_fails: bool = False
+    """Whether the violating classes as one, all `*`, fail a demand; False where that is not
+    asked."""
+
+    def with_star(self) -> ClassCounts:
+        """The same where the suppressed records stay, as one class more."""
+        return replace(
+            self,
+            kept=self.kept + self.violating,
+            classes=self.classes + 1,
+            below={
+                size: records + (self.violating if self.violating < size else 0)
+                for size, records in self.below.items()
+            },
+        )
 
     @property
     def sizes(self) -> Sizes:

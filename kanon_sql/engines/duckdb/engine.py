@@ -25,11 +25,11 @@ from kanon_sql.engines.duckdb.errors import ABOUT_THE_STATEMENT, explained, firs
 from kanon_sql.engines.duckdb.export_casts import EMPTY_IN_TEXT, as_files_have_them
 from kanon_sql.engines.duckdb.file_fingerprint import FileEvidence
 from kanon_sql.engines.duckdb.files import require_one_line
-from kanon_sql.engines.duckdb.hub import ctrl_c, cursor_of, let_go, open_hub, own_name, spill_folder
+from kanon_sql.engines.duckdb.hub import ctrl_c, cursor_of, let_go, open_hub, own_name
 from kanon_sql.engines.duckdb.targets import RELATION, Targets, refuse_sqlite
 from kanon_sql.engines.duckdb.views import texts_in
 from kanon_sql.errors import EngineError, InputError, SpecError, option, plural
-from kanon_sql.files import file_kind, written_null
+from kanon_sql.files import file_kind, spill_folder, written_null
 from kanon_sql.sql.macros import render
 from kanon_sql.sql.quoting import DIALECT, identifier, literal
 from kanon_sql.sql.statement import Estimate

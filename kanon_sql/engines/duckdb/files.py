@@ -52,7 +52,11 @@ def matching_files(path: str, run: Run) -> tuple[tuple[str, ...], tuple[str, ...
     """The files of `path`, and the dot files that a glob leaves out as a shell does."""
     require_one_line(path)
     if Path(path).is_dir():
-        raise InputError(f"{path} is a folder. Name its files, for example {path}/*.parquet.")
+        folder = path.rstrip("/")
+        raise InputError(
+            f"{path} is a folder. Its Parquet files are named with a slash at the end, {folder}/, "
+            f"others with a glob, {folder}/*.csv."
+        )
     if Path(path).exists():
         return (path,), ()
     if "://" in path:

@@ -3,22 +3,20 @@
 from __future__ import annotations
 
 import re
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import duckdb
 
-from kanon_sql.errors import EngineError, InputError, SpecError
-from kanon_sql.files import HeldFolder, remove_leftovers
+from kanon_sql.errors import InputError, SpecError
+from kanon_sql.files import HeldFolder
 from kanon_sql.sql.macros import render
 from kanon_sql.sql.quoting import identifier
 
 SOURCE = "kanon_source"
 
 
-SPILL = re.compile("kanon-sql-spill-[0-9a-f]{16}")
 MEMORY_LIMIT = re.compile(r"\d+(\.\d+)?\s*(B|[KMGT]i?B)", re.IGNORECASE)
 
 HUB_SETTINGS: dict[str, str | bool | int | float | list[str]] = {
@@ -95,19 +93,6 @@ def open_hub(
         # This optimizer copies plans, which DuckDB 1.5 can't do for a CSV scan.
         hub.execute("set disabled_optimizers = 'window_self_join'")
     return hub
-
-
-def spill_folder() -> HeldFolder:
-    """A private spill folder for one hub, after removing leftovers of killed runs."""
-    try:
-        parent = Path(tempfile.gettempdir())
-        remove_leftovers(parent, SPILL)
-        return HeldFolder(parent, "kanon-sql-spill-")
-    except OSError as error:
-        raise EngineError(
-            f"no private folder for what does not fit in memory can be made ({error.strerror}). "
-            "Name one that can be written: TMPDIR."
-        ) from None
 
 
 def let_go(session: duckdb.DuckDBPyConnection, spill: HeldFolder | None) -> None:

@@ -25,7 +25,7 @@ from kanon_sql.engines.duckdb.hub import ctrl_c
 from kanon_sql.engines.duckdb.views import definitions_read, paths_in, stored_in
 from kanon_sql.engines.failures import NO_URL_OF_SQLITE, stopped
 from kanon_sql.engines.names import name_parts, named, shortened
-from kanon_sql.engines.readers import Run, as_pattern, require_usable_names
+from kanon_sql.engines.readers import Run, as_pattern, folder_of_files, require_usable_names
 from kanon_sql.errors import EngineError, InputError, KanonError
 from kanon_sql.files import KINDS, Kind, file_kind, is_sqlite
 from kanon_sql.sql.macros import render
@@ -74,6 +74,9 @@ class Targets:
         """Resolve a target. Raises `InputError` if it can't be read completely."""
         if isinstance(target, str | os.PathLike):
             text = os.fspath(target)
+            if text.endswith("/") and folder_of_files(text):
+                table = self._file(f"{as_pattern(text)}**/*.parquet")
+                return replace(table, name=os.path.basename(os.path.abspath(text)))
             return self._file(text) if self._is_file(text) else self._catalogued(text)
         if isinstance(target, duckdb.DuckDBPyRelation):
             return self._related(target)

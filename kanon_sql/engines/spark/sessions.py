@@ -6,10 +6,8 @@ import glob
 import logging
 import os
 import re
-import shutil
 import signal
 import socket
-import tempfile
 import threading
 import warnings
 from collections.abc import Iterator, Mapping
@@ -19,7 +17,9 @@ from pathlib import Path
 from subprocess import DEVNULL
 from typing import Any
 
+from kanon_sql.engines.readers import folder_of_files
 from kanon_sql.errors import EngineError, InputError, MissingDriverError, SpecError
+from kanon_sql.files import HeldFolder, spill_folder
 
 SETTINGS: Mapping[str, tuple[str, ...]] = {
     "spark.sql.session.timeZone": ("UTC", "Etc/UTC", "GMT", "Z", "+00:00"),
@@ -127,10 +127,10 @@ _STARTING = threading.RLock()
 class Launched(Started):
     """A session whose Java process was launched here, and ends with it."""
 
-    def __init__(self, url: str, session: Any, gateway: Any, folder: Path, on_interrupt: Any):
+    def __init__(self, url: str, session: Any, gateway: Any, held: HeldFolder, on_interrupt: Any):
         super().__init__(url, session)
         self._gateway = gateway
-        self._folder = folder
+        self._held = held
         self._on_interrupt = on_interrupt
 
     def path(self, target: str) -> str:
@@ -139,7 +139,8 @@ class Launched(Started):
         Glob characters in file names are escaped; Java ignores changes of the working directory.
         """
         if Path(target).is_dir():
-            _require_folder_of_files(target, Path(target))
+            files = folder_of_files(target)
+            _require_seen(target, files)
         if Path(target).exists():
             return f"file:{_not_a_glob(str(Path(target).absolute()))}"
         if "://" not in target and (found := sorted(glob.glob(target))):
@@ -149,7 +150,7 @@ class Launched(Started):
 
     def _stop(self) -> None:
         super()._stop()
-        _end(self._gateway, self._folder)
+        _end(self._gateway, self._held)
         _restore(self._on_interrupt)
 
 
@@ -161,25 +162,6 @@ def _require_seen(target: str, files: list[Path]) -> None:
             f"{target}: Spark reads no file whose name begins with _ or a dot, as {unseen[0]} "
             "does. Rename it, or name the others."
         )
-
-
-def _require_folder_of_files(target: str, folder: Path) -> None:
-    """Reject the folder of a table format, which keeps files of deleted records."""
-    for log in ("_delta_log", ".hoodie", "metadata"):
-        if (folder / log).is_dir():
-            raise InputError(
-                f"{target} is no folder of Parquet files but a table ({log} is in it), and old "
-                "records may lie there. Ask for the table by its name."
-            )
-    files = sorted(folder.rglob("*.parquet"))
-    for file in files:
-        below = [part for part in file.relative_to(folder).parts[:-1] if "=" not in part]
-        if below:
-            raise InputError(
-                f"{target}: Spark doesn't look into the folder {below[0]} for Parquet files. Name "
-                "it by itself, or with a glob: people/*/."
-            )
-    _require_seen(target, files)
 
 
 def _here(target: str) -> str:
@@ -228,7 +210,8 @@ def _launched(url: str) -> Started:
 
 
 def _with_java(url: str, master: str, pyspark: Any) -> Started:
-    folder = Path(tempfile.mkdtemp(prefix="kanon-sql-"))
+    held = spill_folder()
+    folder = held.path
     (folder / "log4j2.properties").write_text(QUIET, encoding="ascii")
     conf = pyspark.SparkConf()
     for name, value in _configuration(master, folder).items():
@@ -241,7 +224,7 @@ def _with_java(url: str, master: str, pyspark: Any) -> Started:
         pyspark.SparkContext(conf=conf, gateway=gateway)
         session = _driver("pyspark.sql").SparkSession.builder.getOrCreate()
     except BaseException as error:
-        _end(gateway, folder)
+        _end(gateway, held)
         _restore(on_interrupt)
         if not isinstance(error, Exception):
             raise
@@ -251,7 +234,7 @@ def _with_java(url: str, master: str, pyspark: Any) -> Started:
             if gateway is None
             else f"Spark can't be started at {master}: it fails with {type(error).__name__}."
         ) from None
-    return Launched(url, session, gateway, folder, on_interrupt)
+    return Launched(url, session, gateway, held, on_interrupt)
 
 
 def _configuration(master: str, folder: Path) -> dict[str, str]:
@@ -295,8 +278,8 @@ def _is_news(record: logging.LogRecord) -> bool:
     return record.msg != "KeyboardInterrupt while sending command."
 
 
-def _end(gateway: Any, folder: Path) -> None:
-    """Stop the Java process and reset pyspark, so that another one can be launched."""
+def _end(gateway: Any, held: HeldFolder) -> None:
+    """Have the Java process end, and forget it, so that another one can be launched."""
     logging.getLogger().removeFilter(_is_news)
     if gateway is not None:
         context = _driver("pyspark").SparkContext
@@ -306,7 +289,7 @@ def _end(gateway: Any, folder: Path) -> None:
             gateway.proc.stdin.close()
             gateway.proc.wait(timeout=PATIENCE)
         context._gateway = context._jvm = None
-    shutil.rmtree(folder, ignore_errors=True)
+    held.remove()
 
 
 def _restore(on_interrupt: Any) -> None:

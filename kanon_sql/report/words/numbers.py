@@ -88,6 +88,17 @@ def listed(names: Sequence[str]) -> str:
     return ", ".join(printable(name) for name in names)
 
 
+def quasi_identifiers(names: Sequence[str]) -> str:
+    """The quasi-identifiers of a heading: by name, or their number where they would fill a page."""
+    if len(names) > _MOST_NAMED:
+        return counted(len(names), "quasi-identifier")
+    return f"quasi-identifiers {listed(names)}"
+
+
+_MOST_NAMED = 20
+"""How many columns a heading names."""
+
+
 def cells(rows: Sequence[Mapping[str, Any]]) -> list[list[str]]:
     """Rows as text below their column names; empty without rows."""
     if not rows:

@@ -19,6 +19,7 @@ from kanon_sql.report.words.numbers import (
     number,
     percent,
     printable,
+    quasi_identifiers,
 )
 from kanon_sql.report.words.phrases import members
 from kanon_sql.report.words.sensitive import ORDER, in_order, told
@@ -57,7 +58,7 @@ def headline(table: TableResult) -> list[str]:
     parts = [*hypothetical, printable(table.name), counted(table.summary.records or 0, "record")]
     if people is not None:
         parts.append(f"{counted(people, 'person')} ({printable(table.entity or '')})")
-    parts.append(f"quasi-identifiers {listed(table.quasi_identifiers)}")
+    parts.append(quasi_identifiers(table.quasi_identifiers))
     if table.sensitive:
         parts.append(f"sensitive {listed(table.sensitive)}")
     if table.nulls == "wildcard":
