@@ -52,7 +52,8 @@ def _words(context: click.Context) -> Iterator[str]:
     options = [each for each in order if isinstance(each, click.Option)]
     for each in command.params:
         if isinstance(each, click.Argument):
-            found = values.get(each.name or "") or ()
+            # Of the context: the parser holds click's own sentinel where no argument is given.
+            found = context.params.get(each.name or "") or ()
             yield from map(without_credentials, [found] if isinstance(found, str) else found)
     asked = [each for each in dict.fromkeys(options) if not _is_of_the_result(each, command)]
     told = {each: iter(_as_list(values[each.name])) for each in asked}

@@ -469,6 +469,25 @@ def test_a_selector_that_selects_nothing_leaves_nothing_to_audit(
     assert "intersections are dbt's own" in run(capsys, *asked, "--select", "released,tag:a")[2]
 
 
+@pytest.mark.parametrize("ending", ["json", "sarif", "xml", "md", "txt"])
+def test_the_result_is_written_whatever_its_name_ends_with(
+    tmp_path: Path, warehouse: str, capsys: Any, ending: str
+) -> None:
+    folder = project(tmp_path)
+    selected(folder, model())
+    manifest, output = folder / "manifest.json", tmp_path / f"result.{ending}"
+
+    code, out, error = run(
+        capsys, "audit", "--manifest", str(manifest), "--connect", warehouse,
+        "--output", str(output),
+    )  # fmt: skip
+
+    assert (code, out, error) == (0, "", f"{output} written: holds.\n")
+    if ending == "json":
+        asked = json.loads(output.read_text())["asked"]
+        assert asked == f"kanon-sql audit --manifest {manifest} --connect {warehouse}"
+
+
 def test_every_model_that_is_at_fault_is_told(tmp_path: Path) -> None:
     message = refused(tmp_path, model("one", demands={}), model("other", roles={}))
     assert [line.split(": ")[1] for line in message.splitlines()] == ["one", "other"]
