@@ -21,7 +21,8 @@ GROUPS: dict[str, tuple[str, ...]] = {
         "--algorithm", "--metric", "--max-suppressed", "--suppressed", "--keep", "--at-most",
         "--weight-of", "--gap", "--minimal-nodes", "--pull-frequencies",
     ),
-    "Input": ("--connect", "--null-string", "--delimiter", "--manifest", "--select"),
+    "Input": ("--connect", "--null-string", "--delimiter", "--manifest", "--select",
+              "--exclude", "--state", "--profiles-dir"),
     "Output": (
         "--format", "--output", "--result", "--output-dir", "--force", "--show-values", "--dialect",
         "--quote", "--table", "--step", "--until", "--emit", "--name", "--single-view",

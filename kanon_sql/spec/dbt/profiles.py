@@ -1,0 +1,171 @@
+"""The connection that a dbt project's profiles.yml names, as a URL for `connect`.
+
+No error holds what the file or the environment says of a password.
+https://docs.getdbt.com/docs/local/profiles.yml
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote, urlencode
+
+from kanon_sql.errors import InputError, SpecError, option
+from kanon_sql.spec.dbt.project import PROJECT, Project, mapping
+from kanon_sql.spec.yaml_document import YamlDocument
+
+_FILE = "profiles.yml"
+_SCHEMES = {
+    "postgres": "postgresql",
+    "redshift": "redshift",
+    "snowflake": "snowflake",
+    "bigquery": "bigquery",
+    "databricks": "databricks",
+    "trino": "trino",
+    "clickhouse": "clickhouse",
+}
+"""By dbt's adapter, what a URL begins with; a DuckDB file is none."""
+_PATH = {
+    "postgres": (("dbname", "database"),),
+    "redshift": (("dbname", "database"),),
+    "snowflake": (("database",), ("schema",)),
+    "bigquery": (("dataset", "schema"),),
+    "databricks": (("catalog", "database"), ("schema",)),
+    "trino": (("database", "catalog"), ("schema",)),
+    "clickhouse": (("schema",),),
+}
+"""The parts of its path, each by the keys that may hold it."""
+_OPTIONS = {
+    "postgres": {key: key for key in ("sslmode", "sslcert", "sslkey", "sslrootcert")},
+    "redshift": {"sslmode": "sslmode"},
+    "snowflake": {
+        "warehouse": "warehouse",
+        "role": "role",
+        "authenticator": "authenticator",
+        "private_key_path": "private_key_file",
+        "private_key_passphrase": "private_key_file_pwd",
+    },
+    "bigquery": {"location": "location"},
+    "databricks": {"http_path": "http_path"},
+    "trino": {"http_scheme": "http_scheme"},
+    "clickhouse": {"secure": "secure"},
+}
+"""What stands behind its question mark: the key of the profile, and ours."""
+_WAYS_IN = {
+    "redshift": (None, "database"),
+    "bigquery": ("oauth",),
+    "databricks": (None, "token"),
+    "trino": (None, "none", "ldap"),
+}
+"""Of adapters with several, the ways of signing in that a URL has: `method` or `auth_type`."""
+
+
+def connection_of(project: Project, adapter: str | None, profiles_dir: str | Path | None) -> str:
+    """The URL of the target that the project's profile has, or `DBT_TARGET` names.
+
+    Raises `SpecError` where there is none, or none of an engine that a URL can be made for.
+    """
+    instead = f"Say where the tables lie: {option('engine', 'duckdb:FILE')}."
+    folders = list(_folders(project, profiles_dir))
+    file = next((folder / _FILE for folder in folders if (folder / _FILE).is_file()), None)
+    if file is None:
+        looked = " or ".join(str(folder) for folder in dict.fromkeys(folders))
+        raise SpecError(
+            f"a manifest does not say how to connect to the warehouse, and there is no {_FILE} in "
+            f"{looked}. {instead}"
+        )
+    profiles = mapping(_read(file))
+    name = _text(file, project.profile)
+    profile = mapping(profiles.get(name or ""))
+    target = os.environ.get("DBT_TARGET") or _text(file, profile.get("target")) or "default"
+    said = mapping(mapping(profile.get("outputs")).get(target))
+    if not said:
+        raise SpecError(
+            f"{file} has no target {target} of the profile {name} that {PROJECT} names. {instead}"
+        )
+    values = {str(key): _text(file, value) for key, value in said.items()}
+    kind = values.get("type") or ""
+    if adapter and kind != adapter:
+        raise SpecError(
+            f"the manifest was written for {adapter}, and the target {target} of {file} is {kind}. "
+            f"Run dbt parse for the same target, or: {instead}"
+        )
+    url = _url(kind, values, project.folder)
+    if url is None:
+        raise SpecError(
+            f"{file}: no connection can be made of the target {target}, which is {kind} "
+            f"({', '.join(sorted(values))}). {instead}"
+        )
+    return url
+
+
+def _folders(project: Project, given: str | Path | None) -> Iterator[Path]:
+    """Where dbt looks, and the project's own folder."""
+    if given or os.environ.get("DBT_PROFILES_DIR"):
+        yield Path(given or os.environ["DBT_PROFILES_DIR"])
+        return
+    yield from (Path.cwd(), project.folder, Path.home() / ".dbt")
+
+
+def _read(file: Path) -> Any:
+    try:
+        return YamlDocument.read_as_dbt_does(file).value
+    except SpecError:
+        raise InputError(f"{file} can't be read as YAML. dbt debug says what is wrong.") from None
+
+
+def _text(file: Path, value: Any) -> str | None:
+    """A value as dbt renders it, with the environment alone."""
+    if value is None or isinstance(value, list | dict):
+        return None
+    if not isinstance(value, str) or ("{{" not in value and "{%" not in value):
+        return str(value).lower() if isinstance(value, bool) else str(value)
+    from jinja2 import TemplateError
+    from jinja2.sandbox import SandboxedEnvironment
+
+    missing: list[str] = []
+
+    def env_var(name: str, default: str | None = None) -> str:
+        if name not in os.environ and default is None:
+            missing.append(name)
+        return os.environ.get(name, default or "")
+
+    jinja = SandboxedEnvironment()
+    same = {"as_text": str, "as_number": str, "as_bool": str, "as_native": str}
+    jinja.filters |= same
+    try:
+        text = jinja.from_string(value).render(env_var=env_var)
+    except TemplateError:
+        raise SpecError(f"{file}: a value can't be rendered; only env_var is known here.") from None
+    if missing:
+        raise SpecError(f"{file} takes {missing[0]} from the environment, where it is not set.")
+    return text
+
+
+def _url(kind: str, values: Mapping[str, str | None], folder: Path) -> str | None:
+    """The URL of a target; None for an engine or a way of signing in that has none."""
+    if kind == "duckdb":
+        path = values.get("path") or ":memory:"
+        is_file = not path.startswith((":memory:", "md:", "motherduck:"))
+        return f"duckdb:{folder / path}" if is_file and "://" not in path else None
+    way = values.get("method") or values.get("auth_type")
+    if kind not in _SCHEMES or way not in _WAYS_IN.get(kind, (None, way)):
+        return None
+    host = values.get({"snowflake": "account", "bigquery": "project"}.get(kind, "host"))
+    user = "token" if kind == "databricks" else values.get("user") or values.get("username")
+    password = values.get("password") or values.get("pass") or values.get("token")
+    parts = [next(filter(None, map(values.get, keys)), None) for keys in _PATH[kind]]
+    if not host or (parts[0] is None and kind not in ("databricks", "clickhouse")):
+        return None
+    options = {ours: values[key] for key, ours in _OPTIONS[kind].items() if values.get(key)}
+    if host.startswith("/"):
+        options, host = {"host": host, **options}, ""
+    signed = quote(user or "", safe="") + (f":{quote(password, safe='')}" if password else "")
+    port = f":{values['port']}" if values.get("port") and kind != "snowflake" else ""
+    path = "/".join(quote(part, safe="") for part in parts if part)
+    return (
+        f"{_SCHEMES[kind]}://{signed + '@' if signed else ''}{host}{port if host else ''}/{path}"
+        + (f"?{urlencode(options, quote_via=quote)}" if options else "")
+    )
