@@ -1082,6 +1082,9 @@ def test_the_five_minutes_of_the_readme(tmp_path: Path) -> None:
             run = dbt(tmp_path, "build")
             said = run.stdout
             assert [line for line in block.splitlines() if line.strip() not in said] == []
+            audit = audited(tmp_path)
+            assert (audit.returncode, audit.stderr) == (int("Failure" in block), "")
+            assert "k-anonymity" in audit.stdout
         elif language == "bash" and "dbt deps" in block:
             dbt(tmp_path, "deps")
         elif language == "bash":
@@ -1092,6 +1095,18 @@ def test_the_five_minutes_of_the_readme(tmp_path: Path) -> None:
             (tmp_path / name).write_text(block)
 
     assert "PASS=4 WARN=0 ERROR=0" in said
+
+
+def audited(project: Path) -> subprocess.CompletedProcess[str]:
+    """The audit that the tests of a project ask, on the connection of its profile."""
+    return subprocess.run(
+        [str(DBT.with_name("kanon-sql")), "audit", "--manifest", "target/manifest.json"],
+        cwd=project,
+        env=environment(project),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
 
 
 def audited_by_manifest(project: Path, block: str) -> None:

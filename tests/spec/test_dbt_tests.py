@@ -183,6 +183,22 @@ def test_tests_of_which_none_asks_about_all_quasi_identifiers_are_refused(tmp_pa
     assert "its quasi-identifiers are sex, and the roles say zip, sex." in message
 
 
+def test_a_column_of_two_roles_is_refused_unless_a_meta_says_which(tmp_path: Path) -> None:
+    asked = (
+        generic("l_diversity", quasi_identifiers=QI, sensitive="stage", l=2),
+        generic("sample_uniqueness", quasi_identifiers=[*QI, "STAGE"], max_share=0.1),
+    )
+
+    assert (
+        'released: "STAGE" is sensitive in the test l_diversity_released and quasi_identifier in '
+        "sample_uniqueness_released. Give it its config.meta.kanon_sql.role"
+    ) in refused(tmp_path, plain(), *asked)
+
+    node = plain()
+    node["columns"]["stage"] = column("sensitive")
+    assert len(table_of(selected(tmp_path, node, *asked)).checks) == 1
+
+
 def test_a_test_that_dbt_would_refuse_is_refused_by_its_model(tmp_path: Path) -> None:
     message = refused(tmp_path, plain(), generic("k_anonymity", quasi_identifiers=QI, k=0))
     assert message.startswith("models/schema.yml: released: k_anonymity: k must be a whole")

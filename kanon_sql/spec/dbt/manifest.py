@@ -179,6 +179,7 @@ class Manifest:
         """What is asked of a node, and what its tests say otherwise. Raises `SpecError` unless it
         is said in full."""
         refuse_unknown(node)
+        node.refuse_two_roles()
         quasi_identifiers = node.with_role("quasi_identifier")
         if not quasi_identifiers:
             raise node.fail(
@@ -248,11 +249,9 @@ class Manifest:
                     **({"sensitive": test.sensitive} if test.sensitive else {}),
                     **{key: self._other_table(test, key, others) for key in test.others},
                 )
-                of_meta = next(
-                    (each for each in table.checks if _asks_same(each, check, table)), None
-                )
+                of_meta = [each for each in table.checks if _asks_same(each, check, table)]
                 if of_meta:
-                    why = [*_differences(of_meta, check, table)]
+                    why = min((list(_differences(each, check, table)) for each in of_meta), key=len)
                 elif check not in checks:
                     checks.append(check)
             if why:

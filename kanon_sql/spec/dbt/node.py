@@ -99,6 +99,19 @@ class Node:
                     said.append(name)
         return said
 
+    def refuse_two_roles(self) -> None:
+        """Raise where tests give a column two roles, and no meta says which it has."""
+        known = {name.casefold() for name in self.columns}
+        found: dict[str, tuple[Role, str]] = {}
+        for test in self.tests:
+            for name, role in test.roles.items():
+                other, first = found.setdefault(name.casefold(), (role, test.name))
+                if other != role and name.casefold() not in known:
+                    raise self.fail(
+                        f'"{name}" is {other} in the test {first} and {role} in {test.name}. Give '
+                        "it its config.meta.kanon_sql.role, which overrides the tests."
+                    )
+
     def setting(self, key: str) -> Any:
         """What holds for the whole table: as its meta says, if it demands anything, else as all
         tests that can fail say."""

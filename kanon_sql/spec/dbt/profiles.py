@@ -90,7 +90,7 @@ def connection_of(project: Project, adapter: str | None, profiles_dir: str | Pat
     if adapter and kind != adapter:
         raise SpecError(
             f"the manifest was written for {adapter}, and the target {target} of {file} is {kind}. "
-            f"Run dbt parse for the same target, or: {instead}"
+            f"Run dbt parse for that target. {instead}"
         )
     url = _url(kind, values, project.folder)
     if url is None:
