@@ -287,6 +287,7 @@ HOST = {
     "pad_left": _pad_left,
     "suffix": _suffix,
     "raised": _raised,
+    "about_the_test": tuple,
     # what a question says, as SQL
     "literal": literal,
     "positive_int": positive_int,
