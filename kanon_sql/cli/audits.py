@@ -49,8 +49,7 @@ if TYPE_CHECKING:
     from kanon_sql.auditing.result import AuditResult
     from kanon_sql.engines.session import Watch
     from kanon_sql.results.baseline import Baseline
-    from kanon_sql.spec.dbt.manifest import SelectedTables
-    from kanon_sql.spec.spec import AuditSpec
+    from kanon_sql.spec.spec import AuditSpec, SelectedTables
 
 
 NO_DATA = 4

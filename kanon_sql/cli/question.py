@@ -27,9 +27,8 @@ from kanon_sql.errors import SpecError, did_you_mean
 
 if TYPE_CHECKING:
     from kanon_sql.plan.identifying import Identifying
-    from kanon_sql.spec.dbt.manifest import SelectedTables
     from kanon_sql.spec.models.base import Model
-    from kanon_sql.spec.spec import AuditSpec
+    from kanon_sql.spec.spec import AuditSpec, SelectedTables
 
 
 _CHOICES = ("nulls", "sensitive_nulls", "hierarchy_faults")
@@ -173,7 +172,7 @@ def selected(
     context: click.Context, target: str | None, values: Mapping[str, Any]
 ) -> SelectedTables:
     """The tables of a target, or of a dbt manifest. Raises `SpecError`."""
-    from kanon_sql.spec.dbt.manifest import SelectedTables, read_manifest
+    from kanon_sql.spec.spec import SelectedTables
 
     manifest = values["manifest"]
     if not manifest:
@@ -186,6 +185,8 @@ def selected(
             )
         spec = question(context, target, values)
         return SelectedTables(spec, places=spec.places())
+    from kanon_sql.spec.dbt.manifest import read_manifest
+
     given = [option for option in _given(context) if option not in _BESIDE_A_MANIFEST]
     if target is not None:
         given.insert(0, target)

@@ -9,7 +9,7 @@ import pytest
 from test_manifest import ROLES, column, model, project, refused, selected
 
 import kanon_sql as kanon
-from kanon_sql.spec.dbt.manifest import SelectedTables
+from kanon_sql.spec.spec import SelectedTables
 
 QI = ["zip", "sex"]
 DESCRIBED = "models:\n  - name: released\n"

@@ -12,7 +12,8 @@ import pytest
 import kanon_sql as kanon
 from kanon_sql.auditing import auditor
 from kanon_sql.cli.main import main
-from kanon_sql.spec.dbt.manifest import SelectedTables, read_manifest
+from kanon_sql.spec.dbt.manifest import read_manifest
+from kanon_sql.spec.spec import SelectedTables
 
 ROLES = {"zip": "quasi_identifier", "sex": "quasi_identifier", "diagnosis": "sensitive"}
 
@@ -494,6 +495,36 @@ def test_the_result_is_written_whatever_its_name_ends_with(
     if ending == "json":
         asked = json.loads(output.read_text())["asked"]
         assert asked == f"kanon-sql audit --manifest {manifest} --connect {warehouse}"
+
+
+@pytest.mark.parametrize(
+    ("command", "said"),
+    [
+        ("audit", "released · 60 records"),
+        ("compile", 'from "main"."released"'),
+        ("validate", "released: 4 columns, 2 of them quasi-identifiers"),
+        ("baseline", '"baseline": 1'),
+    ],
+)
+def test_every_command_that_asks_takes_a_manifest(
+    tmp_path: Path, warehouse: str, capsys: Any, command: str, said: str
+) -> None:
+    folder = project(tmp_path)
+    selected(folder, model(), model("passing", relation_name=None))
+    asked = (command, "--manifest", str(folder / "manifest.json"), "--connect", warehouse)
+
+    code, out, error = run(capsys, *asked)
+    assert (code, said in out) == (0, True)
+    assert error.startswith("warning: models/schema.yml: passing is ephemeral")
+
+    code, _, error = run(capsys, *asked, "--exclude", "released")
+    assert (code, "passing is ephemeral" in error) == (4, True)
+    code, _, error = run(capsys, *asked, "--select", "nothing")
+    assert (code, "--select nothing selects no model of" in error) == (4, True)
+    code, _, error = run(capsys, command, "people.csv", "--qi", "zip", "--exclude", "released")
+    assert (code, "--exclude is about the models of a dbt project" in error) == (2, True)
+    code, _, error = run(capsys, command)
+    assert (code, "name what to ask" in error) == (2, True)
 
 
 def test_every_model_that_is_at_fault_is_told(tmp_path: Path) -> None:

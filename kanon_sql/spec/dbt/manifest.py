@@ -31,23 +31,8 @@ from kanon_sql.spec.dbt.project import Description, Project, mapping
 from kanon_sql.spec.dbt.selection import Selection
 from kanon_sql.spec.models.base import Model
 from kanon_sql.spec.models.catalogue import short_checks
-from kanon_sql.spec.spec import AuditSpec, TablePlaces, TableSpec, table_spec
+from kanon_sql.spec.spec import AuditSpec, SelectedTables, TablePlaces, TableSpec, table_spec
 from kanon_sql.spec.yaml_document import Place
-
-
-@dataclass(frozen=True)
-class SelectedTables:
-    """The tables to audit, with what a reader must know of each beside its audit."""
-
-    spec: AuditSpec | None
-    """None where nothing is to be audited; then `reason` says why."""
-    reason: str = ""
-    notes: tuple[tuple[str, ...], ...] = ()
-    """Of each table, what belongs among its warnings."""
-    places: tuple[TablePlaces, ...] = ()
-    """Where the project describes each table."""
-    skipped: tuple[str, ...] = ()
-    """What has roles and can't be audited: a sentence each."""
 
 
 def read_manifest(
