@@ -199,6 +199,22 @@ def test_a_column_of_two_roles_is_refused_unless_a_meta_says_which(tmp_path: Pat
     assert len(table_of(selected(tmp_path, node, *asked)).checks) == 1
 
 
+def test_quasi_identifiers_with_the_other_sensitive_columns(tmp_path: Path) -> None:
+    roles = {**ROLES, "stage": "sensitive"}
+    asked = generic("l_diversity", quasi_identifiers=[*QI, "stage"], sensitive="diagnosis", l=2)
+    of_meta = {"l_diversity": {"l": 2, "sensitive": "diagnosis"}}
+    folder = project(tmp_path, DESCRIBED)
+
+    found = selected(folder, model(roles=roles), asked)
+    told = selected(folder, model(roles=roles, demands={"checks": [of_meta]}), asked)
+    alike = model(roles=roles, demands={"checks": [of_meta], "with_other_sensitive": True})
+
+    check = kanon.LDiversity(l=2, sensitive="diagnosis", with_other_sensitive=True)
+    assert table_of(found).checks == [kanon.KAnonymity(k=2), check]
+    assert "overrides its with_other_sensitive" in told.notes[0][0]
+    assert selected(folder, alike, asked).notes == ((),)
+
+
 def test_a_test_that_dbt_would_refuse_is_refused_by_its_model(tmp_path: Path) -> None:
     message = refused(tmp_path, plain(), generic("k_anonymity", quasi_identifiers=QI, k=0))
     assert message.startswith("models/schema.yml: released: k_anonymity: k must be a whole")

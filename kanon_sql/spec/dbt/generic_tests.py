@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
 from kanon_sql.spec.dbt.project import mapping
 from kanon_sql.spec.models.base import Model
 from kanon_sql.spec.models.catalogue import MODELS
+from kanon_sql.spec.spec import TableSpec
 
 Role = Literal["quasi_identifier", "sensitive", "identifier", "entity", "weight", "insensitive"]
 
@@ -100,26 +101,39 @@ class GenericTest:
         """Whether a setting of the table is for dbt to fail on, and counts in this test."""
         return self.severity != "warn" and (setting != "sensitive_nulls" or bool(self.sensitive))
 
-    def unlike(self, table: Mapping[str, Any]) -> Iterator[str]:
+    def knows_other_sensitive(self, table: TableSpec) -> bool:
+        """Whether its quasi-identifiers are those of the table with all other sensitive columns."""
+        sensitive = _folded(table.sensitive)
+        others = sensitive - _folded([self.sensitive or ""])
+        return len(others) < len(sensitive) and _folded(self.quasi_identifiers) == (
+            _folded(table.quasi_identifiers) | others
+        )
+
+    def with_other_sensitive(self, table: TableSpec) -> dict[str, bool]:
+        """The parameter that says so, where its quasi-identifiers do."""
+        is_known = _folded(self.quasi_identifiers) != _folded(table.quasi_identifiers)
+        return {"with_other_sensitive": True} if is_known else {}
+
+    def unlike(self, table: TableSpec) -> Iterator[str]:
         """Why an audit of the table does not ask what the test asks: one reason each."""
         if self.rendered:
             yield f"dbt alone can render its {' and '.join(self.rendered)}"
             return
         if self.severity == "warn":
             yield "dbt only warns of it"
-        own, asked = self.quasi_identifiers, table["quasi_identifiers"]
-        if {each.casefold() for each in own} != {each.casefold() for each in asked}:
+        own, asked = self.quasi_identifiers, table.quasi_identifiers
+        if _folded(own) != _folded(asked) and not self.knows_other_sensitive(table):
             roles = ", ".join(asked)
             yield f"its quasi-identifiers are {', '.join(own)}, and the roles say {roles}"
-        if self.sensitive and not _is_among(self.sensitive, table["sensitive"]):
+        if self.sensitive and not _folded([self.sensitive]) <= _folded(table.sensitive):
             yield f'"{self.sensitive}" has another role than sensitive'
-        entity, role = self.entity or "none", table["entity"] or "none"
+        entity, role = self.entity or "none", table.entity or "none"
         if entity.casefold() != role.casefold():
             yield f"its entity is {entity}, and the table's {role}"
         for key, value in self.settings.items():
             default = None if key == "where" else "value"
             counts = key != "sensitive_nulls" or self.sensitive
-            if counts and (value or default) != (table.get(key) or default):
+            if counts and (value or default) != (getattr(table, key) or default):
                 yield f"its {key} is not the table's"
 
 
@@ -188,5 +202,5 @@ def _named(column: Any, quotes: bool) -> Any:
     return text[1:-1].replace(mark * 2, mark)
 
 
-def _is_among(name: str, names: list[str]) -> bool:
-    return name.casefold() in {each.casefold() for each in names}
+def _folded(names: Iterable[str]) -> set[str]:
+    return {each.casefold() for each in names}

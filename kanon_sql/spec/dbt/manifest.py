@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from kanon_sql.errors import Faults, InputError, SpecError, did_you_mean, option
-from kanon_sql.spec.dbt.generic_tests import SETTINGS, GenericTest, referred
+from kanon_sql.spec.dbt.generic_tests import GenericTest, referred
 from kanon_sql.spec.dbt.node import (
     KINDS,
     OF_A_QUASI_IDENTIFIER,
@@ -218,20 +218,15 @@ class Manifest:
             },
             "earlier_releases": {},
         }
-        as_asked = {
-            "quasi_identifiers": list(table.quasi_identifiers),
-            "sensitive": table.sensitive,
-            "entity": table.entity,
-            **{key: getattr(table, key) for key in SETTINGS},
-        }
         checks: list[Model] = []
         differences = []
         for test in node.tests:
-            why = list(test.unlike(as_asked))
+            why = list(test.unlike(table))
             if not why:
                 check = test.model(
                     **test.parameters,
                     **({"sensitive": test.sensitive} if test.sensitive else {}),
+                    **test.with_other_sensitive(table),
                     **{key: self._other_table(test, key, others) for key in test.others},
                 )
                 of_meta = [each for each in table.checks if _asks_same(each, check, table)]
@@ -377,6 +372,8 @@ def _filled(check: Model, table: TableSpec) -> dict[str, Any]:
         for key, known in alone.items()
         if key in type(check).model_fields and len(known) == 1
     }
+    if table.with_other_sensitive and "with_other_sensitive" in type(check).model_fields:
+        return without_saying | check.parameters | {"with_other_sensitive": True}
     return without_saying | check.parameters
 
 
