@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote, urlencode
@@ -17,49 +18,69 @@ from kanon_sql.spec.dbt.project import PROJECT, Project, mapping
 from kanon_sql.spec.yaml_document import YamlDocument
 
 _FILE = "profiles.yml"
-_SCHEMES = {
-    "postgres": "postgresql",
-    "redshift": "redshift",
-    "snowflake": "snowflake",
-    "bigquery": "bigquery",
-    "databricks": "databricks",
-    "trino": "trino",
-    "clickhouse": "clickhouse",
+
+
+@dataclass(frozen=True)
+class _Server:
+    """How the URL of a server is made of what a profile says."""
+
+    scheme: str
+    path: tuple[tuple[str, ...], ...]
+    """The keys that may hold each part of its path."""
+    options: Mapping[str, str] = field(default_factory=dict)
+    """What stands behind its question mark: the key of the profile, and that of the URL."""
+    ways_in: tuple[str | None, ...] | None = None
+    """The values of `method` or `auth_type` that a URL can express; None where that is any."""
+    host: str = "host"
+    user: str | None = None
+    """The user that goes without saying."""
+    needs_path: bool = True
+
+
+_DATABASE = (("dbname", "database"),)
+_SERVERS = {
+    "postgres": _Server(
+        "postgresql",
+        _DATABASE,
+        {key: key for key in ("sslmode", "sslcert", "sslkey", "sslrootcert")},
+    ),
+    "redshift": _Server("redshift", _DATABASE, {"sslmode": "sslmode"}, ways_in=(None, "database")),
+    "snowflake": _Server(
+        "snowflake",
+        (("database",), ("schema",)),
+        {
+            "warehouse": "warehouse",
+            "role": "role",
+            "authenticator": "authenticator",
+            "private_key_path": "private_key_file",
+            "private_key_passphrase": "private_key_file_pwd",
+        },
+        host="account",
+    ),
+    "bigquery": _Server(
+        "bigquery",
+        (("dataset", "schema"),),
+        {"location": "location"},
+        ways_in=("oauth",),
+        host="project",
+    ),
+    "databricks": _Server(
+        "databricks",
+        (("catalog", "database"), ("schema",)),
+        {"http_path": "http_path"},
+        ways_in=(None, "token"),
+        user="token",
+        needs_path=False,
+    ),
+    "trino": _Server(
+        "trino",
+        (("database", "catalog"), ("schema",)),
+        {"http_scheme": "http_scheme"},
+        ways_in=(None, "none", "ldap"),
+    ),
+    "clickhouse": _Server("clickhouse", (("schema",),), {"secure": "secure"}, needs_path=False),
 }
-"""By dbt's adapter, what a URL begins with; a DuckDB file is none."""
-_PATH = {
-    "postgres": (("dbname", "database"),),
-    "redshift": (("dbname", "database"),),
-    "snowflake": (("database",), ("schema",)),
-    "bigquery": (("dataset", "schema"),),
-    "databricks": (("catalog", "database"), ("schema",)),
-    "trino": (("database", "catalog"), ("schema",)),
-    "clickhouse": (("schema",),),
-}
-"""The parts of its path, each by the keys that may hold it."""
-_OPTIONS = {
-    "postgres": {key: key for key in ("sslmode", "sslcert", "sslkey", "sslrootcert")},
-    "redshift": {"sslmode": "sslmode"},
-    "snowflake": {
-        "warehouse": "warehouse",
-        "role": "role",
-        "authenticator": "authenticator",
-        "private_key_path": "private_key_file",
-        "private_key_passphrase": "private_key_file_pwd",
-    },
-    "bigquery": {"location": "location"},
-    "databricks": {"http_path": "http_path"},
-    "trino": {"http_scheme": "http_scheme"},
-    "clickhouse": {"secure": "secure"},
-}
-"""What stands behind its question mark: the key of the profile, and ours."""
-_WAYS_IN = {
-    "redshift": (None, "database"),
-    "bigquery": ("oauth",),
-    "databricks": (None, "token"),
-    "trino": (None, "none", "ldap"),
-}
-"""Of adapters with several, the ways of signing in that a URL has: `method` or `auth_type`."""
+"""By dbt's adapter; a DuckDB file is no server."""
 
 
 def connection_of(project: Project, adapter: str | None, profiles_dir: str | Path | None) -> str:
@@ -122,7 +143,7 @@ def _text(file: Path, value: Any) -> str | None:
         return None
     if not isinstance(value, str) or ("{{" not in value and "{%" not in value):
         return str(value).lower() if isinstance(value, bool) else str(value)
-    from jinja2 import TemplateError
+    from jinja2 import StrictUndefined, TemplateError
     from jinja2.sandbox import SandboxedEnvironment
 
     missing: list[str] = []
@@ -132,9 +153,8 @@ def _text(file: Path, value: Any) -> str | None:
             missing.append(name)
         return os.environ.get(name, default or "")
 
-    jinja = SandboxedEnvironment()
-    same = {"as_text": str, "as_number": str, "as_bool": str, "as_native": str}
-    jinja.filters |= same
+    jinja = SandboxedEnvironment(undefined=StrictUndefined)
+    jinja.filters |= dict.fromkeys(("as_text", "as_number", "as_bool", "as_native"), str)
     try:
         text = jinja.from_string(value).render(env_var=env_var)
     except TemplateError:
@@ -150,22 +170,21 @@ def _url(kind: str, values: Mapping[str, str | None], folder: Path) -> str | Non
         path = values.get("path") or ":memory:"
         is_file = not path.startswith((":memory:", "md:", "motherduck:"))
         return f"duckdb:{folder / path}" if is_file and "://" not in path else None
+    server = _SERVERS.get(kind)
     way = values.get("method") or values.get("auth_type")
-    if kind not in _SCHEMES or way not in _WAYS_IN.get(kind, (None, way)):
+    if server is None or (server.ways_in and way not in server.ways_in):
         return None
-    host = values.get({"snowflake": "account", "bigquery": "project"}.get(kind, "host"))
-    user = "token" if kind == "databricks" else values.get("user") or values.get("username")
-    password = values.get("password") or values.get("pass") or values.get("token")
-    parts = [next(filter(None, map(values.get, keys)), None) for keys in _PATH[kind]]
-    if not host or (parts[0] is None and kind not in ("databricks", "clickhouse")):
+    host = values.get(server.host)
+    parts = [next(filter(None, map(values.get, keys)), None) for keys in server.path]
+    if not host or (server.needs_path and parts[0] is None):
         return None
-    options = {ours: values[key] for key, ours in _OPTIONS[kind].items() if values.get(key)}
+    options = {ours: values[key] for key, ours in server.options.items() if values.get(key)}
+    place = f"{host}:{values['port']}" if values.get("port") else host
     if host.startswith("/"):
-        options, host = {"host": host, **options}, ""
-    signed = quote(user or "", safe="") + (f":{quote(password, safe='')}" if password else "")
-    port = f":{values['port']}" if values.get("port") and kind != "snowflake" else ""
+        options, place = {"host": host, **options}, ""
+    user = server.user or values.get("user") or values.get("username") or ""
+    password = values.get("password") or values.get("pass") or values.get("token")
+    signed_in = quote(user, safe="") + (f":{quote(password, safe='')}" if password else "")
     path = "/".join(quote(part, safe="") for part in parts if part)
-    return (
-        f"{_SCHEMES[kind]}://{signed + '@' if signed else ''}{host}{port if host else ''}/{path}"
-        + (f"?{urlencode(options, quote_via=quote)}" if options else "")
-    )
+    asked = f"?{urlencode(options, quote_via=quote)}" if options else ""
+    return f"{server.scheme}://{signed_in and signed_in + '@'}{place}/{path}{asked}"
