@@ -31,6 +31,7 @@ from kanon_sql.cli.output import (
     files_of,
     for_pipeline,
     form_of,
+    is_quiet,
     limits_of,
     only_step,
     output_of,
@@ -43,14 +44,14 @@ from kanon_sql.cli.output import (
     writable,
 )
 from kanon_sql.cli.question import are_results, question, selected
-from kanon_sql.cli.targets import at_most_one, one_or_specs, only_one
+from kanon_sql.cli.targets import at_most_one, one_or_specs
 from kanon_sql.errors import SpecError, plural
 
 if TYPE_CHECKING:
     from kanon_sql.auditing.result import AuditResult
     from kanon_sql.engines.session import Watch
     from kanon_sql.results.baseline import Baseline
-    from kanon_sql.spec.spec import AuditSpec
+    from kanon_sql.spec.spec import AuditSpec, SelectedTables
 
 
 NO_DATA = 4
@@ -84,14 +85,11 @@ def audit(context: click.Context, /, target: str | None, **values: Any) -> int:
     Exit codes: 0 every check holds, or nothing was demanded; 1 a check is violated; 2 a bad
     question or input; 3 the engine failed; 4 no data; 130 interrupted.
     """
-    if values["manifest"]:
-        chosen = selected(context, target, values)
-        spec, places = chosen.spec, chosen.places
-        if spec is None:
-            say_error(with_flags(chosen.reason))
-    else:
-        chosen, spec = None, question(context, _required(target), values)
-        places = spec.places()
+    chosen = selected(context, target, values)
+    spec = chosen.spec
+    if spec is None:
+        say_error(with_flags(chosen.reason))
+    _say_skipped(chosen)
     baseline = _baseline(values)
     output = output_of(context, spec, values)
     also = also_of(spec, output, values)
@@ -104,7 +102,7 @@ def audit(context: click.Context, /, target: str | None, **values: Any) -> int:
         return 0 if spec else NO_DATA
     with watching(context) as watch:
         result = CLOCK.told(_audit_of(spec, watch, values, [*files_of(output), *also]))
-    if chosen:
+    if chosen.notes:
         result = result.noted(chosen.notes)
     if baseline:
         result = baseline.held_against(result, values["by"])
@@ -112,7 +110,7 @@ def audit(context: click.Context, /, target: str | None, **values: Any) -> int:
     found = result.status.replace("_", " ")
     for path, form in forms:
         if form in PIPELINE_FORMATS:
-            deliver(for_pipeline(result, places, form), path, found)
+            deliver(for_pipeline(result, chosen.places, form), path, found)
     refuse_failed(result)
     for path, form in forms:
         if form not in PIPELINE_FORMATS:
@@ -121,10 +119,22 @@ def audit(context: click.Context, /, target: str | None, **values: Any) -> int:
     return result.exit_code
 
 
-def _required(target: str | None) -> str:
-    if target is None:
-        raise SpecError("name what to audit: a file, a table, a spec file, or --manifest FILE.")
-    return target
+def _say_skipped(chosen: SelectedTables) -> None:
+    if chosen.spec and not is_quiet():
+        for sentence in chosen.skipped:
+            click.echo(f"warning: {sentence}", err=True)
+
+
+def _spec_of(
+    context: click.Context, target: str | None, values: dict[str, Any]
+) -> tuple[AuditSpec, tuple[tuple[str, ...], ...]]:
+    """What is asked of a target or a manifest, with the notes on each table. Raises `Failure`
+    where no table is selected."""
+    chosen = selected(context, target, values)
+    if chosen.spec is None:
+        raise Failure(with_flags(chosen.reason), NO_DATA)
+    _say_skipped(chosen)
+    return chosen.spec, chosen.notes
 
 
 def _audit_of(
@@ -151,13 +161,13 @@ def _baseline(values: dict[str, Any]) -> Baseline | None:
 
 
 @main.command(name="compile", cls=Grouped)
-@click.argument("target", nargs=-1, required=True, callback=only_one)
+@click.argument("target", nargs=-1, callback=at_most_one)
 @compile_options
 @click.pass_context
 def compile_(
     context: click.Context,
     /,
-    target: str,
+    target: str | None,
     step: str | None,
     until: str | None,
     output_dir: str | None,
@@ -168,9 +178,9 @@ def compile_(
     Takes the options of audit, so that one word turns an audit into its SQL; --timeout and the
     other limits have nothing to bound here. With --dialect a file shows what columns there are,
     and the SQL reads the table of its name (or of --table) in that database; the name of a table
-    alone needs no connection then.
+    alone needs no connection then. With --manifest there is no TARGET.
     """
-    spec = question(context, target, values)
+    spec = _spec_of(context, target, values)[0]
     if output_dir and values["output"]:
         raise SpecError("--output is one file and --output-dir a folder; choose one.")
     output = output_of(context, spec, values)
@@ -194,46 +204,51 @@ def compile_(
 
 
 @main.command(cls=Grouped)
-@click.argument("targets", nargs=-1, required=True, metavar="TARGET", callback=one_or_specs)
+@click.argument("targets", nargs=-1, metavar="TARGET", callback=one_or_specs)
 @validate_options
 @click.pass_context
 def validate(context: click.Context, /, targets: Sequence[str], **values: Any) -> int:
     """Open the tables, and see that the whole question fits.
 
     That is its columns, its checks, and its hierarchies, which must have every value of the
-    table. TARGET is as for audit; spec files may be several.
+    table. TARGET is as for audit; spec files may be several, and with --manifest there is none.
     """
-    specs = [question(context, target, values) for target in targets]
+    chosen = [_spec_of(context, target, values) for target in targets or (None,)]
     from kanon_sql.auditing.auditor import validate as look
 
-    deliver("\n".join(sentence for spec in specs for sentence in look(spec)), None)
+    found = (
+        sentence
+        for spec, notes in chosen
+        for sentence in (*look(spec), *(note for each in notes for note in each))
+    )
+    deliver("\n".join(found), None)
     return 0
 
 
 @main.command(cls=Grouped)
-@click.argument("targets", nargs=-1, required=True, metavar="RESULT.json…|TARGET")
+@click.argument("targets", nargs=-1, metavar="RESULT.json…|TARGET")
 @baseline_options
 @click.pass_context
 def baseline(context: click.Context, /, targets: Sequence[str], **values: Any) -> int:
     """Write down what is accepted today.
 
-    Takes results that audit wrote as JSON, or a TARGET with the options of audit, which is then
-    audited. With audit --baseline FILE a check that is violated in them stays accepted until it
-    gets worse; one that holds in them must still hold.
+    Takes results that audit wrote as JSON, or a TARGET with the options of audit (--manifest
+    included), which is then audited. With audit --baseline FILE a check that is violated in them
+    stays accepted until it gets worse; one that holds in them must still hold.
 
     Exit codes: 0 written, whatever is violated; 2 a bad question or input, or nothing to accept;
     3 the engine failed; 4 no data.
     """
     from kanon_sql.results.baseline import Baseline
 
-    if are_results(context, targets, values):
+    if targets and are_results(context, targets, values):
         from kanon_sql.results.stored import read_result
 
         output = result_file_of(context, values["output"], targets, values)
         results = [read_result(Path(target)).result for target in targets]
     else:
-        target = only_one(context, context.command.params[0], targets)
-        spec = question(context, target, values)
+        target = at_most_one(context, context.command.params[0], targets)
+        spec, _ = _spec_of(context, target, values)
         output = output_of(context, spec, values)
         result = _audited(context, spec, values, output)
         if result.status == "no_data":

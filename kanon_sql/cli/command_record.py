@@ -53,10 +53,9 @@ def _words(context: click.Context) -> Iterator[str]:
     options = [each for each in order if isinstance(each, click.Option)]
     for each in command.params:
         if isinstance(each, click.Argument):
-            found = values.get(each.name or "")
-            # What click has for an argument that was left out is no text and no list.
-            targets = found if isinstance(found, list | tuple) else [found]
-            yield from (without_credentials(one) for one in targets if isinstance(one, str))
+            # Of the context: the parser holds click's own sentinel where no argument is given.
+            found = context.params.get(each.name or "") or ()
+            yield from map(without_credentials, [found] if isinstance(found, str) else found)
     asked = [each for each in dict.fromkeys(options) if not _is_of_the_result(each, command)]
     told = {each: iter(_as_list(values[each.name])) for each in asked}
     for each in options:

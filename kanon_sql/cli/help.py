@@ -22,7 +22,8 @@ GROUPS: dict[str, tuple[str, ...]] = {
         "--algorithm", "--metric", "--max-suppressed", "--suppressed", "--keep", "--at-most",
         "--weight-of", "--gap", "--minimal-nodes", "--pull-frequencies",
     ),
-    "Input": ("--connect", "--null-string", "--delimiter", "--header", "--manifest", "--select"),
+    "Input": ("--connect", "--null-string", "--delimiter", "--header", "--manifest", "--select",
+              "--exclude", "--state", "--profiles-dir"),
     "Output": (
         "--format", "--output", "--also", "--result", "--output-dir", "--force", "--show-values",
         "--dialect", "--quote", "--table", "--step", "--until", "--emit", "--name", "--single-view",

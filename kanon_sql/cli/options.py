@@ -42,10 +42,10 @@ from kanon_sql.cli.run_options import (
 )
 
 audit_options = together(QUESTION, MANIFEST, BASELINE, AUDIT_FORMAT, OUTPUT, RUN, DRY_RUN, TELL)
-baseline_options = together(QUESTION, OUTPUT, LIMITS, TELL)
+baseline_options = together(QUESTION, MANIFEST, OUTPUT, LIMITS, TELL)
 diff_options = together(FORMAT, WORSE, OUTPUT, TELL)
-compile_options = together(QUESTION, COMPILED, OUTPUT, RUN, TELL)
-validate_options = together(QUESTION, TELL)
+compile_options = together(QUESTION, MANIFEST, COMPILED, OUTPUT, RUN, TELL)
+validate_options = together(QUESTION, MANIFEST, TELL)
 anonymize_options = together(RELEASE_QUESTION, SEARCH, RELEASE, FORMAT, LIMITS, DRY_RUN, TELL)
 tradeoff_options = together(
     PARTS,

@@ -27,9 +27,8 @@ from kanon_sql.errors import SpecError, did_you_mean
 
 if TYPE_CHECKING:
     from kanon_sql.plan.identifying import Identifying
-    from kanon_sql.spec.dbt.manifest import SelectedTables
     from kanon_sql.spec.models.base import Model
-    from kanon_sql.spec.spec import AuditSpec
+    from kanon_sql.spec.spec import AuditSpec, SelectedTables
 
 
 _CHOICES = ("nulls", "sensitive_nulls", "hierarchy_faults")
@@ -39,11 +38,6 @@ def question(context: click.Context, target: str, values: Mapping[str, Any]) -> 
     """The spec of a command's target and options. Raises `SpecError`."""
     from kanon_sql.spec.spec import AuditSpec, table_spec
 
-    if values.get("select"):
-        raise SpecError(
-            f"--select {' '.join(values['select'])} chooses models of a dbt project: name its "
-            "manifest with --manifest FILE."
-        )
     if is_spec_file(target):
         _refuse_a_second_question(context, target)
         return AuditSpec.from_file(target)
@@ -176,10 +170,22 @@ def _refuse_a_second_question(context: click.Context, target: str) -> None:
 def selected(
     context: click.Context, target: str | None, values: Mapping[str, Any]
 ) -> SelectedTables:
-    """The tables selected from a dbt manifest. Raises `SpecError`."""
-    from kanon_sql.spec.dbt.manifest import read_manifest
+    """The tables of a target, or of a dbt manifest. Raises `SpecError`."""
+    from kanon_sql.spec.spec import SelectedTables
 
     manifest = values["manifest"]
+    if not manifest:
+        if target is None:
+            raise SpecError("name what to ask: a file, a table, a spec file, or --manifest FILE.")
+        if idle := next((key for key in _OF_A_MANIFEST if values[key]), None):
+            raise SpecError(
+                f"--{idle.replace('_', '-')} is about the models of a dbt project: name its "
+                "manifest with --manifest FILE."
+            )
+        spec = question(context, target, values)
+        return SelectedTables(spec, places=spec.places())
+    from kanon_sql.spec.dbt.manifest import read_manifest
+
     given = [option for option in _given(context) if option not in _BESIDE_A_MANIFEST]
     if target is not None:
         given.insert(0, target)
@@ -188,9 +194,12 @@ def selected(
             f"{manifest} asks the question, so {', '.join(given)} has no place beside it. Write "
             "it into the config.meta.kanon_sql of the model."
         )
-    return read_manifest(manifest, values["select"], values["connect"])
+    return read_manifest(
+        manifest, connect=values["connect"], **{key: values[key] for key in _OF_A_MANIFEST}
+    )
 
 
+_OF_A_MANIFEST = ("select", "exclude", "state", "profiles_dir")
 _BESIDE_A_MANIFEST = ("--connect", "KANON_SQL_CONNECT")
 
 

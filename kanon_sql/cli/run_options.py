@@ -300,7 +300,25 @@ MANIFEST = (
         multiple=True,
         type=OneALine(),
         metavar="NAME|tag:…|path:…",
-        help="Only these models of the manifest.",
+        help="Only these models of the manifest; state:modified are those that changed, and a + "
+        "adds what they are made from (+NAME) or what is made from them (NAME+).",
+    ),
+    run(
+        "--exclude",
+        multiple=True,
+        type=OneALine(),
+        metavar="NAME|tag:…|path:…",
+        help="All but these models.",
+    ),
+    run(
+        "--state",
+        metavar="FOLDER",
+        help="Where an older manifest.json lies, for state:modified and state:new.",
+    ),
+    run(
+        "--profiles-dir",
+        metavar="FOLDER",
+        help="Where profiles.yml lies, which says how to connect where --connect does not.",
     ),
 )
 BY = run(

@@ -306,6 +306,21 @@ def json_schema() -> dict[str, Any]:
     }
 
 
+@dataclass(frozen=True)
+class SelectedTables:
+    """The tables of a target or a manifest, with what a reader must know beside their audit."""
+
+    spec: AuditSpec | None
+    """None where nothing is to be audited; then `reason` says why."""
+    reason: str = ""
+    notes: tuple[tuple[str, ...], ...] = ()
+    """Of each table, what belongs among its warnings."""
+    places: tuple[TablePlaces, ...] = ()
+    """Where each table is asked for."""
+    skipped: tuple[str, ...] = ()
+    """What has roles and can't be audited: a sentence each."""
+
+
 def table_spec(**parts: Any) -> TableSpec:
     """The spec of one table, from Python or the command line.
 

@@ -294,7 +294,8 @@ HOST = {
     "pad_left": _pad_left,
     "suffix": _suffix,
     "raised": _raised,
-    # values of the question as SQL
+    "about_the_test": tuple,
+    # what a question says, as SQL
     "literal": literal,
     "positive_int": positive_int,
     "number": lambda threshold: repr(float(threshold)),

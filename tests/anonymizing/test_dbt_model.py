@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -79,10 +80,15 @@ def test_the_properties_have_roles_and_tests(tmp_path: Path) -> None:
     names = ["zip", "age", "sex"]
     assert model["data_tests"] == [
         {"kanon_sql.k_anonymity": {
+            "name": "kanon_sql_k_anonymity_released",
             "arguments": {"quasi_identifiers": names, "k": 5, "quote_columns": True}}},
         {"kanon_sql.l_diversity": {
+            "name": "kanon_sql_l_diversity_released_diagnosis",
             "arguments": {"quasi_identifiers": names, "l": 2, "sensitive": "diagnosis",
                           "quote_columns": True}}},
+        {"kanon_sql.share_left_out": {
+            "name": "kanon_sql_share_left_out_released",
+            "arguments": {"made_of": "ref('people')", "max_share": 0.125}}},
     ]  # fmt: skip
     demanded = model["config"]["meta"]["kanon_sql"]["checks"]
     assert demanded == [
@@ -228,6 +234,18 @@ EMITTED: dict[str, dict[str, Any]] = {
 }
 
 
+THINNED = """
+models:
+  - name: thinned
+    data_tests:
+      - kanon_sql.share_left_out:
+          name: too_few
+          arguments: {made_of: ref('patients'), max_share: 0.1}
+          config: {severity: warn, store_failures: true}
+      - kanon_sql.share_left_out: {arguments: {made_of: ref('patients'), max_share: 0.99}}
+"""
+
+
 @pytest.fixture(scope="session")
 def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A dbt project with a model for each way to release the patients, built."""
@@ -249,6 +267,8 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
         _anonymized(folder / f"{name}.parquet", **parts)
     pq.write_table(PATIENTS, folder / "raw.parquet")
     (folder / "models" / "patients.sql").write_text("select * from read_parquet('raw.parquet')")
+    (folder / "models" / "thinned.sql").write_text('select * from {{ ref("patients") }} limit 10')
+    (folder / "models" / "thinned.yml").write_text(THINNED)
     assert _run(folder, "dbt", "deps").returncode == 0
     run = _run(folder, "dbt", "build")
     assert run.returncode == 0, run.stdout
@@ -293,11 +313,22 @@ def test_its_tests_ran_and_hold(name: str, project: Path) -> None:
     results = json.loads((project / "target" / "run_results.json").read_text())["results"]
     ended = [
         each["status"] for each in results
-        if each["unique_id"].startswith("test.") and f"_{name}_" in each["unique_id"]
+        if each["unique_id"].startswith("test.") and re.search(rf"_{name}[._]", each["unique_id"])
     ]  # fmt: skip
 
     properties = yaml.safe_load((project / "models" / f"{name}.yml").read_text())
+    assert not any("True" in each["unique_id"] for each in results)
     assert ended == ["pass"] * len(properties["models"][0]["data_tests"])
+
+
+def test_a_model_that_leaves_out_too_many_fails(project: Path) -> None:
+    with duckdb.connect(str(project / "clinic.duckdb"), read_only=True) as connection:
+        [row] = connection.execute("select * from main_dbt_test__audit.too_few").fetchall()
+    left_out = PATIENTS.num_rows - 10
+    assert row == (
+        "violated", left_out, PATIENTS.num_rows, 10,
+        "thinned", "share_left_out", "", "max_share = 0.1",
+    )  # fmt: skip
 
 
 def test_what_was_unknown_is_unknown_to_the_tests(project: Path) -> None:
@@ -314,7 +345,8 @@ def test_what_was_unknown_is_unknown_to_the_tests(project: Path) -> None:
 def test_its_roles_and_demands_can_be_audited(name: str, project: Path) -> None:
     run = _run(
         project, "kanon-sql", "audit", "--manifest", "target/manifest.json",
-        "--connect", "duckdb:clinic.duckdb", "--select", name,
+        "--select", name,
     )  # fmt: skip
 
     assert (run.returncode, run.stderr) == (0, "")
+    assert "is not asked here" not in run.stdout

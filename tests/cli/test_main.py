@@ -872,7 +872,7 @@ def test_a_signal_ends_with_130_or_once_a_file_is_in_place_with_what_was_decided
 def test_a_signal_at_an_awkward_moment_ends_with_130(moment):
     program = STOPPED.format(
         room="cli.audits",
-        step="question",
+        step="selected",
         before=f"import atexit\n    {moment}",
         after="pass",
         name="SIGTERM",

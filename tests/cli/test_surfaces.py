@@ -17,6 +17,7 @@ import pytest
 from places import ROOT
 from pyarrow import csv
 
+from kanon_sql.cli.command_record import ARGUMENTS, command_asked
 from kanon_sql.cli.help import GROUPS
 from kanon_sql.cli.main import COMMANDS, main
 from kanon_sql.results.release import Algorithm
@@ -61,6 +62,18 @@ def test_every_command_is_in_the_file_that_is_said():
         found = [main.get_command(context, name) for name in names]
         assert {getattr(each.callback, "__module__", None) for each in found} == {of_the_room}
     assert sorted(main.commands) == main.list_commands(context)
+
+
+def test_a_command_without_arguments_is_kept_as_that():
+    group = click.Context(main)
+    told = {}
+    for name in main.list_commands(group):
+        command = main.get_command(group, name)
+        context = command.make_context(name, [], parent=group, resilient_parsing=True)
+        context.meta[ARGUMENTS] = (name,)
+        told[name] = command_asked(context)
+    assert told == {**{name: f"kanon-sql {name}" for name in told}, "demo": told["demo"]}
+    assert told["demo"] == "kanon-sql demo kanon-demo"
 
 
 def test_every_algorithm_stands_in_the_help(capsys):

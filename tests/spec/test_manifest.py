@@ -12,7 +12,8 @@ import pytest
 import kanon_sql as kanon
 from kanon_sql.auditing import auditor
 from kanon_sql.cli.main import main
-from kanon_sql.spec.dbt.manifest import SelectedTables, read_manifest
+from kanon_sql.spec.dbt.manifest import read_manifest
+from kanon_sql.spec.spec import SelectedTables
 
 ROLES = {"zip": "quasi_identifier", "sex": "quasi_identifier", "diagnosis": "sensitive"}
 
@@ -64,16 +65,21 @@ def project(tmp_path: Path, described: str = "models: []", manifest: str = "targ
 
 
 def selected(
-    tmp_path: Path, *nodes: dict[str, Any], select: tuple[str, ...] = (), connect: str = "duckdb:x"
+    tmp_path: Path,
+    *nodes: dict[str, Any],
+    select: tuple[str, ...] = (),
+    connect: str | None = "duckdb:x",
+    adapter: str = "duckdb",
+    **more: Any,
 ) -> SelectedTables:
     path = tmp_path / "manifest.json"
     manifest = {
-        "metadata": {"adapter_type": "duckdb", "project_name": "clinic"},
+        "metadata": {"adapter_type": adapter, "project_name": "clinic"},
         "nodes": {node["unique_id"]: node for node in nodes},
         "sources": {},
     }
     path.write_text(json.dumps(manifest))
-    return read_manifest(path, select, connect)
+    return read_manifest(path, select, connect, **more)
 
 
 def refused(tmp_path: Path, *nodes: dict[str, Any], select: tuple[str, ...] = ()) -> str:
@@ -194,7 +200,6 @@ def test_a_column_marked_as_personal_without_a_part_is_noted(tmp_path: Path) -> 
         (model(roles={"zip": "quasi_identifier"}, demands={"l": 2}), "role sensitive"),
         (model(demands={"k_map": 5}), "k_map needs a reference"),
         (model(demands={"k_map": 5, "reference": "populaton"}), 'no model, seed or source "pop'),
-        (model(relation_name=None), "ephemeral"),
         (model(roles={**ROLES, "a": "entity", "b": "entity"}), "a and b are each"),
         (model(meta={"kanon_sql": {"k": 3}}), "differ in kanon_sql"),
     ],
@@ -206,9 +211,13 @@ def test_what_is_incomplete_is_refused(tmp_path: Path, node: dict[str, Any], sai
     assert said in message
 
 
-def test_selectors_of_the_graph_are_refused(tmp_path: Path) -> None:
-    assert "graph operators" in refused(tmp_path, model(), select=("+released",))
-    assert "path:FOLDER" in refused(tmp_path, model(), select=("state:modified",))
+def test_selectors_that_are_not_known_are_refused(tmp_path: Path) -> None:
+    for selector in ("@released", "2+released", "released,other", "released+3"):
+        assert "there is + before or behind a selector" in refused(
+            tmp_path, model(), select=(selector,)
+        )
+    assert "path:FOLDER, state:modified" in refused(tmp_path, model(), select=("config:x",))
+    assert "name its folder with" in refused(tmp_path, model(), select=("state:modified",))
 
 
 @pytest.mark.parametrize(
@@ -225,8 +234,8 @@ def test_a_file_that_is_no_manifest(tmp_path: Path, text: str, said: str) -> Non
 
 
 def test_a_connection_must_be_given(tmp_path: Path) -> None:
-    with pytest.raises(kanon.SpecError, match="engine='duckdb:FILE'"):
-        selected(tmp_path, model(), connect=None)  # type: ignore[arg-type]
+    with pytest.raises(kanon.SpecError, match=r"no profiles.yml in .*engine='duckdb:FILE'"):
+        selected(tmp_path, model(), connect=None)
 
 
 def run(capsys: Any, *arguments: str) -> tuple[int, str, str]:
@@ -261,7 +270,7 @@ def test_the_command_line_audits_a_manifest(tmp_path: Path, warehouse: str, caps
 
     code, out, error = run(capsys, "audit")
     assert (code, out) == (2, "")
-    assert "name what to audit" in error
+    assert "name what to ask" in error
 
 
 def test_a_pipeline_is_pointed_to_the_model(tmp_path: Path, warehouse: str, capsys: Any) -> None:
@@ -470,7 +479,56 @@ def test_a_selector_that_selects_nothing_leaves_nothing_to_audit(
         assert (code, f"--select {idle} selects no model of" in error) == (4, True)
     assert 'Did you mean "released"?' in run(capsys, *asked, "--select", "relaesed")[2]
     assert run(capsys, *asked, "--select", "released tag:privacy")[0] == 0
-    assert "intersections are dbt's own" in run(capsys, *asked, "--select", "released,tag:a")[2]
+    assert "there is + before or behind" in run(capsys, *asked, "--select", "released,tag:a")[2]
+
+
+@pytest.mark.parametrize("ending", ["json", "sarif", "xml", "md", "txt"])
+def test_the_result_is_written_whatever_its_name_ends_with(
+    tmp_path: Path, warehouse: str, capsys: Any, ending: str
+) -> None:
+    folder = project(tmp_path)
+    selected(folder, model())
+    manifest, output = folder / "manifest.json", tmp_path / f"result.{ending}"
+
+    code, out, error = run(
+        capsys, "audit", "--manifest", str(manifest), "--connect", warehouse,
+        "--output", str(output),
+    )  # fmt: skip
+
+    assert (code, out, error) == (0, "", f"{output} written: holds.\n")
+    if ending == "json":
+        asked = json.loads(output.read_text())["asked"]
+        assert asked == f"kanon-sql audit --manifest {manifest} --connect {warehouse}"
+
+
+@pytest.mark.parametrize(
+    ("command", "said"),
+    [
+        ("audit", "released · 60 records"),
+        ("compile", 'from "main"."released"'),
+        ("validate", "released: 4 columns, 2 of them quasi-identifiers"),
+        ("baseline", '"baseline": 1'),
+    ],
+)
+def test_every_command_that_asks_takes_a_manifest(
+    tmp_path: Path, warehouse: str, capsys: Any, command: str, said: str
+) -> None:
+    folder = project(tmp_path)
+    selected(folder, model(), model("passing", relation_name=None))
+    asked = (command, "--manifest", str(folder / "manifest.json"), "--connect", warehouse)
+
+    code, out, error = run(capsys, *asked)
+    assert (code, said in out) == (0, True)
+    assert error.startswith("warning: models/schema.yml: passing is ephemeral")
+
+    code, _, error = run(capsys, *asked, "--exclude", "released")
+    assert (code, "passing is ephemeral" in error) == (4, True)
+    code, _, error = run(capsys, *asked, "--select", "nothing")
+    assert (code, "--select nothing selects no model of" in error) == (4, True)
+    code, _, error = run(capsys, command, "people.csv", "--qi", "zip", "--exclude", "released")
+    assert (code, "--exclude is about the models of a dbt project" in error) == (2, True)
+    code, _, error = run(capsys, command)
+    assert (code, "name what to ask" in error) == (2, True)
 
 
 def test_every_model_that_is_at_fault_is_told(tmp_path: Path) -> None:
@@ -493,7 +551,7 @@ def test_what_is_no_manifest_of_a_project_is_said(tmp_path: Path, capsys: Any) -
 
     code, out, error = run(capsys, "audit", "p.csv", "--qi", "zip", "--select", "released")
     assert (code, out) == (2, "")
-    assert "--select released chooses models of a dbt project" in error
+    assert "--select is about the models of a dbt project" in error
 
 
 def test_a_manifest_is_never_overwritten(tmp_path: Path, warehouse: str, capsys: Any) -> None:

@@ -12,8 +12,9 @@ import hashlib
 import io
 import json
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import count
 from typing import Any
 
 from kanon_sql.anonymizing.recoding.recoded_views import RecodedChain
@@ -35,6 +36,8 @@ from kanon_sql.sql.statement import readable
 GENERALISED = "generalised"
 _SIGNED = "# Written by kanon-sql, which leaves this file alone once it is changed ({}).\n"
 _SUPPRESS = "suppress"
+_LONGEST_NAME = 60
+"""A number behind it included, Postgres has 63 characters for the name of a table."""
 _READ = f"{PRIVATE}source"
 _SEEDED = f"{PRIVATE}cuts"
 """Placeholders in SQL for the `ref()` calls of dbt."""
@@ -53,8 +56,11 @@ class DbtModel:
     """The CSV that the model reads if it has many classes."""
 
 
-def dbt_model(chain: ViewChain, name: str, source: str, levels: Mapping[str, int]) -> DbtModel:
-    """The model `name` that releases the model or seed `source`, read by `ref`.
+def dbt_model(
+    chain: ViewChain, name: str, source: str, levels: Mapping[str, int], max_share: float
+) -> DbtModel:
+    """The model `name` that releases the model or seed `source`, which it reads by `ref`. Its
+    tests let it leave out `max_share` of the records.
 
     Raises `SpecError` for a request that a model or its tests cannot express.
     """
@@ -82,6 +88,8 @@ def dbt_model(chain: ViewChain, name: str, source: str, levels: Mapping[str, int
     for check in demanded:
         _refuse_untestable(check, is_mixed=isinstance(chain, RecodedChain))
     said = _properties(chain, name, demanded)
+    [described] = said["models"]
+    described["data_tests"].append(_share_left_out(chain, name, source, levels, max_share))
     if not isinstance(chain, RecodedChain):
         return DbtModel(readable(_sql(chain, source, levels)), _signed(said))
     rows = list(chain.seed_rows)
@@ -293,18 +301,64 @@ def _properties(chain: ViewChain, name: str, demanded: Sequence[BoundCheck]) -> 
                     {"name": column, "config": {"meta": {"kanon_sql": {"role": role}}}}
                     for column, role in roles.items()
                 ],
-                "data_tests": [
-                    {f"kanon_sql.{check.model.name()}": {"arguments": _arguments(bound, check)}}
-                    for check in demanded
-                    if not check.model.is_estimate
-                ],
+                "data_tests": list(_tests(bound, name, demanded)),
             }
         ],
     }
 
 
+def _tests(
+    bound: ResolvedQuestion, name: str, demanded: Sequence[BoundCheck]
+) -> Iterator[dict[str, Any]]:
+    """The test of each check that has one. It is named: dbt would make a name of its arguments, in
+    which True stands for `quote_columns`."""
+    taken: set[str] = set()
+    for check in demanded:
+        if check.model.is_estimate:
+            continue
+        of_column = f"_{check.column.name}" if check.column else ""
+        called = _test_name(check.model.name(), f"{name}{of_column}")
+        number = next(n for n in count(1) if (called if n == 1 else f"{called}_{n}") not in taken)
+        called = called if number == 1 else f"{called}_{number}"
+        taken.add(called)
+        yield {
+            f"kanon_sql.{check.model.name()}": {
+                "name": called,
+                "arguments": _arguments(bound, check),
+            }
+        }
+
+
+def _test_name(test: str, of: str) -> str:
+    """A name that no other model's test has, and short enough for a table of failures.
+
+    >>> _test_name("l_diversity", "release_post code")
+    'kanon_sql_l_diversity_release_post_code'
+    """
+    name = re.sub(r"\W+", "_", f"kanon_sql_{test}_{of}")
+    if len(name) <= _LONGEST_NAME:
+        return name
+    return f"{name[: _LONGEST_NAME - 9]}_{hashlib.sha256(name.encode()).hexdigest()[:8]}"
+
+
+def _share_left_out(
+    chain: ViewChain, name: str, source: str, levels: Mapping[str, int], max_share: float
+) -> dict[str, Any]:
+    """The test of how many records the model leaves out, or has as *."""
+    arguments: dict[str, Any] = {"made_of": f"ref('{source}')", "max_share": max_share}
+    if chain.suppressed_as == "star":
+        arguments["starred"] = [
+            each.name
+            for each in chain.quasi_identifiers
+            if each.levels.label(levels.get(each.name, 0)) != _SUPPRESS
+        ]
+        arguments["quote_columns"] = True
+    test = "share_left_out"
+    return {f"kanon_sql.{test}": {"name": _test_name(test, name), "arguments": arguments}}
+
+
 def _arguments(bound: ResolvedQuestion, check: BoundCheck) -> dict[str, Any]:
-    """The arguments of a check's dbt test; column names are quoted, as in the model."""
+    """What the test of a check takes; every name is quoted, as it is in the model."""
     said = _parameters(check)
     known = [each.name for each in bound.quasi_identifiers]
     if said.pop("with_other_sensitive", False):

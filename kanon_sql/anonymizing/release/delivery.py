@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
+from fractions import Fraction
 from pathlib import Path
 
 from kanon_sql.anonymizing.release.dbt_model import DbtModel, dbt_model, is_seed, name_of
@@ -68,7 +70,8 @@ def delivered(
         )
     elif wanted.emit == "dbt-model":
         source = name_of(chain.bound.spec.name or chain.bound.table.name)
-        model = dbt_model(chain, wanted.output.stem, source, result.anonymization.levels or {})
+        levels, share = result.anonymization.levels or {}, _allowed_share(result, wanted)
+        model = dbt_model(chain, wanted.output.stem, source, levels, share)
         result = _with_seed_told(_with_description_kept(result, wanted), wanted, model)
         seeds = {} if model.seed is None else {wanted.seed: model.seed}
         files = {wanted.properties: model.yaml, **seeds, wanted.output: model.sql + "\n"}
@@ -81,6 +84,15 @@ def delivered(
         write_whole(wanted.output, text)
         release = Release(str(wanted.output), None, None, "views")
     return replace(result, anonymization=replace(result.anonymization, release=release))
+
+
+def _allowed_share(result: AnonymizationResult, wanted: ReleaseOptions) -> float:
+    """The share of the records that may be left out; a number of records as a share, rounded up."""
+    asked = str(wanted.max_suppressed)
+    if asked.endswith("%"):
+        return float(Fraction(asked.rstrip("% ")) / 100)
+    records = result.anonymization.before.summary.records or 1
+    return min(math.ceil(10_000 * result.anonymization.max_suppressed / records) / 10_000, 1)
 
 
 def refuse_described(wanted: ReleaseOptions) -> None:

@@ -1,8 +1,9 @@
 """The tables of a dbt project that say of themselves what is private, as its manifest has them.
 
-A column's part stands in its `config.meta.kanon_sql.role`, what is demanded of the table in the
-model's own `config.meta.kanon_sql`. Both are taken from there and nowhere else: dbt replaces a
-`meta` by another without a word, and an audit that went on with what is left would ask too little.
+A column's role stands in its `config.meta.kanon_sql.role`, what is demanded of the table in the
+model's own `config.meta.kanon_sql`; the tests of this package name roles and checks too. A meta
+overrides the tests, and what differs is said: dbt replaces a `meta` by another without a word, and
+an audit that went on with what is left would ask too little.
 """
 
 from __future__ import annotations
@@ -10,85 +11,94 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date
-from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Any, Literal
 
 from kanon_sql.errors import Faults, InputError, SpecError, did_you_mean, option
-from kanon_sql.spec.dbt.project import Description, Project, mapping, meta_of
+from kanon_sql.spec.dbt.generic_tests import GenericTest, referred
+from kanon_sql.spec.dbt.node import (
+    KINDS,
+    OF_A_QUASI_IDENTIFIER,
+    OURS,
+    Node,
+    node_of,
+    refuse_unknown,
+)
+from kanon_sql.spec.dbt.profiles import connection_of
+from kanon_sql.spec.dbt.project import Description, Project, mapping
+from kanon_sql.spec.dbt.selection import Selection
+from kanon_sql.spec.models.base import Model
 from kanon_sql.spec.models.catalogue import short_checks
-from kanon_sql.spec.spec import AuditSpec, TablePlaces, TableSpec, table_spec
+from kanon_sql.spec.spec import AuditSpec, SelectedTables, TablePlaces, TableSpec, table_spec
 from kanon_sql.spec.yaml_document import Place
 
-Role = Literal["quasi_identifier", "sensitive", "identifier", "entity", "weight", "insensitive"]
 
-ROLES: tuple[Role, ...] = get_args(Role)
-_OURS = "kanon_sql"
-"""The key in a meta under which a project speaks to kanon-sql."""
-_KEYS = (
-    "k", "l", "t", "k_map", "checks", "reference", "reference_columns", "reference_entity",
-    "reference_where", "reference_weight", "entity", "where", "nulls", "sensitive_nulls",
-    "with_other_sensitive",
-)  # fmt: skip
-_OF_A_QUASI_IDENTIFIER = ("hierarchy", "levels", "clip")
-_OF_A_COLUMN = ("role", *_OF_A_QUASI_IDENTIFIER)
-_MARKS = {"pii", "personal", "personal_data"}
-_KINDS = ("model", "seed", "snapshot", "source")
-
-
-@dataclass(frozen=True)
-class SelectedTables:
-    """The tables to audit, with what a reader must know of each beside its audit."""
-
-    spec: AuditSpec | None
-    """None where nothing is to be audited; then `reason` says why."""
-    reason: str = ""
-    notes: tuple[tuple[str, ...], ...] = ()
-    """Of each table, what belongs among its warnings."""
-    places: tuple[TablePlaces, ...] = ()
-    """Where the project describes each table."""
-
-
-def read_manifest(path: str | Path, select: Iterable[str], connect: str | None) -> SelectedTables:
+def read_manifest(
+    path: str | Path,
+    select: Iterable[str],
+    connect: str | None,
+    *,
+    exclude: Iterable[str] = (),
+    state: str | Path | None = None,
+    profiles_dir: str | Path | None = None,
+) -> SelectedTables:
     """The tables of a manifest that have roles and are selected: all that have, without `select`.
 
-    A selector is a model's name, `tag:NAME`, `path:FOLDER` or a path; each may have a `*`. One
+    Selectors are those of `Selection`; `state` is the folder of an older manifest.json. A selector
     that selects nothing, as an empty one does, leaves nothing to audit, whatever the others select.
+    Without `connect` the project's `profiles.yml` says where the tables lie.
 
     Raises `InputError` for a file that is no manifest, `SpecError` for roles or demands that are
     incomplete or can't be understood.
     """
-    manifest = _Manifest.read(Path(path))
+    manifest = Manifest.read(Path(path))
+    before = Manifest.read(Path(state) / "manifest.json").nodes if state is not None else None
+    selection = Selection(manifest.nodes, before)
     selectors = [each for text in select for each in text.split() or [""]]
-    asked = [node for node in manifest.nodes if node.is_selected(selectors)]
+    excluded = selection.of("exclude", (each for text in exclude for each in text.split()))
+    found = {each: selection.of("select", [each]) - excluded for each in selectors}
+    wanted = frozenset().union(*found.values()) if found else None
+    asked = [
+        node
+        for node in manifest.nodes
+        if node.unique_id not in excluded and (wanted is None or node.unique_id in wanted)
+    ]
     with Faults() as faults:
         for node in asked:
             with faults.collected():
                 manifest.refuse_replaced_meta(node)
-    chosen = [node for node in asked if node.speaks]
-    idle = [each for each in selectors if not any(node.matches(each) for node in chosen)]
+    speaking = {node.unique_id for node in asked if node.speaks}
+    skipped = tuple(
+        f"{node.location}: {node.called} is ephemeral, so there is no table to audit, and it was "
+        "skipped. Materialise it."
+        for node in asked
+        if node.speaks and node.is_ephemeral
+    )
+    chosen = [node for node in asked if node.speaks and not node.is_ephemeral]
+    idle = [each for each, ids in found.items() if not speaking & ids]
     if idle or not chosen:
-        return SelectedTables(None, _nothing(path, idle, manifest))
+        why = [*skipped, _nothing(path, idle, manifest)] if idle or not skipped else skipped
+        return SelectedTables(None, "\n".join(why))
     if connect is None:
-        raise SpecError(
-            f"{path} does not say how to connect to the warehouse: "
-            f"{option('engine', 'duckdb:FILE')}."
-        )
-    tables = []
+        connect = connection_of(manifest.project, manifest.adapter, profiles_dir)
+    tables, notes = [], []
     with Faults() as faults:
         for node in chosen:
             with faults.collected():
-                tables.append(manifest.table(node, connect))
+                table, differences = manifest.table(node, connect)
+                tables.append(table)
+                notes.append((*manifest.notes(node), *differences))
     return SelectedTables(
         AuditSpec(tables=tables),
-        notes=tuple(tuple(manifest.notes(node)) for node in chosen),
+        notes=tuple(notes),
         places=tuple(TablePlaces(manifest.place(node)) for node in chosen),
+        skipped=skipped,
     )
 
 
-def _nothing(path: str | Path, idle: list[str], manifest: _Manifest) -> str:
+def _nothing(path: str | Path, idle: list[str], manifest: Manifest) -> str:
     """Why nothing is audited."""
     if not idle:
         return f"no model of {path} says anything to kanon-sql, so nothing was audited."
@@ -101,107 +111,17 @@ def _nothing(path: str | Path, idle: list[str], manifest: _Manifest) -> str:
 
 
 @dataclass(frozen=True)
-class _Node:
-    """A model, seed, snapshot or source of the project."""
-
-    name: str
-    unique_id: str
-    kind: str
-    """As dbt calls what it is: model, seed, snapshot or source."""
-    path: tuple[str, ...]
-    """The project or package, the folders and the name, by which dbt_project.yml means it."""
-    version: str | None
-    source: str | None
-    """The source that a table is of, if it is of one."""
-    package: str | None
-    relation: str | None
-    location: str
-    """The YAML file that describes it, else the file that it is made by."""
-    is_described: bool
-    original: str
-    tags: tuple[str, ...]
-    meta: Mapping[str, Any]
-    """What its own `meta` says to kanon-sql."""
-    columns: Mapping[str, Mapping[str, Any]]
-    """The same of each column that says something."""
-    marked: tuple[str, ...]
-    """The columns that are tagged or classified as personal."""
-
-    @property
-    def called(self) -> str:
-        """Its name as `dbt ls` has it: that of a version with the version."""
-        return f"{self.name}.v{self.version}" if self.version else self.name
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """All that a project may call it."""
-        of_source = (f"{self.source}.{self.name}",) if self.source else ()
-        return (self.name, self.called, self.unique_id, *of_source)
-
-    @property
-    def speaks(self) -> bool:
-        """Whether it says anything to kanon-sql."""
-        return bool(self.meta or self.columns)
-
-    def fail(self, sentence: str) -> SpecError:
-        return SpecError(f"{self.location}: {self.called}: {sentence}")
-
-    def is_selected(self, selectors: list[str]) -> bool:
-        return not selectors or any(self.matches(each) for each in selectors)
-
-    def matches(self, selector: str) -> bool:
-        """Whether a selector of dbt's means this node."""
-        method, colon, wanted = selector.partition(":")
-        if not colon and "/" in selector:
-            method, colon, wanted = "path", ":", selector
-        if any(operator in selector for operator in "+@,"):
-            raise SpecError(
-                f"{option('select', selector)}: graph operators and intersections are dbt's own. "
-                "Name the models, a tag or a path."
-            )
-        if not colon:
-            return any(fnmatchcase(name, selector) for name in self.names)
-        if method == "tag":
-            return any(fnmatchcase(tag, wanted) for tag in self.tags)
-        if method == "path":
-            folder = wanted.removeprefix("./").rstrip("/")
-            return any(
-                fnmatchcase(file, folder) or file.startswith(f"{folder}/")
-                for file in (self.original, self.location)
-            )
-        raise SpecError(
-            f"{option('select', selector)}: there is a model's name, tag:NAME or path:FOLDER."
-        )
-
-    def with_role(self, role: Role) -> list[str]:
-        return [name for name, said in self.columns.items() if said.get("role") == role]
-
-    def exposed_marks(self) -> Iterator[str]:
-        """A sentence for each column that is marked as personal and has no part in the audit."""
-        for name in self.marked:
-            role = self.columns.get(name, {}).get("role")
-            if role == "identifier":
-                yield (
-                    f'"{name}" is marked as personal in the dbt project, and is an identifier that '
-                    "is still in the table. Drop it before the table is published."
-                )
-            elif role in (None, "insensitive"):
-                yield (
-                    f'"{name}" is marked as personal in the dbt project and is neither a '
-                    "quasi-identifier nor sensitive nor an identifier. Give it its role."
-                )
-
-
-@dataclass(frozen=True)
-class _Manifest:
+class Manifest:
     """A manifest with every node that could be a table, and the project that it is of."""
 
     path: Path
-    nodes: tuple[_Node, ...]
+    nodes: tuple[Node, ...]
     project: Project
+    adapter: str | None
+    """The kind of warehouse that it was written for."""
 
     @classmethod
-    def read(cls, path: Path) -> _Manifest:
+    def read(cls, path: Path) -> Manifest:
         """Raises `InputError` for what is none, `SpecError` for a meta that is no mapping."""
         if path.suffix.lower() in (".yml", ".yaml"):
             raise InputError(
@@ -226,81 +146,154 @@ class _Manifest:
                 f"{path} is a damaged manifest: a node of it is no mapping. dbt parse writes it "
                 "anew."
             )
-        project = Project.of_manifest(path, mapping(found.get("metadata")).get("project_name"))
-        nodes = tuple(_node(each) for each in raw if each.get("resource_type") in _KINDS)
-        return cls(path, nodes, project)
+        metadata = mapping(found.get("metadata"))
+        project = Project.of_manifest(path, metadata.get("project_name"))
+        nodes = [node_of(each) for each in raw if each.get("resource_type") in KINDS]
+        tests = [
+            test
+            for each in raw
+            if each.get("resource_type") == "test" and (test := GenericTest.of(each))
+        ]
+        with_tests = (
+            replace(node, tests=tuple(test for test in tests if _is_on(test, node)))
+            for node in nodes
+        )
+        return cls(path, tuple(with_tests), project, metadata.get("adapter_type"))
 
-    def table(self, node: _Node, connect: str) -> TableSpec:
-        """What is asked of a node. Raises `SpecError` unless it is said in full."""
-        _refuse_unknown(node)
+    def table(self, node: Node, connect: str) -> tuple[TableSpec, list[str]]:
+        """What is asked of a node, and what its tests say otherwise. Raises `SpecError` unless it
+        is said in full."""
+        refuse_unknown(node)
+        node.refuse_two_roles()
         quasi_identifiers = node.with_role("quasi_identifier")
         if not quasi_identifiers:
             raise node.fail(
                 "no column has the role quasi_identifier, so nothing can be asked. Give each "
-                "column that someone may know of a person config.meta.kanon_sql.role."
+                "column that someone may know of a person config.meta.kanon_sql.role, or name them "
+                "in a test."
             )
         sensitive = node.with_role("sensitive")
-        entity, weight = _one(node, "entity"), _one(node, "weight")
-        references, source = self._references(node), _source(node)
+        asked: dict[str, Any] = {
+            "quasi_identifiers": {name: _hierarchy(node, name) for name in quasi_identifiers},
+            "sensitive": sensitive,
+            "identifiers": node.with_role("identifier"),
+            "insensitive": node.with_role("insensitive"),
+            "entity": _one(node, "entity"),
+            "weight": _one(node, "weight"),
+            "references": self._references(node),
+        }
+        asked |= {
+            key: value
+            for key in ("where", "nulls", "sensitive_nulls")
+            if (value := node.setting(key)) is not None
+        }
+        if "with_other_sensitive" in node.meta:
+            asked["with_other_sensitive"] = node.meta["with_other_sensitive"]
+        asked |= {"source": _source(node), "name": self._name(node), "connect": connect}
         try:
-            table = table_spec(
-                source=source,
-                name=self._name(node),
-                connect=connect,
-                quasi_identifiers={name: _hierarchy(node, name) for name in quasi_identifiers},
-                sensitive=sensitive,
-                identifiers=node.with_role("identifier"),
-                insensitive=node.with_role("insensitive"),
-                entity=entity,
-                weight=weight,
-                references=references,
-                checks=_checks(node, sensitive),
-                **{
-                    key: node.meta[key]
-                    for key in ("where", "nulls", "sensitive_nulls", "with_other_sensitive")
-                    if key in node.meta
-                },
-            )
+            of_meta = table_spec(**asked, checks=_checks(node, sensitive))
+            more, differences = self._of_tests(node, of_meta)
+            checks = [*of_meta.checks, *more.pop("checks")]
+            table = table_spec(**{**asked, **more}, checks=checks)
         except SpecError as error:
             raise node.fail(error.marked) from None
         if not any(check.gates for check in table.checks):
             raise node.fail(
                 "its columns have roles, and its config.meta.kanon_sql demands nothing: k, l, t, "
                 "k_map, or checks with a threshold. (dbt keeps only one meta of a model: the "
-                "YAML, config() or dbt_project.yml.)"
+                f"YAML, config() or dbt_project.yml.){''.join(f' {each}' for each in differences)}"
             )
-        return table
+        return table, differences
 
-    def notes(self, node: _Node) -> Iterator[str]:
+    def _of_tests(self, node: Node, table: TableSpec) -> tuple[dict[str, Any], list[str]]:
+        """What the tests of a node ask beyond its meta: checks, references and earlier releases.
+        Second, a sentence for each test that is not asked as it stands."""
+        others: dict[str, dict[str, Any]] = {
+            "references": {
+                name: {
+                    "source": each.source,
+                    **each.model_dump(exclude={"source"}, exclude_defaults=True),
+                }
+                for name, each in table.references.items()
+            },
+            "earlier_releases": {},
+        }
+        checks: list[Model] = []
+        differences = []
+        for test in node.tests:
+            why = list(test.unlike(table))
+            if not why:
+                check = test.model(
+                    **test.parameters,
+                    **({"sensitive": test.sensitive} if test.sensitive else {}),
+                    **test.with_other_sensitive(table),
+                    **{key: self._other_table(test, key, others) for key in test.others},
+                )
+                of_meta = [each for each in table.checks if _asks_same(each, check, table)]
+                if of_meta:
+                    why = min((list(_differences(each, check, table)) for each in of_meta), key=len)
+                elif check not in checks:
+                    checks.append(check)
+            if why:
+                differences.append(f"dbt's test {test.name} is not asked here: {'; '.join(why)}.")
+            elif test.tolerates:
+                differences.append(
+                    f"dbt's test {test.name} tolerates some failures (error_if), and is asked here "
+                    "in full."
+                )
+        return {"checks": checks, **others}, differences
+
+    def _other_table(self, test: GenericTest, key: str, others: dict[str, dict[str, Any]]) -> str:
+        """What the reference or earlier release of a test is called in the spec; it is put there
+        unless it is there already."""
+        said = test.others[key]
+        name = referred(said["source"])
+        found = [
+            each for each in self.nodes if name in each.names and each.unique_id in test.upstream
+        ]
+        if not found:
+            raise SpecError(f"the {key} of dbt's test {test.name} is no node of {self.path}.")
+        spec = {**said, "source": _source(found[0])}
+        there = others["references" if key == "reference" else "earlier_releases"]
+        called = next((each for each, known in there.items() if known == spec), None)
+        if called is None:
+            called = found[0].called
+            while called in there:
+                called += "_2"
+            there[called] = spec
+        return called
+
+    def notes(self, node: Node) -> Iterator[str]:
         """What a reader of a node's audit must know besides."""
         yield from node.exposed_marks()
-        if node.is_described and self._description(node) is None:
+        has_meta = node.meta or node.columns
+        if has_meta and node.is_described and self._description(node) is None:
             yield (
                 f"{node.location} was not found in {self.project.folder}, or does not describe "
                 f"{node.called} there, so whether dbt has kept what it says was not seen. Leave "
                 "the manifest in its project, or run kanon-sql there."
             )
 
-    def place(self, node: _Node) -> Place:
+    def place(self, node: Node) -> Place:
         """Where the project describes a node: at its name, if the file is there and has it."""
         found = self._description(node)
         return found.place if found else Place(self._file(node), 1, 1)
 
-    def refuse_replaced_meta(self, node: _Node) -> None:
+    def refuse_replaced_meta(self, node: Node) -> None:
         """Raise if the YAML says something else to kanon-sql than what the manifest has of it, or
         if dbt_project.yml says something that the manifest no longer has.
 
         What dbt would render first can't be compared, and is left to dbt.
         """
         for meta in self.project.metas(node.kind, node.path):
-            lost = [key for key in mapping(meta.get(_OURS)) if key not in node.meta]
+            lost = [key for key in mapping(meta.get(OURS)) if key not in node.meta]
             if lost:
                 raise node.fail(
                     f"dbt_project.yml says {' and '.join(lost)} of it, and {self.path} does not: "
                     "dbt replaces one kanon_sql by another. Say all of it in one place, or run dbt "
                     "parse if the manifest is older."
                 )
-        if not (node.speaks or self.project.mentions(self._file(node), _OURS)):
+        if not (node.speaks or self.project.mentions(self._file(node), OURS)):
             return
         found = self._description(node)
         if found is None:
@@ -311,25 +304,25 @@ class _Manifest:
             for name, meta in found.columns.items()
         ]
         for where, meta, kept in pairs:
-            if _OURS in meta and not _is_kept(meta[_OURS], kept):
+            if OURS in meta and not _is_kept(meta[OURS], kept):
                 raise node.fail(
                     f"{where} is not what {self.path} has. Is the manifest older than the file? "
                     "Then dbt parse writes it anew. Else config() in the model or dbt_project.yml "
                     "has a meta too, and one replaces the other: say it in one place."
                 )
 
-    def _name(self, node: _Node) -> str:
+    def _name(self, node: Node) -> str:
         """What a node is called in the result: by its whole name where another is called alike."""
         calls = Counter(each.called for each in self.nodes if each.speaks)
         return node.called if calls[node.called] == 1 else node.unique_id
 
-    def _file(self, node: _Node) -> Path:
+    def _file(self, node: Node) -> Path:
         return self.project.file(node.location, node.package)
 
-    def _description(self, node: _Node) -> Description | None:
+    def _description(self, node: Node) -> Description | None:
         return self.project.description(self._file(node), node.name, node.version, node.source)
 
-    def _references(self, node: _Node) -> dict[str, Any]:
+    def _references(self, node: Node) -> dict[str, Any]:
         name = node.meta.get("reference")
         if name is None:
             lonely = [key for key in node.meta if key.startswith("reference_")]
@@ -357,12 +350,48 @@ class _Manifest:
         return {str(name): {"source": _source(found[0]), **own}}
 
 
-def _source(node: _Node) -> str:
+def _source(node: Node) -> str:
     """The node's table as the warehouse calls it, its database included: another database that
     has a table of this name is never asked for it."""
     if node.relation is None:
-        raise node.fail("it is ephemeral, so there is no table to audit. Materialise it.")
+        raise node.fail("it is ephemeral, so there is no table to read. Materialise it.")
     return node.relation
+
+
+def _is_on(test: GenericTest, node: Node) -> bool:
+    if test.tested is not None:
+        return test.tested == node.unique_id
+    return node.unique_id in test.upstream and referred(test.relation) in node.names
+
+
+def _filled(check: Model, table: TableSpec) -> dict[str, Any]:
+    """The parameters of a check with the column and the reference that go without saying."""
+    alone = {"sensitive": table.sensitive, "reference": list(table.references)}
+    without_saying = {
+        key: known[0]
+        for key, known in alone.items()
+        if key in type(check).model_fields and len(known) == 1
+    }
+    if table.with_other_sensitive and "with_other_sensitive" in type(check).model_fields:
+        return without_saying | check.parameters | {"with_other_sensitive": True}
+    return without_saying | check.parameters
+
+
+def _asks_same(one: Model, other: Model, table: TableSpec) -> bool:
+    """Whether two checks are of one model on one attribute, against one table."""
+    a, b = _filled(one, table), _filled(other, table)
+    about = ("sensitive", "reference", "earlier")
+    return type(one) is type(other) and all(a.get(key) == b.get(key) for key in about)
+
+
+def _differences(of_meta: Model, of_test: Model, table: TableSpec) -> Iterator[str]:
+    """Where the check of a meta asks something else than that of a test. Lists are left out: they
+    may hold values."""
+    a, b = _filled(of_meta, table), _filled(of_test, table)
+    for key in sorted({*a, *b}):
+        if a.get(key) != b.get(key):
+            of = f" = {b.get(key)} by {a.get(key)}" if key in of_meta.thresholds else ""
+            yield f"config.meta.kanon_sql overrides its {key}{of}"
 
 
 def _is_kept(written: Any, kept: Any) -> bool:
@@ -387,91 +416,12 @@ def _is_kept(written: Any, kept: Any) -> bool:
     return bool(written == kept)
 
 
-def _node(raw: Mapping[str, Any]) -> _Node:
-    original = str(raw.get("original_file_path") or "")
-    is_source = raw.get("resource_type") == "source"
-    patch = raw.get("patch_path") or (original if is_source else "")
-    location = str(patch or original)
-    location = location.partition("://")[2] or location
-    name, version = str(raw.get("name")), raw.get("version")
-    columns = {str(name): column for name, column in mapping(raw.get("columns")).items()}
-    whose = f"{location}: {name}:"
-    said = {
-        each: _said(column, f"{whose} the meta of column {each}")
-        for each, column in columns.items()
-    }
-    return _Node(
-        name=name,
-        unique_id=str(raw.get("unique_id")),
-        kind=str(raw.get("resource_type")),
-        path=_texts(raw.get("fqn")),
-        version=None if version is None else str(version),
-        source=str(raw.get("source_name")) if is_source else None,
-        package=raw.get("package_name"),
-        relation=raw.get("relation_name"),
-        location=location,
-        is_described=bool(patch),
-        original=original,
-        tags=_texts(raw.get("tags")),
-        meta=_said(raw, f"{whose} its meta"),
-        columns={each: found for each, found in said.items() if found},
-        marked=tuple(each for each, column in columns.items() if _is_marked(column)),
-    )
+def _hierarchy(node: Node, column: str) -> dict[str, Any]:
+    said = node.columns.get(column, {})
+    return {key: said[key] for key in OF_A_QUASI_IDENTIFIER if key in said}
 
 
-def _said(raw: Mapping[str, Any], where: str) -> Mapping[str, Any]:
-    """What a `meta` says to kanon-sql: `config.meta` and the older `meta` must not differ."""
-    metas = [mapping(mapping(raw.get("config")).get("meta")), mapping(raw.get("meta"))]
-    said = [meta[_OURS] for meta in metas if _OURS in meta]
-    if any(each != said[0] for each in said):
-        raise SpecError(f"{where} and its config.meta differ in kanon_sql. Keep config.meta.")
-    if said and not isinstance(said[0], dict):
-        raise SpecError(f"kanon_sql in {where} must be a mapping; found {said[0]!r}.")
-    return said[0] if said else {}
-
-
-def _texts(found: Any) -> tuple[str, ...]:
-    """One text, or a list of them; anything else says nothing."""
-    if isinstance(found, str):
-        return (found,)
-    return tuple(map(str, found)) if isinstance(found, list) else ()
-
-
-def _is_marked(column: Mapping[str, Any]) -> bool:
-    config, meta = mapping(column.get("config")), meta_of(column)
-    tags = [*_texts(column.get("tags")), *_texts(config.get("tags"))]
-    marks = {str(mark).lower() for mark in (*tags, meta.get("classification"))}
-    return bool(_MARKS & marks) or meta.get("pii") is True
-
-
-def _refuse_unknown(node: _Node) -> None:
-    for key in node.meta:
-        if key not in _KEYS:
-            raise node.fail(f'unknown key "{key}" in kanon_sql.{did_you_mean(key, _KEYS)}')
-    for name, said in node.columns.items():
-        for key in said:
-            if key not in _OF_A_COLUMN:
-                raise node.fail(
-                    f'column {name}: unknown key "{key}" in kanon_sql.'
-                    f"{did_you_mean(key, _OF_A_COLUMN)}"
-                )
-        role = said.get("role")
-        if role not in ROLES:
-            found = f"found {role!r}" if "role" in said else "it has none"
-            raise node.fail(f"column {name}: role must be one of {', '.join(ROLES)}; {found}.")
-        idle = [key for key in _OF_A_QUASI_IDENTIFIER if key in said]
-        if idle and role != "quasi_identifier":
-            raise node.fail(
-                f"column {name}: {idle[0]} is for a quasi_identifier, and its role is {role}."
-            )
-
-
-def _hierarchy(node: _Node, column: str) -> dict[str, Any]:
-    said = node.columns[column]
-    return {key: said[key] for key in _OF_A_QUASI_IDENTIFIER if key in said}
-
-
-def _one(node: _Node, role: Literal["entity", "weight"]) -> str | None:
+def _one(node: Node, role: Literal["entity", "weight"]) -> str | None:
     """The one column of a role, which the model may name instead."""
     named = [*node.with_role(role), *([node.meta[role]] if node.meta.get(role) else [])]
     if len(set(named)) > 1:
@@ -479,7 +429,7 @@ def _one(node: _Node, role: Literal["entity", "weight"]) -> str | None:
     return str(named[0]) if named else None
 
 
-def _checks(node: _Node, sensitive: list[str]) -> list[Any]:
+def _checks(node: Node, sensitive: list[str]) -> list[Any]:
     """What is demanded, the short forms first."""
     demands = node.meta
     for key in ("l", "t"):

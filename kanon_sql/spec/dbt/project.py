@@ -45,6 +45,13 @@ class Project:
         found = next((each for each in around if _is_project(each, name)), folder.parent)
         return cls(found, name)
 
+    @property
+    def profile(self) -> str | None:
+        """What dbt_project.yml calls the profile of its connection."""
+        document = self._document(self.folder / PROJECT)
+        said = mapping(document.value if document else None).get("profile")
+        return None if said is None else str(said)
+
     def file(self, location: str, package: str | None) -> Path:
         """Where a file of the project lies, or of a package that it has installed."""
         if package in (None, self.name):

@@ -375,6 +375,25 @@ right({{ text }}, {{ length }})
 
 {# A whole number that is none: the statement ends with an error that says the text, which must
    depend on a record so that no planner looks for the number beforehand. #}
+{# What the row of a failing test says of its question: of other arguments than numbers nothing,
+   as they may hold values of the table. `model` is the test's node here. #}
+{% macro about_the_test() -%}
+{% set written = model.test_metadata.kwargs %}
+{% set given = _dbt_generic_test_kwargs if _dbt_generic_test_kwargs is defined else written %}
+{% set found = namespace(asked=[]) %}
+{% for name, value in given.items() if value is number and value is not boolean %}
+{% set found.asked = found.asked + [name ~ " = " ~ value] %}
+{% endfor %}
+{% set others = [given.get("sensitive", given.get("column_name"))] | reject("none") | list %}
+{{ return([
+    {"name": "model", "text": modules.re.findall("'([^']+)'", written["model"]) | join(".")},
+    {"name": "test", "text": model.test_metadata.name},
+    {"name": "columns", "text": (given.get("quasi_identifiers", []) + others) | join(", ")},
+    {"name": "asked", "text": found.asked | join(", ")},
+]) }}
+{%- endmacro %}
+
+
 {% macro raised(message) -%}
 {{ return(adapter.dispatch("raised", "kanon_sql")(message) | trim) }}
 {%- endmacro %}

@@ -12,6 +12,8 @@
     violating_classes   classes that fail the model, and the records in them; of a model that
     violating_records   judges no single class, NULL
     achieved            what the model measures, as in the result of an audit; NULL for infinity
+    model, test         in dbt: what was tested, by which test, on which columns, and the numbers
+    columns, asked      that were asked
 #}
 
 {#
@@ -147,6 +149,9 @@ select
     records
 {%- for column in columns %},
     {{ column }}
+{%- endfor %}
+{%- for told in kanon_sql.about_the_test() %},
+    {{ kanon_sql.literal(told["text"]) }} as {{ told["name"] }}
 {%- endfor %}
 
 from verdicts

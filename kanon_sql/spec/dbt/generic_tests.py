@@ -1,0 +1,206 @@
+"""The generic tests of this package in a dbt manifest: the roles and the check that each names."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal, get_args
+
+from kanon_sql.spec.dbt.project import mapping
+from kanon_sql.spec.models.base import Model
+from kanon_sql.spec.models.catalogue import MODELS
+from kanon_sql.spec.spec import TableSpec
+
+Role = Literal["quasi_identifier", "sensitive", "identifier", "entity", "weight", "insensitive"]
+
+ROLES: tuple[Role, ...] = get_args(Role)
+_RENDERED = re.compile(r"\{\{|^\s*(env_var|ref|var|source|doc)\s*\(.+\)\s*$")
+"""What dbt renders before a test runs, as `looks_like_func` in its clients/jinja.py has it."""
+_REFERRED = re.compile(r"\b(ref|source)\s*\(([^()]*)\)")
+_VERSION = re.compile(r",\s*v(?:ersion)?\s*=\s*['\"]?([\w.]+)['\"]?")
+_OTHER_TABLES = ("reference", "earlier")
+SETTINGS = ("where", "nulls", "sensitive_nulls")
+_STRICT = ("!= 0", "!=0", "> 0", ">0", ">= 1", ">=1")
+
+
+@dataclass(frozen=True)
+class GenericTest:
+    """A generic test of this package on one node."""
+
+    name: str
+    model: type[Model]
+    tested: str | None
+    """The unique id of the node; None of a source, which `relation` names."""
+    relation: str
+    """What it reads, as Jinja."""
+    upstream: tuple[str, ...]
+    """The unique ids of all that it reads."""
+    quasi_identifiers: tuple[str, ...]
+    sensitive: str | None
+    entity: str | None
+    settings: Mapping[str, Any]
+    """`where`, `nulls` and `sensitive_nulls`, which in a spec belong to the table."""
+    parameters: Mapping[str, Any]
+    """The parameters of the model."""
+    others: Mapping[str, Mapping[str, Any]]
+    """What `reference` and `earlier` say of another table; each `source` is Jinja."""
+    rendered: tuple[str, ...]
+    """The arguments that only dbt can render."""
+    severity: str
+    tolerates: bool
+    """Whether dbt lets some failures pass."""
+
+    @classmethod
+    def of(cls, raw: Mapping[str, Any]) -> GenericTest | None:
+        """The test that a node of a manifest is; None for one of another package."""
+        metadata, config = mapping(raw.get("test_metadata")), mapping(raw.get("config"))
+        model = MODELS.get(str(metadata.get("name")))
+        if model is None or metadata.get("namespace") != "kanon_sql":
+            return None
+        given = dict(mapping(metadata.get("kwargs")))
+        given |= mapping(given.pop("arguments", None))
+        relation = str(given.pop("model", ""))
+        column = given.pop("column_name", None)
+        if "sensitive" in model.model_fields and given.get("sensitive") is None:
+            given["sensitive"] = column
+        given = {key: value for key, value in given.items() if value is not None}
+        quotes = given.pop("quote_columns", None) is True
+        given["where"] = config.get("where")
+        rendered = tuple(key for key, value in given.items() if _is_rendered(key, value))
+        given = {key: value for key, value in given.items() if key not in rendered}
+        names = given.pop("quasi_identifiers", ())
+        others = {key: _other_table(given, key) for key in _OTHER_TABLES}
+        return cls(
+            name=str(raw.get("name")),
+            model=model,
+            tested=raw.get("attached_node"),
+            relation=relation,
+            upstream=tuple(map(str, mapping(raw.get("depends_on")).get("nodes") or ())),
+            quasi_identifiers=tuple(
+                _named(each, quotes) for each in names if isinstance(names, list)
+            ),
+            sensitive=_named(given.pop("sensitive", None), quotes),
+            entity=_named(given.pop("entity", None), quotes),
+            settings={key: given.pop(key, None) for key in SETTINGS},
+            parameters=given,
+            others={key: _with_names(each, quotes) for key, each in others.items() if each},
+            rendered=rendered,
+            severity=str(config.get("severity") or "error").lower(),
+            tolerates=str(config.get("error_if") or "!= 0") not in _STRICT,
+        )
+
+    @property
+    def roles(self) -> dict[str, Role]:
+        """The role of each column that it names."""
+        found: dict[str, Role] = dict.fromkeys(self.quasi_identifiers, "quasi_identifier")
+        found |= {self.sensitive: "sensitive"} if self.sensitive else {}
+        return found | ({self.entity: "entity"} if self.entity else {})
+
+    def is_asked_with(self, setting: str) -> bool:
+        """Whether a setting of the table is for dbt to fail on, and counts in this test."""
+        return self.severity != "warn" and (setting != "sensitive_nulls" or bool(self.sensitive))
+
+    def knows_other_sensitive(self, table: TableSpec) -> bool:
+        """Whether its quasi-identifiers are those of the table with all other sensitive columns."""
+        sensitive = _folded(table.sensitive)
+        others = sensitive - _folded([self.sensitive or ""])
+        return len(others) < len(sensitive) and _folded(self.quasi_identifiers) == (
+            _folded(table.quasi_identifiers) | others
+        )
+
+    def with_other_sensitive(self, table: TableSpec) -> dict[str, bool]:
+        """The parameter that says so, where its quasi-identifiers do."""
+        is_known = _folded(self.quasi_identifiers) != _folded(table.quasi_identifiers)
+        return {"with_other_sensitive": True} if is_known else {}
+
+    def unlike(self, table: TableSpec) -> Iterator[str]:
+        """Why an audit of the table does not ask what the test asks: one reason each."""
+        if self.rendered:
+            yield f"dbt alone can render its {' and '.join(self.rendered)}"
+            return
+        if self.severity == "warn":
+            yield "dbt only warns of it"
+        own, asked = self.quasi_identifiers, table.quasi_identifiers
+        if _folded(own) != _folded(asked) and not self.knows_other_sensitive(table):
+            roles = ", ".join(asked)
+            yield f"its quasi-identifiers are {', '.join(own)}, and the roles say {roles}"
+        if self.sensitive and not _folded([self.sensitive]) <= _folded(table.sensitive):
+            yield f'"{self.sensitive}" has another role than sensitive'
+        entity, role = self.entity or "none", table.entity or "none"
+        if entity.casefold() != role.casefold():
+            yield f"its entity is {entity}, and the table's {role}"
+        for key, value in self.settings.items():
+            default = None if key == "where" else "value"
+            counts = key != "sensitive_nulls" or self.sensitive
+            if counts and (value or default) != (getattr(table, key) or default):
+                yield f"its {key} is not the table's"
+
+
+def referred(text: str) -> str | None:
+    """What a `ref` or `source` names, as nodes are called.
+
+    >>> referred("{{ get_where_subquery(ref('clinic', 'release', v=2)) }}")
+    'release.v2'
+    >>> referred("source('raw', 'voters')")
+    'raw.voters'
+    """
+    found = _REFERRED.search(text)
+    if found is None:
+        return None
+    version = _VERSION.search(found[2])
+    names = re.findall(r"['\"]([^'\"]+)['\"]", _VERSION.sub("", found[2]))
+    if not names:
+        return None
+    called = ".".join(names) if found[1] == "source" else str(names[-1])
+    return f"{called}.v{version[1]}" if version else called
+
+
+def _is_rendered(key: str, value: Any) -> bool:
+    if key in _OTHER_TABLES:
+        return not isinstance(value, str) or referred(value) is None
+    if isinstance(value, Mapping):
+        return any(_is_rendered("", each) for each in value.values())
+    if isinstance(value, list):
+        return any(_is_rendered("", each) for each in value)
+    return isinstance(value, str) and bool(_RENDERED.search(value))
+
+
+def _other_table(given: dict[str, Any], prefix: str) -> dict[str, Any]:
+    """What a test says of a reference or an earlier release, taken out of its arguments."""
+    found = {key.removeprefix(f"{prefix}_"): given.pop(key) for key in list(given)
+             if key == prefix or key.startswith(f"{prefix}_")}  # fmt: skip
+    return {"source" if key == prefix else key: value for key, value in found.items()}
+
+
+def _with_names(table: Mapping[str, Any], quotes: bool) -> dict[str, Any]:
+    """The same with each column by its bare name."""
+
+    def bare(key: str, value: Any) -> Any:
+        match value:
+            case _ if key in ("source", "where"):
+                return value
+            case list():
+                return [_named(each, quotes) for each in value]
+            case dict():
+                return {_named(own, quotes): _named(there, quotes) for own, there in value.items()}
+        return _named(value, quotes)
+
+    return {key: bare(key, value) for key, value in table.items()}
+
+
+def _named(column: Any, quotes: bool) -> Any:
+    """A column by its bare name; unless the test `quotes` names, it may be quoted as in SQL.
+
+    >>> _named('"post ""code"', False), _named("zip", False), _named(None, True)
+    ('post "code', 'zip', None)
+    """
+    text = str(column)
+    mark = text[:1]
+    if column is None or quotes or len(text) < 3 or mark not in '"`' or text[-1] != mark:
+        return column if column is None else text
+    return text[1:-1].replace(mark * 2, mark)
+
+
+def _folded(names: Iterable[str]) -> set[str]:
+    return {each.casefold() for each in names}
