@@ -177,14 +177,6 @@ def status_of(checks: Iterable[CheckResult]) -> Status:
     return "holds" if gated else "measured"
 
 
-def claims_more(table: TableResult) -> bool:
-    """Whether a table is said to be better than its checks are, as none is that was audited."""
-    by_checks = status_of(table.checks)
-    return by_checks in ("accepted", "violated") and table.status in (
-        {"holds", "measured", "accepted"} - {by_checks}
-    )
-
-
 def today() -> str:
     """The date, by universal time, as in 2026-11-22."""
     return f"{datetime.now(UTC):%Y-%m-%d}"
