@@ -20,7 +20,7 @@ from kanon_sql.engines.failures import (
     unreadable_or_failed,
     withheld,
 )
-from kanon_sql.engines.names import name_parts
+from kanon_sql.engines.names import as_asked, name_parts
 from kanon_sql.engines.readers import (
     folder_columns,
     require_no_folder_instead,
@@ -171,7 +171,7 @@ class Spark(Warehouse):
         if len(found) == 1:
             # It has no schema to tell it from a set of its name, which would be read in its place.
             found = (self._viewed(f"temporary view {known.name}", records),)
-        return known.name, found, records.schema
+        return as_asked(target, found) if len(found) > 1 else known.name, found, records.schema
 
     def _path(self, target: str) -> Found:
         """Parquet by its path, after which its view is called."""

@@ -55,7 +55,7 @@ def _value_list(value: Any) -> Any:
         isinstance(each, list | tuple | dict) for each in value
     )
     if not plain or not value:
-        raise ValueError("must be a list of values, as in [HIV, syphilis]")
+        raise ValueError("must be a list of values, as in [first, second]")
     return tuple(value)
 
 
