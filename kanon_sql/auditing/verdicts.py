@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
@@ -109,17 +110,20 @@ def _homogeneity(check: BoundCheck, plan: Plan, answers: Answers) -> CheckResult
     details = {"singleton_classes": singletons}
     if plan.bound.entity:
         details["several_valued_classes"] = total(sizes, "kanon_certain_among_others_classes")
-    return _verdict(
+    records = total(sizes, "kanon_homogeneous_records")
+    verdict = _verdict(
         check,
         classes,
         holds=classes == 0,
         classes=classes,
-        records=total(sizes, "kanon_homogeneous_records"),
+        records=records,
         people=_violating_people(
             plan, sizes, of_people, "kanon_homogeneous_classes", f"kanon_{label}_violated_people"
         ),
         details=details,
     )
+    # Told unasked too: how many records a value is certain of is never silent.
+    return replace(verdict, violating_records=records)
 
 
 def _sensitive(

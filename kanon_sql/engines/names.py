@@ -124,6 +124,16 @@ def _folded(parts: Sequence[str]) -> tuple[str, ...]:
     return tuple(map(str.casefold, parts))
 
 
+def as_asked(target: str, found: Sequence[str]) -> str:
+    """What people call a table: as many parts of its place as they named, as the catalogue spells
+    them.
+
+    >>> as_asked("HR.people", ("db", "hr", "people"))
+    'hr.people'
+    """
+    return ".".join(found[-len(name_parts(target)) :])
+
+
 def name_parts(name: str) -> tuple[str, ...]:
     """Split a name at its dots, respecting quotes.
 

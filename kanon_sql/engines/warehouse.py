@@ -14,7 +14,7 @@ from typing import Any, Self
 
 from kanon_sql.engines.base import Batches
 from kanon_sql.engines.cte_store import CteStore
-from kanon_sql.engines.names import name_parts, named
+from kanon_sql.engines.names import as_asked, name_parts, named
 from kanon_sql.engines.readers import require_usable_names
 from kanon_sql.errors import EngineError, InputError, KanonError, option
 from kanon_sql.sql.dialects.traits import TRAITS
@@ -190,9 +190,9 @@ class Catalogued(Warehouse):
         return table
 
     def _called(self, target: str, found: tuple[str, ...]) -> str:
-        """The display name of a table: with its schema if only implied and not the default one."""
+        """What people call a table: with its schema, if they named one or it is not the usual."""
         is_said = len(name_parts(target)) > 1 or found[:2] == self._place()
-        return found[-1] if is_said else ".".join(found[1:])
+        return as_asked(target, found) if is_said else ".".join(found[1:])
 
     @abstractmethod
     def _tables(self) -> Sequence[tuple[str, ...]]:

@@ -1,7 +1,9 @@
 """A baseline: the violations accepted today, so that an audit fails only on what got worse.
 
-It accepts a violated check as long as none of its figures gets worse. A check that held must still
-hold, and checks or tables missing from it gate as usual.
+It is a stored result, and its gate is a rule on the comparison that `diff` makes of it and the
+audit: a violated check is accepted as long as no figure of it gets worse, nor one of the table that
+the model names in `table_figures`, nor how many classes have a single value of its sensitive
+attribute. A check that held must still hold, and a check or a table that it lacks gates as ever.
 """
 
 from __future__ import annotations
@@ -19,23 +21,22 @@ from kanon_sql.results.comparison import (
     VIOLATING,
     By,
     Figure,
-    changes,
     check_key,
     figures,
+    is_homogeneity_of,
     model_of,
     other_questions,
-    question,
+    table_figures,
     table_key,
 )
+from kanon_sql.results.diff import CheckDiff, TableDiff, table_diff
 from kanon_sql.results.stored import BASELINE_VERSION, read_baseline
 from kanon_sql.results.table import (
     AuditFindings,
     CheckResult,
     InBaseline,
     Rows,
-    Summary,
     TableResult,
-    plain_json,
     status_of,
 )
 from kanon_sql.results.version import VERSION
@@ -63,8 +64,8 @@ class Baseline:
 
         Raises `SpecError` if there is nothing to accept: no data, a failed engine, no requirement.
         """
-        tables = tuple(_demanded(table) for result in results for table in result.tables)
-        if not any(table.checks for table in tables):
+        tables = tuple(_kept(table) for result in results for table in result.tables)
+        if all(check.holds is None for table in tables for check in table.checks):
             raise SpecError(
                 "nothing was demanded, so there is nothing to accept. Give a threshold, as in "
                 f"{option('k', 5)}, or checks in a spec."
@@ -74,19 +75,10 @@ class Baseline:
         return baseline
 
     def to_json(self) -> str:
-        tables = [
-            {
-                "name": table.name,
-                **question(table),
-                "quasi_identifiers": list(table.quasi_identifiers),
-                "sensitive": list(table.sensitive),
-                "summary": _sizes(table.summary),
-                "checks": [_written(check) for check in table.checks],
-            }
-            for table in self.tables
-        ]
-        whole = {"kanon_sql": VERSION, "baseline": BASELINE_VERSION, "tables": tables}
-        return json.dumps(plain_json(whole), indent=2, ensure_ascii=False, allow_nan=False)
+        """The tables as a result has them, marked as a baseline."""
+        result = AuditFindings(self.tables, VERSION).to_dict()
+        whole = {"kanon_sql": VERSION, "baseline": BASELINE_VERSION, **result}
+        return json.dumps(whole, indent=2, ensure_ascii=False, allow_nan=False)
 
     def held_against(self, result: Held, by: By = "share") -> Held:
         """The result with violations accepted as far as the baseline allows.
@@ -108,8 +100,8 @@ class Baseline:
         return replace(result, tables=tuple(tables))
 
     def __str__(self) -> str:
-        """The numbers of checks and violations, as one sentence."""
-        checks = [check for table in self.tables for check in table.checks]
+        """How much it accepts, in one sentence."""
+        checks = [check for table in self.tables for check in _gated(table)]
         violated = sum(check.holds is False for check in checks)
         return (
             f"{plural(len(checks), 'check')} of {plural(len(self.tables), 'table')}, "
@@ -126,7 +118,8 @@ class Baseline:
             why = _TWINS if is_twin else self._why_unknown(table)
             unknown = Rows(replace(check, accepted=False) for check in table.checks)
             return replace(table, checks=unknown, warnings=(*table.warnings, why))
-        checks = Rows(_held_against(check, table, known, by) for check in table.checks)
+        compared = table_diff(known, table, by)
+        checks = Rows(_judged(each, compared) for each in compared.checks if each.new)
         return replace(
             table,
             checks=checks,
@@ -160,7 +153,7 @@ class Baseline:
         missing = [
             table.name
             for table in self.tables
-            if table.checks and table_key(table) not in asked and table.name not in told
+            if _gated(table) and table_key(table) not in asked and table.name not in told
         ]
         if not missing:
             return ""
@@ -187,11 +180,11 @@ _TWINS = (
 
 
 def _dropped(table: TableResult, baseline: TableResult) -> Iterator[str]:
-    """A warning per baseline check that is missing or has other thresholds."""
-    demanded = [check for check in table.checks if check.holds is not None]
+    """A sentence for each check that the baseline has and that is not demanded as it was."""
+    demanded = _gated(table)
     same = {check_key(check, table) for check in demanded}
     about = {check_key(check, table, thresholds=False) for check in demanded}
-    for check in baseline.checks:
+    for check in _gated(baseline):
         if check_key(check, baseline) in same:
             continue
         otherwise = check_key(check, baseline, thresholds=False) in about
@@ -204,7 +197,13 @@ def _dropped(table: TableResult, baseline: TableResult) -> Iterator[str]:
 
 
 def _without_sizes(checks: Sequence[CheckResult], baseline: TableResult, by: By) -> Iterator[str]:
-    """A warning if shares are unknown in the baseline and a count got worse."""
+    """A sentence for a baseline of an older version, of which not every figure can be compared."""
+    compared = [check for check in checks if check.baseline and check.holds is False]
+    if baseline.summary.uniques is None and any(model_of(each).table_figures for each in compared):
+        yield (
+            f"the baseline of {baseline.name} does not say how many were alone nor what the risks "
+            "were, so that these were not compared. kanon-sql baseline writes it again."
+        )
     worse = {name for check in checks if check.baseline for name in check.baseline.worse}
     if by == "share" and baseline.summary.records is None and worse & set(VIOLATING):
         yield (
@@ -219,57 +218,65 @@ def _told(check: CheckResult) -> dict[str, Any]:
     return {key: check.parameters[key] for key in kept if key in check.parameters}
 
 
-def _demanded(table: TableResult) -> TableResult:
-    """The table with its gating checks only."""
+def _gated(table: TableResult) -> list[CheckResult]:
+    """The checks that can fail."""
+    return [check for check in table.checks if check.holds is not None]
+
+
+def _kept(table: TableResult) -> TableResult:
+    """The table without a former baseline, and without what is for reading alone."""
     if table.status in _UNANSWERED:
         what = "has no data" if table.status == "no_data" else "could not be audited"
         raise SpecError(f"{table.name} {what}, so nothing of it can be accepted.")
-    return replace(table, checks=Rows(each for each in table.checks if each.holds is not None))
+    checks = Rows(replace(check, accepted=None, baseline=None) for check in table.checks)
+    status = status_of(checks)
+    return replace(table, checks=checks, status=status, warnings=(), sql={}, shown=None)
 
 
-def _written(check: CheckResult) -> dict[str, Any]:
-    """A check without figures that are never compared."""
-    own = set(check.figures) - set(model_of(check).figures)
-    whole = replace(check, accepted=None, baseline=None).to_dict()
-    return {key: value for key, value in whole.items() if key not in own or key in VIOLATING}
-
-
-def _sizes(summary: Summary) -> dict[str, int]:
-    """The denominators of shares, as far as they are known."""
-    found = {part: getattr(summary, part) for part in ("records", "people", "classes")}
-    return {part: size for part, size in found.items() if size is not None}
-
-
-def _held_against(
-    check: CheckResult, table: TableResult, baseline: TableResult, by: By
-) -> CheckResult:
-    """The check compared with the baseline."""
-    accepted = {check_key(each, baseline): each for each in baseline.checks}
-    known = accepted.get(check_key(check, table))
-    if known is None or known.holds is None or check.holds is None:
-        return replace(check, accepted=False)
-    sizes = (baseline.summary, table.summary) if by == "share" else None
-    found = [figure for figure in changes(known, check, sizes) if figure.is_judged]
-    worse = tuple(_worse(known, check, found))
-    then = {name: known.figures.get(name) for name in figures(check)}
+def _judged(check: CheckDiff, table: TableDiff) -> CheckResult:
+    """The check with what the baseline has of it."""
+    old, new = check.old, check.new
+    assert new is not None
+    if old is None or table.old is None or check.demand != "same" or None in (old.holds, new.holds):
+        return replace(new, accepted=False)
+    own = [figure for figure in check.figures if figure.is_judged]
+    beside = list(_beside(new, table))
+    worse = tuple(_worse(check, own, beside))
+    then = {name: old.figures.get(name) for name in figures(new)}
+    sizes = {part: getattr(table.old.summary, part) for part in ("records", "people", "classes")}
+    known = {name: size for name, size in sizes.items() if size is not None}
     return replace(
-        check,
-        accepted=check.holds is False and not worse,
+        new,
+        accepted=new.holds is False and not worse,
         baseline=InBaseline(
-            known.holds,
-            then | _sizes(baseline.summary),
+            bool(old.holds),
+            then | known | table_figures(table.old, new),
             worse,
-            tuple(figure.name for figure in found if figure.change == "better"),
+            tuple(figure.name for figure in (*own, *beside) if figure.change == "better"),
         ),
     )
 
 
-def _worse(known: CheckResult, check: CheckResult, found: Sequence[Figure]) -> Iterator[str]:
-    """Names of a violated check's figures that the baseline doesn't accept."""
-    if check.holds:
+def _beside(check: CheckResult, table: TableDiff) -> Iterator[Figure]:
+    """What became of the table's figures that are judged with a check, as far as the baseline has
+    them."""
+    names = model_of(check).table_figures
+    for figure in (*table.summary, *table.risks):
+        if figure.name in names and figure.old is not None:
+            yield figure
+    for other in table.checks:
+        if other.old and other.new and is_homogeneity_of(check, other.new):
+            for figure in other.figures:
+                if figure.is_judged and figure.old is not None and figure.change != "changed":
+                    yield replace(figure, name=f"homogeneity.{figure.name}")
+
+
+def _worse(check: CheckDiff, own: Sequence[Figure], beside: Sequence[Figure]) -> Iterator[str]:
+    """Each figure of a violated check that the baseline does not accept as it is by now."""
+    if check.new is None or check.old is None or check.new.holds:
         return
-    if known.holds:
+    if check.old.holds:
         yield "holds"
-    for figure in found:
+    for figure in (*own, *beside):
         if figure.change in ("worse", "changed"):
             yield figure.name

@@ -215,6 +215,54 @@ def model_of(check: CheckResult) -> Model:
     return MODELS[check.model](**check.parameters)
 
 
+def judged_figures(check: CheckResult) -> Iterator[tuple[str, Any, Any, Worst]]:
+    """Each threshold in force of a check: its name, the figure that it bounds, the bound, and which
+    way the figure gets worse.
+
+    >>> list(judged_figures(CheckResult("k_anonymity", {"k": 5}, True, 7)))
+    [('k', 7, 5, 'least')]
+    """
+    model = model_of(check)
+    beside = {threshold: (key, worst) for key, (worst, threshold) in model.beside_worst.items()}
+    for name in model.thresholds:
+        bound = check.parameters.get(name)
+        if bound is None:
+            continue
+        key, worst = beside.get(name, ("", model.worst))
+        figure = check.details.get(key) if key else check.achieved
+        if isinstance(figure, Mapping):
+            figure, worst = figure.get(name), model.figures[name]
+        if check.model == "k_map_estimate":
+            bound = check.details.get("required", bound)
+        yield name, figure, bound, worst
+
+
+def table_figures(table: TableResult, check: CheckResult) -> dict[str, Any]:
+    """The figures of a table by which a baseline judges a check beside its own, by their names."""
+    found = {"uniques": table.summary.uniques} | {
+        f"{attacker}.{name}": value
+        for attacker, risks in table.risk.items()
+        for name, value in (risks or {}).items()
+    }
+    names = model_of(check).table_figures
+    homogeneous = next((each for each in table.checks if is_homogeneity_of(check, each)), None)
+    return {name: found[name] for name in names if found.get(name) is not None} | {
+        f"homogeneity.{name}": homogeneous.figures[name]
+        for name in ("achieved", *VIOLATING)
+        if homogeneous and homogeneous.figures.get(name) is not None
+    }
+
+
+def is_homogeneity_of(check: CheckResult, other: CheckResult) -> bool:
+    """Whether another check counts the classes with a single value of a check's attribute."""
+    about = ("sensitive", "with_other_sensitive")
+    return (
+        (check.model, other.model) != ("homogeneity", "homogeneity")
+        and other.model == "homogeneity"
+        and all(check.parameters.get(key, False) == other.parameters.get(key) for key in about)
+    )
+
+
 def check_key(check: CheckResult, table: TableResult, *, thresholds: bool = True) -> str:
     """Identity of a check: its model and all parameters.
 

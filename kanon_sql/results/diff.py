@@ -283,7 +283,7 @@ def diff(old: ResultFile, new: ResultFile, by: By = "share") -> Diff:
     return Diff(
         str(old.path),
         str(new.path),
-        tuple(_table(before, after, by) for before, after in pairs),
+        tuple(table_diff(before, after, by) for before, after in pairs),
         tuple(_made(old.anonymization, new.anonymization)),
     )
 
@@ -345,7 +345,8 @@ def _by_key(
 # --- comparing --------------------------------------------------------------------------------
 
 
-def _table(old: TableResult | None, new: TableResult | None, by: By) -> TableDiff:
+def table_diff(old: TableResult | None, new: TableResult | None, by: By) -> TableDiff:
+    """What changed of one table; of records and people their share, or their `count`."""
     if old is None or new is None:
         checks = [CheckDiff(None, check) for check in new.checks] if new else []
         return TableDiff(old, new, checks=tuple(checks))

@@ -10,12 +10,13 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import MISSING, dataclass, fields, is_dataclass, replace
 from pathlib import Path
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 from kanon_sql.errors import InputError, SpecError, kind_of
+from kanon_sql.results.consistency import faults, release_faults
 from kanon_sql.results.costs import CostOfK, Costs
 from kanon_sql.results.json_document import JsonValue, Kind, loaded, parsed, text_of, whole_of
 from kanon_sql.results.profile import TableProfile
@@ -29,7 +30,6 @@ from kanon_sql.results.table import (
     Status,
     Summary,
     TableResult,
-    claims_more,
 )
 from kanon_sql.results.tradeoff import Tradeoff
 from kanon_sql.results.version import VERSION
@@ -103,7 +103,8 @@ def _findings(whole: JsonValue) -> AuditFindings:
     if made is None:
         return AuditFindings(tables, version, **_how(whole))
     found: Anonymization = _of(Anonymization, made)
-    # The views in JSON are redacted, so they can't be run.
+    _refuse(made, release_faults(found, tables[0]))
+    # What the JSON has of the views is for reading, and no longer to be run.
     found = replace(found, views=(), views_without_values=found.views, recoded=_recoded(made))
     return ReleaseFindings(tables, version, found, **_how(whole))
 
@@ -168,14 +169,7 @@ def read_to_sign(path: Path) -> ToSign:
             f"{path} is a profile, which stands beside a result: kanon-sql report RESULT.json "
             f"--profile {path}. {_HOW_A_RESULT}"
         )
-    found = _findings(whole)
-    for place, table in enumerate(found.tables):
-        if claims_more(table):
-            raise InputError(
-                f"{path}: tables[{place}].status is {table.status}, and a check of it is violated: "
-                f"nobody can sign that. Is this file as kanon-sql wrote it? {_HOW_A_RESULT}"
-            )
-    return ToSign(path, text, found)
+    return ToSign(path, text, _findings(whole))
 
 
 def _refuse_later(whole: JsonValue) -> None:
@@ -316,7 +310,22 @@ def _tables(whole: JsonValue) -> tuple[TableResult, ...]:
     tables = tuple(_table(part) for part in whole.part("tables").items())
     if not tables:
         raise InputError(f"{whole.path} has no table. {whole.how}")
+    for part, table in zip(whole.part("tables").items(), tables, strict=True):
+        _refuse(part, faults(table, has_status=part.find("status") is not None))
+    status = whole.find("status")
+    if status is not None and status.value != AuditFindings(tables, "").status:
+        _refuse(whole, [("status", "the status of its tables")])
     return tables
+
+
+def _refuse(part: JsonValue, found: Iterable[tuple[str, str]]) -> None:
+    """Raise for the first figure that contradicts another one."""
+    for place, other in found:
+        where = f"{part.place}.{place}".lstrip(".")
+        raise InputError(
+            f"{part.path}: {where} contradicts {other}. Was the file edited? Take it as kanon-sql "
+            f"wrote it. {part.how}"
+        )
 
 
 def _table(part: JsonValue) -> TableResult:

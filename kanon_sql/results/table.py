@@ -176,14 +176,6 @@ def status_of(checks: Iterable[CheckResult]) -> Status:
     return "holds" if gated else "measured"
 
 
-def claims_more(table: TableResult) -> bool:
-    """Whether the stored status is better than the checks justify, which no audit produces."""
-    by_checks = status_of(table.checks)
-    return by_checks in ("accepted", "violated") and table.status in (
-        {"holds", "measured", "accepted"} - {by_checks}
-    )
-
-
 def today() -> str:
     """The UTC date, as in 2026-11-22."""
     return f"{datetime.now(UTC):%Y-%m-%d}"

@@ -263,14 +263,14 @@ def namesakes(database: Database) -> Iterator[Database]:
     [
         ("public", "patients", "patients", 1),
         ("public", "Patients", "patients", 1),
-        ("public", 's2."Patients"', "Patients", 2),
-        ("public", "s2.patients", "Patients", 2),
+        ("public", 's2."Patients"', "s2.Patients", 2),
+        ("public", "s2.patients", "s2.Patients", 2),
         ("s2, public", "patients", "public.patients", 1),
         ("s2, public", '"Patients"', "Patients", 2),
         ("public, s1", "people", "s1.people", 3),
         ("public, s2, s1", "People", "s2.people", 4),
-        ("public, s1", "s2.people", "people", 4),
-        ("public, s1", '"postgres"."s2"."people"', "people", 4),
+        ("public, s1", "s2.people", "s2.people", 4),
+        ("public, s1", '"postgres"."s2"."people"', "postgres.s2.people", 4),
         ("public, s1", '"VISITS"', "s1.VISITS", 5),
         ("nowhere", "patients", "public.patients", 1),
     ],
@@ -327,8 +327,8 @@ def test_a_temporary_table_stands_before_the_one_of_the_same_name(database: Data
 
     assert read_by(database, temporary, "people", "pg_temp.people", "public.people") == (
         *("pg_temp.people", 1),
-        *("people", 1),
-        *("people", 200),
+        *("pg_temp.people", 1),
+        *("public.people", 200),
     )
     last = f"{temporary}; set search_path to public, pg_temp"
     assert read_by(database, last, "people") == ("people", 200)

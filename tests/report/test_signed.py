@@ -169,19 +169,17 @@ def test_people_outside_are_told_no_small_count(page, capsys):
     assert "1 record (1.7 %) in 1 class" in html_as_text(all_told)
 
 
-@pytest.mark.parametrize(("alone", "found"), [(3, "less than 4.9 %"), (12, "5.7 %"), (0, "0 %")])
+@pytest.mark.parametrize(("alone", "found"), [(3, "less than 4.9 %"), (12, "4.7 %"), (0, "0 %")])
 def test_no_sentence_for_people_outside_is_false(alone, found):
     zips = ["a"] * 120 + ["b"] * 80 + [f"c{n}" for n in range(alone)]
     table = pa.table({"zip": zips, "illness": [("flu", "cold")[n % 2] for n, _ in enumerate(zips)]})
     bound = [kanon.SampleUniqueness(max_share=0.9), kanon.ProsecutorRisk(max_at_risk=0.9)]
     result = kanon.audit(table, ["zip"], sensitive="illness", k=5, l=2, checks=bound)
     text = html_as_text(result.to_html(audience="external"))
-    [caption] = re.findall(r"Of the records: (.*?) with 100 % or more, (.*?) with 20 %", text)
-    assert caption == (found, found)
-    is_few = 0 < alone < 10
+    assert "Of the records:" not in text
     assert "1.5 %" not in text
-    assert ("share ≤ 90 % less than 4.9 %" in text) == is_few
-    assert ("at risk ≤ 90 % less than 4.9 %" in text) == is_few
+    assert f"share ≤ 90 % {found}" in text
+    assert f"at risk ≤ 90 % {found}" in text
     assert not re.search("fewer than 10 values", text)
 
 
@@ -404,7 +402,7 @@ def test_a_status_that_its_checks_deny_is_not_signed(claimed, page, capsys):
     whole["tables"][0]["status"] = claimed
     Path("wrong.json").write_text(json.dumps(whole))
     code, out, err = run(capsys, "report", "wrong.json")
-    said = f"tables[0].status is {claimed}, and a check of it is violated"
+    said = "tables[0].status contradicts checks"
     assert (code, out, said in err) == (2, "", True)
 
 
@@ -413,6 +411,7 @@ def test_what_a_baseline_accepted_is_signed_as_that_alone(claimed, code, page, c
     whole = json.loads(Path("result.json").read_text(encoding="utf-8"))
     for check in whole["tables"][0]["checks"]:
         check["accepted"] = check["holds"] is False
+        check["baseline"] = {"holds": False, "worse": [], "better": []}
     whole["tables"][0]["status"] = whole["status"] = claimed
     Path("claimed.json").write_text(json.dumps(whole))
     assert run(capsys, "report", "claimed.json", "--output", "claimed.html")[0] == code

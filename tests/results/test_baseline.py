@@ -29,9 +29,8 @@ asking = import_module("kanon_sql.auditing.auditor")
 
 
 def baseline_of(*tables: TableResult) -> Baseline:
-    """A baseline as it is once it was written and read."""
-    Path("baseline.json").write_text(Baseline.of([audited(*tables)]).to_json(), encoding="utf-8")
-    return Baseline.read(Path("baseline.json"))
+    """A baseline of these tables, whose figures need not agree as those that are read must."""
+    return Baseline.of([audited(*tables)])
 
 
 @pytest.fixture(autouse=True)
@@ -170,9 +169,10 @@ def test_a_violated_check_is_accepted_until_a_figure_of_it_is_worse(by, model, p
 
 
 def of_size(records: int, violating: int, k: int = 2) -> TableResult:
-    """A table of so many records, of which so many are in classes that are too small."""
+    """A table of so many records, of which so many are in classes that are too small, and none is
+    alone."""
     check = with_figures(VIOLATED.checks[0], achieved=k, violating_records=violating)
-    summary = dataclasses.replace(VIOLATED.summary, records=records, k=k)
+    summary = dataclasses.replace(VIOLATED.summary, records=records, k=k, uniques=0)
     return dataclasses.replace(VIOLATED, summary=summary, checks=(check,))
 
 
@@ -215,7 +215,8 @@ def test_a_share_is_told_with_its_counts(now, words):
 
 def test_a_baseline_without_sizes_compares_counts_and_says_so():
     written = json.loads(Baseline.of([audited(of_size(4_000, 647))]).to_json())
-    del written["tables"][0]["summary"]
+    for part in ("summary", "histogram", "risk"):
+        del written["tables"][0][part]
     Path("baseline.json").write_text(json.dumps(written))
     baseline = Baseline.read(Path("baseline.json"))
     [same], [more] = (
@@ -223,10 +224,15 @@ def test_a_baseline_without_sizes_compares_counts_and_says_so():
         for table in (of_size(4_856, 647), of_size(4_856, 765))
     )
 
-    assert (same.status, same.warnings) == ("accepted", VIOLATED.warnings)
+    not_compared = (
+        "the baseline of patients.parquet does not say how many were alone nor what the risks "
+        "were, so that these were not compared. kanon-sql baseline writes it again."
+    )
+    assert (same.status, same.warnings) == ("accepted", (*VIOLATED.warnings, not_compared))
     assert (more.status, more.warnings[len(VIOLATED.warnings) :]) == (
         "violated",
         (
+            not_compared,
             "the baseline of patients.parquet does not say how many records there were, so that "
             "counts were compared and not shares. kanon-sql baseline writes it again.",
         ),
@@ -484,6 +490,8 @@ def test_the_json_has_what_the_baseline_had_beside_what_there_is():
             "violating_records": 1_200,
             "records": 2_000,
             "classes": 700,
+            "uniques": 300,
+            "prosecutor.average": 0.35,
             "worse": [],
             "better": ["violating_records"],
         },
@@ -569,38 +577,62 @@ def test_where_there_is_nothing_to_accept(table, message):
     assert str(raised.value) == message
 
 
-def test_a_baseline_keeps_what_is_compared_and_no_value():
+def test_a_baseline_is_the_result_without_what_is_for_reading_alone():
     shown = dataclasses.replace(VIOLATED, shown={"small_classes": [{"zip": "02138"}]})
     whole = json.loads(Baseline.of([audited(shown)]).to_json())
-    assert whole == {
-        "kanon_sql": "0.1.0",
-        "baseline": 1,
-        "tables": [
-            {
-                "name": "patients.parquet",
-                "quasi_identifiers": ["zip", "birth_date", "sex"],
-                "entity": None,
-                "levels": None,
-                "nulls": "value",
-                "sensitive_nulls": "value",
-                "where": None,
-                "first": None,
-                "sources": {},
-                "sensitive": ["diagnosis"],
-                "summary": {"records": 2_000, "classes": 700},
-                "checks": [
-                    {
-                        "model": "k_anonymity",
-                        "parameters": {"k": 5},
-                        "holds": False,
-                        "achieved": 1,
-                        "violating_classes": 600,
-                        "violating_records": 1_200,
-                    }
-                ],
-            }
-        ],
-    }
+    assert whole.pop("baseline") == 1
+    kept = dataclasses.replace(VIOLATED, warnings=(), sql={})
+    assert whole == audited(kept).to_dict()
+
+
+# What is judged where every record violates already
+
+
+def of_classes(*sizes: int) -> pa.Table:
+    """A table of classes of these sizes, each with two values as far as it can have them."""
+    rows = [
+        (f"{place}", "ab"[each % 2]) for place, size in enumerate(sizes) for each in range(size)
+    ]
+    return pa.table({"zip": [zip_code for zip_code, _ in rows], "dx": [dx for _, dx in rows]})
+
+
+@pytest.mark.parametrize(
+    ("check", "worse"),
+    [
+        (kanon.KAnonymity(k=5), ("uniques", "prosecutor.average")),
+        (kanon.ProsecutorRisk(max_highest=0.2), ("uniques", "prosecutor.average")),
+        (
+            kanon.AlphaKAnonymity(alpha=0.1, k=5, sensitive="dx"),
+            ("uniques", "prosecutor.average", "homogeneity.violating_records"),
+        ),
+        (kanon.LDiversity(l=3, sensitive="dx"), ("homogeneity.violating_records",)),
+        (kanon.KMap(k=100, reference="voters"), ("journalist.average", "marketer.average")),
+    ],
+    ids=lambda each: each.name() if hasattr(each, "name") else "",
+)
+def test_where_every_record_violates_a_worse_release_is_not_accepted(check, worse):
+    """As `diff` has it: the gate is a rule on the same comparison."""
+    voters = pa.table({"zip": [f"{place}" for place in range(100)]})
+    before, after = (
+        kanon.audit(
+            of_classes(*sizes),
+            ["zip"],
+            sensitive=["dx"],
+            checks=[check],
+            references={"voters": voters} if isinstance(check, kanon.KMap) else {},
+            name="people",
+        )
+        for sizes in ([2] * 49 + [1, 1], [1] * 100)
+    )
+    baseline = Baseline.of([before])
+    assert baseline.held_against(before).status == "accepted"
+    [held] = baseline.held_against(after).tables
+    found = next(each.baseline for each in held.checks if each.model == check.name())
+    assert found is not None
+    assert (held.status, found.worse) == ("violated", worse)
+    assert after.diff(before).is_worse
+    better = Baseline.of([after]).held_against(before)
+    assert better.status == "accepted"
 
 
 def test_what_a_baseline_accepted_can_be_accepted_again():
@@ -755,7 +787,7 @@ def test_every_format_tells_what_is_accepted(run):
 def test_the_check_in_a_baseline_is_plain_to_python():
     check = only_check(baseline_of(VIOLATED), VIOLATED)
     figures = {"achieved": 1, "violating_classes": 600, "violating_records": 1_200}
-    figures |= {"records": 2_000, "classes": 700}
+    figures |= {"records": 2_000, "classes": 700, "uniques": 300, "prosecutor.average": 0.35}
     assert check.baseline == InBaseline(False, figures)
 
 

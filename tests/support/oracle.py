@@ -153,13 +153,16 @@ def check(
     gates: bool,
 ) -> dict[str, Any]:
     """One model's verdict. What is only measured has neither a verdict nor violations."""
-    nothing = {"holds": None, "violating_classes": None, "violating_records": None}
+    nothing: dict[str, Any] = dict.fromkeys(["holds", "violating_classes", "violating_records"])
     stated = {"model": name, "parameters": _in_force(name, parameters, question)}
     if not classes:
         return stated | {"achieved": None} | nothing
     if stated["parameters"].get("with_other_sensitive"):
         classes = _with_other_sensitive(classes, question, parameters["sensitive"])
     found = MODELS[name](classes, question, stated["parameters"])
+    if not gates and name == "homogeneity":
+        # How many records a value is certain of is told unasked too.
+        nothing["violating_records"] = sum(len(each.records) for each in found.violating or [])
     if not gates:
         return stated | found.figures | nothing
     if found.together:

@@ -24,7 +24,7 @@ from kanon_sql.engines.duckdb.frames import frame_name, readable_frame, scanned_
 from kanon_sql.engines.duckdb.hub import ctrl_c
 from kanon_sql.engines.duckdb.views import definitions_read, paths_in, stored_in
 from kanon_sql.engines.failures import NO_URL_OF_SQLITE, stopped
-from kanon_sql.engines.names import name_parts, named, shortened
+from kanon_sql.engines.names import as_asked, name_parts, named, shortened
 from kanon_sql.engines.readers import Run, as_pattern, folder_of_files, require_usable_names
 from kanon_sql.errors import EngineError, InputError, KanonError
 from kanon_sql.files import KINDS, Kind, file_kind, is_sqlite
@@ -193,7 +193,7 @@ class Targets:
         self._open_files_in(read)
         try:
             return Table(
-                found[-1],
+                as_asked(name, found),
                 sql,
                 self.columns(sql),
                 ordered=False,

@@ -20,7 +20,7 @@ from kanon_sql.engines.failures import (
     unreadable_or_failed,
     withheld,
 )
-from kanon_sql.engines.names import name_parts
+from kanon_sql.engines.names import as_asked, name_parts
 from kanon_sql.engines.readers import (
     folder_columns,
     require_no_folder_instead,
@@ -172,7 +172,7 @@ class Spark(Warehouse):
         if len(found) == 1:
             # Without a schema it would be shadowed by a CTE of its name.
             found = (self._viewed(f"temporary view {known.name}", records),)
-        return known.name, found, records.schema
+        return as_asked(target, found) if len(found) > 1 else known.name, found, records.schema
 
     def _path(self, target: str) -> Found:
         """Read Parquet by path into a view named after the path."""

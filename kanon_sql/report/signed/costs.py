@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from kanon_sql.report.document import Bars, Block, Grid, GridRow, LineChart, Prose
+from kanon_sql.report.document import NONE, Bars, Block, Grid, GridRow, LineChart, Prose
 from kanon_sql.report.plots import Chart, CostPoint, cost_of_k
 from kanon_sql.report.signed.figures import WITHOUT_THE_EXTRA
 from kanon_sql.report.signed.subject import Signed
@@ -106,10 +106,11 @@ def _cost(each: CostOfK, found: Costs, signed: Signed, mark: str = "") -> Bin:
     most = max(point.lost or 0.0 for point in found.points) or 1.0
     levels = ", ".join(f"{printable(name)} {level}" for name, level in (each.levels or {}).items())
     note = " · ".join(part for part in (mark, levels) if part)
-    few = signed.cell(each.suppressed or 0)
-    return Bin(
-        number(each.k), each.suppressed or 0, _lost(each, found), lost / most, False, note, few
-    )
+    few, share = signed.cell(each.suppressed or 0), _lost(each, found)
+    if signed.is_small(each.suppressed or 0) and not any((each.levels or {}).values()):
+        # Nothing but what was suppressed is lost, so that the one says the other.
+        lost, share = 0.0, NONE
+    return Bin(number(each.k), each.suppressed or 0, share, lost / most, False, note, few)
 
 
 def _cheapest(points: Sequence[CostOfK], found: Costs) -> str:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import accumulate
 from typing import Any
 
 from kanon_sql.report.document import (
@@ -25,7 +27,7 @@ from kanon_sql.report.plots import (
     class_sizes,
     risk_curve,
 )
-from kanon_sql.report.signed.subject import Signed
+from kanon_sql.report.signed.subject import Signed, members_of
 from kanon_sql.report.words.models import title
 from kanon_sql.report.words.numbers import KEPT_TOGETHER, TO, listed, number, percent, printable
 from kanon_sql.report.words.phrases import members
@@ -85,7 +87,13 @@ def _measures(
             continue
         bound = _bound(attacker, key, table)
         before = (_before(attacker, key, signed),) if signed.made else ()
-        yield key, (*before, NONE if bound is None else _percentage(bound), percent(risk_now[key]))
+        found = _chance(key, risk_now[key], members_of(table), signed)
+        yield key, (*before, NONE if bound is None else _percentage(bound), found)
+
+
+def _chance(key: str, chance: float, members: int, signed: Signed) -> str:
+    """A chance; the average is outside as few classes as it would give away."""
+    return signed.share(chance, members) if key == "average" else percent(chance)
 
 
 def _bound(attacker: str, key: str, table: TableResult) -> float | None:
@@ -108,13 +116,14 @@ def _before(attacker: str, key: str, signed: Signed) -> str:
     if made is None:
         return NONE
     then: Any = (made.before.risk or {}).get(attacker) or {}
-    if key in then:
-        return percent(then[key])
     then_of_all = made.before.summary
+    if key in then:
+        members = then_of_all.people or then_of_all.records or 0
+        return _chance(key, then[key], members, signed)
     if attacker == "prosecutor" and key == "highest" and then_of_all.k:
         return percent(1 / then_of_all.k)
     if attacker == "prosecutor" and key == "average" and _are_alike(signed) and then_of_all.records:
-        return percent((then_of_all.classes or 0) / then_of_all.records)
+        return signed.share((then_of_all.classes or 0) / then_of_all.records, then_of_all.records)
     return NONE
 
 
@@ -147,7 +156,9 @@ def sizes(signed: Signed) -> Iterator[Block]:
 
 
 def _sizes(table: TableResult, signed: Signed) -> Iterator[Block]:
-    bins = pooled(histogram(table), signed.min_cell) if signed.is_external else histogram(table)
+    bins = histogram(table)
+    if signed.is_external:
+        bins = pooled(bins, signed.min_cell, table.summary.k or 1)
     if not bins:
         return
     yield Bars(
@@ -169,25 +180,36 @@ def _mark(k: int | None, bins: Sequence[Bin]) -> str:
     return f"k = {number(k)} was demanded: from here on"
 
 
-def pooled(bins: Sequence[Bin], least: int) -> list[Bin]:
-    """Merge neighbouring bins until each has at least `least` records.
-
-    The required k may then fall within a bin.
+def pooled(bins: Sequence[Bin], least: int, k: int = 1) -> list[Bin]:
+    """The bins so joined to their neighbours that none has a few records only, nor says by its
+    records and sizes how few classes it has; what is demanded may then begin within one. No class
+    is smaller than `k`.
 
     >>> of = lambda label, count: Bin(label, count, "", count / 100, False)
     >>> [(each.label, each.count) for each in pooled([of("1", 3), of("2", 90), of("3+", 7)], 10)]
     [('1+', 100)]
+    >>> [each.label for each in pooled([of("1", 20), of("10", 30), of("11+", 90)], 10)]
+    ['1', '10+']
     """
     joined: list[Bin] = []
     for each in bins:
-        if joined and joined[-1].count < least:
+        if joined and _tells_few(joined[-1], least, k):
             joined[-1] = _joined(joined[-1], each)
         else:
             joined.append(each)
-    while len(joined) > 1 and joined[-1].count < least:
+    while len(joined) > 1 and _tells_few(joined[-1], least, k):
         *rest, before, last = joined
         joined = [*rest, _joined(before, last)]
     return joined
+
+
+def _tells_few(each: Bin, least: int, k: int) -> bool:
+    """Whether a bin tells of fewer than `least` records, or exactly how many classes fewer than
+    that there are."""
+    smallest, _, largest = each.label.rstrip("+").replace(",", "").partition(TO)
+    last = None if each.label.endswith("+") else int(largest or smallest)
+    fewest = math.ceil(each.count / last) if last else 1
+    return each.count < least or fewest == each.count // max(int(smallest), k) < least
 
 
 def _joined(one: Bin, other: Bin) -> Bin:
@@ -209,20 +231,20 @@ def _joined(one: Bin, other: Bin) -> Bin:
 
 
 def curve(signed: Signed) -> Iterator[Block]:
-    """Share of the records at or above each risk."""
-    for table in signed.answered:
-        yield from signed.under_its_name(table, _curve(table, signed))
+    """What share of the records can be found with each chance or a greater one. Outside, the class
+    sizes say it: each step of the curve would be another cut of the same records."""
+    for table in [] if signed.is_external else signed.answered:
+        yield from signed.under_its_name(table, _curve(table))
 
 
-def _curve(table: TableResult, signed: Signed) -> Iterator[Block]:
-    least = signed.min_cell if signed.is_external else 0
-    steps = _steps(table, least)
+def _curve(table: TableResult) -> Iterator[Block]:
+    steps = _steps(table)
     if not steps:
         return
     bounds = [bound for bound in (_bound("prosecutor", "highest", table),) if bound]
     of_all = members(table)
     caption = f"Share of the {of_all} that can be found with at least this chance (prosecutor)."
-    at = {chance: _share_at(steps, chance, table, least) for chance in _AT}
+    at = {chance: _share_at(steps, chance) for chance in _AT}
     yield LineChart(
         risk_curve(_thinned(steps), of_all, bounds),
         f"{caption} {_in_words(at, of_all)}"
@@ -249,24 +271,19 @@ def risk_chart(table: TableResult) -> Chart:
 
 
 def risk_points(table: TableResult) -> list[RiskPoint]:
-    """The share at or above each class size's risk, highest risk first."""
-    return _thinned(_steps(table, 0))
+    """The share at or above the risk of each class size, the greatest risk first."""
+    return _thinned(_steps(table))
 
 
-def _steps(table: TableResult, least: int) -> list[RiskPoint]:
-    """A point per class size, merging steps of fewer than `least` records or people."""
+def _steps(table: TableResult) -> list[RiskPoint]:
+    """A point for each class size."""
     sizes_of_all = sorted(table.histogram, key=lambda each: each.size)
     total = sum(_counted(each, table) for each in sizes_of_all)
-    points: list[RiskPoint] = []
-    so_far = since = 0
-    for place, each in enumerate(sizes_of_all):
-        count = _counted(each, table)
-        so_far, since = so_far + count, since + count
-        is_last = place == len(sizes_of_all) - 1
-        if since >= least and (total - so_far >= least or is_last):
-            points.append(RiskPoint(1 / each.size, so_far / total))
-            since = 0
-    return points
+    so_far = accumulate(_counted(each, table) for each in sizes_of_all)
+    return [
+        RiskPoint(1 / each.size, count / total)
+        for each, count in zip(sizes_of_all, so_far, strict=True)
+    ]
 
 
 def _thinned(points: Sequence[RiskPoint]) -> list[RiskPoint]:
@@ -285,22 +302,9 @@ def _counted(each: HistogramBin, table: TableResult) -> int:
     return each.size * each.classes if each.people is None else each.people
 
 
-def _share_at(points: Sequence[RiskPoint], chance: float, table: TableResult, least: int) -> str:
-    """The share at or above a risk; a range if too few records lie between two points."""
-
-    def is_reached(risk: float) -> bool:
-        return risk >= chance - 1e-12
-
-    at = max((each.share for each in points if is_reached(each.risk)), default=0.0)
-    total = sum(_counted(each, table) for each in table.histogram)
-    found = sum(_counted(each, table) for each in table.histogram if is_reached(1 / each.size))
-    beyond = [each.share for each in points if not is_reached(each.risk)]
-    if not beyond or abs(found / total - at) < 1e-12:
-        return percent(at)
-    most = min(beyond)
-    if at:
-        return f"{percent(at)} to {percent(most)}"
-    return f"less than {percent(min(most, least / total) if found < least else most)}"
+def _share_at(points: Sequence[RiskPoint], chance: float) -> str:
+    """The share at or above a chance."""
+    return percent(max((each.share for each in points if each.risk >= chance - 1e-12), default=0.0))
 
 
 def _in_words(at: Mapping[float, str], of_all: str) -> str:

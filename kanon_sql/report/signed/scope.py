@@ -15,7 +15,7 @@ from kanon_sql.report.document import (
     Strong,
     Warnings,
 )
-from kanon_sql.report.signed.subject import Signed, digest_of, noun, violating
+from kanon_sql.report.signed.subject import Signed, digest_of, members_of, noun, violating
 from kanon_sql.report.words.margins import Margin, margins
 from kanon_sql.report.words.models import STATUS_WORDS, title, verdict_status
 from kanon_sql.report.words.numbers import (
@@ -92,7 +92,7 @@ def _finding(table: TableResult, signed: Signed) -> Iterator[Block]:
     if sentence:
         yield Strong(sentence)
         return
-    yield Prose([outcome(table, signed), *_how_likely(table)], indented=False)
+    yield Prose([outcome(table, signed), *_how_likely(table, signed)], indented=False)
     yield _demands(table, signed)
     if table.warnings and not signed.is_external:
         yield Warnings(warnings(table))
@@ -124,13 +124,13 @@ def outcome(table: TableResult, signed: Signed) -> str:
     return f"What was demanded of {name} does not hold: {what}."
 
 
-def _how_likely(table: TableResult) -> Iterator[str]:
+def _how_likely(table: TableResult, signed: Signed) -> Iterator[str]:
     risk = table.risk.get("prosecutor")
     if risk:
         yield (
             "Someone who knows that a person is in it, and knows the quasi-identifiers, finds the "
             f"person with a chance of {percent(risk['highest'])} at most and of "
-            f"{percent(risk['average'])} on average."
+            f"{signed.share(risk['average'], members_of(table))} on average."
         )
 
 
@@ -158,22 +158,29 @@ def _rows(check: CheckResult, table: TableResult, signed: Signed) -> Iterator[Gr
 
 
 def _pooled(margin: Margin, check: CheckResult, table: TableResult, signed: Signed) -> Margin:
-    """The margin, with its figures pooled where they would reveal a small count."""
-    members = table.summary.people or table.summary.records or 0
+    """What was found, but for what a small count could be read off outside."""
+    if not signed.is_external or signed.min_cell == 1:
+        return margin
     if check.model == "homogeneity":
-        is_small, few = signed.is_small(check.achieved), signed.cell(check.achieved)
-    else:
-        share = _share_of_members(margin, check)
-        is_small = share is not None and signed.is_small(round(share * members))
-        few = f"less than {percent(min(signed.min_cell / members, 1))}" if members else ""
-    return margin._replace(found=few, distance="") if is_small else margin
+        if not check.achieved:
+            return margin
+        return margin._replace(found=signed.cell(check.achieved), distance="")
+    share, whole = _share_of_members(margin, check, table)
+    if share is None:
+        return margin
+    return margin._replace(found=signed.share(share, whole), distance="")
 
 
-def _share_of_members(margin: Margin, check: CheckResult) -> float | None:
-    """The share of records or people that a threshold limits, or None."""
-    if check.model == "sample_uniqueness":
-        return float(check.achieved)
-    return check.details.get("at_risk") if margin.name == "max_at_risk" else None
+def _share_of_members(
+    margin: Margin, check: CheckResult, table: TableResult
+) -> tuple[float | None, int]:
+    """The share of all records or people that was found, if it is one, and of how many."""
+    if check.model == "population_uniqueness":
+        return check.achieved, int(check.parameters["population"])
+    if check.model in ("sample_uniqueness", "marketer_risk"):
+        return check.achieved, members_of(table)
+    beside = {"max_at_risk": "at_risk", "max_average": "average"}.get(margin.name, "")
+    return check.details.get(beside), members_of(table)
 
 
 def _attackers(table: TableResult) -> Iterator[str]:
@@ -240,7 +247,9 @@ def _scope(table: TableResult, signed: Signed) -> Iterator[tuple[str, str]]:
         yield "People", "not counted: every record is taken to be of another person"
     if made:
         put_in = made.before.summary.records or 0
-        yield "Records put in", number(put_in)
+        is_few = signed.is_small(made.suppressed)
+        put_in_words = f"up to {signed.min_cell - 1} more" if is_few else number(put_in)
+        yield "Records put in", put_in_words
         kept = " and kept as *" if made.suppressed_as == "star" else " and left out"
         words = signed.portion(made.suppressed, put_in, "record")
         yield "Suppressed", f"{words}{kept}" if made.suppressed else "none"

@@ -67,17 +67,50 @@ class Signed:
         """Whether a count is too small to be shown to this audience."""
         return self.is_external and 0 < count < self.min_cell
 
+    @property
+    def _is_rounded(self) -> bool:
+        return self.is_external and self.min_cell > 1
+
+    def _rounded(self, count: float) -> int:
+        """To a multiple of the least cell: no small count is a difference of such figures."""
+        return max(1, round(count / self.min_cell)) * self.min_cell
+
     def cell(self, count: int, noun: str = "") -> str:
-        """A count with its noun; small ones are pooled."""
+        """A count with what it counts; outside rounded, or that it is a small one."""
         if self.is_small(count):
             few = f"fewer than {number(self.min_cell)}"
             return f"{few} {counted(2, noun).split(chr(160))[1]}" if noun else few
+        if count and self._is_rounded:
+            return f"about {self._counted(self._rounded(count), noun)}"
+        return self._counted(count, noun)
+
+    @staticmethod
+    def _counted(count: int, noun: str) -> str:
         return counted(count, noun) if noun else number(count)
 
     def portion(self, count: int, whole: int, noun: str) -> str:
-        """A count with its share of the whole; small ones have none."""
-        share = "" if self.is_small(count) or not whole else f" ({percent(count / whole)})"
-        return f"{self.cell(count, noun)}{share}"
+        """A count with its share of the whole, which a small one lacks."""
+        if self.is_small(count) or not whole:
+            return self.cell(count, noun)
+        if self._is_rounded and whole - count < self.min_cell:
+            return f"{'nearly ' if count < whole else ''}all of {counted(whole, noun)}"
+        return f"{self.cell(count, noun)} ({self.share(count / whole, whole)})"
+
+    def share(self, fraction: float, whole: int) -> str:
+        """A share of the whole; outside it is that of a rounded count, and gives no small one."""
+        few = min(self.min_cell / whole, 1) if whole else 1
+        if not self._is_rounded or fraction in (0, 1):
+            return percent(fraction)
+        if fraction * whole < self.min_cell:
+            return f"less than {percent(few)}"
+        if whole - fraction * whole < self.min_cell:
+            return f"more than {percent(1 - few)}"
+        return percent(min(self._rounded(fraction * whole) / whole, 1))
+
+
+def members_of(table: TableResult) -> int:
+    """How many people, or records, shares are taken of."""
+    return table.summary.people or table.summary.records or 0
 
 
 def noun(table: TableResult) -> str:
@@ -90,6 +123,11 @@ def violating(check: CheckResult, table: TableResult, signed: Signed) -> str:
         return "; ".join([_of_reference(check, signed), *_lacking(check, signed)])
     parts = []
     in_both = check.details.get("in_both")
+    # Who is in a few classes of a known size says how many classes these are.
+    counts = [check.violating_people or 0, check.violating_records or 0]
+    if signed.is_small(check.violating_classes or 0) and not signed.is_small(max(counts)):
+        few = signed.cell(check.violating_classes or 0, "class")
+        return "; ".join([few, *_lacking(check, signed)])
     if check.violating_people:
         of_people = in_both or table.summary.people or 0
         of_whom = " of those in both" if in_both else ""

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from kanon_sql.report.words.numbers import KEPT_TOGETHER, number
-from kanon_sql.results.comparison import model_of
+from kanon_sql.results.comparison import judged_figures, model_of
 from kanon_sql.results.table import CheckResult
 from kanon_sql.spec.models.base import Worst
 
@@ -44,23 +44,8 @@ def margins(check: CheckResult) -> list[Margin]:
 
 
 def _judged(check: CheckResult) -> Iterator[Margin]:
-    model = model_of(check)
-    beside = {threshold: (key, worst) for key, (worst, threshold) in model.beside_worst.items()}
-    for name in model.thresholds:
-        asked = check.parameters.get(name)
-        if asked is None:
-            continue
-        key, worst = beside.get(name, ("", model.worst))
-        figure = check.details.get(key) if key else check.achieved
-        if isinstance(figure, dict):
-            figure, worst = figure.get(name), _end(name)
-        if check.model == "k_map_estimate":
-            asked = check.details.get("required", asked)
+    for name, figure, asked, worst in judged_figures(check):
         yield _margin(check, name, asked, figure, worst)._replace(name=name)
-
-
-def _end(name: str) -> Worst:
-    return "least" if name == "min" else "greatest"
 
 
 def _margin(check: CheckResult, name: str, asked: Any, figure: Any, worst: Worst) -> Margin:

@@ -7,6 +7,7 @@ from typing import Any, Literal, NamedTuple
 
 from kanon_sql.report.words.numbers import figure, figure_name, percent, printable
 from kanon_sql.report.words.phrases import phrases
+from kanon_sql.results.comparison import table_figures
 from kanon_sql.results.table import CheckResult, TableResult
 from kanon_sql.spec.models.catalogue import MODELS
 
@@ -75,24 +76,27 @@ def _beside_baseline(check: CheckResult, table: TableResult) -> str:
         return "not in the baseline"
     if "holds" in check.baseline.worse:
         return "it held in the baseline"
-    then, now = check.baseline.figures, check.figures
-    records_then, records_now = then.get("records"), table.summary.records
-    if MODELS[check.model].of_reference:
-        records_then = records_now = None
+    then, now = check.baseline.figures, {**check.figures, **table_figures(table, check)}
+    of_reference = MODELS[check.model].of_reference
+    sizes = {} if of_reference else vars(table.summary)
     worse = ", ".join(
-        f"{figure_name(name)} {_of_records(name, now, records_now)} "
-        f"(was {_of_records(name, then, records_then)})"
+        f"{figure_name(name)} {_with_share(name, now, sizes)} "
+        f"(was {_with_share(name, then, {} if of_reference else then)})"
         for name in check.baseline.worse
     )
     return f"worse than in the baseline: {worse}"
 
 
-def _of_records(name: str, figures: Mapping[str, Any], records: Any) -> str:
-    """A figure; with its share of the records if it counts them."""
+def _with_share(name: str, figures: Mapping[str, Any], sizes: Mapping[str, Any]) -> str:
+    """A figure, with its share of the records if it counts some; a risk is a share itself."""
     value = figures.get(name)
-    if value is None or not records or not name.endswith("_records"):
+    if value is not None and name.endswith(".average"):
+        return percent(value)
+    people, records = sizes.get("people"), sizes.get("records")
+    whole = (people or records) if name == "uniques" else records
+    if value is None or not whole or not name.endswith(("_records", "uniques")):
         return figure(value)
-    return share_of(value, records)
+    return share_of(value, whole)
 
 
 def share_of(part: int, whole: int, noun: str = "") -> str:

@@ -116,6 +116,13 @@ _FIGURE_NAMES = {
     "max": "greatest",
     "at_risk": "at risk",
     "distinct": "distinct values",
+    "prosecutor.average": "average prosecutor risk",
+    "journalist.average": "average journalist risk",
+    "marketer.average": "average marketer risk",
+    "homogeneity.achieved": "homogeneous classes",
+    "homogeneity.violating_classes": "homogeneous classes",
+    "homogeneity.violating_records": "records in homogeneous classes",
+    "homogeneity.violating_people": "people in homogeneous classes",
     "step4": "of them in step 4",
 }
 

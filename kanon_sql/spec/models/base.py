@@ -55,7 +55,7 @@ def _value_list(value: Any) -> Any:
         isinstance(each, list | tuple | dict) for each in value
     )
     if not plain or not value:
-        raise ValueError("must be a list of values, as in [HIV, syphilis]")
+        raise ValueError("must be a list of values, as in [first, second]")
     return tuple(value)
 
 
@@ -111,6 +111,10 @@ LACKED: dict[str, Worst] = dict.fromkeys(
     ("unmatched_classes", "unmatched_records", "exceeding_classes"), "greatest"
 )
 """How much of the release a reference does not contain, in the result of a model that asks it."""
+
+
+FIGURES_OF_SIZES = ("uniques", "prosecutor.average")
+FIGURES_OF_MATCHES = ("journalist.average", "marketer.average")
 
 
 class Model(Described):
@@ -214,6 +218,17 @@ class Model(Described):
         return {"achieved": self.worst, **demanded}
 
     @property
+    def table_figures(self) -> tuple[str, ...]:
+        """The figures of the summary and the risks that a baseline judges with this check: where
+        every record violates it already, they still get worse.
+
+        >>> from kanon_sql import KAnonymity
+        >>> KAnonymity(k=5).table_figures
+        ('uniques', 'prosecutor.average')
+        """
+        return FIGURES_OF_SIZES if self.least_size is not None else ()
+
+    @property
     def parameters(self) -> dict[str, Any]:
         """Every parameter in force, thresholds that are not given left out."""
         return {key: value for key, value in self.model_dump().items() if value is not None}
@@ -272,6 +287,11 @@ class ReferenceModel(Model):
     """Whether a generalised cell of the release takes in the reference cells it stands for."""
     missing: Literal["strict", "union", "error"] = "strict"
     """A class that the reference lacks counts 0, or its own size, or ends the audit."""
+
+    @property
+    def table_figures(self) -> tuple[str, ...]:
+        """The risks of linking the table with its reference."""
+        return FIGURES_OF_MATCHES
 
 
 def _by_name(

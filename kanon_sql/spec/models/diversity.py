@@ -68,8 +68,8 @@ class LDiversity(SensitiveModel):
     )
     formula: ClassVar = "|distinct sensitive values of a class| ≥ l, over all classes"
     silence: ClassVar = (
-        "It counts values and not how often they occur: a class of 99 HIV and one flu has l = 2. "
-        "Values that mean nearly the same count as different."
+        "It counts values and not how often they occur: a class with one value 99 times and "
+        "another once has l = 2. Values that mean nearly the same count as different."
     )
     source: ClassVar = f"{_MACHANAVAJJHALA}, section 3 (distinct l-diversity)"
     asked_as: ClassVar = "--l 3"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import ClassVar, Literal
 
-from kanon_sql.spec.models.base import Count, Model, Probability, Share
+from kanon_sql.spec.models.base import FIGURES_OF_SIZES, Count, Model, Probability, Share
 from kanon_sql.spec.models.examples import ALONE, SPREAD, Example
 
 __all__ = ["KMapEstimate", "PopulationUniqueness"]
@@ -91,3 +91,8 @@ class KMapEstimate(Model):
     """The chance of taking a class of k people for a larger one."""
     test: Literal["zero_truncated_poisson", "poisson"] = "zero_truncated_poisson"
     """Whether the test knows that a class it sees is not empty."""
+
+    @property
+    def table_figures(self) -> tuple[str, ...]:
+        """Those of k-anonymity: it demands a class size too."""
+        return FIGURES_OF_SIZES

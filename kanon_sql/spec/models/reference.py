@@ -90,6 +90,11 @@ class DeltaPresence(ReferenceModel):
         """Either end of what it achieves, and how much of the release the reference lacks."""
         return {"min": "least", "max": "greatest", **LACKED}
 
+    @property
+    def table_figures(self) -> tuple[str, ...]:
+        """None: the risks say who is found in the reference, not who is in the release."""
+        return ()
+
     @model_validator(mode="after")
     def _bounds_in_order(self) -> DeltaPresence:
         if self.min is not None and self.max is not None and self.min > self.max:

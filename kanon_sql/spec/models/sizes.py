@@ -20,8 +20,8 @@ class KAnonymity(Model):
     )
     formula: ClassVar = "min f ≥ k, over all classes"
     silence: ClassVar = (
-        "It says nothing of what the records of a class share: if all have the same diagnosis, "
-        "knowing the class is knowing the diagnosis."
+        "It says nothing of what the records of a class share: if all have the same sensitive "
+        "value, knowing the class is knowing that value."
     )
     source: ClassVar = (
         "Sweeney 2002, k-anonymity: a model for protecting privacy, IJUFKS 10(5), definition 3"

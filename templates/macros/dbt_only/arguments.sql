@@ -414,7 +414,7 @@
 {# A list of values, or none where none is given; NULL stands for itself. #}
 {% macro values_of_test(test, name, values) -%}
 {% if values is not none and (values is string or values is mapping or values is not iterable or not values) -%}
-{{ kanon_sql.refuse(test ~ ": " ~ name ~ " must be a list of values, as in [HIV, syphilis]; found " ~ values) }}
+{{ kanon_sql.refuse(test ~ ": " ~ name ~ " must be a list of values, as in [first, second]; found " ~ values) }}
 {%- endif %}
 {{- return(values) -}}
 {%- endmacro %}

@@ -1,0 +1,277 @@
+"""Whether the figures of a stored result agree with each other, as those of an audit do.
+
+A report is signed, so an edited figure must not reach it. Each fault is a place in the JSON and the
+place that it contradicts, never a value.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Mapping
+from fractions import Fraction
+from typing import Any
+
+from kanon_sql.results.comparison import judged_figures, model_of
+from kanon_sql.results.release import Anonymization
+from kanon_sql.results.table import CheckResult, Summary, TableResult, status_of
+from kanon_sql.spec.models.base import Model
+from kanon_sql.spec.models.composition import ComposedModel
+from kanon_sql.spec.models.diversity import Homogeneity, RecursiveClDiversity
+from kanon_sql.spec.models.estimates import KMapEstimate
+from kanon_sql.spec.models.reference import DeltaPresence, KMap
+from kanon_sql.spec.models.risk import ProsecutorRisk, RiskModel, SampleUniqueness
+from kanon_sql.spec.models.sizes import KAnonymity
+from kanon_sql.sql.thresholds import SLACK_OF_DISTANCES, exactly
+
+Fault = tuple[str, str]
+"""A place within a table, and what it contradicts."""
+
+
+def faults(table: TableResult, *, has_status: bool = True) -> Iterator[Fault]:
+    """Each figure of a table that contradicts another one."""
+    if table.status == "error":
+        return
+    if table.status == "no_data":
+        if table.summary.records or any(check.holds is not None for check in table.checks):
+            yield "status", "summary and checks"
+        return
+    if has_status and table.status != status_of(table.checks):
+        yield "status", "checks"
+    yield from _differing("summary", vars(table.summary), _summary_by_sizes(table), "histogram")
+    yield from _sizes(table)
+    prosecutor = table.risk.get("prosecutor")
+    if prosecutor:
+        expected = _risks_by_sizes(table, prosecutor.get("threshold"))
+        yield from _differing("risk.prosecutor", prosecutor, expected, "histogram")
+    for place, check in enumerate(table.checks):
+        for where, other in _check_faults(check, table):
+            yield f"checks[{place}].{where}", other
+
+
+def release_faults(made: Anonymization, table: TableResult) -> Iterator[Fault]:
+    """Each figure of a release that contradicts its table, or of the table before."""
+    if made.suppressed_as == "remove" or not made.suppressed:
+        for name in ("k", "classes"):
+            if getattr(made, name) != getattr(table.summary, name):
+                yield name, f"summary.{name} of the release"
+    put_in, left = made.before.summary.records, table.summary.records
+    removed = made.suppressed if made.suppressed_as == "remove" else 0
+    if None not in (put_in, left) and put_in != (left or 0) + removed:
+        yield "suppressed", "the records before and after"
+    before = TableResult("", "", "measured", (), summary=made.before.summary)
+    for place, check in enumerate(made.before.checks):
+        for where, other in _check_faults(check, before):
+            yield f"before.checks[{place}].{where}", other
+
+
+# --- sizes and risks -------------------------------------------------------------------------
+
+
+def _counted(table: TableResult) -> list[tuple[int, int]] | None:
+    """How many people, or records, are in a class of each size; None where that is not stored."""
+    if not table.histogram or (table.entity and any(b.people is None for b in table.histogram)):
+        return None
+    return [
+        (each.size, each.records if each.people is None else each.people)
+        for each in table.histogram
+    ]
+
+
+def _summary_by_sizes(table: TableResult) -> dict[str, Any]:
+    """The figures of the summary that the histogram gives."""
+    counted = _counted(table)
+    if counted is None:
+        return {}
+    classes = sum(each.classes for each in table.histogram)
+    sizes = [each.size for each in table.histogram]
+    return {
+        "records": sum(each.records for each in table.histogram),
+        **({"people": sum(count for _, count in counted)} if table.entity else {}),
+        "classes": classes,
+        "k": min(sizes),
+        "largest_class": max(sizes),
+        "uniques": sum(count for size, count in counted if size == 1),
+        "average_class_size": sum(each.size * each.classes for each in table.histogram)
+        / max(classes, 1),
+    }
+
+
+def _sizes(table: TableResult) -> Iterator[Fault]:
+    """Each bin of the histogram that no classes can have; each summary of more than all records."""
+    is_plain = table.nulls == "value" and not table.entity
+    last = 0
+    for place, each in enumerate(table.histogram):
+        members = each.size * each.classes
+        people = each.people or 0
+        fits = each.records == members if is_plain else each.records >= each.classes
+        if each.size <= last or not each.classes or not fits or (table.entity and people > members):
+            yield f"histogram[{place}]", "its own size, classes and records"
+        last = each.size
+    for name in ("records_with_null_qi", "suppressed"):
+        if (getattr(table.summary, name) or 0) > (table.summary.records or 0):
+            yield f"summary.{name}", "summary.records"
+
+
+def _risks_by_sizes(table: TableResult, threshold: Any) -> dict[str, Any]:
+    """The prosecutor's figures that the histogram gives."""
+    counted = _counted(table)
+    if not counted or threshold is None:
+        return {}
+    everyone = sum(count for _, count in counted)
+    above = sum(count for size, count in counted if Fraction(1, size) > exactly(threshold))
+    return {
+        "highest": 1 / counted[0][0],
+        "average": math.fsum(count / size for size, count in counted) / everyone,
+        "at_risk": above / everyone,
+    }
+
+
+# --- checks ----------------------------------------------------------------------------------
+
+
+def _check_faults(check: CheckResult, table: TableResult) -> Iterator[Fault]:
+    """Each figure of a check that contradicts its verdict, its bounds or the table."""
+    model = model_of(check)
+    is_asked = model.gates and not isinstance(model, Homogeneity)
+    if check.holds is None:
+        if is_asked and check.achieved is not None:
+            yield "holds", "parameters"
+        if check.violating_classes is not None or check.violating_people is not None:
+            yield "violating_classes", "holds"
+        if check.violating_records is not None and not isinstance(model, Homogeneity):
+            yield "violating_records", "holds"
+    else:
+        if not is_asked and not isinstance(model, Homogeneity):
+            yield "holds", "parameters"
+        if _verdict(check, model) not in (None, check.holds):
+            yield "holds", "achieved and the thresholds"
+        yield from _violations(check, model, table.summary)
+    yield from _baseline_faults(check)
+    yield from _differing(
+        "", check.figures, dict(_figures_by_table(check, model, table)), "the table's figures"
+    )
+
+
+def _verdict(check: CheckResult, model: Model) -> bool | None:
+    """Whether a check holds by its figures; None where a bound is met or missed by rounding."""
+    if isinstance(model, Homogeneity):
+        return bool(check.achieved == 0)
+    found = [
+        _is_met(figure, bound, worst, is_strict=model.is_strict)
+        for _, figure, bound, worst in judged_figures(check)
+    ]
+    is_union = getattr(model, "missing", "union") == "union" and not isinstance(
+        model, DeltaPresence
+    )
+    lacks = any(check.details.get(name) for name in ("unmatched_classes", "exceeding_classes"))
+    if not is_union and not isinstance(model, KMap) and lacks:
+        return False
+    if False in found:
+        return False
+    return None if None in found else True
+
+
+def _is_met(figure: Any, bound: Any, worst: str, *, is_strict: bool) -> bool | None:
+    """Whether a figure meets its bound; None where it is undefined, or equal but for rounding."""
+    if not isinstance(figure, int | float) or isinstance(figure, bool):
+        return None
+    if isinstance(figure, int) and isinstance(bound, int):
+        if figure == bound:
+            return not is_strict
+    elif math.isclose(figure, bound, rel_tol=1e-9, abs_tol=SLACK_OF_DISTANCES * 2):
+        return None
+    return bool(figure > bound) == (worst == "least")
+
+
+def _violations(check: CheckResult, model: Model, summary: Summary) -> Iterator[Fault]:
+    """Each count of what violates a check that contradicts the verdict or the table."""
+    classes, records = check.violating_classes, check.violating_records
+    is_risk = isinstance(model, RiskModel)
+    by_class = not is_risk or getattr(model, "max_highest", None) is not None
+    if classes is not None and by_class:
+        is_partly = is_risk or isinstance(model, DeltaPresence)
+        if (classes and check.holds) or not (classes or check.holds or is_partly):
+            yield "violating_classes", "holds"
+    if model.of_reference:
+        return
+    for name, count in (("records", records), ("people", check.violating_people)):
+        if count is None:
+            continue
+        if classes is not None and bool(classes) != bool(count):
+            yield f"violating_{name}", "violating_classes"
+        whole = getattr(summary, name)
+        if whole is not None and count > whole:
+            yield f"violating_{name}", f"summary.{name}"
+    if records is not None and classes is not None and classes > records:
+        yield "violating_classes", "violating_records"
+    is_finer = check.parameters.get("with_other_sensitive") or isinstance(model, ComposedModel)
+    if classes and not is_finer and summary.classes and classes > summary.classes:
+        yield "violating_classes", "summary.classes"
+
+
+def _baseline_faults(check: CheckResult) -> Iterator[Fault]:
+    """Where what a baseline accepts contradicts what it has."""
+    if check.accepted is None:
+        return
+    may_be = check.holds is False and check.baseline is not None and not check.baseline.worse
+    if check.accepted != may_be:
+        yield "accepted", "holds and baseline.worse"
+
+
+def _figures_by_table(
+    check: CheckResult, model: Model, table: TableResult
+) -> Iterator[tuple[str, Any]]:
+    """The figures of a check that the sizes of the classes, or its own figures, give."""
+    counted, k = _counted(table), table.summary.k
+    if isinstance(model, KAnonymity | KMapEstimate) and k is not None:
+        yield "achieved", k
+    if "k" in check.details and not check.parameters.get("with_other_sensitive"):
+        yield "k", k
+    if isinstance(model, Homogeneity) and check.holds is not None:
+        yield "violating_classes", check.achieved
+    if isinstance(model, RecursiveClDiversity) and "confidence" in check.details:
+        c = check.achieved
+        yield "confidence", 1.0 if c == math.inf else (c if model.l == 1 else c / (c + 1))
+    if isinstance(model, ProsecutorRisk) and k:
+        yield "achieved", 1 / k
+        yield from (
+            (name, value)
+            for name, value in _risks_by_sizes(table, model.threshold).items()
+            if name != "highest"
+        )
+    if counted is None:
+        return
+    if isinstance(model, SampleUniqueness):
+        alone = sum(count for size, count in counted if size == 1)
+        yield "achieved", alone / sum(count for _, count in counted)
+    is_small = _too_small(check, model)
+    if is_small and check.holds is not None:
+        small = [each for each in table.histogram if is_small(each.size)]
+        yield "violating_classes", sum(each.classes for each in small)
+        yield "violating_records", sum(each.records for each in small)
+        if table.entity:
+            yield "violating_people", sum(count for size, count in counted if is_small(size))
+
+
+def _too_small(check: CheckResult, model: Model) -> Callable[[int], bool] | None:
+    """Which class sizes violate a check, if sizes alone say it."""
+    if isinstance(model, ProsecutorRisk) and (bound := model.class_bound) is not None:
+        most = exactly(bound)
+        return lambda size: Fraction(1, size) > most
+    required = check.details.get("required") if isinstance(model, KMapEstimate) else None
+    if isinstance(model, KAnonymity):
+        required = model.k
+    return None if required is None else lambda size: size < required
+
+
+def _differing(
+    place: str, found: Mapping[str, Any], expected: Mapping[str, Any], other: str
+) -> Iterator[Fault]:
+    """Each figure that is not the one expected, but for the rounding of a sum."""
+    for name, value in expected.items():
+        figure = found.get(name)
+        is_same = figure == value
+        if isinstance(figure, int | float) and isinstance(value, float):
+            is_same = is_same or math.isclose(figure, value, rel_tol=SLACK_OF_DISTANCES)
+        if not is_same:
+            yield f"{place}.{name}".lstrip("."), other
