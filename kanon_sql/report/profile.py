@@ -123,7 +123,10 @@ def _knows(table: TableProfile) -> Grid:
 def _known_row(column: KnownColumn, table: TableProfile) -> Row:
     name = f"{printable(column.column)}{' (sensitive)' if column.role else ''}"
     if column.identifier_like:
-        return Row((name,), (f"identifier-like: {counted(column.distinct, 'value')}",))
+        alike = f"identifier-like: {counted(column.distinct, 'value')}"
+        if column.k is None:
+            return Row((name,), (alike,))
+        name = f"{name} ({alike})"
     members = column.members or 0
     newly = column.newly_unique_records or 0
     return Row(

@@ -33,8 +33,8 @@ class KnownColumn:
     """The classes as they are for someone who knows this column beside the quasi-identifiers.
 
     `newly_unique_records` (people) are alone in a class now and were not before. Where the column
-    has nearly as many values as there are records it is `identifier_like`, and nothing more is
-    measured. Sizes are as in `ProfileSummary`, and `distinct` counts NULL as a value.
+    has nearly as many values as there are records it is `identifier_like`. Sizes are as in
+    `ProfileSummary`, and `distinct` counts NULL as a value.
     """
 
     column: str
