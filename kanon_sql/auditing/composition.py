@@ -19,8 +19,7 @@ from kanon_sql.sql.tables import Row
 
 
 def rows_with_earlier(plan: Plan, ask: Session) -> Iterator[tuple[str, Row]]:
-    """The rows of all steps on earlier releases, by the step's name; people are counted separately
-    only if someone is in more than one pair of classes.
+    """The rows of all steps on earlier releases, by the step's name.
 
     Raises `InputError` if nobody is in both: a check on nobody must not hold.
     """
@@ -29,9 +28,6 @@ def rows_with_earlier(plan: Plan, ask: Session) -> Iterator[tuple[str, Row]]:
         if not crowds["kanon_in_both"]:
             raise InputError(_nobody_in_both(plan, each, crowds))
         yield each.name, crowds
-        if each.candidates and crowds["kanon_memberships"] != crowds["kanon_in_both"]:
-            for candidates in each.candidates:
-                yield candidates.people.name, ask.row(candidates.people)
 
 
 def _nobody_in_both(plan: Plan, each: EarlierStep, crowds: Row) -> str:
@@ -56,10 +52,6 @@ def saw_the_same_people(plan: Plan, answers: Answers, people: int) -> bool:
         crowds = answers.earlier[each.name]
         if int(crowds["kanon_in_both"]) + int(crowds["kanon_joiners"]) != people:
             return False
-        for candidates in each.candidates:
-            of_people = answers.earlier.get(candidates.people.name)
-            if of_people and of_people["kanon_in_both"] != crowds["kanon_in_both"]:
-                return False
     return True
 
 
@@ -102,21 +94,19 @@ def _of_one(row: Row, which: str) -> dict[str, int | None]:
 def _candidates(check: BoundCheck, step: EarlierStep, answers: Answers) -> CheckResult:
     asked = next(each for each in step.candidates if each.column == check.column)
     row = answers.earlier[step.name]
-    # If each person is in one pair of classes, the row of the pairs is already counted in people.
-    of_people = answers.earlier.get(asked.people.name, row)
     violated = f"{_label(check, asked.checks)}_violated_{asked.place}"
     least = row[f"kanon_least_{asked.place}"]
     return _verdict(
         check,
         None if least is None else int(least),
         demanded=check.model.parameters.get("l"),
-        violating=(_violating(row, violated, "classes"), _violating(of_people, violated, "people"))
+        violating=(_violating(row, violated, "classes"), _violating(row, violated, "people"))
         if check.gates
         else None,
         details={
             "in_both": int(row["kanon_in_both"]),
-            "certain_people": int(of_people[f"kanon_certain_{asked.place}_people"]),
-            "changed_people": int(of_people[f"kanon_changed_{asked.place}_people"]),
+            "certain_people": int(row[f"kanon_certain_{asked.place}_people"]),
+            "changed_people": int(row[f"kanon_changed_{asked.place}_people"]),
         },
     )
 

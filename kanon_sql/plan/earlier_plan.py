@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
-from kanon_sql.plan.check_sql import LabelledCheck, Named, labelled
+from kanon_sql.plan.check_sql import LabelledCheck, labelled
 from kanon_sql.plan.join_columns import of_both_releases
 from kanon_sql.plan.pass_conditions import demands_on_crowds, demands_on_pairs
 from kanon_sql.plan.question import BoundColumn, BoundEarlier, ResolvedQuestion
@@ -21,8 +21,8 @@ from kanon_sql.spec.models.composition import ComposedKAnonymity, ComposedLDiver
 from kanon_sql.sql.macros import render
 from kanon_sql.sql.statement import Statement
 
-_ANSWERS = ("of_release", "of_earlier", "values")
-"""The answers a statement on two releases can give, as the template names them."""
+_ANSWERS = ("of_release", "of_earlier", "values", "people")
+"""What a statement on two releases answers, as its template names it."""
 
 
 class Candidates(NamedTuple):
@@ -31,8 +31,6 @@ class Candidates(NamedTuple):
     place: int
     """Its 1-based position among these attributes, used in the step's column names."""
     column: BoundColumn
-    people: Statement
-    """Counts people instead of pairs, for people in several pairs of classes."""
     checks: tuple[LabelledCheck, ...]
 
 
@@ -55,8 +53,6 @@ class EarlierStep(NamedTuple):
     def steps(self) -> Iterator[Statement]:
         """Every step, in execution order."""
         yield from self.asked
-        for each in self.candidates:
-            yield each.people
 
 
 def steps_with_earlier(bound: ResolvedQuestion) -> Iterator[EarlierStep]:
@@ -75,7 +71,7 @@ def steps_with_earlier(bound: ResolvedQuestion) -> Iterator[EarlierStep]:
             if (of_column := [each for each in of_values if each.column == column])
         ]
         candidates = tuple(
-            Candidates(place, column, _people(bound, earlier, place, column, labels), labels)
+            Candidates(place, column, labels)
             for place, (column, labels) in enumerate(by_column, start=1)
         )
         asked = tuple(_asked(bound, earlier, crowds, candidates))
@@ -110,6 +106,11 @@ def _asked(
     if left:
         question = f"How many values of {left} are left by {both} together: {classes}?"
         yield part("_values", question, ["values"], on_pairs)
+        question = (
+            f"How many people are in a pair of classes of {both} that leaves one value of {left}, "
+            f"none, or too few: {classes}?"
+        )
+        yield part("_people", question, ["people"])
 
 
 def _part(
@@ -122,10 +123,11 @@ def _part(
     answers: Sequence[str],
     demanded: Sequence[str] = (),
 ) -> Statement:
-    """A statement restricted to some of the `answers`."""
+    """A step that answers so much of what is asked."""
+    of_values = "values" in answers or "people" in answers
     models = [
         *([ComposedKAnonymity] if "of_release" in answers or "of_earlier" in answers else []),
-        *([ComposedLDiversity] if candidates and "values" in answers else []),
+        *([ComposedLDiversity] if candidates and of_values else []),
     ]
     return step(
         bound,
@@ -133,7 +135,7 @@ def _part(
         question,
         render(
             "composed_k_anonymity",
-            **_both(bound, earlier, [each.column for each in candidates if "values" in answers]),
+            **_both(bound, earlier, [each.column for each in candidates if of_values]),
             measures=[
                 measure
                 for each in crowds
@@ -143,17 +145,7 @@ def _part(
                     f"{each.label}_violated",
                 )
             ],
-            attributes=[
-                _attribute(bound, earlier, each.place, each.column)
-                | {
-                    "measures": [
-                        measure
-                        for name, predicate in _judgements(each.checks).items()
-                        for measure in _violating(predicate, f"{name}_{each.place}")
-                    ]
-                }
-                for each in candidates
-            ],
+            attributes=[_attribute(bound, earlier, each) for each in candidates],
             unknown=bound.unknown,
             answers=answers,
         ),
@@ -162,53 +154,23 @@ def _part(
     )
 
 
-def _people(
-    bound: ResolvedQuestion,
-    earlier: BoundEarlier,
-    place: int,
-    column: BoundColumn,
-    checks: Sequence[LabelledCheck],
-) -> Statement:
-    verdicts = [
-        Named(render("flag", predicate=predicate), f"kanon_{name}_{place}")
-        for name, predicate in _judgements(checks).items()
-    ]
-    return step(
-        bound,
-        f"people_of_composed_l_diversity_{earlier.name}_{column.name}",
-        f"How many people are in a pair of classes of {bound.table.name} and {earlier.table.name}"
-        f"{_generalised(earlier)} that leaves one value of {column.name}, none, or too few?",
-        render(
-            "composed_l_diversity",
-            **_both(bound, earlier, [column]),
-            attribute=_attribute(bound, earlier, place, column),
-            pair_verdicts=verdicts,
-            flags=[each.name for each in verdicts],
-            unknown=bound.unknown,
-        ),
-        ComposedLDiversity,
-        only="where people have records in several classes of either release",
-    )
-
-
-def _judgements(checks: Sequence[LabelledCheck]) -> dict[str, str]:
-    """Predicates on a pair of classes, by name."""
-    return {
+def _attribute(bound: ResolvedQuestion, earlier: BoundEarlier, each: Candidates) -> dict[str, Any]:
+    """A sensitive attribute with that of the earlier release, as SQL takes it."""
+    other = earlier.sensitive[each.column.name]
+    flags = {
         "certain": render("composed_l_diversity_certain"),
         "changed": render("composed_l_diversity_changed"),
     } | {
-        f"{each.label}_violated": render("composed_l_diversity_violated", l=each.check.model.l)
-        for each in checks
-        if isinstance(each.check.model, ComposedLDiversity) and each.check.model.l
+        f"{check.label}_violated": render("composed_l_diversity_violated", l=check.check.model.l)
+        for check in each.checks
+        if isinstance(check.check.model, ComposedLDiversity) and check.check.model.l
     }
-
-
-def _attribute(
-    bound: ResolvedQuestion, earlier: BoundEarlier, place: int, column: BoundColumn
-) -> dict[str, Any]:
-    """A sensitive attribute paired with the earlier release's column, as template arguments."""
-    other = earlier.sensitive[column.name]
-    return {"place": place, "values": of_both_releases(bound, earlier, column, other)}
+    return {
+        "place": each.place,
+        "values": of_both_releases(bound, earlier, each.column, other),
+        "flags": [{"name": name, "predicate": predicate} for name, predicate in flags.items()],
+        "packed": bound.table.embedded,
+    }
 
 
 def _both(

@@ -43,6 +43,16 @@ class ColumnLook:
 
 
 @dataclass(frozen=True)
+class KnownStep:
+    """The step that counts classes with one column more known, a row for each of some columns."""
+
+    columns: tuple[BoundColumn, ...]
+    step: Statement
+    people: Statement | None
+    """Asks the same of each person, where some are in several classes."""
+
+
+@dataclass(frozen=True)
 class ColumnStep:
     """The step that answers a question on one column."""
 
@@ -61,10 +71,9 @@ class ProfilePlan:
     preconditions: tuple[Precondition, ...]
     classes: Statement
     people: Statement | None
-    """Counts people by the smallest of their classes; None without an entity."""
+    """Counts people by the smallest of their classes, where some are in several."""
     looks: tuple[ColumnLook, ...]
-    knows: tuple[ColumnStep, ...]
-    """Skipped for identifier-like columns."""
+    knows: tuple[KnownStep, ...]
     lacks: tuple[ColumnStep, ...]
     eliminations: tuple[ColumnStep, ...]
     passed_over: tuple[str, ...]
@@ -89,12 +98,12 @@ def plan_profile(
         people=smallest_classes(bound) if bound.entity else None,
         looks=tuple(_looks(bound, known)),
         knows=tuple(
-            ColumnStep(
-                column,
-                _knows(bound, column, k),
-                _knows(bound, column, k, each_person=True) if bound.entity else None,
+            KnownStep(
+                columns,
+                _knows(bound, columns, k),
+                _knows(bound, columns, k, each_person=True) if bound.entity else None,
             )
-            for column in known
+            for columns in _blocks(bound, known)
         ),
         lacks=tuple(
             ColumnStep(
@@ -239,24 +248,41 @@ def _looks(bound: ResolvedQuestion, known: Sequence[BoundColumn]) -> Iterator[Co
 _IN_SEVERAL = "where people have records in several classes: each counts once, with the smallest"
 
 
+def _blocks(
+    bound: ResolvedQuestion, known: Sequence[BoundColumn]
+) -> Iterator[tuple[BoundColumn, ...]]:
+    """The columns one by one, or, where there are many, so many in a statement that a text file is
+    not read for each: the time for a statement grows with the width of the file."""
+    size = AT_ONCE if bound.table.embedded and len(known) > AT_ONCE else 1
+    for start in range(0, len(known), size):
+        yield tuple(known[start : start + size])
+
+
 def _knows(
-    bound: ResolvedQuestion, known: BoundColumn, k: int, *, each_person: bool = False
+    bound: ResolvedQuestion, known: Sequence[BoundColumn], k: int, *, each_person: bool = False
 ) -> Statement:
     columns = list(bound.quasi_identifiers)
-    return step(
-        bound,
-        f"people_known_by_{known.name}" if each_person else f"knows_{known.name}",
-        f"How many {counted(bound)} in {bound.table.name} does someone single out who knows "
-        f"{known.name} beside {spoken(columns)}?",
+    statements = [
         render(
             "attacker_knows",
-            relation=records(bound, with_entity(bound, [*columns, known])),
+            relation=records(bound, with_entity(bound, [*columns, each])),
             columns=columns,
-            known=known,
+            known=each,
             k=k,
             entity=bound.entity,
             each_person=each_person,
-        ),
+        )
+        for each in known
+    ]
+    several = len(known) > 1
+    name = f"{known[0].name}_to_{known[-1].name}" if several else known[0].name
+    beside = f"one of {spoken(known)}" if several else known[0].name
+    return step(
+        bound,
+        f"people_known_by_{name}" if each_person else f"knows_{name}",
+        f"How many {counted(bound)} in {bound.table.name} does someone single out who knows "
+        f"{beside} beside {spoken(columns)}?",
+        render("one_after_another", statements=statements) if several else statements[0],
         KAnonymity,
         only=_IN_SEVERAL if each_person else "",
     )

@@ -9,9 +9,9 @@ that identify people.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +27,7 @@ from kanon_sql.plan.profile_plan import (
     DEFAULT_K,
     RULED_OUT,
     ColumnStep,
+    KnownStep,
     ProfilePlan,
     as_profiled,
     plan_profile,
@@ -264,7 +265,7 @@ def _answered(planned: _Planned, plan: ProfilePlan, ask: Session) -> _Profiled:
     ]
     found = _summary(sizes, counted, total, people, plan.k)
     known = [
-        _known_column(each, distinct[each.column.name], found, plan, ask) for each in plan.knows
+        column for each in plan.knows for column in _known_columns(each, distinct, found, plan, ask)
     ]
     of_sets = _of_sets(planned, total, ask)
     table = _result(
@@ -318,26 +319,50 @@ def _summary(
     )
 
 
+def _known_columns(
+    known: KnownStep,
+    distinct: Mapping[str, int],
+    before: ProfileSummary,
+    plan: ProfilePlan,
+    ask: Session,
+) -> Iterator[KnownColumn]:
+    rows = sorted(ask.rows(known.step), key=_place)
+    in_several = before.people is not None and any(
+        int(row["kanon_members"]) > before.people for row in rows
+    )
+    asked = known.people if in_several else None
+    of_people = sorted(ask.rows(asked), key=_place) if asked else rows
+    for column, row, each in zip(known.columns, rows, of_people, strict=True):
+        yield _known_column(
+            column,
+            distinct[column.name],
+            before,
+            plan,
+            _same_table(row, before.records or 0, plan),
+            _same_table(each, before.records or 0, plan),
+        )
+
+
+def _place(row: Row) -> int:
+    """The number of a statement's column among those of its block."""
+    return int(row.get("kanon_place", 0))
+
+
 def _known_column(
-    known: ColumnStep, distinct: int, before: ProfileSummary, plan: ProfilePlan, ask: Session
+    column: BoundColumn,
+    distinct: int,
+    before: ProfileSummary,
+    plan: ProfilePlan,
+    row: Row,
+    of_people: Row,
 ) -> KnownColumn:
     records, uniques_before = before.records or 0, before.uniques or 0
-    column = KnownColumn(
-        column=known.column.name,
-        role="sensitive" if known.column.name in plan.sensitive else None,
+    uniques = int(of_people["kanon_uniques"])
+    return KnownColumn(
+        column=column.name,
+        role="sensitive" if column.name in plan.sensitive else None,
         identifier_like=10 * distinct > 9 * records,
         distinct=distinct,
-    )
-    if column.identifier_like:
-        return column
-    row = _same_table(ask.row(known.step), records, plan)
-    in_several = before.people is not None and int(row["kanon_members"]) > before.people
-    of_people = (
-        _same_table(ask.row(known.people), records, plan) if known.people and in_several else row
-    )
-    uniques = int(of_people["kanon_uniques"])
-    return replace(
-        column,
         k=int(row["kanon_k"]),
         uniques=uniques,
         newly_unique_records=uniques - uniques_before,

@@ -124,7 +124,10 @@ def _knows(table: TableProfile) -> Grid:
 def _known_row(column: KnownColumn, table: TableProfile) -> GridRow:
     name = f"{printable(column.column)}{' (sensitive)' if column.role else ''}"
     if column.identifier_like:
-        return GridRow((name,), (f"identifier-like: {counted(column.distinct, 'value')}",))
+        alike = f"identifier-like: {counted(column.distinct, 'value')}"
+        if column.k is None:
+            return GridRow((name,), (alike,))
+        name = f"{name} ({alike})"
     members = column.members or 0
     newly = column.newly_unique_records or 0
     return GridRow(

@@ -32,9 +32,9 @@ class ProfileSummary:
 class KnownColumn:
     """The equivalence classes for an attacker who also knows this column.
 
-    `newly_unique_records` (people) are unique only with this column. A column with nearly as many
-    values as records is `identifier_like`, and not measured further. Sizes are as in
-    `ProfileSummary`; `distinct` counts NULL as a value.
+    `newly_unique_records` (people) are alone in a class now and were not before. Where the column
+    has nearly as many values as there are records it is `identifier_like`. Sizes are as in
+    `ProfileSummary`, and `distinct` counts NULL as a value.
     """
 
     column: str

@@ -152,3 +152,61 @@ from held_classes
 inner join exposed_classes
     on exposed_classes.kanon_class = held_classes.kanon_class
 {%- endmacro %}
+
+
+{# How many values of an attribute a pair of classes leaves, with 60 of them in one whole number: its
+   bits are the values that a class has. Values that only one release has are left of no pair. #}
+{% macro candidates_by_bits(place) %}
+numbered_values_{{ place }} as (
+    select
+        kanon_value,
+        row_number() over (order by kanon_value) as kanon_number
+    from (
+        select kanon_value
+        from release_values_{{ place }}
+
+        intersect
+
+        select kanon_value
+        from earlier_values_{{ place }}
+    ) as values_of_both
+),
+{% for side in ["release", "earlier"] %}
+
+{{ side }}_bits_{{ place }} as (
+    select
+        {{ side }}_values_{{ place }}.kanon_class,
+        numbered_values_{{ place }}.kanon_number // 60 as kanon_block,
+        bit_or(cast(1 as bigint) << (numbered_values_{{ place }}.kanon_number % 60)) as kanon_bits
+    from {{ side }}_values_{{ place }}
+    inner join numbered_values_{{ place }}
+        on {{ kanon_sql.same(
+            "numbered_values_" ~ place ~ ".kanon_value", side ~ "_values_" ~ place ~ ".kanon_value"
+        ) }}
+    group by
+        {{ side }}_values_{{ place }}.kanon_class,
+        kanon_block
+),
+{% endfor %}
+
+-- How many values of this release the earlier one leaves to a pair.
+measured_pairs_{{ place }} as (
+    select
+        pairs.kanon_release_class,
+        pairs.kanon_earlier_class,
+        cast(coalesce(
+            sum(bit_count(
+                release_bits_{{ place }}.kanon_bits & earlier_bits_{{ place }}.kanon_bits
+            )), 0
+        ) as bigint) as kanon_candidates
+    from pairs
+    left join release_bits_{{ place }}
+        on release_bits_{{ place }}.kanon_class = pairs.kanon_release_class
+    left join earlier_bits_{{ place }}
+        on earlier_bits_{{ place }}.kanon_class = pairs.kanon_earlier_class
+        and earlier_bits_{{ place }}.kanon_block = release_bits_{{ place }}.kanon_block
+    group by
+        pairs.kanon_release_class,
+        pairs.kanon_earlier_class
+)
+{%- endmacro %}

@@ -445,3 +445,20 @@ select
 {% endfor %}
 from {{ relation }}
 {%- endmacro %}
+
+
+{# The rows of several statements that are alike, with the place of each among them. #}
+{% macro one_after_another(statements) %}
+{% for statement in statements %}
+select
+    {{ loop.index }} as kanon_place,
+    statement_{{ loop.index }}.*
+from (
+    {{ statement | trim | indent(4) }}
+) as statement_{{ loop.index }}
+{{ "
+union all
+
+" if not loop.last }}
+{%- endfor %}
+{%- endmacro %}

@@ -399,34 +399,16 @@ ASKED = {
                 "kanon_leavers": 1,
                 "kanon_leavers_k": 1,
                 "kanon_earlier_k": 1,
-                "kanon_memberships": 3,
                 "kanon_least_1": 1,
                 "kanon_certain_1_classes": 1,
-                "kanon_certain_1_people": 1,
                 "kanon_changed_1_classes": 0,
-                "kanon_changed_1_people": 0,
                 "kanon_composed_l_diversity_violated_1_classes": 1,
+                "kanon_certain_1_people": 1,
+                "kanon_changed_1_people": 0,
                 "kanon_composed_l_diversity_violated_1_people": 1,
             }
         ],
         step="composed_before",
-    ),
-    "people_of_composed_l_diversity": Asked(
-        {
-            "quasi_identifiers": ["diagnosis"],
-            "entity": "patient",
-            "earlier_releases": before(zip="zip_code"),
-            "checks": [kanon.ComposedLDiversity(l=2, sensitive="zip")],
-        },
-        [
-            {
-                "kanon_in_both": 3,
-                "kanon_certain_1_people": 3,
-                "kanon_changed_1_people": 0,
-                "kanon_composed_l_diversity_violated_1_people": 3,
-            }
-        ],
-        step="people_of_composed_l_diversity_before_zip",
     ),
     "weights": Asked(
         {},

@@ -225,7 +225,7 @@ class Naive:
             "role": "sensitive" if column in sensitive else None,
             "identifier_like": identifier_like,
             "distinct": distinct,
-            **(dict.fromkeys(measured) if identifier_like else measured),
+            **measured,
         }
 
     def lacks(self, column: str, kind: Kind) -> dict[str, Any]:
@@ -374,11 +374,25 @@ def test_the_worst_column_comes_first_and_what_has_another_part_not_at_all() -> 
     assert looked_at(quasi_identifiers="*", sensitive="pet") == ["pet"]
 
 
-def test_what_has_nearly_a_value_a_record_is_not_grouped() -> None:
+def test_what_has_nearly_a_value_a_record_is_flagged_with_its_figures() -> None:
     table = profiled(VISITS, quasi_identifiers="zip", attacker_knows=["visit", "job"])
 
-    assert table.attacker_knows[0] == KnownColumn("visit", None, True, 12)
-    assert sorted(table.sql) == ["classes", "knows_job", "lacks_zip", "values"]
+    assert table.attacker_knows[0] == KnownColumn("visit", None, True, 12, 1, 12, 12, 12, 12, 12)
+    assert sorted(table.sql) == ["classes", "knows_job", "knows_visit", "lacks_zip", "values"]
+
+
+def test_many_columns_are_asked_in_blocks_with_the_figures_of_each() -> None:
+    values = {f"c{place}": [n % (place % 7 + 1) for n in range(30)] for place in range(45)}
+    data = pyarrow.table({"zip": ["1", "2"] * 15, "who": list(range(10)) * 3} | values)
+
+    for entity in (None, "who"):
+        table = profiled(data, quasi_identifiers="zip", entity=entity)
+        by_column = {each.column: each for each in table.attacker_knows}
+        few = profiled(data, quasi_identifiers="zip", entity=entity, attacker_knows=["c3", "c41"])
+        assert {each.column: each for each in few.attacker_knows} == {
+            name: by_column[name] for name in ("c3", "c41")
+        }
+        assert sum(name.startswith("knows_") for name in table.sql) == 2
 
 
 def test_nine_tenths_are_not_yet_nearly_all() -> None:
@@ -522,10 +536,10 @@ pyarrow.Table · 12 records · quasi-identifiers zip · sensitive disease
 
   What if someone knows one column more? Records newly alone in their class, and
   in classes below 5:
-    also known            newly alone   share   below 5   k
-    visit                 identifier-like: 12 values
-    disease (sensitive)             1   8.3 %     100 %   1
-    job                             0     0 %     100 %   4
+    also known                           newly alone   share   below 5   k
+    visit (identifier-like: 12 values)            12   100 %     100 %   1
+    disease (sensitive)                            1   8.3 %     100 %   1
+    job                                            0     0 %     100 %   4
 
   What if a quasi-identifier were not known? Records that would leave the
   classes below 5, and how many of them lie in its outer 1 %:
@@ -562,7 +576,7 @@ def test_it_prints_itself() -> None:
     *lines, footer = str(seen()).splitlines()
 
     assert "\n".join(lines) + "\n" == SEEN
-    assert footer.endswith("s · duckdb · 6 statements, --format json holds them")
+    assert footer.endswith("s · duckdb · 7 statements, --format json holds them")
 
 
 @pytest.mark.parametrize("width", [60, 80, 120])
@@ -592,7 +606,7 @@ def test_markdown_holds_the_same_figures() -> None:
     text = as_markdown(seen())
 
     assert "| disease (sensitive) | 1 | 8.3 % | 100 % | 1 |" in text
-    assert "| visit | identifier-like: 12 values |  |  |  |" in text
+    assert "| visit (identifier-like: 12 values) | 12 | 100 % | 100 % | 1 |" in text
     assert ONE_BY_ONE in text
 
 

@@ -41,7 +41,7 @@ TWO_RELEASES = {
         kanon.ComposedLDiversity(l=2, sensitive="diagnosis"),
     ],
 }
-APART = ("composed_leavers", "composed_values")
+APART = ("composed_leavers", "composed_values", "composed_people")
 """What stands in the statement of the crowds wherever a set is worked out once."""
 FAMILY = [
     kanon.KAnonymity(k=2),
@@ -76,12 +76,9 @@ ASKED: dict[str, tuple[str, dict[str, Any]]] = {
         "composed_before",
         {"entity": "patient", **TWO_RELEASES},
     ),
-    "composed_candidates": (
-        "people_of_composed_l_diversity_before_diagnosis",
-        {"entity": "patient", **TWO_RELEASES},
-    ),
     "composed_leavers": ("composed_before_leavers", {"entity": "patient", **TWO_RELEASES}),
     "composed_values": ("composed_before_values", {"entity": "patient", **TWO_RELEASES}),
+    "composed_people": ("composed_before_people", {"entity": "patient", **TWO_RELEASES}),
     "texts": ("texts", {"references": {"voters": VOTERS}}),
     "at_a_level": (
         "classes",

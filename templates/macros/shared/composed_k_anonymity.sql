@@ -14,21 +14,30 @@
     `attributes` are the sensitive attributes of which composed l-diversity is asked in the same
     statement, as both find each person's classes: see candidates_in_short.
     `answers` are the parts of the answer, by default all of them: the crowds of both with those
-    `of_release` and `of_earlier` who are in it alone, and the `values` that pairs of classes leave.
+    `of_release` and `of_earlier` who are in it alone, the `values` that pairs of classes leave, and
+    the `people` in pairs that leave too few.
 #}
 {% macro composed_k_anonymity(
     release, columns, entities, earlier, earlier_columns, measures, attributes=[], unknown=false,
-    answers=["of_release", "of_earlier", "values"]
+    answers=["of_release", "of_earlier", "values", "people"]
 ) %}
-{% set pairs = attributes and "values" in answers %}
+{% set pairs = attributes and ("values" in answers or "people" in answers) %}
 {% set rows =
     (["people_in_both", "joiners"] if "of_release" in answers else [])
     + (["leavers", "earlier_alone"] if "of_earlier" in answers else [])
-    + (["memberships"] if pairs else [])
 %}
+{% set rows = namespace(named=rows) %}
+{% for each in attributes if pairs %}
+{% set rows.named = rows.named
+    + (["candidates_in_short_" ~ each.place] if "values" in answers else [])
+    + (["people_in_short_" ~ each.place] if "people" in answers else [])
+%}
+{% endfor %}
 with
 
-{{ kanon_sql.sets_of_people(release, columns, entities, earlier, earlier_columns) }}
+{{ kanon_sql.sets_of_people(release, columns, entities, earlier, earlier_columns) }},
+
+{{ kanon_sql.sets_of_joint_classes(example=pairs) }}
 {%- if "of_release" in answers or "of_earlier" in answers %},
 
 {{ kanon_sql.sets_of_crowds(measures, answers) }}
@@ -64,51 +73,35 @@ earlier_alone as (
 {%- endif %}
 {%- if pairs %},
 
-{{ kanon_sql.sets_of_pairs() }},
-
-memberships as (
-    select sum(kanon_size) as kanon_memberships
-    from pairs
-)
+{{ kanon_sql.sets_of_pairs() }}
 {%- for each in attributes %},
 
-{{ kanon_sql.sets_of_candidates(release, columns, earlier, earlier_columns, each, unknown) }},
+{{ kanon_sql.sets_of_candidates(release, columns, earlier, earlier_columns, each, unknown) }}
+{%- if "values" in answers %},
 
-candidates_in_short_{{ each.place }} as (
-    {{ kanon_sql.candidates_in_short(each.place, each.measures) | trim | indent(4) }}
-)
+{{ kanon_sql.candidates_in_short(each) }}
+{%- endif %}
+{%- if "people" in answers %},
+
+{{ kanon_sql.people_of_pairs(each) }}
+{%- endif %}
 {%- endfor %}
 {%- endif %}
 
 
 select *
-from {{ rows | join("\ncross join ") }}
-{%- if pairs %}
-{%- for each in attributes %}
-
-cross join candidates_in_short_{{ each.place }}
-{%- endfor %}
-{%- endif %}
+from {{ rows.named | join("\ncross join ") }}
 {%- endmacro %}
 
 
-{# The sets that it names: who is in both releases, who came and who left. The crowds of either are
-   those of both with the joiners, or with the leavers. #}
-{% macro sets_of_crowds(measures, answers=["of_release", "of_earlier"]) %}
+{# The crowds of people in both releases; `example` is any person of a crowd, whose classes are those
+   of everyone in it. #}
+{% macro sets_of_joint_classes(example=false) %}
 -- The classes of whoever is in several, as one text.
 {{ kanon_sql.numbers_of_several("release") }},
 
 {{ kanon_sql.numbers_of_several("earlier") }},
 
--- The people who are in exactly the same classes of a release.
-{% if "of_release" in answers %}
-{{ kanon_sql.crowds_of("release") }},
-
-{% endif %}
-{% if "of_earlier" in answers %}
-{{ kanon_sql.crowds_of("earlier") }},
-
-{% endif %}
 -- The people who are in exactly the same classes of both: a crowd.
 joint_classes as (
     select
@@ -116,6 +109,9 @@ joint_classes as (
         release_numbers.kanon_numbers as kanon_release_numbers,
         people.kanon_earlier_first,
         earlier_numbers.kanon_numbers as kanon_earlier_numbers,
+{% if example %}
+        {{ kanon_sql.only_value("people.kanon_entity") }} as kanon_example,
+{% endif %}
         count(*) as kanon_size
     from people
     left join release_numbers
@@ -128,8 +124,22 @@ joint_classes as (
         people.kanon_earlier_first,
         earlier_numbers.kanon_numbers
 )
-{%- if "of_release" in answers %},
+{%- endmacro %}
 
+
+{# The sets that it names: who is in both releases, who came and who left. The crowds of either are
+   those of both with the joiners, or with the leavers. #}
+{% macro sets_of_crowds(measures, answers=["of_release", "of_earlier"]) %}
+-- The people who are in exactly the same classes of a release.
+{% if "of_release" in answers %}
+{{ kanon_sql.crowds_of("release") }},
+
+{% endif %}
+{% if "of_earlier" in answers %}
+{{ kanon_sql.crowds_of("earlier") }},
+
+{% endif %}
+{% if "of_release" in answers %}
 people_in_both as (
     select
         count(*) as kanon_classes,
@@ -145,8 +155,8 @@ people_in_both as (
 -- Crowds of this release less the people of both: who came.
 {{ kanon_sql.people_of_one("release", "joiner") }}
 {%- endif %}
-{%- if "of_earlier" in answers %},
-
+{%- if "of_earlier" in answers %}
+{{- ",\n" if "of_release" in answers }}
 -- Crowds of the earlier one less the people of both: who left.
 {{ kanon_sql.people_of_one("earlier", "leaver") }}
 {%- endif %}
@@ -172,6 +182,8 @@ kanon_size < {{ kanon_sql.positive_int(k, "k") }}
 with
 
 {{ kanon_sql.sets_of_people(relation, columns, entities, earlier, earlier_columns) | trim }},
+
+{{ kanon_sql.sets_of_joint_classes() | trim }},
 
 {{ kanon_sql.sets_of_crowds(measures) | trim }},
 

@@ -9,63 +9,47 @@
     privacy, ACM KDD, section 2 (intersection attack).
 
     An attribute is its `values`, those of the release with those of the earlier one and how they
-    are compared (`as_is`, or `as_text`), its `place` among all that are asked, and the `measures`
-    of the checks, which see of each pair how many values are left (`kanon_candidates`) and how many
-    people are in it (`kanon_size`). `unknown` reads a NULL as no value at all. What is asked of
-    pairs stands in the statement of composed k-anonymity; this one asks of people, each once, in
-    however many pairs: `flags`, which are names of `pair_verdicts`.
+    are compared (`as_is`, or `as_text`), its `place` among all that are asked, and the `flags`: names
+    of what the checks ask of each pair, with the predicates on how many values are left
+    (`kanon_candidates`). `unknown` reads a NULL as no value at all. Pairs are those of crowds, not of
+    people: everyone of a crowd is in the same. It stands in the statement of composed k-anonymity,
+    which finds each person's classes too.
 
-    The values of a pair are set apart before they are compared (`select distinct`, which changes no
-    row): no planner may then join the values of both releases first, which has a row for each two
-    classes that share a value.
+    The values of a pair are left joins, which no planner reorders: it may not join the values of both
+    releases first, which has a row for each two classes that share a value. Where an attribute is
+    `packed` (the embedded engine), one row has many values: see candidates_by_bits.
 #}
-{% macro composed_l_diversity(
-    release, columns, entities, earlier, earlier_columns, attribute, pair_verdicts, flags,
-    unknown=false
-) %}
-with
 
-{{ kanon_sql.sets_of_people(release, columns, entities, earlier, earlier_columns) }},
-
-{{ kanon_sql.sets_of_pairs() }},
-
-{{ kanon_sql.sets_of_candidates(release, columns, earlier, earlier_columns, attribute, unknown) }},
-
-{{ kanon_sql.people_of_pairs(attribute.place, pair_verdicts, flags) }}
-
-{{ kanon_sql.flagged_people(flags) }}
-{%- endmacro %}
-
-
-{# Each person of both releases in each pair of their classes, and how many are in a pair. #}
+{# Each crowd of both releases in each pair of its classes, and how many people are in a pair. #}
 {% macro sets_of_pairs() %}
--- Each person of both in every pair of their classes.
-people_in_pairs as (
+-- Each crowd in every pair of its classes.
+crowds_in_pairs as (
     select
-        people.kanon_entity,
-        coalesce(release_several.kanon_class, people.kanon_release_first) as kanon_release_class,
-        coalesce(earlier_several.kanon_class, people.kanon_earlier_first) as kanon_earlier_class
-    from people
+        joint_classes.kanon_example,
+        joint_classes.kanon_size,
+        coalesce(
+            release_several.kanon_class, joint_classes.kanon_release_first
+        ) as kanon_release_class,
+        coalesce(
+            earlier_several.kanon_class, joint_classes.kanon_earlier_first
+        ) as kanon_earlier_class
+    from joint_classes
     left join release_several
-        on release_several.kanon_entity = people.kanon_entity
+        on release_several.kanon_entity = joint_classes.kanon_example
     left join earlier_several
-        on earlier_several.kanon_entity = people.kanon_entity
+        on earlier_several.kanon_entity = joint_classes.kanon_example
 ),
 
 pairs as (
-    select
-        kanon_release_class,
-        kanon_earlier_class,
-        count(*) as kanon_size
-    from people_in_pairs
-    group by
+    select distinct
         kanon_release_class,
         kanon_earlier_class
+    from crowds_in_pairs
 )
 {%- endmacro %}
 
 
-{# The sets that it names: each pair with its people and how many values of an attribute are left. #}
+{# The sets that it names: each pair with how many values of an attribute are left. #}
 {% macro sets_of_candidates(release, columns, earlier, earlier_columns, attribute, unknown=false) %}
 {% set place, values = attribute.place, attribute["values"] %}
 {{ kanon_sql.values_of_classes(
@@ -76,45 +60,28 @@ pairs as (
     "earlier", earlier, earlier_columns, place, values, values.reference, unknown
 ) }},
 
--- The values that a pair may have by this release; distinct, so that no planner joins the values of
--- both first, with a row for any two classes that share one.
-pair_values_{{ place }} as (
-    select distinct
-        pairs.kanon_release_class,
-        pairs.kanon_earlier_class,
-        release_values_{{ place }}.kanon_value
-    from pairs
-    inner join release_values_{{ place }}
-        on release_values_{{ place }}.kanon_class = pairs.kanon_release_class
-),
-
--- How many of them the earlier release leaves.
-candidates_{{ place }} as (
-    select
-        pair_values_{{ place }}.kanon_release_class,
-        pair_values_{{ place }}.kanon_earlier_class,
-        count(*) as kanon_candidates
-    from pair_values_{{ place }}
-    inner join earlier_values_{{ place }}
-        on earlier_values_{{ place }}.kanon_class = pair_values_{{ place }}.kanon_earlier_class
-        and {{ kanon_sql.same(
-            "earlier_values_" ~ place ~ ".kanon_value", "pair_values_" ~ place ~ ".kanon_value"
-        ) }}
-    group by
-        pair_values_{{ place }}.kanon_release_class,
-        pair_values_{{ place }}.kanon_earlier_class
-),
-
--- Every pair, those to which none is left too.
+{% if attribute.packed %}
+{{ kanon_sql.candidates_by_bits(place) }}
+{%- else %}
+-- How many values of this release the earlier one leaves to a pair.
 measured_pairs_{{ place }} as (
     select
-        pairs.*,
-        coalesce(candidates_{{ place }}.kanon_candidates, 0) as kanon_candidates
+        pairs.kanon_release_class,
+        pairs.kanon_earlier_class,
+        count(earlier_values_{{ place }}.kanon_class) as kanon_candidates
     from pairs
-    left join candidates_{{ place }}
-        on candidates_{{ place }}.kanon_release_class = pairs.kanon_release_class
-        and candidates_{{ place }}.kanon_earlier_class = pairs.kanon_earlier_class
+    left join release_values_{{ place }}
+        on release_values_{{ place }}.kanon_class = pairs.kanon_release_class
+    left join earlier_values_{{ place }}
+        on earlier_values_{{ place }}.kanon_class = pairs.kanon_earlier_class
+        and {{ kanon_sql.same(
+            "earlier_values_" ~ place ~ ".kanon_value", "release_values_" ~ place ~ ".kanon_value"
+        ) }}
+    group by
+        pairs.kanon_release_class,
+        pairs.kanon_earlier_class
 )
+{%- endif %}
 {%- endmacro %}
 
 
@@ -141,52 +108,54 @@ measured_pairs_{{ place }} as (
 {%- endmacro %}
 
 
-{# The people of both releases, with what is said of any pair that they are in. #}
-{% macro people_of_pairs(place, pair_verdicts, flags) %}
-judged_pairs as (
+{# How many people are in a pair with each flag, each person once. #}
+{% macro people_of_pairs(attribute) %}
+{% set place = attribute.place %}
+-- The crowds in pairs with any flag.
+judged_crowds_{{ place }} as (
     select
-        measured_pairs_{{ place }}.*,
-{% for verdict in pair_verdicts %}
-        {{ verdict.expression | indent(8) }} as {{ verdict.name }}{{ "," if not loop.last }}
+        crowds_in_pairs.kanon_example,
+        crowds_in_pairs.kanon_size,
+{% for flag in attribute.flags %}
+        max({{ kanon_sql.flag(flag.predicate) | trim }}) as kanon_{{ flag.name }}{{ "," if not loop.last }}
 {% endfor %}
-    from measured_pairs_{{ place }}
+    from crowds_in_pairs
+    inner join measured_pairs_{{ place }}
+        on measured_pairs_{{ place }}.kanon_release_class = crowds_in_pairs.kanon_release_class
+        and measured_pairs_{{ place }}.kanon_earlier_class = crowds_in_pairs.kanon_earlier_class
+    where
+{% for flag in attribute.flags %}
+        {{ "or " if not loop.first }}({{ flag.predicate }})
+{% endfor %}
+    group by
+        crowds_in_pairs.kanon_example,
+        crowds_in_pairs.kanon_size
 ),
 
-judged_people as (
+people_in_short_{{ place }} as (
     select
-        people_in_pairs.kanon_entity,
-{% for flag in flags %}
-        max(judged_pairs.{{ flag }}) as {{ flag }}{{ "," if not loop.last }}
+{% for flag in attribute.flags %}
+        coalesce(
+            sum(kanon_size * kanon_{{ flag.name }}), 0
+        ) as kanon_{{ flag.name }}_{{ place }}_people{{ "," if not loop.last }}
 {% endfor %}
-    from people_in_pairs
-    inner join judged_pairs
-        on judged_pairs.kanon_release_class = people_in_pairs.kanon_release_class
-        and judged_pairs.kanon_earlier_class = people_in_pairs.kanon_earlier_class
-    group by people_in_pairs.kanon_entity
+    from judged_crowds_{{ place }}
 )
 {%- endmacro %}
 
 
-{# How many there are of whom each thing is said. #}
-{% macro flagged_people(flags) %}
-select
-    count(*) as kanon_in_both,
-{% for flag in flags %}
-    sum({{ flag }}) as {{ flag }}_people{{ "," if not loop.last }}
-{% endfor %}
-from judged_people
-{%- endmacro %}
-
-
 {# What is said of all pairs together; the checks' own names are told apart by the attribute. #}
-{% macro candidates_in_short(place, measures) %}
-select
-    min(case when kanon_candidates > 0 then kanon_candidates end) as kanon_least_{{ place }}
-{%- for measure in measures %},
-    {{ measure | indent(4) }}
+{% macro candidates_in_short(attribute) %}
+{% set place = attribute.place %}
+candidates_in_short_{{ place }} as (
+    select
+        min(case when kanon_candidates > 0 then kanon_candidates end) as kanon_least_{{ place }}
+{%- for flag in attribute.flags %},
+        {{ kanon_sql.classes_where(flag.predicate, flag.name ~ "_" ~ place) | indent(8) }}
 {%- endfor %}
 
-from measured_pairs_{{ place }}
+    from measured_pairs_{{ place }}
+)
 {%- endmacro %}
 
 
@@ -213,24 +182,17 @@ kanon_candidates = 0
     relation, columns, l, entities, values, earlier, earlier_columns, unknown=false
 ) %}
 {% set too_few = kanon_sql.composed_l_diversity_violated(l) %}
-{% set flagged = [
-    ("kanon_certain", kanon_sql.composed_l_diversity_certain()),
-    ("kanon_changed", kanon_sql.composed_l_diversity_changed()),
-    ("kanon_composed_l_diversity_violated", too_few),
-] %}
-{% set verdicts = namespace(named=[]) %}
-{% for name, predicate in flagged %}
-{% set verdicts.named = verdicts.named + [
-    {"expression": kanon_sql.flag(predicate) | trim, "name": name}
-] %}
-{% endfor %}
-{% set flags = verdicts.named | map(attribute="name") | list %}
-{% set attribute = {"values": values, "place": 1} %}
-{% set measures = [kanon_sql.classes_where(too_few, "composed_l_diversity_violated")] %}
+{% set attribute = {"values": values, "place": 1, "flags": [
+    {"name": "certain", "predicate": kanon_sql.composed_l_diversity_certain()},
+    {"name": "changed", "predicate": kanon_sql.composed_l_diversity_changed()},
+    {"name": "violated", "predicate": too_few},
+]} %}
 {% set ctes %}
 with
 
 {{ kanon_sql.sets_of_people(relation, columns, entities, earlier, earlier_columns) | trim }},
+
+{{ kanon_sql.sets_of_joint_classes(example=true) | trim }},
 
 {{ kanon_sql.sets_of_pairs() | trim }},
 
@@ -238,15 +200,9 @@ with
     relation, columns, earlier, earlier_columns, attribute, unknown
 ) | trim }},
 
-{{ kanon_sql.people_of_pairs(1, verdicts.named, flags) | trim }},
+{{ kanon_sql.candidates_in_short(attribute) | trim }},
 
-pairs_asked as (
-    {{ kanon_sql.candidates_in_short(1, measures) | trim | indent(4) }}
-),
-
-people_asked as (
-    {{ kanon_sql.flagged_people(flags) | trim | indent(4) }}
-),
+{{ kanon_sql.people_of_pairs(attribute) | trim }},
 
 measured as (
     select
@@ -254,14 +210,17 @@ measured as (
             select count(*)
             from {{ relation | indent(12) }}
         ) as records,
-        coalesce(pairs_asked.kanon_composed_l_diversity_violated_classes, 0) as violating_classes,
-        coalesce(people_asked.kanon_composed_l_diversity_violated_people, 0) as violating_people,
-        pairs_asked.kanon_least_1 as achieved,
-        people_asked.kanon_in_both as in_both,
-        coalesce(people_asked.kanon_certain_people, 0) as certain_people,
-        coalesce(people_asked.kanon_changed_people, 0) as changed_people
-    from pairs_asked
-    cross join people_asked
+        coalesce(kanon_violated_1_classes, 0) as violating_classes,
+        kanon_violated_1_people as violating_people,
+        kanon_least_1 as achieved,
+        (
+            select coalesce(sum(kanon_size), 0)
+            from joint_classes
+        ) as in_both,
+        kanon_certain_1_people as certain_people,
+        kanon_changed_1_people as changed_people
+    from candidates_in_short_1
+    cross join people_in_short_1
 )
 {%- endset %}
 {{ kanon_sql.told_failures(

@@ -135,6 +135,26 @@ earlier_numbers as (
     group by kanon_entity
 ),
 
+-- The people who are in exactly the same classes of both: a crowd.
+joint_classes as (
+    select
+        people.kanon_release_first,
+        release_numbers.kanon_numbers as kanon_release_numbers,
+        people.kanon_earlier_first,
+        earlier_numbers.kanon_numbers as kanon_earlier_numbers,
+        count(*) as kanon_size
+    from people
+    left join release_numbers
+        on release_numbers.kanon_entity = people.kanon_entity
+    left join earlier_numbers
+        on earlier_numbers.kanon_entity = people.kanon_entity
+    group by
+        people.kanon_release_first,
+        release_numbers.kanon_numbers,
+        people.kanon_earlier_first,
+        earlier_numbers.kanon_numbers
+),
+
 -- The people who are in exactly the same classes of a release.
 release_crowds as (
     select
@@ -159,26 +179,6 @@ earlier_crowds as (
         on earlier_numbers.kanon_entity = earlier_people.kanon_entity
     group by
         earlier_people.kanon_first,
-        earlier_numbers.kanon_numbers
-),
-
--- The people who are in exactly the same classes of both: a crowd.
-joint_classes as (
-    select
-        people.kanon_release_first,
-        release_numbers.kanon_numbers as kanon_release_numbers,
-        people.kanon_earlier_first,
-        earlier_numbers.kanon_numbers as kanon_earlier_numbers,
-        count(*) as kanon_size
-    from people
-    left join release_numbers
-        on release_numbers.kanon_entity = people.kanon_entity
-    left join earlier_numbers
-        on earlier_numbers.kanon_entity = people.kanon_entity
-    group by
-        people.kanon_release_first,
-        release_numbers.kanon_numbers,
-        people.kanon_earlier_first,
         earlier_numbers.kanon_numbers
 ),
 

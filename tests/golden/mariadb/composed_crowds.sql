@@ -176,20 +176,6 @@ earlier_numbers as (
     group by kanon_entity
 ),
 
--- The people who are in exactly the same classes of a release.
-release_crowds as (
-    select
-        release_people.kanon_first,
-        release_numbers.kanon_numbers,
-        count(*) as kanon_size
-    from release_people
-    left join release_numbers
-        on release_numbers.kanon_entity = release_people.kanon_entity
-    group by
-        release_people.kanon_first,
-        release_numbers.kanon_numbers
-),
-
 -- The people who are in exactly the same classes of both: a crowd.
 joint_classes as (
     select
@@ -208,6 +194,20 @@ joint_classes as (
         release_numbers.kanon_numbers,
         people.kanon_earlier_first,
         earlier_numbers.kanon_numbers
+),
+
+-- The people who are in exactly the same classes of a release.
+release_crowds as (
+    select
+        release_people.kanon_first,
+        release_numbers.kanon_numbers,
+        count(*) as kanon_size
+    from release_people
+    left join release_numbers
+        on release_numbers.kanon_entity = release_people.kanon_entity
+    group by
+        release_people.kanon_first,
+        release_numbers.kanon_numbers
 ),
 
 people_in_both as (

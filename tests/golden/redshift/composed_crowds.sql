@@ -149,6 +149,27 @@ earlier_numbers as (
     group by kanon_entity
 ),
 
+-- The people who are in exactly the same classes of both: a crowd.
+joint_classes as (
+    select
+        people.kanon_release_first,
+        release_numbers.kanon_numbers as kanon_release_numbers,
+        people.kanon_earlier_first,
+        earlier_numbers.kanon_numbers as kanon_earlier_numbers,
+        any_value(people.kanon_entity) as kanon_example,
+        count(*) as kanon_size
+    from people
+    left join release_numbers
+        on release_numbers.kanon_entity = people.kanon_entity
+    left join earlier_numbers
+        on earlier_numbers.kanon_entity = people.kanon_entity
+    group by
+        people.kanon_release_first,
+        release_numbers.kanon_numbers,
+        people.kanon_earlier_first,
+        earlier_numbers.kanon_numbers
+),
+
 -- The people who are in exactly the same classes of a release.
 release_crowds as (
     select
@@ -173,26 +194,6 @@ earlier_crowds as (
         on earlier_numbers.kanon_entity = earlier_people.kanon_entity
     group by
         earlier_people.kanon_first,
-        earlier_numbers.kanon_numbers
-),
-
--- The people who are in exactly the same classes of both: a crowd.
-joint_classes as (
-    select
-        people.kanon_release_first,
-        release_numbers.kanon_numbers as kanon_release_numbers,
-        people.kanon_earlier_first,
-        earlier_numbers.kanon_numbers as kanon_earlier_numbers,
-        count(*) as kanon_size
-    from people
-    left join release_numbers
-        on release_numbers.kanon_entity = people.kanon_entity
-    left join earlier_numbers
-        on earlier_numbers.kanon_entity = people.kanon_entity
-    group by
-        people.kanon_release_first,
-        release_numbers.kanon_numbers,
-        people.kanon_earlier_first,
         earlier_numbers.kanon_numbers
 ),
 
@@ -299,33 +300,25 @@ earlier_alone as (
     from earlier_alone_classes
 ),
 
--- Each person of both in every pair of their classes.
-people_in_pairs as (
+-- Each crowd in every pair of its classes.
+crowds_in_pairs as (
     select
-        people.kanon_entity,
-        coalesce(release_several.kanon_class, people.kanon_release_first) as kanon_release_class,
-        coalesce(earlier_several.kanon_class, people.kanon_earlier_first) as kanon_earlier_class
-    from people
+        joint_classes.kanon_example,
+        joint_classes.kanon_size,
+        coalesce(release_several.kanon_class, joint_classes.kanon_release_first) as kanon_release_class,
+        coalesce(earlier_several.kanon_class, joint_classes.kanon_earlier_first) as kanon_earlier_class
+    from joint_classes
     left join release_several
-        on release_several.kanon_entity = people.kanon_entity
+        on release_several.kanon_entity = joint_classes.kanon_example
     left join earlier_several
-        on earlier_several.kanon_entity = people.kanon_entity
+        on earlier_several.kanon_entity = joint_classes.kanon_example
 ),
 
 pairs as (
-    select
-        kanon_release_class,
-        kanon_earlier_class,
-        count(*) as kanon_size
-    from people_in_pairs
-    group by
+    select distinct
         kanon_release_class,
         kanon_earlier_class
-),
-
-memberships as (
-    select sum(kanon_size) as kanon_memberships
-    from pairs
+    from crowds_in_pairs
 ),
 
 release_values_1 as (
@@ -369,63 +362,70 @@ earlier_values_1 as (
         )
 ),
 
--- The values that a pair may have by this release; distinct, so that no planner joins the values of
--- both first, with a row for any two classes that share one.
-pair_values_1 as (
-    select distinct
+-- How many values of this release the earlier one leaves to a pair.
+measured_pairs_1 as (
+    select
         pairs.kanon_release_class,
         pairs.kanon_earlier_class,
-        release_values_1.kanon_value
+        count(earlier_values_1.kanon_class) as kanon_candidates
     from pairs
-    inner join release_values_1
+    left join release_values_1
         on release_values_1.kanon_class = pairs.kanon_release_class
-),
-
--- How many of them the earlier release leaves.
-candidates_1 as (
-    select
-        pair_values_1.kanon_release_class,
-        pair_values_1.kanon_earlier_class,
-        count(*) as kanon_candidates
-    from pair_values_1
-    inner join earlier_values_1
-        on earlier_values_1.kanon_class = pair_values_1.kanon_earlier_class
+    left join earlier_values_1
+        on earlier_values_1.kanon_class = pairs.kanon_earlier_class
         and (
-            earlier_values_1.kanon_value = pair_values_1.kanon_value
+            earlier_values_1.kanon_value = release_values_1.kanon_value
             or (
-                earlier_values_1.kanon_value is null and pair_values_1.kanon_value is null
+                earlier_values_1.kanon_value is null and release_values_1.kanon_value is null
             )
         )
     group by
-        pair_values_1.kanon_release_class,
-        pair_values_1.kanon_earlier_class
-),
-
--- Every pair, those to which none is left too.
-measured_pairs_1 as (
-    select
-        pairs.*,
-        coalesce(candidates_1.kanon_candidates, 0) as kanon_candidates
-    from pairs
-    left join candidates_1
-        on candidates_1.kanon_release_class = pairs.kanon_release_class
-        and candidates_1.kanon_earlier_class = pairs.kanon_earlier_class
+        pairs.kanon_release_class,
+        pairs.kanon_earlier_class
 ),
 
 candidates_in_short_1 as (
     select
         min(case when kanon_candidates > 0 then kanon_candidates end) as kanon_least_1,
         sum(case when kanon_candidates = 1 then 1 else 0 end) as kanon_certain_1_classes,
-        sum(case when kanon_candidates = 1 then kanon_size else 0 end) as kanon_certain_1_people,
         sum(case when kanon_candidates = 0 then 1 else 0 end) as kanon_changed_1_classes,
-        sum(case when kanon_candidates = 0 then kanon_size else 0 end) as kanon_changed_1_people,
         sum(
             case when kanon_candidates > 0 and kanon_candidates < 2 then 1 else 0 end
-        ) as kanon_composed_l_diversity_violated_1_classes,
-        sum(
-            case when kanon_candidates > 0 and kanon_candidates < 2 then kanon_size else 0 end
-        ) as kanon_composed_l_diversity_violated_1_people
+        ) as kanon_composed_l_diversity_violated_1_classes
     from measured_pairs_1
+),
+
+-- The crowds in pairs with any flag.
+judged_crowds_1 as (
+    select
+        crowds_in_pairs.kanon_example,
+        crowds_in_pairs.kanon_size,
+        max(case when kanon_candidates = 1 then 1 else 0 end) as kanon_certain,
+        max(case when kanon_candidates = 0 then 1 else 0 end) as kanon_changed,
+        max(
+            case when kanon_candidates > 0 and kanon_candidates < 2 then 1 else 0 end
+        ) as kanon_composed_l_diversity_violated
+    from crowds_in_pairs
+    inner join measured_pairs_1
+        on measured_pairs_1.kanon_release_class = crowds_in_pairs.kanon_release_class
+        and measured_pairs_1.kanon_earlier_class = crowds_in_pairs.kanon_earlier_class
+    where
+        (kanon_candidates = 1)
+        or (kanon_candidates = 0)
+        or (kanon_candidates > 0 and kanon_candidates < 2)
+    group by
+        crowds_in_pairs.kanon_example,
+        crowds_in_pairs.kanon_size
+),
+
+people_in_short_1 as (
+    select
+        coalesce(sum(kanon_size * kanon_certain), 0) as kanon_certain_1_people,
+        coalesce(sum(kanon_size * kanon_changed), 0) as kanon_changed_1_people,
+        coalesce(
+            sum(kanon_size * kanon_composed_l_diversity_violated), 0
+        ) as kanon_composed_l_diversity_violated_1_people
+    from judged_crowds_1
 )
 
 select
@@ -434,5 +434,5 @@ from people_in_both
 cross join joiners
 cross join leavers
 cross join earlier_alone
-cross join memberships
 cross join candidates_in_short_1
+cross join people_in_short_1

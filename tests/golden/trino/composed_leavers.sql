@@ -130,20 +130,6 @@ earlier_numbers as (
     group by kanon_entity
 ),
 
--- The people who are in exactly the same classes of a release.
-earlier_crowds as (
-    select
-        earlier_people.kanon_first,
-        earlier_numbers.kanon_numbers,
-        count(*) as kanon_size
-    from earlier_people
-    left join earlier_numbers
-        on earlier_numbers.kanon_entity = earlier_people.kanon_entity
-    group by
-        earlier_people.kanon_first,
-        earlier_numbers.kanon_numbers
-),
-
 -- The people who are in exactly the same classes of both: a crowd.
 joint_classes as (
     select
@@ -161,6 +147,20 @@ joint_classes as (
         people.kanon_release_first,
         release_numbers.kanon_numbers,
         people.kanon_earlier_first,
+        earlier_numbers.kanon_numbers
+),
+
+-- The people who are in exactly the same classes of a release.
+earlier_crowds as (
+    select
+        earlier_people.kanon_first,
+        earlier_numbers.kanon_numbers,
+        count(*) as kanon_size
+    from earlier_people
+    left join earlier_numbers
+        on earlier_numbers.kanon_entity = earlier_people.kanon_entity
+    group by
+        earlier_people.kanon_first,
         earlier_numbers.kanon_numbers
 ),
 

@@ -1,10 +1,9 @@
 -- Question   How many people are in a pair of classes of patients and patients_before that leaves
---            one value of diagnosis, none, or too few?
+--            one value of diagnosis, none, or too few: zip and age, and there zip_code?
 -- Model      composed l-diversity. Whoever looks for a person in both releases, and knows that the
 --            sensitive value is the same in both, is left with at least l values. (Ganta,
 --            Kasiviswanathan, Smith 2008, Composition attacks and auxiliary information in data
 --            privacy, ACM KDD, section 2 (intersection attack))
--- Runs       where people have records in several classes of either release
 -- Dialect    trino, generated and not executed
 -- Table      "patients" stands for patients; its columns are taken to have the types that they have
 --            here.
@@ -114,28 +113,63 @@ people as (
         on earlier_people.kanon_entity = release_people.kanon_entity
 ),
 
--- Each person of both in every pair of their classes.
-people_in_pairs as (
+-- The classes of whoever is in several, as one text.
+release_numbers as (
     select
-        people.kanon_entity,
-        coalesce(release_several.kanon_class, people.kanon_release_first) as kanon_release_class,
-        coalesce(earlier_several.kanon_class, people.kanon_earlier_first) as kanon_earlier_class
+        kanon_entity,
+        listagg(cast(kanon_class as varchar), ',') within group (order by kanon_class) as kanon_numbers
+    from release_several
+    group by kanon_entity
+),
+
+earlier_numbers as (
+    select
+        kanon_entity,
+        listagg(cast(kanon_class as varchar), ',') within group (order by kanon_class) as kanon_numbers
+    from earlier_several
+    group by kanon_entity
+),
+
+-- The people who are in exactly the same classes of both: a crowd.
+joint_classes as (
+    select
+        people.kanon_release_first,
+        release_numbers.kanon_numbers as kanon_release_numbers,
+        people.kanon_earlier_first,
+        earlier_numbers.kanon_numbers as kanon_earlier_numbers,
+        arbitrary(people.kanon_entity) as kanon_example,
+        count(*) as kanon_size
     from people
+    left join release_numbers
+        on release_numbers.kanon_entity = people.kanon_entity
+    left join earlier_numbers
+        on earlier_numbers.kanon_entity = people.kanon_entity
+    group by
+        people.kanon_release_first,
+        release_numbers.kanon_numbers,
+        people.kanon_earlier_first,
+        earlier_numbers.kanon_numbers
+),
+
+-- Each crowd in every pair of its classes.
+crowds_in_pairs as (
+    select
+        joint_classes.kanon_example,
+        joint_classes.kanon_size,
+        coalesce(release_several.kanon_class, joint_classes.kanon_release_first) as kanon_release_class,
+        coalesce(earlier_several.kanon_class, joint_classes.kanon_earlier_first) as kanon_earlier_class
+    from joint_classes
     left join release_several
-        on release_several.kanon_entity = people.kanon_entity
+        on release_several.kanon_entity = joint_classes.kanon_example
     left join earlier_several
-        on earlier_several.kanon_entity = people.kanon_entity
+        on earlier_several.kanon_entity = joint_classes.kanon_example
 ),
 
 pairs as (
-    select
-        kanon_release_class,
-        kanon_earlier_class,
-        count(*) as kanon_size
-    from people_in_pairs
-    group by
+    select distinct
         kanon_release_class,
         kanon_earlier_class
+    from crowds_in_pairs
 ),
 
 release_values_1 as (
@@ -168,72 +202,56 @@ earlier_values_1 as (
         on earlier_classes.kanon_earlier_1 is not distinct from earlier_cells.kanon_earlier_1
 ),
 
--- The values that a pair may have by this release; distinct, so that no planner joins the values of
--- both first, with a row for any two classes that share one.
-pair_values_1 as (
-    select distinct
-        pairs.kanon_release_class,
-        pairs.kanon_earlier_class,
-        release_values_1.kanon_value
-    from pairs
-    inner join release_values_1
-        on release_values_1.kanon_class = pairs.kanon_release_class
-),
-
--- How many of them the earlier release leaves.
-candidates_1 as (
-    select
-        pair_values_1.kanon_release_class,
-        pair_values_1.kanon_earlier_class,
-        count(*) as kanon_candidates
-    from pair_values_1
-    inner join earlier_values_1
-        on earlier_values_1.kanon_class = pair_values_1.kanon_earlier_class
-        and earlier_values_1.kanon_value is not distinct from pair_values_1.kanon_value
-    group by
-        pair_values_1.kanon_release_class,
-        pair_values_1.kanon_earlier_class
-),
-
--- Every pair, those to which none is left too.
+-- How many values of this release the earlier one leaves to a pair.
 measured_pairs_1 as (
     select
-        pairs.*,
-        coalesce(candidates_1.kanon_candidates, 0) as kanon_candidates
+        pairs.kanon_release_class,
+        pairs.kanon_earlier_class,
+        count(earlier_values_1.kanon_class) as kanon_candidates
     from pairs
-    left join candidates_1
-        on candidates_1.kanon_release_class = pairs.kanon_release_class
-        and candidates_1.kanon_earlier_class = pairs.kanon_earlier_class
+    left join release_values_1
+        on release_values_1.kanon_class = pairs.kanon_release_class
+    left join earlier_values_1
+        on earlier_values_1.kanon_class = pairs.kanon_earlier_class
+        and earlier_values_1.kanon_value is not distinct from release_values_1.kanon_value
+    group by
+        pairs.kanon_release_class,
+        pairs.kanon_earlier_class
 ),
 
-judged_pairs as (
+-- The crowds in pairs with any flag.
+judged_crowds_1 as (
     select
-        measured_pairs_1.*,
-        case when kanon_candidates = 1 then 1 else 0 end as kanon_certain_1,
-        case when kanon_candidates = 0 then 1 else 0 end as kanon_changed_1,
-        case
-            when kanon_candidates > 0 and kanon_candidates < 2 then 1
-            else 0
-        end as kanon_composed_l_diversity_violated_1
-    from measured_pairs_1
+        crowds_in_pairs.kanon_example,
+        crowds_in_pairs.kanon_size,
+        max(case when kanon_candidates = 1 then 1 else 0 end) as kanon_certain,
+        max(case when kanon_candidates = 0 then 1 else 0 end) as kanon_changed,
+        max(
+            case when kanon_candidates > 0 and kanon_candidates < 2 then 1 else 0 end
+        ) as kanon_composed_l_diversity_violated
+    from crowds_in_pairs
+    inner join measured_pairs_1
+        on measured_pairs_1.kanon_release_class = crowds_in_pairs.kanon_release_class
+        and measured_pairs_1.kanon_earlier_class = crowds_in_pairs.kanon_earlier_class
+    where
+        (kanon_candidates = 1)
+        or (kanon_candidates = 0)
+        or (kanon_candidates > 0 and kanon_candidates < 2)
+    group by
+        crowds_in_pairs.kanon_example,
+        crowds_in_pairs.kanon_size
 ),
 
-judged_people as (
+people_in_short_1 as (
     select
-        people_in_pairs.kanon_entity,
-        max(judged_pairs.kanon_certain_1) as kanon_certain_1,
-        max(judged_pairs.kanon_changed_1) as kanon_changed_1,
-        max(judged_pairs.kanon_composed_l_diversity_violated_1) as kanon_composed_l_diversity_violated_1
-    from people_in_pairs
-    inner join judged_pairs
-        on judged_pairs.kanon_release_class = people_in_pairs.kanon_release_class
-        and judged_pairs.kanon_earlier_class = people_in_pairs.kanon_earlier_class
-    group by people_in_pairs.kanon_entity
+        coalesce(sum(kanon_size * kanon_certain), 0) as kanon_certain_1_people,
+        coalesce(sum(kanon_size * kanon_changed), 0) as kanon_changed_1_people,
+        coalesce(
+            sum(kanon_size * kanon_composed_l_diversity_violated), 0
+        ) as kanon_composed_l_diversity_violated_1_people
+    from judged_crowds_1
 )
 
 select
-    count(*) as kanon_in_both,
-    sum(kanon_certain_1) as kanon_certain_1_people,
-    sum(kanon_changed_1) as kanon_changed_1_people,
-    sum(kanon_composed_l_diversity_violated_1) as kanon_composed_l_diversity_violated_1_people
-from judged_people
+    *
+from people_in_short_1

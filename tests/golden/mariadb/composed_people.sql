@@ -1,0 +1,302 @@
+-- Question   How many people are in a pair of classes of patients and patients_before that leaves
+--            one value of diagnosis, none, or too few: zip and age, and there zip_code?
+-- Model      composed l-diversity. Whoever looks for a person in both releases, and knows that the
+--            sensitive value is the same in both, is left with at least l values. (Ganta,
+--            Kasiviswanathan, Smith 2008, Composition attacks and auxiliary information in data
+--            privacy, ACM KDD, section 2 (intersection attack))
+-- Dialect    mariadb, generated; not executed here, as the tests of this release do
+-- Table      `patients` stands for patients; its columns are taken to have the types that they have
+--            here.
+-- Table      `patients_before` stands for patients_before; its columns are taken to have the types
+--            that they have here.
+
+with
+
+-- The classes by number, in the order of all columns: it is the same wherever it is read.
+release_classes as (
+    select
+        `zip`,
+        `age`,
+        row_number() over (
+            order by case when `zip` is null then 1 else 0 end,
+                `zip`,
+                case when `age` is null then 1 else 0 end,
+                `age`
+        ) as kanon_class
+    from `patients`
+    group by
+        `zip`,
+        `age`
+),
+
+earlier_classes as (
+    select
+        `zip_code` as kanon_earlier_1,
+        row_number() over (order by case when `zip_code` is null then 1 else 0 end, `zip_code`) as kanon_class
+    from `patients_before`
+    group by `zip_code`
+),
+
+release_members as (
+    select
+        release_records.kanon_entity,
+        release_classes.kanon_class
+    from (
+        select
+            `zip`,
+            `age`,
+            `patient` as kanon_entity
+        from `patients`
+    ) as release_records
+    inner join release_classes
+        on release_classes.`zip` <=> release_records.`zip`
+        and release_classes.`age` <=> release_records.`age`
+),
+
+earlier_members as (
+    select
+        earlier_records.kanon_entity,
+        earlier_classes.kanon_class
+    from (
+        select
+            `zip_code` as kanon_earlier_1,
+            `person` as kanon_entity
+        from `patients_before`
+    ) as earlier_records
+    inner join earlier_classes
+        on earlier_classes.kanon_earlier_1 <=> earlier_records.kanon_earlier_1
+),
+
+-- Each person once, with the first and the last of their classes.
+release_people as (
+    select
+        kanon_entity,
+        min(kanon_class) as kanon_first,
+        max(kanon_class) as kanon_last
+    from release_members
+    group by kanon_entity
+),
+
+earlier_people as (
+    select
+        kanon_entity,
+        min(kanon_class) as kanon_first,
+        max(kanon_class) as kanon_last
+    from earlier_members
+    group by kanon_entity
+),
+
+-- Whoever is in several classes, with each of them.
+release_several as (
+    select distinct
+        release_members.kanon_entity,
+        release_members.kanon_class
+    from release_members
+    inner join release_people
+        on release_people.kanon_entity = release_members.kanon_entity
+    where release_people.kanon_first < release_people.kanon_last
+),
+
+earlier_several as (
+    select distinct
+        earlier_members.kanon_entity,
+        earlier_members.kanon_class
+    from earlier_members
+    inner join earlier_people
+        on earlier_people.kanon_entity = earlier_members.kanon_entity
+    where earlier_people.kanon_first < earlier_people.kanon_last
+),
+
+-- Whoever is in both releases.
+people as (
+    select
+        release_people.kanon_entity,
+        release_people.kanon_first as kanon_release_first,
+        earlier_people.kanon_first as kanon_earlier_first
+    from release_people
+    inner join earlier_people
+        on earlier_people.kanon_entity = release_people.kanon_entity
+),
+
+-- The classes of whoever is in several, as one text.
+release_numbers as (
+    select
+        kanon_entity,
+        case
+            when char_length(
+                group_concat(
+                    cast(kanon_class as char character set utf8mb4) collate utf8mb4_nopad_bin
+                    order by kanon_class separator ','
+                )
+            ) = sum(
+                char_length(cast(kanon_class as char character set utf8mb4) collate utf8mb4_nopad_bin)
+            ) + count(cast(kanon_class as char character set utf8mb4) collate utf8mb4_nopad_bin) - 1
+            then group_concat(
+                cast(kanon_class as char character set utf8mb4) collate utf8mb4_nopad_bin
+                order by kanon_class separator ','
+            )
+            else (
+                select 'cut at group_concat_max_len'
+
+                union all
+
+                select 'raise it'
+            )
+        end as kanon_numbers
+    from release_several
+    group by kanon_entity
+),
+
+earlier_numbers as (
+    select
+        kanon_entity,
+        case
+            when char_length(
+                group_concat(
+                    cast(kanon_class as char character set utf8mb4) collate utf8mb4_nopad_bin
+                    order by kanon_class separator ','
+                )
+            ) = sum(
+                char_length(cast(kanon_class as char character set utf8mb4) collate utf8mb4_nopad_bin)
+            ) + count(cast(kanon_class as char character set utf8mb4) collate utf8mb4_nopad_bin) - 1
+            then group_concat(
+                cast(kanon_class as char character set utf8mb4) collate utf8mb4_nopad_bin
+                order by kanon_class separator ','
+            )
+            else (
+                select 'cut at group_concat_max_len'
+
+                union all
+
+                select 'raise it'
+            )
+        end as kanon_numbers
+    from earlier_several
+    group by kanon_entity
+),
+
+-- The people who are in exactly the same classes of both: a crowd.
+joint_classes as (
+    select
+        people.kanon_release_first,
+        release_numbers.kanon_numbers as kanon_release_numbers,
+        people.kanon_earlier_first,
+        earlier_numbers.kanon_numbers as kanon_earlier_numbers,
+        max(people.kanon_entity) as kanon_example,
+        count(*) as kanon_size
+    from people
+    left join release_numbers
+        on release_numbers.kanon_entity = people.kanon_entity
+    left join earlier_numbers
+        on earlier_numbers.kanon_entity = people.kanon_entity
+    group by
+        people.kanon_release_first,
+        release_numbers.kanon_numbers,
+        people.kanon_earlier_first,
+        earlier_numbers.kanon_numbers
+),
+
+-- Each crowd in every pair of its classes.
+crowds_in_pairs as (
+    select
+        joint_classes.kanon_example,
+        joint_classes.kanon_size,
+        coalesce(release_several.kanon_class, joint_classes.kanon_release_first) as kanon_release_class,
+        coalesce(earlier_several.kanon_class, joint_classes.kanon_earlier_first) as kanon_earlier_class
+    from joint_classes
+    left join release_several
+        on release_several.kanon_entity = joint_classes.kanon_example
+    left join earlier_several
+        on earlier_several.kanon_entity = joint_classes.kanon_example
+),
+
+pairs as (
+    select distinct
+        kanon_release_class,
+        kanon_earlier_class
+    from crowds_in_pairs
+),
+
+release_values_1 as (
+    select
+        release_classes.kanon_class,
+        release_cells.kanon_value
+    from (
+        select distinct
+            `zip`,
+            `age`,
+            `diagnosis` as kanon_value
+        from `patients`
+    ) as release_cells
+    inner join release_classes
+        on release_classes.`zip` <=> release_cells.`zip`
+        and release_classes.`age` <=> release_cells.`age`
+),
+
+earlier_values_1 as (
+    select
+        earlier_classes.kanon_class,
+        earlier_cells.kanon_value
+    from (
+        select distinct
+            `zip_code` as kanon_earlier_1,
+            `dx` as kanon_value
+        from `patients_before`
+    ) as earlier_cells
+    inner join earlier_classes
+        on earlier_classes.kanon_earlier_1 <=> earlier_cells.kanon_earlier_1
+),
+
+-- How many values of this release the earlier one leaves to a pair.
+measured_pairs_1 as (
+    select
+        pairs.kanon_release_class,
+        pairs.kanon_earlier_class,
+        count(earlier_values_1.kanon_class) as kanon_candidates
+    from pairs
+    left join release_values_1
+        on release_values_1.kanon_class = pairs.kanon_release_class
+    left join earlier_values_1
+        on earlier_values_1.kanon_class = pairs.kanon_earlier_class
+        and earlier_values_1.kanon_value <=> release_values_1.kanon_value
+    group by
+        pairs.kanon_release_class,
+        pairs.kanon_earlier_class
+),
+
+-- The crowds in pairs with any flag.
+judged_crowds_1 as (
+    select
+        crowds_in_pairs.kanon_example,
+        crowds_in_pairs.kanon_size,
+        max(case when kanon_candidates = 1 then 1 else 0 end) as kanon_certain,
+        max(case when kanon_candidates = 0 then 1 else 0 end) as kanon_changed,
+        max(
+            case when kanon_candidates > 0 and kanon_candidates < 2 then 1 else 0 end
+        ) as kanon_composed_l_diversity_violated
+    from crowds_in_pairs
+    inner join measured_pairs_1
+        on measured_pairs_1.kanon_release_class = crowds_in_pairs.kanon_release_class
+        and measured_pairs_1.kanon_earlier_class = crowds_in_pairs.kanon_earlier_class
+    where
+        (kanon_candidates = 1)
+        or (kanon_candidates = 0)
+        or (kanon_candidates > 0 and kanon_candidates < 2)
+    group by
+        crowds_in_pairs.kanon_example,
+        crowds_in_pairs.kanon_size
+),
+
+people_in_short_1 as (
+    select
+        coalesce(sum(kanon_size * kanon_certain), 0) as kanon_certain_1_people,
+        coalesce(sum(kanon_size * kanon_changed), 0) as kanon_changed_1_people,
+        coalesce(
+            sum(kanon_size * kanon_composed_l_diversity_violated), 0
+        ) as kanon_composed_l_diversity_violated_1_people
+    from judged_crowds_1
+)
+
+select
+    *
+from people_in_short_1
