@@ -837,8 +837,8 @@ def test_what_a_killed_run_leaves_is_removed_by_the_next_one(monkeypatch, tmp_pa
     ("room", "step", "before", "after", "code", "there"),
     [
         ("results.writing", "put_in_place", "", "pass", 0, True),
-        ("anonymizing.delivery", "put_in_place", "stop()", "pass", 130, False),
-        ("anonymizing.delivery", "put_in_place", "pass", "stop()", 0, True),
+        ("anonymizing.release.delivery", "put_in_place", "stop()", "pass", 130, False),
+        ("anonymizing.release.delivery", "put_in_place", "pass", "stop()", 0, True),
         ("anonymizing.anonymizer", "delivered", "pass", "stop()", 0, True),
         ("anonymizing.anonymizer", "planned", "pass", "stop()", 130, False),
         ("results.writing", "check_writable", "stop()", "pass", 130, False),

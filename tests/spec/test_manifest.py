@@ -573,4 +573,4 @@ def test_a_fault_that_only_the_table_shows_names_the_model(
     asked = ("audit", "--manifest", str(folder / "manifest.json"), "--connect", warehouse)
     code, out, error = run(capsys, *asked)
     assert (code, out) == (2, "")
-    assert error.startswith('error: population: population has no column "zipcode".')
+    assert error.startswith('error: population: dev.main.population has no column "zipcode".')

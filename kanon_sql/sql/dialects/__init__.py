@@ -16,10 +16,10 @@ import sqlglot
 from sqlglot import exp
 
 from kanon_sql.errors import SpecError, did_you_mean
-from kanon_sql.sql.dialects.layout import laid_out
 from kanon_sql.sql.dialects.rules import Rules, is_some_records
 from kanon_sql.sql.dialects.spelling import (
     in_lower_case,
+    laid_out,
     with_comments,
     with_needed_quotes,
     without_names_said_twice,
