@@ -12,7 +12,10 @@ NO_URL_OF_SQLITE = (
     "no URL leads to SQLite. In Python, pass a connection: kanon_sql.audit(…, "
     "engine=sqlite3.connect(…))."
 )
-LOOK = "Look at the conditions and the types of their columns."
+LOOK = (
+    "Look at the conditions that you gave (where) and the types of their columns; where you gave "
+    "none, report it as a fault of kanon-sql."
+)
 
 _STOPPED = ("HY008", "70100")
 """By the client, or beside it."""
