@@ -40,7 +40,8 @@ def as_text(chain: ViewChain, run: Sequence[str], closing: Sequence[str], dialec
         f"Dialect: {label}.",
         *_what_is_personal(views, chain.bound.table.name),
     ]
-    if not executed and chain.bound.table.sql.startswith("read_"):
+    table = chain.bound.table
+    if not executed and (table.sql.startswith("read_") or table.read_in_views):
         head.append(f"Put the name of your table where {views[0].name} reads it.")
     statements = run if executed else _generated(shipped)
     again = [f"drop view if exists {view.name};" for view in reversed(views)]

@@ -40,6 +40,10 @@ class Table:
     """Whether to read it is to parse a text file anew."""
     in_lines: str = field(default="", compare=False)
     """What the engine reads with an option a line, where it is a call of many."""
+    read_in_views: str = field(default="", compare=False)
+    """What a view reads that stays, where `sql` is a name that the audit's session alone has."""
+    temporary: bool = False
+    """Whether it goes with its session, so that no view that stays may read it."""
     embedded: bool = True
     """Whether DuckDB reads it, in its own words."""
     left_out: tuple[str, ...] = ()

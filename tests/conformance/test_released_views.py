@@ -1,0 +1,106 @@
+"""The views of a release, run where its table lies: the last one holds what is written of the same
+table in a file, whichever way the levels were found."""
+
+from __future__ import annotations
+
+import random
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import asking
+import pyarrow
+import pytest
+from pyarrow import parquet
+from questions import filled
+from searches import anonymize, cells
+from warehouses import ENGINES, Database
+
+ALGORITHMS = pytest.mark.parametrize("algorithm", ["datafly", "optimal", "local"])
+
+
+@pytest.fixture(scope="module", params=ENGINES)
+def database(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Database]:
+    with ENGINES[request.param].started(tmp_path_factory.mktemp(request.param)) as running:
+        running.load("people", filled(PEOPLE))
+        yield running
+
+
+def people() -> pyarrow.Table:
+    """People of some postcodes, of which some are unknown, so that a search begins with several
+    classes; and of so many years that it goes through several rounds."""
+    rng = random.Random(1)
+    rows = [
+        (
+            rng.choice(["02138", "02139", "90210", "9021", "", None]),
+            1930 + rng.randrange(60),
+            rng.choice(["flu", "cold", None]),
+        )
+        for _ in range(1_000)
+    ]
+    types = [pyarrow.string(), pyarrow.int64(), pyarrow.string()]
+    return asking.table(["zip", "birth_year", "diagnosis"], rows, types)
+
+
+PEOPLE = people()
+ASKED: dict[str, Any] = {
+    "quasi_identifiers": {
+        "zip": {"levels": [{"mask": "right"}]},
+        "birth_year": {"levels": [{"width": 10}]},
+    },
+    "sensitive": "diagnosis",
+    "k": 5,
+}
+
+
+def run(database: Database, script: str) -> None:
+    """Run a script statement by statement, as a client does."""
+    for statement in re.split(r";$", script, flags=re.MULTILINE):
+        if re.sub(r"^--.*$", "", statement, flags=re.MULTILINE).strip():
+            database.run(statement)
+
+
+def released(database: Database) -> list[dict[int, Any]]:
+    return [dict(enumerate(row)) for row in database.run("select * from people_release")]
+
+
+@ALGORITHMS
+def test_the_last_view_holds_the_release(
+    database: Database, algorithm: str, tmp_path: Path
+) -> None:
+    views, release = tmp_path / "views.sql", tmp_path / "release.parquet"
+    how: dict[str, Any] = {"algorithm": algorithm}
+
+    anonymize("people", ASKED, engine=database.url, pull_frequencies=True, output=views, **how)
+    anonymize(PEOPLE, ASKED, output=release, **how)
+    run(database, views.read_text(encoding="utf-8"))
+
+    assert cells(released(database)) == cells(parquet.read_table(release).to_pylist())
+
+
+IN_SPARK = pytest.mark.parametrize("database", ["spark"], indirect=True)
+
+
+@IN_SPARK
+def test_views_of_files_read_the_files(database: Database, tmp_path: Path) -> None:
+    """The search reads them through temporary views, which are gone when the views are run."""
+    files, views, release = (tmp_path / name for name in ("people.parquet", "v.sql", "r.parquet"))
+    parquet.write_table(PEOPLE, files)
+    demands = {
+        "algorithm": "optimal",
+        "checks": [{"k_map": {"k": 6, "reference": "register"}}],
+        "references": {"register": str(files)},
+        "where": "birth_year < 1985",
+        "pull_frequencies": True,
+    }
+
+    found = anonymize(str(files), ASKED | demands, engine=database.url, output=views)
+
+    anonymize(PEOPLE, ASKED | demands | {"pull_frequencies": False}, output=release)
+    assert "temporary" not in views.read_text(encoding="utf-8")
+    run(database, views.read_text(encoding="utf-8"))
+    assert cells(released(database)) == cells(parquet.read_table(release).to_pylist())
+    assert found.holds
