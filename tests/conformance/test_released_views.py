@@ -81,6 +81,63 @@ def test_the_last_view_holds_the_release(
     assert cells(released(database)) == cells(parquet.read_table(release).to_pylist())
 
 
+OTHERWISE: dict[str, Any] = {
+    "quasi_identifiers": {"birth_year": {"levels": [{"width": 30}]}},
+    "identifiers": "zip",
+    "k": 150,
+}
+
+
+def test_a_second_release_takes_the_place_of_the_first(database: Database, tmp_path: Path) -> None:
+    """With other columns of other types, and fewer views."""
+    first, second, release = (tmp_path / name for name in ("1.sql", "2.sql", "r.parquet"))
+    how = {"engine": database.url, "pull_frequencies": True}
+    anonymize("people", ASKED, output=first, algorithm="local", **how)
+    anonymize("people", OTHERWISE, output=second, algorithm="optimal", **how)
+    anonymize(PEOPLE, OTHERWISE, output=release, algorithm="optimal")
+
+    for script in (first, second):
+        run(database, script.read_text(encoding="utf-8"))
+
+    assert cells(released(database)) == cells(parquet.read_table(release).to_pylist())
+
+
+@pytest.mark.parametrize("database", ["postgres"], indirect=True)
+def test_a_release_that_fails_half_way_leaves_the_one_before(
+    database: Database, tmp_path: Path
+) -> None:
+    """Here because a view of the user's reads it, which is not dropped with it."""
+    views = tmp_path / "views.sql"
+    anonymize("people", ASKED, engine=database.url, output=views)
+    script = views.read_text(encoding="utf-8")
+    run(database, script)
+    before = released(database)
+    database.run("create view of_someone as select * from people_release")
+
+    with pytest.raises(Exception, match="other objects depend on it"):
+        run(database, script)
+
+    database.run("rollback")
+    assert released(database) == before
+    database.run("drop view of_someone")
+
+
+@pytest.mark.parametrize("database", ["clickhouse"], indirect=True)
+def test_a_statement_longer_than_clickhouse_parses(database: Database, tmp_path: Path) -> None:
+    labels = {f"{n:05d}": [f"{n // 10:04d}*" + "." * 90] for n in range(3_000)}
+    question = {"quasi_identifiers": {"code": {"hierarchy": labels}}, "k": 5}
+    table = asking.table(["code"], [(f"{n // 2:05d}",) for n in range(4_000)])
+    views, release = tmp_path / "views.sql", tmp_path / "release.parquet"
+    database.load("codes", filled(table))
+
+    anonymize("codes", question, engine=database.url, output=views)
+
+    anonymize(table, question, output=release)
+    run(database, views.read_text(encoding="utf-8"))
+    rows = [dict(enumerate(row)) for row in database.run("select * from codes_release")]
+    assert cells(rows) == cells(parquet.read_table(release).to_pylist())
+
+
 IN_SPARK = pytest.mark.parametrize("database", ["spark"], indirect=True)
 
 

@@ -34,23 +34,54 @@ class Traits:
     create_view: str = "create or replace view"
     """What creates a view."""
     replaces_views: bool = True
-    """Whether that replaces one that is there; else it must be dropped before."""
+    """Whether that replaces any view of the name, whatever its columns; else it must be dropped
+    before."""
+    tracks_dependents: bool = False
+    """Whether a view that others read is dropped with `cascade` alone."""
+    begins: str = ""
+    """What begins a transaction that creates views or none; most commit each of them."""
+    client: str = ""
+    """What stands before the name of a file of statements to run it, up to the first error."""
     ends_batch: str = ""
     """The line that must stand between statements which create views."""
 
 
 TRAITS = {
-    "duckdb": Traits(embedded=True, executed=True, bytewise=True),
-    "postgres": Traits(executed=True, collates=True),
-    "spark": Traits(executed=True),
-    "clickhouse": Traits(executed=True, bytewise=True, rounds=True),
-    "sqlite": Traits(
-        executed=True, rounds=True, hashes=False, create_view="create view", replaces_views=False
+    "duckdb": Traits(
+        embedded=True,
+        executed=True,
+        bytewise=True,
+        begins="begin transaction",
+        client="duckdb -bail DATABASE <",
     ),
-    "mariadb": Traits(executed=True, rereads=True, null_first=True),
+    "postgres": Traits(
+        executed=True,
+        collates=True,
+        create_view="create view",
+        replaces_views=False,
+        tracks_dependents=True,
+        begins="begin",
+        client="psql -f",
+    ),
+    "spark": Traits(executed=True, client="spark-sql -f"),
+    "clickhouse": Traits(
+        executed=True, bytewise=True, rounds=True, client="clickhouse-client --queries-file"
+    ),
+    "sqlite": Traits(
+        executed=True,
+        rounds=True,
+        hashes=False,
+        create_view="create view",
+        replaces_views=False,
+        begins="begin",
+        client="sqlite3 -bail DATABASE <",
+    ),
+    "mariadb": Traits(executed=True, rereads=True, null_first=True, client="mariadb DATABASE <"),
     "snowflake": Traits(),
     "bigquery": Traits(rounds=True, null_first=True),
-    "redshift": Traits(),
+    "redshift": Traits(
+        create_view="create view", replaces_views=False, tracks_dependents=True, begins="begin"
+    ),
     "databricks": Traits(),
     "trino": Traits(rereads=True),
     "tsql": Traits(
@@ -59,6 +90,6 @@ TRAITS = {
         create_view="create or alter view",
         ends_batch="go",
     ),
-    "mysql": Traits(null_first=True),
+    "mysql": Traits(null_first=True, client="mysql DATABASE <"),
 }
 """Every dialect, those first whose SQL the tests run."""
