@@ -28,7 +28,6 @@ from importlib import import_module
 from typing import Any
 
 from kanon_sql.engines.base import Engine
-from kanon_sql.engines.failures import NO_URL_OF_SQLITE
 from kanon_sql.errors import EngineError, KanonError, SpecError, did_you_mean
 from kanon_sql.files import is_sqlite
 
@@ -47,6 +46,7 @@ SCHEMES = {
     "redshift": ("servers", "Redshift"),
     "mssql": ("servers", "SQLServer"),
     "mysql": ("mysql", "MySQL"),
+    "sqlite": ("sqlite", "SQLite"),
 }
 """By what a URL begins with: where in this package its engine is."""
 
@@ -65,18 +65,18 @@ def connect(
 ) -> Engine:
     """The engine for a URL, for a connection that is open, or without either for files.
 
-    A URL is `duckdb:FILE`, `postgresql://…`, `clickhouse://…`, `chdb:FOLDER`, `spark:local[2]`, `spark://…`,
-    `sc://…` (Spark Connect), `snowflake://…`, `bigquery://…`, `redshift://…`, `databricks://…`,
-    `trino://…`, `mssql://…` or `mysql://…`. A password in it may be `env:NAME`, for what that
-    environment variable holds.
+    A URL is `duckdb:FILE`, `sqlite:FILE` (or `sqlite:///FILE`), `postgresql://…`, `clickhouse://…`,
+    `chdb:FOLDER`, `spark:local[2]`, `spark://…`, `sc://…` (Spark Connect), `snowflake://…`,
+    `bigquery://…`, `redshift://…`, `databricks://…`, `trino://…`, `mssql://…` or `mysql://…`. A
+    password in it may be `env:NAME`, for what that environment variable holds.
 
     A connection is one of DuckDB, a SparkSession, a SQLAlchemy engine or connection, or one of
     any driver that follows DB-API 2.0, ADBC included; `dialect` is the database's, where the
     driver does not tell. It must be in no transaction, and stays open with its own settings. An
     engine is itself.
 
-    A DuckDB file is attached read-only. `memory_limit` and `threads` bound the DuckDB that is
-    started here; `delimiter` and `null_strings` say how text files are read.
+    A file of DuckDB or SQLite is opened read-only. `memory_limit` and `threads` bound the DuckDB
+    that is started here; `delimiter` and `null_strings` say how text files are read.
 
     Raises `SpecError` for what is neither, `MissingDriverError` for a package that is not
     installed, `EngineError` for a database that can't be reached, and `InputError` for one in
@@ -124,16 +124,16 @@ def is_embedded(target: Any) -> bool:
 
 def is_elsewhere(target: Any) -> bool:
     """Whether connecting is a talk with a server that may never answer; Spark and chDB begin in
-    this process, in the thread that asks them."""
+    this process, in the thread that asks them, and SQLite is a file."""
     if not isinstance(target, str) or is_embedded(target):
         return False
-    return target.partition(":")[0] not in ("spark", "sc", "chdb")
+    return target.partition(":")[0] not in ("spark", "sc", "chdb", "sqlite")
 
 
 def _scheme(url: str) -> str:
     scheme, colon, rest = url.partition(":")
     if not colon and is_sqlite(url):
-        raise SpecError(f"{url} is a database of SQLite, and {NO_URL_OF_SQLITE}")
+        raise SpecError(f"a SQLite file is connected to as sqlite:{url}.")
     if not colon and url.lower().endswith(_DATABASE_FILES):
         raise SpecError(f"a DuckDB file is connected to as duckdb:{url}.")
     if not colon:
@@ -141,8 +141,6 @@ def _scheme(url: str) -> str:
             "a database is named by a URL, as in duckdb:clinic.duckdb or "
             f"postgresql://user@host/database. It begins with one of {_schemes()}."
         )
-    if scheme in ("sqlite", "sqlite3"):
-        raise SpecError(NO_URL_OF_SQLITE)
     if scheme not in SCHEMES or not (rest or scheme in ("chdb", "spark")):
         raise SpecError(
             f"can't connect to {scheme}:…; a URL begins with one of {_schemes()}."
