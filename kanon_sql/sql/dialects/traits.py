@@ -61,7 +61,7 @@ TRAITS = {
         replaces_views=False,
         tracks_dependents=True,
         begins="begin",
-        client="psql -f",
+        client="psql -v ON_ERROR_STOP=1 -f",
     ),
     "spark": Traits(executed=True, client="spark-sql -f"),
     "clickhouse": Traits(
