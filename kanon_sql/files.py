@@ -185,6 +185,20 @@ def is_sqlite(path: str) -> bool:
     return first_bytes(path, 16) == b"SQLite format 3\0"
 
 
+def file_of_url(url: str) -> str | None:
+    """The database file that a URL names, if it names one.
+
+    >>> [file_of_url(url) for url in ("duckdb:a.db", "sqlite:a.db", "sqlite:///a.db")]
+    ['a.db', 'a.db', 'a.db']
+    >>> file_of_url("sqlite:////srv/a.db"), file_of_url("postgresql://host/a.db")
+    ('/srv/a.db', None)
+    """
+    scheme, _, rest = url.partition(":")
+    if scheme == "sqlite":
+        return rest.removeprefix("///")
+    return rest if scheme == "duckdb" else None
+
+
 def first_bytes(path: str, many: int) -> bytes:
     """The first bytes of a file; empty if it is missing or no regular file, as a pipe would block.
 

@@ -374,7 +374,9 @@ def test_nothing_of_an_engine_is_missing(scheme: str) -> None:
         f"sql/dialects/{engine.dialect}.py": not (is_embedded or rules.exists()),
         f"tests/golden/{engine.dialect}": not (TESTS / "golden" / engine.dialect).is_dir(),
         f"pyproject.toml: the extra {engine.name}": not (
-            is_embedded or engine.name in project["optional-dependencies"]
+            is_embedded
+            or getattr(engine, "driver", "") in sys.stdlib_module_names
+            or engine.name in project["optional-dependencies"]
         ),
     }
 

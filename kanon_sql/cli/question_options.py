@@ -196,7 +196,7 @@ SOURCE = (
     asked(
         "--connect",
         metavar="URL",
-        help="Where the table lies: duckdb:FILE, postgresql://…, snowflake://…",
+        help="Where the table lies: duckdb:FILE, sqlite:FILE, postgresql://…, snowflake://…",
     ),
 )
 RELEASE_QUESTION = (

@@ -26,7 +26,6 @@ from importlib import import_module
 from typing import Any
 
 from kanon_sql.engines.base import Engine
-from kanon_sql.engines.failures import NO_URL_OF_SQLITE
 from kanon_sql.errors import EngineError, KanonError, SpecError, did_you_mean
 from kanon_sql.files import is_sqlite
 
@@ -45,6 +44,7 @@ SCHEMES = {
     "redshift": ("servers", "Redshift"),
     "mssql": ("servers", "SQLServer"),
     "mysql": ("mysql", "MySQL"),
+    "sqlite": ("sqlite", "SQLite"),
 }
 """Module and class of each URL scheme's engine."""
 
@@ -64,19 +64,19 @@ def connect(
 ) -> Engine:
     """The engine for a URL, for an open connection, or without either for files.
 
-    A URL is `duckdb:FILE`, `postgresql://…`, `clickhouse://…`, `chdb:FOLDER`, `spark:local[2]`,
-    `spark://…`, `sc://…` (Spark Connect), `snowflake://…`, `bigquery://…`, `redshift://…`,
-    `databricks://…`, `trino://…`, `mssql://…` or `mysql://…`. A password `env:NAME` is read from
-    that environment variable.
+    A URL is `duckdb:FILE`, `sqlite:FILE` (or `sqlite:///FILE`), `postgresql://…`, `clickhouse://…`,
+    `chdb:FOLDER`, `spark:local[2]`, `spark://…`, `sc://…` (Spark Connect), `snowflake://…`,
+    `bigquery://…`, `redshift://…`, `databricks://…`, `trino://…`, `mssql://…` or `mysql://…`. A
+    password in it may be `env:NAME`, for what that environment variable holds.
 
     A connection is one of DuckDB, a SparkSession, a SQLAlchemy engine or connection, or one of any
     DB-API 2.0 driver, ADBC included; `dialect` names the database's dialect where the driver
     doesn't expose it. The connection must be outside a transaction; it stays open and keeps its
     settings. An `Engine` is returned as is.
 
-    A DuckDB file is attached read-only. `memory_limit` and `threads` bound the DuckDB that is
-    started here. `delimiter` and `null_strings` say how text files are read, and `header` whether
-    their first line names the columns: of all, or of each by its path.
+    A file of DuckDB or SQLite is opened read-only. `memory_limit` and `threads` bound the DuckDB
+    that is started here; `delimiter` and `null_strings` say how text files are read, and `header`
+    whether their first line names the columns: of all, or of each by its path.
 
     Raises `SpecError` for any other target, `MissingDriverError` for a package that is not
     installed, `EngineError` for an unreachable database, and `InputError`, with the reason, for one
@@ -124,19 +124,17 @@ def is_embedded(target: Any) -> bool:
 
 
 def is_elsewhere(target: Any) -> bool:
-    """Whether connecting waits for a remote server, which may never answer.
-
-    Spark and chDB start in this process, in the calling thread.
-    """
+    """Whether connecting is a talk with a server that may never answer; Spark and chDB begin in
+    this process, in the thread that asks them, and SQLite is a file."""
     if not isinstance(target, str) or is_embedded(target):
         return False
-    return target.partition(":")[0] not in ("spark", "sc", "chdb")
+    return target.partition(":")[0] not in ("spark", "sc", "chdb", "sqlite")
 
 
 def _scheme(url: str) -> str:
     scheme, colon, rest = url.partition(":")
     if not colon and is_sqlite(url):
-        raise SpecError(f"{url} is a database of SQLite, and {NO_URL_OF_SQLITE}")
+        raise SpecError(f"a SQLite file is connected to as sqlite:{url}.")
     if not colon and url.lower().endswith(_DATABASE_FILES):
         raise SpecError(f"a DuckDB file is connected to as duckdb:{url}.")
     if not colon:
@@ -144,8 +142,6 @@ def _scheme(url: str) -> str:
             "a database is named by a URL, as in duckdb:clinic.duckdb or "
             f"postgresql://user@host/database. It begins with one of {_schemes()}."
         )
-    if scheme in ("sqlite", "sqlite3"):
-        raise SpecError(NO_URL_OF_SQLITE)
     if scheme not in SCHEMES or not (rest or scheme in ("chdb", "spark")):
         raise SpecError(
             f"can't connect to {scheme}:…; a URL begins with one of {_schemes()}."

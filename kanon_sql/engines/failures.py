@@ -10,11 +10,10 @@ from typing import Any
 
 from kanon_sql.errors import EngineError, InputError, KanonError, SpecError
 
-NO_URL_OF_SQLITE = (
-    "no URL leads to SQLite. In Python, pass a connection: kanon_sql.audit(…, "
-    "engine=sqlite3.connect(…))."
+LOOK = (
+    "Look at the conditions that you gave (where) and the types of their columns; where you gave "
+    "none, report it as a fault of kanon-sql."
 )
-LOOK = "Look at the conditions and the types of their columns."
 
 _STOPPED = ("HY008", "70100")
 """Cancelled by the client, or from another session."""

@@ -1,16 +1,18 @@
-"""The SQLite engine, on an open connection of the `sqlite3` module."""
+"""SQLite, by its own module: a file, or a connection that someone has open."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
-from functools import cached_property
+from functools import cached_property, partial
+from pathlib import Path
 from typing import Any
 
 from kanon_sql.engines.dbapi import DBAPI
 from kanon_sql.engines.failures import no_such_value
 from kanon_sql.errors import InputError, KanonError, SpecError
+from kanon_sql.files import file_of_url, is_sqlite
 from kanon_sql.sql.dialects.sqlite import FAILED_ON_PURPOSE, joins_texts
 from kanon_sql.sql.macros import render
 from kanon_sql.sql.tables import Column, Table
@@ -42,12 +44,36 @@ ORDERED = (3, 44)
 
 
 class SQLite(DBAPI):
-    """Queries a SQLite database. It has no URL."""
+    """Asks a SQLite database."""
 
     name = dialect = "sqlite"
     title = "SQLite"
+    driver = "sqlite3"
     packages = ("sqlite3",)
     transaction = ("begin",)
+
+    @classmethod
+    def of_url(cls, text: str) -> SQLite:
+        """Open the file of `sqlite:FILE` or `sqlite:///FILE`, read-only. Raises `InputError` unless
+        there is one."""
+        file = Path(file_of_url(text) or "")
+        if not file.is_file():
+            absolute = Path("/", file)
+            hint = f" Did you mean sqlite:{absolute}?" if absolute.is_file() else ""
+            raise InputError(f"there is no file {file} to connect to.{hint}")
+        if not is_sqlite(str(file)):
+            raise InputError(
+                f"{file} is no database of SQLite, or is encrypted, or may not be read."
+            )
+        # Another thread may stop a query.
+        again = partial(
+            cls._imported().connect,
+            f"{file.absolute().as_uri()}?mode=ro",
+            uri=True,
+            isolation_level=None,
+            check_same_thread=False,
+        )
+        return cls(again(), again=again)
 
     def __init__(self, connection: Any, **settings: Any) -> None:
         always_in_one = False

@@ -15,6 +15,7 @@ from urllib.parse import parse_qsl, urlsplit
 from kanon_sql.auditing.opening import open_table, opening
 from kanon_sql.engines.session import Session, Watch, asked_within
 from kanon_sql.errors import EngineError, NoDataError, SpecError
+from kanon_sql.files import file_of_url
 from kanon_sql.plan.identifying import Identifying
 from kanon_sql.plan.profile_plan import DEFAULT_K, as_profiled
 from kanon_sql.plan.question import ResolvedQuestion
@@ -167,9 +168,9 @@ def _settings(asked: TableSpec, where: str | None, output: Path | None) -> dict[
 
 
 def _without_secret(url: str, output: Path | None) -> str:
-    """The URL, unless it holds a secret. Raises `SpecError` that does not repeat it."""
-    if url.startswith("duckdb:"):
-        return f"duckdb:{_from(output, url.removeprefix('duckdb:'))}"
+    """The URL, unless it holds what no file should. Raises `SpecError` that does not repeat it."""
+    if file := file_of_url(url):
+        return f"{url.partition(':')[0]}:{_from(output, file)}"
     try:
         parts = urlsplit(url)
         password = parts.password

@@ -22,7 +22,7 @@ from pydantic import (
 )
 
 from kanon_sql.errors import SpecError, did_you_mean, found_instead
-from kanon_sql.files import file_kind
+from kanon_sql.files import file_kind, file_of_url
 from kanon_sql.spec.earlier_release import EarlierReleaseSpec
 from kanon_sql.spec.hierarchy import KINDS_OF_LEVELS, GeneralizationHierarchy
 from kanon_sql.spec.models.base import Count
@@ -226,8 +226,8 @@ class AuditSpec(SpecPart, BaseModel):
         if self._document is not None:
             yield str(self._document.path)
         for connect in (engine, *(table.connect for table in self.tables)):
-            if isinstance(connect, str) and connect.startswith("duckdb:"):
-                yield connect.removeprefix("duckdb:")
+            if isinstance(connect, str) and (file := file_of_url(connect)):
+                yield file
         for table in self.tables:
             sources = [table.source, *(each.source for each in table.beside)]
             sources += [each.hierarchy for each in table.quasi_identifiers.values()]
@@ -354,8 +354,8 @@ def _beside(table: TableSpec, folder: Path) -> TableSpec:
         return source if is_there else f"{folder / source}{slash}"
 
     connect = table.connect
-    if connect and connect.startswith("duckdb:"):
-        connect = f"duckdb:{folder / connect.removeprefix('duckdb:')}"
+    if connect and (file := file_of_url(connect)):
+        connect = f"{connect.partition(':')[0]}:{folder / file}"
     references = {
         name: reference.model_copy(update={"source": resolved(reference.source)})
         for name, reference in table.references.items()

@@ -40,7 +40,11 @@ class Table:
     parsed: bool = False
     """Whether each read parses a text file again."""
     in_lines: str = field(default="", compare=False)
-    """`sql` formatted with one option per line, for reader calls with many."""
+    """What the engine reads with an option a line, where it is a call of many."""
+    read_in_views: str = field(default="", compare=False)
+    """What a view reads that stays, where `sql` is a name that the audit's session alone has."""
+    temporary: bool = False
+    """Whether it goes with its session, so that no view that stays may read it."""
     embedded: bool = True
     """Whether DuckDB reads it, without transpiling."""
     left_out: tuple[str, ...] = ()

@@ -12,11 +12,13 @@ import threading
 import time
 import traceback
 from collections.abc import Iterator, Sequence
+from contextlib import closing
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import asking
+import commands
 import duckdb
 import oracle
 import pytest
@@ -434,6 +436,80 @@ def test_rows_that_can_not_be_kept_here_let_go_of_the_connection(
     assert len(refused) == 1
     assert not connection.in_transaction
     connection.close()
+
+
+@pytest.fixture
+def clinic(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A file of SQLite, with a name that a URL would spell otherwise, in the working directory."""
+    monkeypatch.chdir(tmp_path)
+    file = tmp_path / "a clinic?#%41.db"
+    with closing(sqlite3.connect(file)) as connection:
+        connection.execute("create table people (zip text, birth_year integer)")
+        rows = [(f"{n % 3:03d}", 1950 + n % 2) for n in range(60)]
+        connection.executemany("insert into people values (?, ?)", rows)
+        connection.commit()
+    return file
+
+
+@pytest.mark.parametrize("form", ["sqlite:{name}", "sqlite:{file}", "sqlite:///{name}"])
+def test_a_file_of_sqlite_is_asked_by_url(clinic: Path, form: str) -> None:
+    url = form.format(name=clinic.name, file=clinic)
+    before = clinic.read_bytes()
+
+    found = kanon.audit("people", ["zip", "birth_year"], engine=url)
+
+    assert found.tables[0].summary.k == 10
+    with connect(url) as engine, pytest.raises(kanon.EngineError, match="refused to write"):
+        engine._say("insert into people values ('9', 9)")  # type: ignore[attr-defined]
+    assert (list(clinic.parent.iterdir()), clinic.read_bytes()) == ([clinic], before)
+
+
+def test_every_verb_asks_a_file_of_sqlite(clinic: Path) -> None:
+    url = f"sqlite:{clinic.name}"
+    asked = ["people", "--connect", url, "--qi", "zip,birth_year"]
+    hierarchy = ["--hierarchy", "birth_year=width:10"]
+    Path("specs").mkdir()
+    lines = [
+        ["audit", *asked, "--k", "5"],
+        ["audit", *asked, "--k", "5", "--dry-run"],
+        ["profile", "people", "--connect", url],
+        ["init", "people", "--connect", url, "--output", "specs/kanon.yml"],
+        ["validate", "specs/kanon.yml"],
+        ["tradeoff", *asked, *hierarchy, "--k", "5,10"],
+        ["compile", *asked, "--k", "5"],
+        ["anonymize", *asked, *hierarchy, "--k", "20", "--output", "release.sql"],
+    ]
+
+    ended = {line[0]: commands.run(*line) for line in lines}
+
+    failed = {name: each.stderr for name, each in ended.items() if each.exit_code}
+    assert failed == {}
+    assert f"sqlite:../{clinic.name}" in Path("specs/kanon.yml").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    ("url", "said"),
+    [
+        ("sqlite:none.db", r"there is no file none\.db to connect to\.$"),
+        ("sqlite:.", r"there is no file \. to connect to\.$"),
+        ("sqlite:///", r"there is no file"),
+        ("sqlite::memory:", r"there is no file :memory: to connect to\.$"),
+        ("sqlite://{file}", r"Did you mean sqlite:{file}\?$"),
+        ("sqlite:notes.txt", r"notes\.txt is no database of SQLite"),
+    ],
+)
+def test_no_file_of_sqlite_is_made_or_guessed(
+    tmp_path: Path, monkeypatch: Any, url: str, said: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("notes.txt").write_text("no database", encoding="utf-8")
+    file = tmp_path / "there.db"
+    file.touch()
+
+    with pytest.raises(kanon.InputError, match=said.format(file=file)):
+        connect(url.format(file=file))
+
+    assert sorted(each.name for each in tmp_path.iterdir()) == ["notes.txt", "there.db"]
 
 
 def test_a_sqlite_connection_with_uncommitted_rows_is_refused() -> None:

@@ -26,6 +26,7 @@ import kanon_sql as kanon
 from kanon_sql.engines.duckdb.engine import DuckDBEngine
 from kanon_sql.engines.duckdb.file_fingerprint import FileEvidence
 from kanon_sql.engines.duckdb.targets import Targets
+from kanon_sql.engines.failures import LOOK
 from kanon_sql.engines.readers import Run
 from kanon_sql.errors import EngineError, InputError, KanonError, SpecError
 from kanon_sql.sql.tables import Column, Table
@@ -244,7 +245,7 @@ def test_what_duckdb_says_of_a_value_as_of_a_statement_is_withheld() -> None:
             assert refusal(engine, f"select {made} as it from people") == (
                 "DuckDB can't read the question as it is asked, or a view or function of it fails "
                 "on a value (ParserException). The message is withheld, as it may hold values of "
-                "the data. Look at the conditions and the types of their columns."
+                f"the data. {LOOK}"
             )
             assert 'column "nothing" not found' in refusal(engine, "select nothing from people")
 

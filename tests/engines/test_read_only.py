@@ -22,6 +22,7 @@ from warehouses import Database, postgres
 
 import kanon_sql as kanon
 from kanon_sql.engines import connect, warehouse
+from kanon_sql.engines.failures import LOOK
 from kanon_sql.engines.postgres import Postgres
 
 WRITES = (
@@ -696,7 +697,7 @@ def test_an_error_of_the_statement_is_told(database: Database) -> None:
 
     assert str(refused.value) == (
         "Postgres can't read the question as it is asked: argument of NOT must be type boolean, "
-        "not type integer. Look at the conditions and the types of their columns."
+        f"not type integer. {LOOK}"
     )
 
 

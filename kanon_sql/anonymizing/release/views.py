@@ -63,11 +63,6 @@ class View:
     is_personal: bool = True
     """Whether it shows data that must not be published."""
 
-    def statement(self, in_own_words: Callable[[str], str], dialect: str) -> str:
-        """The CREATE VIEW statement; `in_own_words` transpiles the SQL to the engine's dialect."""
-        create = TRAITS[dialect].create_view
-        return f"{create} {self.name} as\n{folded(in_own_words(self.sql), dialect)}"
-
 
 @dataclass(frozen=True)
 class ViewChain:
@@ -307,8 +302,19 @@ class ViewChain:
         return (*self.records, *([self.numbered] if self.has_donors else []), self.release)
 
     def statements(self, in_own_words: Callable[[str], str]) -> tuple[str, ...]:
-        """The CREATE VIEW statements, in the engine's dialect."""
-        return tuple(view.statement(in_own_words, self.dialect) for view in self.views)
+        """What creates each view, in the words of an engine, for whoever runs it."""
+        own = {each.sql: each for each in self.bound.tables if each.read_in_views}
+        create = TRAITS[self.dialect].create_view
+        if self.dialect == "spark" and any(each.temporary for each in own.values()):
+            create = create.replace("view", "temporary view")
+
+        def created(view: View) -> str:
+            sql = view.sql
+            for name, each in own.items():
+                sql = sql.replace(name, each.read_in_views)
+            return f"{create} {view.name} as\n{folded(in_own_words(sql), self.dialect)}"
+
+        return tuple(map(created, self.views))
 
     @property
     def published(self) -> Table:

@@ -24,6 +24,9 @@ _FOUND_BY: dict[Algorithm, str] = {
     "information and privacy preservation, ICDE; that a rest stays is a rule of kanon-sql)",
 }
 
+_LONGEST_OF_CLICKHOUSE = 256 * 1024
+"""How many bytes of a statement ClickHouse parses, unless it is told to parse more."""
+
 
 def as_text(chain: ViewChain, run: Sequence[str], closing: Sequence[str], dialect: str) -> str:
     """The chain as a SQL file: every view below a comment that describes it, ready to run.
@@ -41,22 +44,28 @@ def as_text(chain: ViewChain, run: Sequence[str], closing: Sequence[str], dialec
         *closing,
         f"Dialect: {label}.",
         *_what_is_personal(views, chain.bound.table.name),
+        *_how_it_is_run(views, dialect),
     ]
-    if not executed and chain.bound.table.sql.startswith("read_"):
+    table = chain.bound.table
+    if not executed and (table.sql.startswith("read_") or table.read_in_views):
         head.append(f"Put the name of your table where {views[0].name} reads it.")
     statements = run if executed else _generated(shipped)
-    again = [f"drop view if exists {view.name};" for view in reversed(views)]
-    parts = [] if TRAITS[dialect].replaces_views else ["\n".join(again)]
-    parts += [
-        f"{_comment(_words_of(view))}\n{readable(statement)};"
-        for view, statement in zip(views, statements, strict=True)
+    traits = TRAITS[dialect]
+    before = "\n".join(f"{each};" for each in _before(views, statements, dialect))
+    parts = [
+        *([before] if before else []),
+        *(
+            f"{_comment(_words_of(view))}\n{readable(statement)};"
+            for view, statement in zip(views, statements, strict=True)
+        ),
+        *(["commit;"] if traits.begins else []),
     ]
-    between = f"\n{TRAITS[dialect].ends_batch}\n\n\n".replace("\n\n\n\n", "\n\n\n")
+    between = f"\n{traits.ends_batch}\n\n\n".replace("\n\n\n\n", "\n\n\n")
     return between.join([f"{_comment(head)}\n\n\n{parts[0]}", *parts[1:], _drops(views)]) + "\n"
 
 
 def _what_is_personal(views: Sequence[View], table: str) -> Iterator[str]:
-    """Comments on which views must not be published, and on replacing views in a second run."""
+    """Which views nobody else may read."""
     *before, release = views
     if before:
         yield (
@@ -66,7 +75,45 @@ def _what_is_personal(views: Sequence[View], table: str) -> Iterator[str]:
         )
     else:
         yield f"{release.name} shows nothing but what may be published."
-    yield "Views of these names are replaced."
+
+
+def _how_it_is_run(views: Sequence[View], dialect: str) -> Iterator[str]:
+    """What a run does to the views of an earlier release, and what becomes of it if it fails."""
+    traits, release = TRAITS[dialect], views[-1].name
+    if traits.client:
+        yield f"Run it with: {traits.client} FILE"
+    if traits.begins:
+        yield "Views of these names are replaced in one transaction: all of them, or none."
+    else:
+        yield (
+            f"Views of these names are replaced, {release} last. {dialect} commits each statement, "
+            f"so {release} is dropped first: a run that fails leaves none, rather than one that "
+            "reads views of two releases. Run it again then."
+        )
+    if not traits.tracks_dependents:
+        yield "Views of an earlier release that have other names stay: drop them by hand."
+    elif len(views) > 1:
+        yield f"Any other view that reads {views[0].name} is dropped with it."
+    if not (traits.replaces_views and traits.begins) and dialect != "sqlite":
+        yield f"Grant anew who may read {release}, where the grants on it went with the old one."
+
+
+def _before(views: Sequence[View], statements: Sequence[str], dialect: str) -> Iterator[str]:
+    """The statements that make room for the views."""
+    traits, names = TRAITS[dialect], [view.name for view in views]
+    longest = max(len(each.encode()) for each in statements)
+    if dialect == "clickhouse" and longest > _LONGEST_OF_CLICKHOUSE:
+        yield f"set max_query_size = {2 * longest}, max_ast_elements = {longest}"
+    if traits.begins:
+        yield traits.begins
+    if traits.tracks_dependents:
+        # An earlier release may have had more views, each of which reads the first.
+        yield f"drop view if exists {names[-1]}"
+        yield from [f"drop view if exists {names[0]} cascade"] if len(names) > 1 else []
+    elif not traits.replaces_views:
+        yield from (f"drop view if exists {name}" for name in reversed(names))
+    elif not traits.begins:
+        yield f"drop view if exists {names[-1]}"
 
 
 def _words_of(view: View) -> tuple[str, ...]:

@@ -23,7 +23,7 @@ from kanon_sql.engines.duckdb.files import (
 from kanon_sql.engines.duckdb.frames import frame_name, readable_frame, scanned_files
 from kanon_sql.engines.duckdb.hub import ctrl_c
 from kanon_sql.engines.duckdb.views import definitions_read, paths_in, stored_in
-from kanon_sql.engines.failures import NO_URL_OF_SQLITE, stopped
+from kanon_sql.engines.failures import stopped
 from kanon_sql.engines.names import as_asked, name_parts, named, shortened
 from kanon_sql.engines.readers import Run, as_pattern, folder_of_files, require_usable_names
 from kanon_sql.errors import EngineError, InputError, KanonError
@@ -278,4 +278,7 @@ def _kind(path: str, known_as: str) -> Kind:
 def refuse_sqlite(path: str) -> None:
     """Raise `InputError` for a SQLite database file, with how to connect to it."""
     if is_sqlite(path):
-        raise InputError(f"{path} is a database of SQLite, and {NO_URL_OF_SQLITE}")
+        raise InputError(
+            f"{path} is a database of SQLite, and it is asked for a table of it: kanon-sql audit "
+            f"TABLE --connect sqlite:{path}."
+        )

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from dataclasses import replace
 from itertools import count
 from typing import Any
 from urllib.parse import unquote
@@ -41,8 +42,9 @@ OTHER_KINDS = (
     *(".orc", ".avro"),
 )
 GLOB_CHARACTERS = "*?[{"
-Found = tuple[str, tuple[str, ...], Any]
-"""Display name, FROM expression and schema of a table."""
+Found = tuple[str, tuple[str, ...], Any, tuple[str, ...]]
+"""What people call a table, what stands after FROM, its schema, and what stands there in a view
+that others are to read."""
 _CHARACTER_TYPE = "__CHAR_VARCHAR_TYPE_STRING"
 """Metadata key of string fields declared as CHAR or VARCHAR."""
 
@@ -103,11 +105,20 @@ class Spark(Warehouse):
         with self._explaining():
             # Settings may have changed since the session was first checked.
             sessions.require_settings(self._session)
-            name, found, schema = (self._path if _is_path(target) else self._named)(target)
+            name, found, schema, lasting = (self._path if _is_path(target) else self._named)(target)
         require_usable_names(target, schema.names)
         columns = tuple(_column(field) for field in schema.fields)
-        table = Table(name, _relation(found), columns, ordered=False, embedded=False)
-        self._types[table.sql] = table.types
+        table = Table(
+            name,
+            _relation(found),
+            columns,
+            ordered=False,
+            embedded=False,
+            read_in_views=_relation(lasting) if lasting != found else "",
+            temporary=len(lasting) == 1,
+        )
+        for each in (table, replace(table, sql=_relation(lasting))):
+            self._types[each.sql] = each.types
         return table
 
     def in_own_words(self, sql: str) -> str:
@@ -168,11 +179,12 @@ class Spark(Warehouse):
         found = (*([known.catalog] if known.catalog else []), *(known.namespace or []), known.name)
         if known.tableType in ("MANAGED", "EXTERNAL"):
             self._stored |= {_relation(found)}
-        records = self._session.table(_spelled(found))
+        records, lasting = self._session.table(_spelled(found)), found
         if len(found) == 1:
             # Without a schema it would be shadowed by a CTE of its name.
             found = (self._viewed(f"temporary view {known.name}", records),)
-        return as_asked(target, found) if len(found) > 1 else known.name, found, records.schema
+        name = as_asked(target, found) if len(found) > 1 else known.name
+        return name, found, records.schema, lasting
 
     def _path(self, target: str) -> Found:
         """Read Parquet by path into a view named after the path."""
@@ -189,7 +201,7 @@ class Spark(Warehouse):
             require_no_folder_instead(target, folders, own)
         found = (self._viewed(target, files),)
         self._stored |= {_relation(found)}
-        return target, found, files.schema
+        return target, found, files.schema, ("parquet", path)
 
     def _require_folders_as_text(self, target: str) -> None:
         """Reject partition type inference, which would merge year=02 and year=2."""

@@ -18,6 +18,7 @@ from kanon_sql.sql.dialects.rules import (
     in_condition,
     phrase,
     try_cast,
+    values_by_place,
     written,
 )
 
@@ -247,6 +248,8 @@ RULES: Rules = {
     exp.Like: backslash_in_like,
     exp.ILike: backslash_in_like,
     exp.Select: _select,
+    # sqlglot writes a SELECT a row, and each is a step of a plan that may have 10,000.
+    exp.Values: values_by_place("c", "values"),
     exp.DataType: _type,
     exp.TryCast: try_cast(
         {

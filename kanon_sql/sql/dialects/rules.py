@@ -237,6 +237,31 @@ def backslash_in_like(node: exp.Like | exp.ILike) -> exp.Like | exp.ILike:
     return node
 
 
+def values_by_place(column: str, function: str | None = None) -> Rule:
+    """A rule for VALUES whose columns the dialect names by their place, as in `column1`; in some
+    it is a table function.
+
+    >>> values = sqlglot.parse_one("from (values ('a', 'b')) as t (x, y)").find(exp.Values)
+    >>> values_by_place("c", "values")(values).sql("clickhouse")
+    "(SELECT c1 AS x, c2 AS y FROM values(('a', 'b'))) AS t"
+    """
+
+    def rule(node: exp.Values) -> exp.Expr:
+        alias = node.args.get("alias")
+        if alias is None or not alias.columns:
+            return node
+        rows: exp.Expr = exp.Values(expressions=node.expressions)
+        if function is not None:
+            rows = exp.Table(this=exp.Anonymous(this=function, expressions=node.expressions))
+        named = [
+            exp.column(f"{column}{place}").as_(name.copy())
+            for place, name in enumerate(alias.columns, start=1)
+        ]
+        return exp.select(*named).from_(rows).subquery(alias.this.copy())
+
+    return rule
+
+
 def refused(what: str, dialect: str) -> Rule:
     """A rule that raises `SpecError` for what a dialect lacks."""
 

@@ -17,6 +17,7 @@ from kanon_sql.sql.dialects.rules import (
     plain_number,
     refused,
     try_cast,
+    values_by_place,
     written,
 )
 
@@ -101,19 +102,6 @@ def _like(node: exp.Like) -> exp.Expr:
     signs = {"%": "*", "_": "?", "*": "[*]", "?": "[?]", "[": "[[]"}
     pattern = "".join(signs.get(each, each) for each in node.expression.name)
     return exp.Glob(this=node.this, expression=exp.Literal.string(pattern))
-
-
-def _values(node: exp.Values) -> exp.Expr:
-    """Name the columns of VALUES, which are column1, column2 and so on."""
-    alias = node.args.get("alias")
-    if alias is None or not alias.columns:
-        return node
-    bare = exp.Values(expressions=node.expressions)
-    named = [
-        exp.column(f"column{place}").as_(name.copy())
-        for place, name in enumerate(alias.columns, start=1)
-    ]
-    return exp.select(*named).from_(bare).subquery(alias.this.copy())
 
 
 def _of_ascii(node: exp.Lower | exp.Upper | exp.ILike) -> exp.Expr:
@@ -248,7 +236,7 @@ RULES: Rules = {
     exp.Pad: _padded,
     exp.Like: _like,
     **dict.fromkeys((exp.EQ, exp.NEQ, exp.NullSafeEQ, exp.NullSafeNEQ, exp.In), _compared),
-    exp.Values: _values,
+    exp.Values: values_by_place("column"),
     **dict.fromkeys((exp.Lower, exp.Upper, exp.ILike), _of_ascii),
     exp.Encode: _written("cast(x as blob)", x="this"),
 }

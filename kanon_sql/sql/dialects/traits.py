@@ -38,23 +38,54 @@ class Traits:
     create_view: str = "create or replace view"
     """The statement that creates a view."""
     replaces_views: bool = True
-    """Whether it replaces an existing view, which otherwise must be dropped first."""
+    """Whether that replaces any view of the name, whatever its columns; else it must be dropped
+    before."""
+    tracks_dependents: bool = False
+    """Whether a view that others read is dropped with `cascade` alone."""
+    begins: str = ""
+    """What begins a transaction that creates views or none; most commit each of them."""
+    client: str = ""
+    """What stands before the name of a file of statements to run it, up to the first error."""
     ends_batch: str = ""
     """The batch separator required between CREATE VIEW statements."""
 
 
 TRAITS = {
-    "duckdb": Traits(embedded=True, executed=True, bytewise=True),
-    "postgres": Traits(executed=True, collates=True),
-    "spark": Traits(executed=True),
-    "clickhouse": Traits(executed=True, bytewise=True, rounds=True),
-    "sqlite": Traits(
-        executed=True, rounds=True, hashes=False, create_view="create view", replaces_views=False
+    "duckdb": Traits(
+        embedded=True,
+        executed=True,
+        bytewise=True,
+        begins="begin transaction",
+        client="duckdb -bail DATABASE <",
     ),
-    "mariadb": Traits(executed=True, rereads=True, null_first=True),
+    "postgres": Traits(
+        executed=True,
+        collates=True,
+        create_view="create view",
+        replaces_views=False,
+        tracks_dependents=True,
+        begins="begin",
+        client="psql -v ON_ERROR_STOP=1 -f",
+    ),
+    "spark": Traits(executed=True, client="spark-sql -f"),
+    "clickhouse": Traits(
+        executed=True, bytewise=True, rounds=True, client="clickhouse-client --queries-file"
+    ),
+    "sqlite": Traits(
+        executed=True,
+        rounds=True,
+        hashes=False,
+        create_view="create view",
+        replaces_views=False,
+        begins="begin",
+        client="sqlite3 -bail DATABASE <",
+    ),
+    "mariadb": Traits(executed=True, rereads=True, null_first=True, client="mariadb DATABASE <"),
     "snowflake": Traits(),
     "bigquery": Traits(rounds=True, null_first=True),
-    "redshift": Traits(),
+    "redshift": Traits(
+        create_view="create view", replaces_views=False, tracks_dependents=True, begins="begin"
+    ),
     "databricks": Traits(),
     "trino": Traits(rereads=True),
     "tsql": Traits(
@@ -63,6 +94,6 @@ TRAITS = {
         create_view="create or alter view",
         ends_batch="go",
     ),
-    "mysql": Traits(null_first=True),
+    "mysql": Traits(null_first=True, client="mysql DATABASE <"),
 }
 """Every dialect, those executed by the tests first."""

@@ -9,15 +9,35 @@
     that what can't go stays together, as a rest, is a rule of this project.
 #}
 
-{# The records with labels beside them. #}
+{# The records with labels beside them, and the class of each before the first round: the only
+   class, or the one of its labels. #}
 {% macro labelled_records(records, labels, first=none) %}
+{% set is_single = first is not none and first | length == 1 and not first[0].conditions %}
+{% if first is not none and not is_single %}
+with
+
+labelled as (
+    {{ kanon_sql.records_with_labels(records, labels) | trim | indent(4) }}
+)
+
+select
+    labelled.*,
+    {{ kanon_sql.first_that_fits(first) | indent(4) }} as kanon_class_0
+from labelled
+{%- else %}
+{{ kanon_sql.records_with_labels(records, labels, first[0].value if is_single else none) }}
+{%- endif %}
+{%- endmacro %}
+
+
+{% macro records_with_labels(records, labels, class=none) %}
 select
     records.*
 {%- for label in labels %},
     {{ label.sql | indent(4) }} as {{ label.name }}
 {%- endfor %}
-{%- if first is not none %},
-    {{ kanon_sql.first_class(first) | indent(4) }} as kanon_class_0
+{%- if class is not none %},
+    {{ kanon_sql.literal(class) }} as kanon_class_0
 {%- endif %}
 
 from {{ records }} as records
@@ -25,16 +45,6 @@ from {{ records }} as records
 
 {{ kanon_sql.join_labels(label.joined) }}
 {%- endfor %}
-{%- endmacro %}
-
-
-{# The class of a record before the first round: the only one, or that of its labels. #}
-{% macro first_class(first) -%}
-{% if first | length == 1 and not first[0].conditions -%}
-{{ kanon_sql.literal(first[0].value) }}
-{%- else -%}
-{{ kanon_sql.first_that_fits(first) }}
-{%- endif %}
 {%- endmacro %}
 
 

@@ -9,7 +9,12 @@
 -- visits_release_classes, visits_release_donor_classes, visits_release_numbered_records. They show
 -- raw values and records that are left out: nobody may read them who may not read visits. Only
 -- visits_release may be published.
--- Views of these names are replaced.
+-- Run it with: duckdb -bail DATABASE < FILE
+-- Views of these names are replaced in one transaction: all of them, or none.
+-- Views of an earlier release that have other names stay: drop them by hand.
+
+
+begin transaction;
 
 
 -- The records of visits as they lie.
@@ -212,6 +217,9 @@ order by
     "age" nulls last,
     "area" nulls last,
     "diagnosis" nulls last;
+
+
+commit;
 
 
 -- To drop the views again, once visits_release, which reads the others, has been copied into a

@@ -7,7 +7,12 @@
 -- Personal data: visits_release_step_0, visits_release_step_1, visits_release_violating_classes.
 -- They show raw values and records that are left out: nobody may read them who may not read
 -- visits. Only visits_release may be published.
--- Views of these names are replaced.
+-- Run it with: duckdb -bail DATABASE < FILE
+-- Views of these names are replaced in one transaction: all of them, or none.
+-- Views of an earlier release that have other names stay: drop them by hand.
+
+
+begin transaction;
 
 
 -- The records of visits as they lie.
@@ -106,6 +111,9 @@ order by
     "person" nulls last,
     "area" nulls last,
     "diagnosis" nulls last;
+
+
+commit;
 
 
 -- To drop the views again, once visits_release, which reads the others, has been copied into a
