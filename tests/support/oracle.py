@@ -1010,6 +1010,8 @@ def journalist(
 ) -> dict[str, Fraction]:
     populations = at_least_own(classes, matched)
     risks = _risks(smallest(classes, populations, question), threshold)
+    if question.entity:
+        return risks
     return risks | {"average": max(Fraction(len(classes), sum(populations)), risks["average"])}
 
 
