@@ -37,7 +37,9 @@ def risk(plan: Plan, answers: Answers) -> dict[str, Any]:
     linked, of_people = first or (None, None)
     return {
         "prosecutor": _prosecutor(plan, answers),
-        "journalist": journalist(linked, of_people, "at_risk", AT_RISK)
+        "journalist": journalist(
+            linked, of_people, "at_risk", AT_RISK, by_person=plan.bound.entity is not None
+        )
         if linked and of_people
         else None,
         "marketer": {"average": marketer(of_people)} if of_people else None,
@@ -75,12 +77,20 @@ def share_at_risk(counted: Counted, threshold: Number) -> Fraction:
     return Fraction(above, everyone(counted))
 
 
-def journalist(row: Row, of_people: Row, at_risk: str, threshold: Number) -> dict[str, Any]:
-    """The attacker does not know who is in the table: the risk is 1 / people in the reference."""
-    classes, unions = int(row["kanon_classes"]), int(row["kanon_unions"])
+def journalist(
+    row: Row, of_people: Row, at_risk: str, threshold: Number, *, by_person: bool
+) -> dict[str, Any]:
+    """The attacker does not know who is in the table: the risk is 1 / people in the reference.
+
+    With an entity the average is the mean over people, each in the class with the fewest people in
+    the reference; without, it is the larger of the averages over the reference and the release.
+    """
+    average = marketer(of_people)
+    if not by_person:
+        average = max(int(row["kanon_classes"]) / int(row["kanon_unions"]), average)
     return {
         "highest": 1 / int(row["kanon_least_union"]),
-        "average": max(classes / unions, marketer(of_people)),
+        "average": average,
         "at_risk": int(of_people[f"kanon_{at_risk}_people"]) / int(of_people["kanon_sizes"]),
         "threshold": float(threshold),
     }

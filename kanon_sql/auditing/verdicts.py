@@ -262,7 +262,10 @@ def _against_reference(
                 of_people = {f"kanon_{label}_violated_people": violating[0]}
             holds = not violating[0] and contained
         case JournalistRisk():
-            risks = journalist(row, of_people, f"{label}_at_risk", model.threshold)
+            by_person = plan.bound.entity is not None
+            risks = journalist(
+                row, of_people, f"{label}_at_risk", model.threshold, by_person=by_person
+            )
             achieved = risks["highest"]
             details |= {key: risks[key] for key in ("average", "at_risk")}
             holds = _within(

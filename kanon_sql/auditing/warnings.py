@@ -43,7 +43,7 @@ def warnings(plan: Plan, answers: Answers) -> Iterator[str]:
             "records form no classes."
         )
     for step in plan.references:
-        yield from _matching(step, answers.matches[step.step.name])
+        yield from _matching(step, answers.matches[step.step.name], plan.bound.wildcard)
     for release in plan.earlier:
         yield from _with_earlier(release, plan, answers)
     if len(plan.earlier) > 1:
@@ -135,7 +135,7 @@ def _survey(answers: Answers) -> Iterator[str]:
         )
 
 
-def _matching(step: ReferenceStep, row: Row) -> Iterator[str]:
+def _matching(step: ReferenceStep, row: Row, wildcard: bool) -> Iterator[str]:
     unmatched = int(row["kanon_unmatched_classes"])
     exceeding = int(row["kanon_exceeding_classes"])
     reference = the_reference(step.reference)
@@ -149,7 +149,8 @@ def _matching(step: ReferenceStep, row: Row) -> Iterator[str]:
     if exceeding:
         yield (
             f"There are fewer people in {reference} than in the release in "
-            f"{plural(exceeding, 'class')}, so it can't contain the release."
+            f"{plural(exceeding, 'class')}, so it can't contain the release"
+            f"{' with its NULLs, which match everything' if wildcard else ''}."
         )
 
 

@@ -30,7 +30,7 @@ _DECLARED = {
 }
 """DuckDB types by a pattern on the declared type; the first match wins."""
 _MIXED = "VARCHAR OR BIGINT"
-"""Text and integers mixed: read as text, as distinct values are spelled differently."""
+"""Integers and text that is not spelled as an integer: read as text, which merges no two values."""
 _HELD = ("VARCHAR", _MIXED, "DOUBLE", "BLOB")
 """Candidate types, tested in order, for a column whose values don't match its declared type."""
 _OF_SEVERAL_KINDS = (

@@ -71,7 +71,8 @@ from {{ kanon_sql.ident(schema) }}.{{ kanon_sql.ident(table) }}
 
 {#
     Whether a value that is not NULL is one of this type: a whole number is a double only where one
-    holds it, and a date has one spelling.
+    holds it, and a date has one spelling. Beside integers no text may be spelled as one is: GROUP BY
+    tells '1' from 1, which a cast to text would merge.
 #}
 {% macro sqlite_is_of(type, value) %}
 {% if type == "BOOLEAN" -%}
@@ -81,7 +82,8 @@ from {{ kanon_sql.ident(schema) }}.{{ kanon_sql.ident(table) }}
 {%- elif type == "VARCHAR" -%}
     typeof({{ value }}) = 'text'
 {%- elif type == "VARCHAR OR BIGINT" -%}
-    typeof({{ value }}) in ('text', 'integer')
+    (typeof({{ value }}) = 'integer'
+    {{- " " }}or (typeof({{ value }}) = 'text' and cast(cast({{ value }} as integer) as text) <> {{ value }}))
 {%- elif type == "BLOB" -%}
     typeof({{ value }}) = 'blob'
 {%- elif type == "DOUBLE" -%}

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from questions import DRAWN, EVERYTHING, Asked
 
 from kanon_sql.auditing import estimates
-from kanon_sql.plan import short_keys
+from kanon_sql.plan import audit_plan
 from kanon_sql.sql import host, macros
 
 
@@ -96,7 +96,7 @@ def test_the_equations_of_the_slide_negative_binomial() -> None:
 # --- short keys -----------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("least", [short_keys.LEAST_HASHED, 99])
+@pytest.mark.parametrize("least", [audit_plan.LEAST_HASHED, 99])
 @fewer
 @given(asked=asked_tables(kinds=(TEXT,)))
 def test_texts_grouped_by_their_hashes_and_by_themselves(
@@ -105,7 +105,7 @@ def test_texts_grouped_by_their_hashes_and_by_themselves(
     table, question = asked
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(short_keys, "LEAST_HASHED", least)
+        patch.setattr(audit_plan, "LEAST_HASHED", least)
         found = asking.figures(asking.audit(table.arrow, question))
 
     assert found == asking.near(oracle.audit(table.records, question))

@@ -342,6 +342,11 @@ ASKED = {
         step="k_map_voters",
         voters={"weight": "people"},
     ),
+    "k_map_with_wildcards": Asked(
+        {"nulls": "wildcard", "checks": [kanon.KMap(k=2, match="exact", missing="union")]},
+        [{"kanon_classes": 3, "kanon_least_union": 1, "kanon_exceeding_classes": 1}],
+        step="exact_k_map_voters",
+    ),
     "k_map_at_a_level": Asked(
         {
             "quasi_identifiers": {"zip": {"levels": [{"mask": "right"}]}, "age": {}},

@@ -479,10 +479,10 @@ def k_map(classes: Sequence[Class], question: Question, parameters: Parameters) 
     matched = populations(classes, question, parameters)
     counted = matched
     if parameters["missing"] == "union":
-        counted = at_least_own(classes, matched, question)
+        counted = at_least_own(classes, matched)
     k = parameters.get("k", 0)
     return Found(
-        {"achieved": min(counted), **mismatches(classes, matched, question)},
+        {"achieved": min(counted), **mismatches(classes, matched)},
         [each for each, F in zip(classes, counted, strict=True) if k > F],
     )
 
@@ -493,8 +493,8 @@ def delta_presence(classes: Sequence[Class], question: Question, parameters: Par
     matched = populations(classes, question, parameters)
     counted = matched
     if parameters["missing"] == "union":
-        counted = at_least_own(classes, matched, question)
-    own = [own_size(each, question) for each in classes]
+        counted = at_least_own(classes, matched)
+    own = [each.size for each in classes]
     presence = [(Fraction(f, F), F) for f, F in zip(own, counted, strict=True) if F]
     presence += [(Fraction(0), F) for F in absentees(classes, question, parameters)]
     shares = [share for share, _ in presence]
@@ -517,7 +517,7 @@ def delta_presence(classes: Sequence[Class], question: Question, parameters: Par
                 or (least > 0 and not any(matches(each, record) for each in classes))
             }
         )
-    faults = mismatches(classes, matched, question)
+    faults = mismatches(classes, matched)
     contained = not (faults["unmatched_classes"] or faults["exceeding_classes"])
     achieved = {
         "min": float(min(shares)) if shares else None,
@@ -584,26 +584,20 @@ def _counted(members: Sequence[Record], reference: Reference) -> int:
     return people(members, reference.entity)
 
 
-def own_size(each: Class, question: Question) -> int:
-    """How many of the release itself are in a class: what a reference must at least contain."""
-    return people(each.records, question.entity)
-
-
-def at_least_own(classes: Sequence[Class], matched: Sequence[int], question: Question) -> list[int]:
+def at_least_own(classes: Sequence[Class], matched: Sequence[int]) -> list[int]:
     """The class sizes of the least reference that contains the release."""
-    return [max(own_size(each, question), F) for each, F in zip(classes, matched, strict=True)]
+    return [max(each.size, F) for each, F in zip(classes, matched, strict=True)]
 
 
-def mismatches(
-    classes: Sequence[Class], matched: Sequence[int], question: Question
-) -> dict[str, int]:
+def mismatches(classes: Sequence[Class], matched: Sequence[int]) -> dict[str, int]:
     """What shows that the reference does not contain the release."""
     unmatched = [each for each, F in zip(classes, matched, strict=True) if F == 0]
-    own = [own_size(each, question) for each in classes]
     return {
         "unmatched_classes": len(unmatched),
         "unmatched_records": sum(len(each.records) for each in unmatched),
-        "exceeding_classes": sum(0 < F < f for f, F in zip(own, matched, strict=True)),
+        "exceeding_classes": sum(
+            0 < F < each.size for each, F in zip(classes, matched, strict=True)
+        ),
     }
 
 
@@ -1005,7 +999,7 @@ def journalist_risk(classes: Sequence[Class], question: Question, parameters: Pa
     """El Emam 2013, chapter 16: the attacker knows that the person is in the reference."""
     matched = populations(classes, question, parameters)
     risks = journalist(classes, matched, question, exact(parameters["threshold"]))
-    chances = [Fraction(1, F) for F in at_least_own(classes, matched, question)]
+    chances = [Fraction(1, F) for F in at_least_own(classes, matched)]
     return _of_reference(
         _bounded(risks, classes, chances, parameters), classes, matched, question, parameters
     )
@@ -1014,8 +1008,10 @@ def journalist_risk(classes: Sequence[Class], question: Question, parameters: Pa
 def journalist(
     classes: Sequence[Class], matched: Sequence[int], question: Question, threshold: Fraction
 ) -> dict[str, Fraction]:
-    populations = at_least_own(classes, matched, question)
+    populations = at_least_own(classes, matched)
     risks = _risks(smallest(classes, populations, question), threshold)
+    if question.entity:
+        return risks
     return risks | {"average": max(Fraction(len(classes), sum(populations)), risks["average"])}
 
 
@@ -1029,7 +1025,7 @@ def marketer_risk(classes: Sequence[Class], question: Question, parameters: Para
 
 
 def marketer(classes: Sequence[Class], matched: Sequence[int], question: Question) -> Fraction:
-    sizes = smallest(classes, at_least_own(classes, matched, question), question)
+    sizes = smallest(classes, at_least_own(classes, matched), question)
     return _risks(sizes, AT_RISK)["average"]
 
 
@@ -1073,7 +1069,7 @@ def _of_reference(
     parameters: Parameters,
 ) -> Found:
     """A reference that can't contain the release proves nothing, unless it is made to."""
-    faults = mismatches(classes, matched, question)
+    faults = mismatches(classes, matched)
     contained = not (faults["unmatched_classes"] or faults["exceeding_classes"])
     return replace(
         found,

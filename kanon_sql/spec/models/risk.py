@@ -87,8 +87,8 @@ class JournalistRisk(RiskModel, ReferenceModel):
         "person with a bounded chance."
     )
     formula: ClassVar = (
-        "highest 1 / min F, average max(classes / Σ F, Σ (f / F) / Σ f), "
-        "at risk: share with 1 / F > threshold"
+        "highest 1 / min F, average max(classes / Σ F, Σ (f / F) / Σ f) (with an entity: mean of "
+        "1 / F over people), at risk: share with 1 / F > threshold"
     )
     silence: ClassVar = (
         "Whoever knows that the target is in the table has the prosecutor's chance, which is "

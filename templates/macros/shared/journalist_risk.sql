@@ -1,7 +1,8 @@
 {#
     Journalist risk: whoever does not know who is in the table looks in the reference first, and
     finds someone with the chance of 1 in kanon_union: the people of the reference, or of the release
-    where those are more.
+    where those are more. The average is the larger of classes / sum of kanon_union and the mean over
+    the records; with an entity it is the mean over people, each in the class with the fewest.
 
     El Emam 2013, Guide to the de-identification of personal health information, chapter 16.
 #}
@@ -41,7 +42,7 @@ with
 
 {{ kanon_sql.sets_of_matched(
     relation, columns, entity, reference, pairs, reference_entity, reference_weight, measures, shares,
-    asked=["classes", "least_union", "unions"]
+    asked=["classes", "least_union", "unions"] if entity is none else ["least_union"]
 ) }},
 
 measured as (
@@ -55,11 +56,15 @@ measured as (
 {% endif %}
         {{ counted }}.kanon_reidentified,
         {{ kanon_sql.quotient("1", "matched_classes.kanon_least_union") }} as achieved,
+{% if entity is none %}
         case
             when {{ of_reference }} > {{ of_release }}
             then {{ of_reference }}
             else {{ of_release }}
         end as average,
+{% else %}
+        {{ of_release }} as average,
+{% endif %}
         matched_classes.kanon_unmatched_classes as unmatched_classes,
         matched_classes.kanon_unmatched_records as unmatched_records,
         matched_classes.kanon_exceeding_classes as exceeding_classes

@@ -26,7 +26,7 @@ with
     release, columns, entity, reference, pairs, reference_entity, reference_weight, wildcard, each_person
 ) }}
 
-{{ kanon_sql.counts_of_k_map(measures, entity) }}
+{{ kanon_sql.counts_of_k_map(measures, entity, wildcard=wildcard) }}
 {%- endmacro %}
 
 
@@ -99,9 +99,9 @@ matched_people as (
 
 
 {# What all of these have together: of the counts those that are asked for. #}
-{% macro counts_of_k_map(measures, entity=none, classes="classes", asked=none) %}
+{% macro counts_of_k_map(measures, entity=none, classes="classes", asked=none, wildcard=false) %}
 {% set records = kanon_sql.records_of_class(entity) %}
-{% set exceeding = "kanon_population > 0 and kanon_population < kanon_size" %}
+{% set exceeding = "kanon_population > 0 and kanon_population < " ~ kanon_sql.size_in_release(wildcard) %}
 {% set chosen = namespace(counts=[]) %}
 {% for name, count in [
     ("classes", "count(*) as kanon_classes"),
@@ -124,6 +124,13 @@ from {{ classes }}
 {%- endmacro %}
 
 
+{# What a reference that contains the release has at least in a class: its size, or where NULL is a
+   wildcard the records that are compatible with its pattern. #}
+{% macro size_in_release(wildcard=false) -%}
+{{ "kanon_compatible" if wildcard else "kanon_size" }}
+{%- endmacro %}
+
+
 {# A class of the release with too few matches. #}
 {% macro k_map_violated(population, k) -%}
 {{ population }} < {{ kanon_sql.positive_int(k, "k") }}
@@ -138,7 +145,7 @@ from {{ classes }}
 {% set matched = pairs | selectattr("how", "in", ["by_pattern", "by_wildcard"]) | list %}
 {% set referred = "reference_as_released" if matched else "reference_classes" %}
 {{ kanon_sql.classes_of_both(
-    release, columns, entity, reference, pairs, reference_entity, reference_weight, counted
+    release, columns, entity, reference, pairs, reference_entity, reference_weight, counted, wildcard
 ) }},
 {% if matched %}
 
@@ -170,9 +177,9 @@ reference_as_released as (
         coalesce({{ referred }}.kanon_population, 0) as kanon_population
 {%- if union %},
         case
-            when {{ referred }}.kanon_population > release_classes.kanon_size
+            when {{ referred }}.kanon_population > release_classes.{{ kanon_sql.size_in_release(wildcard) }}
             then {{ referred }}.kanon_population
-            else release_classes.kanon_size
+            else release_classes.{{ kanon_sql.size_in_release(wildcard) }}
         end as kanon_union
 {%- endif %}
 
@@ -264,29 +271,42 @@ both_sides as (
 
 {# The classes of the release and of the reference, each with its people. #}
 {% macro classes_of_both(
-    release, columns, entity, reference, pairs, reference_entity, reference_weight, counted=true
+    release, columns, entity, reference, pairs, reference_entity, reference_weight, counted=true,
+    wildcard=false
 ) %}
 {% set matched = pairs | selectattr("how", "in", ["by_pattern", "by_wildcard"]) | list %}
+{% set aliased = entity is not none or wildcard %}
 {% if entity is not none %}
 release_people as (
     {{ kanon_sql.frequency_set(release, columns + [entity], counted=counted) | trim | indent(4) }}
 ),
 
+{% elif wildcard %}
+{{ kanon_sql.sets_of_wildcards(release, columns, named="release_patterns") }},
+
+{% endif %}
+{% if wildcard %}
+-- kanon_compatible is the size where NULL matches everything, kanon_size the pattern's own records.
 {% endif %}
 release_classes as (
     select
 {% for pair in pairs %}
-        {{ kanon_sql.aliased(kanon_sql.released_cell(pair, entity), pair.column) }},
+        {{ kanon_sql.aliased(kanon_sql.released_cell(pair, aliased), pair.column) }},
 {% endfor %}
+{% if wildcard %}
+        min(release_patterns.kanon_size) as kanon_compatible,
+        sum(release_patterns.kanon_records) as kanon_size
+{%- else %}
         count(*) as kanon_size
+{%- endif %}
 {%- if entity is not none and counted %},
         sum(kanon_records) as kanon_records
 {%- endif %}
 
-    from {{ (release if entity is none else "release_people") | indent(4) }}
+    from {{ ("release_people" if entity is not none else "release_patterns" if wildcard else release) | indent(4) }}
     group by
 {% for pair in pairs %}
-        {{ kanon_sql.released_cell(pair, entity) }}{{ "," if not loop.last }}
+        {{ kanon_sql.released_cell(pair, aliased) }}{{ "," if not loop.last }}
 {% endfor %}
 ),
 
@@ -325,11 +345,11 @@ reference_classes as (
 {%- endmacro %}
 
 
-{# A cell of the release, or of the set of its people, as it is compared. #}
-{% macro released_cell(pair, entity) -%}
+{# A cell of the release, or of the set of its people or patterns, as it is compared. #}
+{% macro released_cell(pair, aliased) -%}
 {{ kanon_sql.cell(
     pair,
-    kanon_sql.alias(pair.column) if entity is not none else kanon_sql.ident(pair.column),
+    kanon_sql.alias(pair.column) if aliased else kanon_sql.ident(pair.column),
     kanon_sql.type_of(pair.column)
 ) }}
 {%- endmacro %}
@@ -376,7 +396,7 @@ with
 ) }},
 
 matched_classes as (
-    {{ kanon_sql.counts_of_k_map(measures, entity, asked=[
+    {{ kanon_sql.counts_of_k_map(measures, entity, wildcard=wildcard, asked=[
         "least_union" if union else "least_population", "unmatched", "exceeding",
     ]) | trim | indent(4) }}
 ),

@@ -19,7 +19,7 @@ with
 
 
 {# The sets that such a statement names, the last of which is that of the patterns. #}
-{% macro sets_of_wildcards(relation, columns) %}
+{% macro sets_of_wildcards(relation, columns, named="classes") %}
 -- Each combination of values; kanon_mask has a 1 for each column that is NULL.
 patterns as (
     select
@@ -33,7 +33,7 @@ patterns as (
 {{ kanon_sql.names(columns) | indent(4, first=true) }}
 ),
 
-masks as (
+null_masks as (
     select distinct kanon_mask
     from patterns
 ),
@@ -41,22 +41,22 @@ masks as (
 -- The patterns of a mask as those of another see them: without what is NULL there.
 patterns_as_seen as (
     select
-        masks.kanon_mask as kanon_seen_by,
+        null_masks.kanon_mask as kanon_seen_by,
         patterns.kanon_mask,
 {% for column in columns %}
         {{ kanon_sql.unless_masked(
-            "masks.kanon_mask", loop.index, "patterns." ~ kanon_sql.alias(column)
+            "null_masks.kanon_mask", loop.index, "patterns." ~ kanon_sql.alias(column)
         ) }} as {{ kanon_sql.alias(column) }},
 {% endfor %}
         sum(patterns.kanon_records) as kanon_records
     from patterns
-    cross join masks
+    cross join null_masks
     group by
-        masks.kanon_mask,
+        null_masks.kanon_mask,
         patterns.kanon_mask,
 {% for column in columns %}
         {{ kanon_sql.unless_masked(
-            "masks.kanon_mask", loop.index, "patterns." ~ kanon_sql.alias(column)
+            "null_masks.kanon_mask", loop.index, "patterns." ~ kanon_sql.alias(column)
         ) }}{{ "," if not loop.last }}
 {% endfor %}
 ),
@@ -65,18 +65,18 @@ patterns_as_seen as (
 patterns_as_looking as (
     select
         patterns.*,
-        masks.kanon_mask as kanon_looks_at,
+        null_masks.kanon_mask as kanon_looks_at,
 {% for column in columns %}
         {{ kanon_sql.unless_masked(
-            "masks.kanon_mask", loop.index, "patterns." ~ kanon_sql.alias(column)
+            "null_masks.kanon_mask", loop.index, "patterns." ~ kanon_sql.alias(column)
         ) }} as kanon_looks_for_{{ loop.index }}{{ "," if not loop.last }}
 {% endfor %}
     from patterns
-    cross join masks
+    cross join null_masks
 ),
 
 -- Each pattern with the records of all that are compatible: those that agree where neither is NULL.
-classes as (
+{{ named }} as (
     select
 {% for column in columns %}
         patterns_as_looking.{{ kanon_sql.alias(column) }},

@@ -23,7 +23,7 @@ patterns as (
         "age"
 ),
 
-masks as (
+null_masks as (
     select distinct kanon_mask
     from patterns
 ),
@@ -31,29 +31,29 @@ masks as (
 -- The patterns of a mask as those of another see them: without what is NULL there.
 patterns_as_seen as (
     select
-        masks.kanon_mask as kanon_seen_by,
+        null_masks.kanon_mask as kanon_seen_by,
         patterns.kanon_mask,
-        case when substring(masks.kanon_mask, 1, 1) <> '1' then patterns."zip" end as "zip",
-        case when substring(masks.kanon_mask, 2, 1) <> '1' then patterns."age" end as "age",
+        case when substring(null_masks.kanon_mask, 1, 1) <> '1' then patterns."zip" end as "zip",
+        case when substring(null_masks.kanon_mask, 2, 1) <> '1' then patterns."age" end as "age",
         sum(patterns.kanon_records) as kanon_records
     from patterns
-    cross join masks
+    cross join null_masks
     group by
-        masks.kanon_mask,
+        null_masks.kanon_mask,
         patterns.kanon_mask,
-        case when substring(masks.kanon_mask, 1, 1) <> '1' then patterns."zip" end,
-        case when substring(masks.kanon_mask, 2, 1) <> '1' then patterns."age" end
+        case when substring(null_masks.kanon_mask, 1, 1) <> '1' then patterns."zip" end,
+        case when substring(null_masks.kanon_mask, 2, 1) <> '1' then patterns."age" end
 ),
 
 -- Each pattern without what is NULL in the patterns of a mask that it looks at.
 patterns_as_looking as (
     select
         patterns.*,
-        masks.kanon_mask as kanon_looks_at,
-        case when substring(masks.kanon_mask, 1, 1) <> '1' then patterns."zip" end as kanon_looks_for_1,
-        case when substring(masks.kanon_mask, 2, 1) <> '1' then patterns."age" end as kanon_looks_for_2
+        null_masks.kanon_mask as kanon_looks_at,
+        case when substring(null_masks.kanon_mask, 1, 1) <> '1' then patterns."zip" end as kanon_looks_for_1,
+        case when substring(null_masks.kanon_mask, 2, 1) <> '1' then patterns."age" end as kanon_looks_for_2
     from patterns
-    cross join masks
+    cross join null_masks
 ),
 
 -- Each pattern with the records of all that are compatible: those that agree where neither is NULL.
