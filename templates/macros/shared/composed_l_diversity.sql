@@ -60,7 +60,7 @@ pairs as (
     "earlier", earlier, earlier_columns, place, values, values.reference, unknown
 ) }},
 
-{% if attribute.packed %}
+{% if attribute.get("packed") %}
 {{ kanon_sql.candidates_by_bits(place) }}
 {%- else %}
 -- How many values of this release the earlier one leaves to a pair.
