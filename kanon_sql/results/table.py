@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from datetime import UTC, datetime
 from importlib import import_module
-from typing import Any, Literal, Self, TypeVar
+from typing import Any, Literal, Self, TypeVar, get_args
 
 from kanon_sql.errors import EngineError, MissingDriverError, PrivacyViolation
 
@@ -21,6 +21,8 @@ EXIT_CODES: dict[Status, int] = {
 
 
 ATTACKERS = ("prosecutor", "journalist", "marketer")
+Risk = Mapping[str, Mapping[str, float] | None]
+"""Figures by attacker; None for one not measured."""
 
 
 Part = TypeVar("Part")
@@ -35,6 +37,15 @@ class Rows(tuple[Part, ...]):
         Raises `MissingDriverError` where pandas is not installed.
         """
         return imported("pandas").DataFrame([_as_row(each) for each in self])
+
+    @classmethod
+    def __get_pydantic_core_schema__(cls, source: Any, handler: Any) -> Any:
+        from pydantic_core import core_schema
+
+        return core_schema.no_info_after_validator_function(
+            cls,
+            handler(tuple[get_args(source)[0], ...]),  # type: ignore[misc]
+        )
 
 
 def _as_row(part: Any) -> dict[str, Any]:
@@ -106,6 +117,10 @@ class InBaseline:
         named = {"worse": list(self.worse), "better": list(self.better)}
         return {"holds": self.holds, **self.figures, **named}
 
+    @classmethod
+    def __get_pydantic_core_schema__(cls, source: Any, handler: Any) -> Any:
+        return _read_beside(cls, "figures", handler(source))
+
 
 @dataclass(frozen=True)
 class CheckResult:
@@ -163,6 +178,27 @@ class CheckResult:
             **({} if self.accepted is None else {"accepted": self.accepted, "baseline": baseline}),
         }
 
+    @classmethod
+    def __get_pydantic_core_schema__(cls, source: Any, handler: Any) -> Any:
+        return _read_beside(cls, "details", handler(source), {"holds": None})
+
+
+def _read_beside(kind: Any, name: str, schema: Any, missing: Mapping[str, Any] = {}) -> Any:
+    """The pydantic schema of a dataclass whose JSON has the keys of one field beside the others."""
+    from pydantic_core import core_schema
+
+    own = {field.name for field in fields(kind)} - {name}
+
+    def gathered(value: Any) -> Any:
+        if not isinstance(value, Mapping):
+            return value
+        found: dict[str, Any] = {**missing, name: {}}
+        for key, part in value.items():
+            (found if key in own else found[name])[key] = part
+        return found
+
+    return core_schema.no_info_before_validator_function(gathered, schema)
+
 
 def status_of(checks: Iterable[CheckResult]) -> Status:
     """A table's status from its checks.
@@ -203,7 +239,7 @@ class TableResult:
     summary: Summary = Summary()
     histogram: Rows[HistogramBin] = field(default_factory=Rows)
     checks: Rows[CheckResult] = field(default_factory=Rows)
-    risk: Mapping[str, Any] = field(default_factory=lambda: dict.fromkeys(ATTACKERS))
+    risk: Risk = field(default_factory=lambda: dict.fromkeys(ATTACKERS))
     sql: Mapping[str, str] = field(default_factory=dict, repr=False)
     seconds: float = field(default=0.0, compare=False)
     error: str | None = None
@@ -216,7 +252,7 @@ class TableResult:
     """The unassigned columns, which an audit ignores."""
     why: Mapping[str, str] = field(default_factory=dict)
     """The spec's reason for a column's role, by column."""
-    clip: Mapping[str, list[Any]] = field(default_factory=dict)
+    clip: Mapping[str, list[float | None]] = field(default_factory=dict)
     """Clip bounds of each generalised quasi-identifier."""
     release: Mapping[str, str] = field(default_factory=dict)
     """Recipient, purpose, model and review_by of the release, as far as the spec has them."""
