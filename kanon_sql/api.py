@@ -480,9 +480,9 @@ def from_json(
     """
     match found := result_of(source):
         case StoredProfile():
-            return ProfileResult(found.tables, found.version)
+            return ProfileResult(found.tables, found.kanon_sql)
         case StoredTradeoff():
-            return TradeoffResult(found.tradeoff, found.version, asked=found.asked)
+            return TradeoffResult(found.tradeoff, found.kanon_sql, asked=found.asked)
         case ReleaseFindings():
             return AnonymizationResult(
                 found.tables,

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
+
+from kanon_sql.results.table import JsonPart
 
 LooksLike = Literal[
     "identifier", "quasi_identifier", "sensitive", "free_text", "nested", "constant", "undecided"
@@ -16,7 +18,7 @@ SpecialNulls = Literal["nobody", "value"]
 
 
 @dataclass(frozen=True)
-class ColumnProfile:
+class ColumnProfile(JsonPart):
     """The statistics of one column by itself, and its apparent role.
 
     NULL counts as a value in `distinct`, `largest_share` (of all records), `alone` (records with a
@@ -43,12 +45,9 @@ class ColumnProfile:
     rank: int | None = None
     adds: int | None = None
 
-    def to_dict(self) -> dict[str, Any]:
-        return dict(vars(self))
-
 
 @dataclass(frozen=True)
-class SubsetProfile:
+class SubsetProfile(JsonPart):
     """The equivalence classes of a set of columns.
 
     Sizes are records, or distinct people with an entity: then `uniques` and `violating_people`
@@ -65,12 +64,9 @@ class SubsetProfile:
     violating_people: int | None = None
     key: bool = False
 
-    def to_dict(self) -> dict[str, Any]:
-        return {**vars(self), "columns": list(self.columns)}
-
 
 @dataclass(frozen=True)
-class UniquesOfSize:
+class UniquesOfSize(JsonPart):
     """The number of minimal sample uniques on sets of one size."""
 
     size: int
@@ -78,7 +74,7 @@ class UniquesOfSize:
 
 
 @dataclass(frozen=True)
-class SpecialUniques:
+class SpecialUniques(JsonPart):
     """Special uniques (SUDA): records that few columns single out, and the columns responsible.
 
     A minimal sample unique is a record with a set of at most `max_size` columns on which it is
@@ -102,11 +98,3 @@ class SpecialUniques:
     dis: float
     by_size: tuple[UniquesOfSize, ...]
     contributions: Mapping[str, float | None]
-
-    def to_dict(self) -> dict[str, Any]:
-        return {
-            **vars(self),
-            "columns": list(self.columns),
-            "by_size": [dict(vars(each)) for each in self.by_size],
-            "contributions": dict(self.contributions),
-        }

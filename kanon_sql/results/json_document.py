@@ -4,15 +4,31 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
+from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
+
+from pydantic import TypeAdapter, ValidationError
+from pydantic_core import ErrorDetails, SchemaValidator, core_schema
 
 from kanon_sql.errors import InputError
 
 KINDS = {dict: "an object", list: "a list", str: "text", bool: "true or false", int: "a number",
-          float: "a number", type(None): "null"}  # fmt: skip
+         float: "a number", type(None): "null"}  # fmt: skip
 _COUNT = "a whole number, 0 or more"
+_WANTED = {
+    "int_type": _COUNT,
+    "greater_than_equal": _COUNT,
+    "bool_type": KINDS[bool],
+    "string_type": KINDS[str],
+    "tuple_type": KINDS[list],
+    "list_type": KINDS[list],
+    "dict_type": KINDS[dict],
+    "mapping_type": KINDS[dict],
+    "dataclass_type": KINDS[dict],
+}
+"""What a value must be, by the type of pydantic's error."""
 _MOST_DIGITS = 40
 """Number of digits of the sum of squared class sizes in any conceivable database."""
 Kind = TypeVar("Kind")
@@ -27,11 +43,54 @@ class JsonValue(NamedTuple):
     place: str
     value: Any
 
+    def read(self, kind: type[Kind]) -> Kind:
+        """The value as a dataclass. Raises `InputError` with the place of the first fault."""
+        try:
+            read: Kind = _validator(kind).validate_python(self.value)  # type: ignore[arg-type]
+        except ValidationError as error:
+            raise self._fault(error.errors(include_url=False, include_input=False)[0]) from None
+        return read
+
+    def _fault(self, fault: ErrorDetails) -> InputError:
+        found, location = self, fault["loc"]
+        if location[-1:] == ("[key]",):
+            return self._at(location[:-2]).error("an object whose names are levels")
+        found = self._at(location)
+        match fault:
+            case {"type": "missing"}:
+                return found.lacks(str(location[-1]))
+            case {"type": "literal_error", "ctx": {"expected": names}}:
+                return found.error(names.replace(", ", " or ").replace("'", ""))
+            case {"type": "value_error", "ctx": {"error": wanted}}:
+                return found.error(str(wanted))
+        return found.error(_WANTED[fault["type"]])
+
+    def _at(self, location: tuple[int | str, ...]) -> JsonValue:
+        """The value at a location of the dataclass, whose fields need not all be keys of JSON."""
+        found = self
+        for key in location:
+            if isinstance(key, int) or (isinstance(found.value, dict) and key in found.value):
+                found = found.part(key)
+        return found
+
+    def part(self, key: str | int) -> JsonValue:
+        if isinstance(key, int):
+            return self._replace(place=f"{self.place}[{key}]", value=self.value[key])
+        if key not in self.value:
+            raise self.lacks(key)
+        return self._replace(place=f"{self.place}.{key}".lstrip("."), value=self.value[key])
+
     def error(self, wanted: str) -> InputError:
         place = self.place or "the whole"
         return InputError(
             f"{self.path}: {place} must be {wanted}; found {self._found()}. Is this "
             f"file as kanon-sql wrote it? {self.how}"
+        )
+
+    def lacks(self, key: str) -> InputError:
+        return InputError(
+            f'{self.path}: {self.place or "the whole"} has no "{key}". Is this file '
+            f"as kanon-sql wrote it? {self.how}"
         )
 
     def _found(self) -> str:
@@ -43,47 +102,64 @@ class JsonValue(NamedTuple):
                 return "a number below 0"
         return KINDS[type(self.value)]
 
-    def as_(self, kind: type[Kind]) -> Kind:
-        """The value, if it is of this kind; integers are counts, so never negative."""
-        fits = isinstance(self.value, kind) and (kind is bool or not isinstance(self.value, bool))
-        if not fits or (kind is int and self.value < 0):
-            raise self.error(_COUNT if kind is int else KINDS[kind])
-        value: Kind = self.value
-        return value
 
-    def object(self) -> Mapping[str, Any]:
-        return self.as_(dict)
+@cache
+def _validator(kind: Any) -> SchemaValidator:
+    return SchemaValidator(_of_json(TypeAdapter(kind).core_schema))
 
-    def items(self) -> Iterator[JsonValue]:
-        for number, value in enumerate(self.as_(list)):
-            yield JsonValue(self.path, self.how, f"{self.place}[{number}]", value)
 
-    def find(self, key: str) -> JsonValue | None:
-        """The value under a key; None if it is missing or null."""
-        value = self.object().get(key)
-        return None if value is None else self._under(key, value)
+def _of_json(schema: Any) -> Any:
+    """The schema with the scalars of a result: a whole number is a count, infinity is a text.
 
-    def part(self, key: str) -> JsonValue:
-        if key not in self.object():
-            raise InputError(
-                f'{self.path}: {self.place or "the whole"} has no "{key}". Is this file '
-                f"as kanon-sql wrote it? {self.how}"
+    Null stands for a default, too.
+    """
+    match schema:
+        case {"type": "default", "schema": part}:
+            given = core_schema.no_info_before_validator_function(
+                lambda value: _default(schema) if value is None else value, _of_json(part)
             )
-        return self._under(key, self.value[key])
+            return schema | {"schema": given}
+        case {"type": "int"}:
+            return core_schema.int_schema(ge=0, strict=True)
+        case {"type": "bool"}:
+            return core_schema.bool_schema(strict=True)
+        case {"type": "float"}:
+            return core_schema.no_info_plain_validator_function(number)
+        case {"type": "any"}:
+            return core_schema.no_info_plain_validator_function(decoded)
+        case Mapping():
+            # Numbers are text where they are keys.
+            return {
+                name: part if name == "keys_schema" else _of_json(part)
+                for name, part in schema.items()
+            }
+        case list():
+            return [_of_json(part) for part in schema]
+    return schema
 
-    def get(self, key: str, kind: type[Kind]) -> Kind:
-        return self.part(key).as_(kind)
 
-    def get_or_none(self, key: str, kind: type[Kind]) -> Kind | None:
-        found = self.find(key)
-        return found.as_(kind) if found else None
+def _default(schema: Mapping[str, Any]) -> Any:
+    return schema["default_factory"]() if "default_factory" in schema else schema["default"]
 
-    def names(self, key: str) -> tuple[str, ...]:
-        found = self.find(key)
-        return tuple(name.as_(str) for name in found.items()) if found else ()
 
-    def _under(self, key: str, value: Any) -> JsonValue:
-        return JsonValue(self.path, self.how, f"{self.place}.{key}".lstrip("."), value)
+def number(value: Any) -> float:
+    """A number as it is written. Raises `ValueError` for anything else."""
+    found = decoded(value)
+    if isinstance(found, int | float) and not isinstance(found, bool):
+        return found
+    raise ValueError("a number")
+
+
+def decoded(value: Any) -> Any:
+    """The value with infinities decoded."""
+    match value:
+        case "Infinity":
+            return math.inf
+        case "-Infinity":
+            return -math.inf
+        case dict():
+            return {key: decoded(item) for key, item in value.items()}
+    return value
 
 
 def whole_of(path: Path | str, how: str, value: Any) -> JsonValue:

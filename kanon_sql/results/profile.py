@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from kanon_sql.results.identifying import ColumnProfile, SpecialUniques, SubsetProfile
-from kanon_sql.results.table import Status
+from kanon_sql.results.table import IF_SET, UNWRITTEN, JsonPart, Status
 
 
 @dataclass(frozen=True)
-class ProfileSummary:
+class ProfileSummary(JsonPart):
     """The equivalence classes of the quasi-identifiers, at raw values.
 
     Sizes are records, or distinct people with an entity; `people` is None without one. `members`,
@@ -29,7 +29,7 @@ class ProfileSummary:
 
 
 @dataclass(frozen=True)
-class KnownColumn:
+class KnownColumn(JsonPart):
     """The equivalence classes for an attacker who also knows this column.
 
     `newly_unique_records` (people) are alone in a class now and were not before. Where the column
@@ -50,7 +50,7 @@ class KnownColumn:
 
 
 @dataclass(frozen=True)
-class LackedColumn:
+class LackedColumn(JsonPart):
     """The effect of one quasi-identifier: records in classes that are small only because of it.
 
     `share_in_outer_percent` is the share of these records in the column's outer one per cent: with
@@ -65,7 +65,7 @@ class LackedColumn:
 
 
 @dataclass(frozen=True)
-class Elimination:
+class Elimination(JsonPart):
     """An attacker's certainty about a sensitive value in the worst class.
 
     `confidence` has one entry per number of most frequent other values ruled out, starting with
@@ -80,12 +80,9 @@ class Elimination:
     confidence: tuple[float | None, ...]
     eliminations_to_certainty: int | None
 
-    def to_dict(self) -> dict[str, Any]:
-        return {**vars(self), "confidence": list(self.confidence)}
-
 
 @dataclass(frozen=True)
-class TableProfile:
+class TableProfile(JsonPart):
     """What one table reveals to an attacker with knowledge beyond its quasi-identifiers."""
 
     name: str
@@ -108,32 +105,15 @@ class TableProfile:
     """Every small column set, worst first, if requested."""
     special_uniques: SpecialUniques | None = None
     sql: Mapping[str, str] = field(default_factory=dict)
-    seconds: float = field(default=0.0, compare=False)
-    error: str | None = None
+    seconds: float = field(default=0.0, compare=False, metadata=UNWRITTEN)
+    error: str | None = field(default=None, metadata=IF_SET)
 
     def to_dict(self) -> dict[str, Any]:
+        found = super().to_dict()
+        question = ("name", "engine", "status", "warnings", "quasi_identifiers", "sensitive",
+                    "entity")  # fmt: skip
         return {
-            "name": self.name,
-            "engine": self.engine,
-            "status": self.status,
-            "warnings": list(self.warnings),
-            "quasi_identifiers": list(self.quasi_identifiers),
-            "sensitive": list(self.sensitive),
-            "entity": self.entity,
+            **{name: found.pop(name) for name in question},
             "counted": "people" if self.entity else "records",
-            "k_threshold": self.k_threshold,
-            "summary": dict(vars(self.summary)),
-            "attacker_knows": [dict(vars(column)) for column in self.attacker_knows],
-            "without": [dict(vars(column)) for column in self.without],
-            "elimination": [each.to_dict() for each in self.elimination],
-            "columns": _plain(self.columns),
-            "together": self.together.to_dict() if self.together else None,
-            "subsets": _plain(self.subsets),
-            "special_uniques": self.special_uniques.to_dict() if self.special_uniques else None,
-            "sql": dict(self.sql),
-            **({"error": self.error} if self.error else {}),
+            **found,
         }
-
-
-def _plain(parts: Sequence[ColumnProfile | SubsetProfile] | None) -> list[dict[str, Any]] | None:
-    return None if parts is None else [each.to_dict() for each in parts]

@@ -7,7 +7,15 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from kanon_sql.results.algorithms import Algorithm as Algorithm
-from kanon_sql.results.table import AuditFindings, CheckResult, Rows, Summary
+from kanon_sql.results.table import (
+    IF_SET,
+    AuditFindings,
+    CheckResult,
+    JsonPart,
+    Risk,
+    Rows,
+    Summary,
+)
 
 MetricName = Literal[
     "loss",
@@ -24,7 +32,7 @@ Form = Literal["pandas", "polars", "pyarrow"]
 
 
 @dataclass(frozen=True)
-class GeneralizationStep:
+class GeneralizationStep(JsonPart):
     """One quasi-identifier raised by one level, for all records."""
 
     attribute: str
@@ -36,12 +44,9 @@ class GeneralizationStep:
     records_violating: int
     """Number of records in violating classes before the step."""
 
-    def to_dict(self) -> dict[str, Any]:
-        return dict(vars(self))
-
 
 @dataclass(frozen=True)
-class Metrics:
+class Metrics(JsonPart):
     """The information loss of a release; undefined metrics are None.
 
     `kanon-sql explain` has formulas and sources.
@@ -55,20 +60,12 @@ class Metrics:
     non_uniform_entropy: float | None
     non_uniform_entropy_bits: float | None
     loss_by_quasi_identifier: Mapping[str, float]
-    loss_weighted: float | None = None
+    loss_weighted: float | None = field(default=None, metadata=IF_SET)
     """Weighted mean of the losses; None without weights."""
-
-    def to_dict(self) -> dict[str, Any]:
-        found = vars(self) | {"loss_by_quasi_identifier": dict(self.loss_by_quasi_identifier)}
-        return found if self.loss_weighted is not None else _without(found, "loss_weighted")
-
-
-def _without(found: dict[str, Any], key: str) -> dict[str, Any]:
-    return {name: value for name, value in found.items() if name != key}
 
 
 @dataclass(frozen=True)
-class Search:
+class Search(JsonPart):
     """The course of an optimal search: nodes evaluated, and what is proved."""
 
     nodes: int
@@ -82,12 +79,9 @@ class Search:
     optimal: bool
     """Whether no other node has less loss (proved)."""
 
-    def to_dict(self) -> dict[str, Any]:
-        return dict(vars(self))
-
 
 @dataclass(frozen=True)
-class MinimalNode:
+class MinimalNode(JsonPart):
     """A minimal satisfying node of the lattice, with its loss and suppression."""
 
     levels: Mapping[str, int]
@@ -95,17 +89,9 @@ class MinimalNode:
     classes: int
     metrics: Metrics
 
-    def to_dict(self) -> dict[str, Any]:
-        return {
-            "levels": dict(self.levels),
-            "suppressed": self.suppressed,
-            "classes": self.classes,
-            "metrics": self.metrics.to_dict(),
-        }
-
 
 @dataclass(frozen=True)
-class Association:
+class Association(JsonPart):
     """Cramér's V between a quasi-identifier and a sensitive attribute, in [0, 1].
 
     `before` is over all records, `after` over those released. None where either has a single value.
@@ -116,30 +102,19 @@ class Association:
     before: float | None
     after: float | None
 
-    def to_dict(self) -> dict[str, Any]:
-        return dict(vars(self))
-
 
 @dataclass(frozen=True)
-class Before:
+class Before(JsonPart):
     """The same audit of the original table."""
 
     name: str
     summary: Summary
     checks: tuple[CheckResult, ...]
-    risk: Mapping[str, Any] = field(default_factory=dict)
-
-    def to_dict(self) -> dict[str, Any]:
-        return {
-            "name": self.name,
-            "summary": vars(self.summary),
-            "checks": [each.to_dict() for each in self.checks],
-            "risk": dict(self.risk),
-        }
+    risk: Risk = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
-class Untouched:
+class Untouched(JsonPart):
     """Unassigned columns, which are released unchanged."""
 
     columns: tuple[str, ...] = ()
@@ -149,12 +124,9 @@ class Untouched:
     None without a release.
     """
 
-    def to_dict(self) -> dict[str, Any]:
-        return {"columns": list(self.columns), "alone": self.alone}
-
 
 @dataclass(frozen=True)
-class Release:
+class Release(JsonPart):
     """A file that was written."""
 
     path: str
@@ -162,14 +134,10 @@ class Release:
     columns: int | None
     """Both are None for a SQL file, which holds no records."""
     holds: Literal["records", "views", "dbt-model"] = "records"
-    seed: str | None = None
+    seed: str | None = field(default=None, metadata=IF_SET)
     """The CSV that a dbt model reads, where it does."""
-    null_string: str | None = None
+    null_string: str | None = field(default=None, metadata=IF_SET)
     """What stands for NULL in a text file, where it is one: an empty field, or this text."""
-
-    def to_dict(self) -> dict[str, Any]:
-        unsaid = {"seed": None, "null_string": None}
-        return {name: each for name, each in vars(self).items() if each != unsaid.get(name, ...)}
 
 
 @dataclass(frozen=True)

@@ -1,36 +1,25 @@
 """Reads results written with `--format json`, and rejects anything else.
 
 Errors name the location and kind of a value, never the value: the file may be anything, including
-personal data. Parsing is by hand into the dataclasses that an audit returns: pydantic would need a
-second class for each, and its errors quote values.
+personal data. Pydantic reads the dataclasses that an audit returns.
 """
 
 from __future__ import annotations
 
 import json
-import math
 import re
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import MISSING, dataclass, fields, is_dataclass, replace
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Literal, get_args, get_origin, get_type_hints
+from typing import Any
 
 from kanon_sql.errors import InputError, SpecError, kind_of
 from kanon_sql.results.consistency import faults, release_faults
 from kanon_sql.results.costs import CostOfK, Costs
-from kanon_sql.results.json_document import JsonValue, Kind, loaded, parsed, text_of, whole_of
+from kanon_sql.results.json_document import JsonValue, loaded, parsed, text_of, whole_of
 from kanon_sql.results.profile import TableProfile
-from kanon_sql.results.release import Anonymization, MinimalNode, Recoded, ReleaseFindings
-from kanon_sql.results.table import (
-    AuditFindings,
-    CheckResult,
-    HistogramBin,
-    InBaseline,
-    Rows,
-    Status,
-    Summary,
-    TableResult,
-)
+from kanon_sql.results.release import Anonymization, Recoded, ReleaseFindings
+from kanon_sql.results.table import AuditFindings, CheckResult, Rows, TableResult
 from kanon_sql.results.tradeoff import Tradeoff
 from kanon_sql.results.version import VERSION
 from kanon_sql.spec.models.base import Model
@@ -56,25 +45,44 @@ class ResultFile:
 def read_result(path: Path) -> ResultFile:
     """Read a stored result. Raises `InputError` for anything else."""
     whole = _result(whole_of(path, _HOW_A_RESULT, parsed(path, _HOW_A_RESULT)))
-    result = AuditFindings(_tables(whole), whole.get("kanon_sql", str), **_how(whole))
-    made = whole.find("anonymization")
-    return ResultFile(path, result, made.object() if made else None)
+    made = whole.part("anonymization") if "anonymization" in whole.value else None
+    return ResultFile(path, _audit(whole), made.read(dict) if made else None)
+
+
+@dataclass(frozen=True)
+class _Written:
+    """What every stored result has."""
+
+    kanon_sql: str
+    """The version that wrote it."""
+    audited: str | None = None
+    asked: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class _StoredAudit(_Written):
+    """A stored audit or baseline."""
+
+    tables: tuple[TableResult, ...]
+    status: Any = None
 
 
 @dataclass(frozen=True)
 class StoredProfile:
     """A stored profile."""
 
+    kanon_sql: str
+    """The version that wrote it."""
     tables: tuple[TableProfile, ...]
-    version: str
 
 
 @dataclass(frozen=True)
 class StoredTradeoff:
     """A stored trade-off."""
 
+    kanon_sql: str
+    """The version that wrote it."""
     tradeoff: Tradeoff
-    version: str
     asked: str | None = None
     """The command that wrote it."""
 
@@ -87,52 +95,31 @@ def result_of(
     if isinstance(value, dict) and {"kanon_sql", "tradeoff"} <= set(value):
         whole = JsonValue(name, _HOW_COSTS, "", value)
         _refuse_later(whole)
-        found: Tradeoff = _of(Tradeoff, whole.part("tradeoff"))
-        asked = whole.get_or_none("asked", str)
-        return StoredTradeoff(found, whole.get("kanon_sql", str), asked)
+        return whole.read(StoredTradeoff)
     whole = _result(whole_of(name, _HOW_A_RESULT, value))
-    if _is_profile(whole):
-        return StoredProfile(_profiles(whole), whole.get("kanon_sql", str))
-    return _findings(whole)
+    return _profile(whole) if _is_profile(whole) else _findings(whole)
 
 
 def _findings(whole: JsonValue) -> AuditFindings:
     """The tables of a result; of a release, also how it was made."""
-    tables, version = _tables(whole), whole.get("kanon_sql", str)
-    made = whole.find("anonymization")
-    if made is None:
-        return AuditFindings(tables, version, **_how(whole))
-    found: Anonymization = _of(Anonymization, made)
-    _refuse(made, release_faults(found, tables[0]))
-    # What the JSON has of the views is for reading, and no longer to be run.
-    found = replace(found, views=(), views_without_values=found.views, recoded=_recoded(made))
-    return ReleaseFindings(tables, version, found, **_how(whole))
-
-
-def _how(whole: JsonValue) -> dict[str, str | None]:
-    """Date and command of the result."""
-    return {key: whole.get_or_none(key, str) for key in ("audited", "asked")}
-
-
-def _recoded(made: JsonValue) -> Recoded | None:
-    """The final levels of a local recoding, stored among the release's fields."""
-    reached = made.find("levels_by_records")
-    if reached is None:
-        return None
-    beside, labels = made.find("one_level_for_all"), made.part("labels_of_levels")
-    return Recoded(
-        made.get("rounds", int),
-        {name: _by_level(reached.part(name), int) for name in reached.object()},
-        {name: _by_level(labels.part(name), str) for name in labels.object()},
-        _of(MinimalNode, beside) if beside else None,
+    audit = _audit(whole)
+    if "anonymization" not in whole.value:
+        return audit
+    made = whole.part("anonymization")
+    found = made.read(Anonymization)
+    before = made.part("before").part("checks")
+    found = replace(
+        found,
+        before=replace(found.before, checks=tuple(_checks(before, found.before.checks))),
+        # What the JSON has of the views is for reading, and no longer to be run.
+        views=(),
+        views_without_values=found.views,
+        recoded=made.read(Recoded) if "levels_by_records" in made.value else None,
     )
-
-
-def _by_level(part: JsonValue, kind: type[Kind]) -> dict[int, Kind]:
-    """Values by level, whose number is a text key in JSON."""
-    if not all(level.isdecimal() for level in part.object()):
-        raise part.error("an object whose names are levels")
-    return {int(level): part.get(level, kind) for level in part.object()}
+    _refuse(made, release_faults(found, audit.tables[0]))
+    return ReleaseFindings(
+        audit.tables, audit.version, found, audited=audit.audited, asked=audit.asked
+    )
 
 
 @dataclass(frozen=True)
@@ -156,15 +143,13 @@ def read_to_sign(path: Path) -> ToSign:
     if isinstance(value, dict) and "tradeoff" in value:
         whole = JsonValue(path, _HOW_COSTS, "", value)
         _refuse_later(whole)
-        how = {
-            "audited": whole.part("tradeoff").get_or_none("audited", str),
-            "asked": whole.get_or_none("asked", str),
-        }
-        nothing_audited = AuditFindings((), whole.get("kanon_sql", str), **how)
+        written = whole.read(_Written)
+        audited = whole.part("tradeoff").read(_StoredCurve).audited
+        nothing_audited = AuditFindings((), written.kanon_sql, audited=audited, asked=written.asked)
         return ToSign(path, text, nothing_audited, _costs(whole))
     whole = _result(whole_of(path, _HOW_A_RESULT, value))
     _refuse_later(whole)
-    if any("attacker_knows" in each.object() for each in whole.part("tables").items()):
+    if any(_of_profile(whole)):
         raise InputError(
             f"{path} is a profile, which stands beside a result: kanon-sql report RESULT.json "
             f"--profile {path}. {_HOW_A_RESULT}"
@@ -174,7 +159,7 @@ def read_to_sign(path: Path) -> ToSign:
 
 def _refuse_later(whole: JsonValue) -> None:
     """Raise if the file was written by a later version."""
-    written = whole.get("kanon_sql", str)
+    written = whole.read(_Written).kanon_sql
     if _release_of(written) > _release_of(VERSION):
         raise InputError(
             f"{whole.path} was written by kanon-sql {written}, and this is {VERSION}: what it says "
@@ -196,17 +181,24 @@ def read_profile(path: Path) -> tuple[TableProfile, ...]:
     whole = whole_of(path, _HOW_A_PROFILE, parsed(path, _HOW_A_PROFILE))
     if not _is_profile(whole):
         raise InputError(f"{path} is no profile. {_HOW_A_PROFILE}")
-    return _profiles(whole)
+    return _profile(whole).tables
 
 
 def _is_profile(whole: JsonValue) -> bool:
-    tables = list(whole.part("tables").items())
-    return bool(tables) and all("attacker_knows" in each.object() for each in tables)
+    found = _of_profile(whole)
+    return bool(found) and all(found)
 
 
-def _profiles(whole: JsonValue) -> tuple[TableProfile, ...]:
+def _of_profile(whole: JsonValue) -> list[bool]:
+    """Whether each table is one of a profile."""
+    tables = whole.value["tables"]
+    parts = tables if isinstance(tables, list) else []
+    return ["attacker_knows" in each for each in parts if isinstance(each, dict)]
+
+
+def _profile(whole: JsonValue) -> StoredProfile:
     _refuse_later(whole)
-    return tuple(_of(TableProfile, each) for each in whole.part("tables").items())
+    return whole.read(StoredProfile)
 
 
 def read_costs(path: Path) -> Costs:
@@ -224,30 +216,56 @@ def costs_of(result: Mapping[str, Any]) -> Costs:
     return _costs(JsonValue("the result", _HOW_COSTS, "", result))
 
 
+@dataclass(frozen=True)
+class _StoredMetrics:
+    """The metrics that a search can minimise."""
+
+    loss: float | None = None
+    loss_geometric: float | None = None
+    precision: float | None = None
+    non_uniform_entropy: float | None = None
+    discernibility: float | None = None
+    average_class_size: float | None = None
+
+
+@dataclass(frozen=True)
+class _StoredPoint:
+    """What a report needs of a point."""
+
+    k: int
+    levels: Mapping[str, int] | None = None
+    suppressed: int | None = None
+    classes: int | None = None
+    metrics: _StoredMetrics = _StoredMetrics()
+
+    def cost(self, metric: str) -> CostOfK:
+        lost = vars(self.metrics).get(metric)
+        if lost is not None and metric == "precision":
+            lost = 1 - lost
+        return CostOfK(self.k, lost, self.suppressed, self.classes, self.levels)
+
+
+@dataclass(frozen=True)
+class _StoredCurve:
+    """What a report needs of a trade-off, or of its other curve."""
+
+    points: tuple[_StoredPoint, ...]
+    metric: str = "loss"
+    algorithm: str = "optimal"
+    name: str = ""
+    audited: str | None = None
+    optimal: _StoredCurve | None = None
+
+
 def _costs(whole: JsonValue) -> Costs:
-    found = whole.part("tradeoff")
-    metric = found.get_or_none("metric", str) or "loss"
-    points = tuple(_cost(each, metric) for each in found.part("points").items())
+    found = whole.part("tradeoff").read(_StoredCurve)
+    beside = found.optimal.points if found.optimal else ()
     return Costs(
-        metric,
-        found.get_or_none("algorithm", str) or "optimal",
-        points,
-        found.get_or_none("name", str) or "",
-        tuple(_cost(each, metric) for each in beside.part("points").items())
-        if (beside := found.find("optimal"))
-        else (),
-    )
-
-
-def _cost(part: JsonValue, metric: str) -> CostOfK:
-    metrics, levels = part.find("metrics"), part.find("levels")
-    lost = metrics.find(metric) if metrics else None
-    return CostOfK(
-        part.get("k", int),
-        None if lost is None else (1 - _real(lost) if metric == "precision" else _real(lost)),
-        part.get_or_none("suppressed", int),
-        part.get_or_none("classes", int),
-        {name: levels.get(name, int) for name in levels.object()} if levels else None,
+        found.metric,
+        found.algorithm,
+        tuple(each.cost(found.metric) for each in found.points),
+        found.name,
+        tuple(each.cost(found.metric) for each in beside),
     )
 
 
@@ -293,29 +311,48 @@ def read_baseline(path: Path) -> tuple[TableResult, ...]:
             f"{path} is a result and no baseline. kanon-sql baseline {path} --output baseline.json "
             "makes one of it: what is violated in it is then accepted."
         )
-    version = whole.get("baseline", int)
+    version = whole.part("baseline").read(int)
     if version != BASELINE_VERSION:
         raise InputError(
             f"{path} is a baseline of version {version}, and this kanon-sql reads version "
             f"{BASELINE_VERSION}. Write it again with kanon-sql baseline, or install the "
             "kanon-sql that wrote it."
         )
-    return _tables(whole)
+    return _audit(whole).tables
 
 
 # --- the parts of a result ------------------------------------------------------------------
 
+_ONCE_UNWRITTEN = {"engine": "", "status": "measured", "quasi_identifiers": ()}
+"""Parts of a table that old files lack."""
 
-def _tables(whole: JsonValue) -> tuple[TableResult, ...]:
-    tables = tuple(_table(part) for part in whole.part("tables").items())
-    if not tables:
+
+def _audit(whole: JsonValue) -> AuditFindings:
+    """The tables of a result, whose figures agree with each other."""
+    if any(_of_profile(whole)):
+        raise InputError(f"{whole.path} is a profile, and an audit is needed. {whole.how}")
+    read = _with_all_parts(whole).read(_StoredAudit)
+    if not read.tables:
         raise InputError(f"{whole.path} has no table. {whole.how}")
-    for part, table in zip(whole.part("tables").items(), tables, strict=True):
-        _refuse(part, faults(table, has_status=part.find("status") is not None))
-    status = whole.find("status")
-    if status is not None and status.value != AuditFindings(tables, "").status:
+    parts = [whole.part("tables").part(place) for place in range(len(read.tables))]
+    tables = tuple(
+        replace(table, checks=Rows(_checks(part.part("checks"), table.checks)))
+        for part, table in zip(parts, read.tables, strict=True)
+    )
+    for part, table in zip(parts, tables, strict=True):
+        _refuse(part, faults(table, has_status="status" in part.value))
+    audit = AuditFindings(tables, read.kanon_sql, audited=read.audited, asked=read.asked)
+    if read.status not in (None, audit.status):
         _refuse(whole, [("status", "the status of its tables")])
-    return tables
+    return audit
+
+
+def _with_all_parts(whole: JsonValue) -> JsonValue:
+    """The result with the parts that old files lack."""
+    tables = whole.value["tables"]
+    if isinstance(tables, list):
+        tables = [_ONCE_UNWRITTEN | part if isinstance(part, dict) else part for part in tables]
+    return whole._replace(value=whole.value | {"tables": tables})
 
 
 def _refuse(part: JsonValue, found: Iterable[tuple[str, str]]) -> None:
@@ -328,183 +365,29 @@ def _refuse(part: JsonValue, found: Iterable[tuple[str, str]]) -> None:
         )
 
 
-def _table(part: JsonValue) -> TableResult:
-    if "attacker_knows" in part.object():
-        raise InputError(f"{part.path} is a profile, and an audit is needed. {part.how}")
-    histogram, levels, summary = part.find("histogram"), part.find("levels"), part.find("summary")
-    return TableResult(
-        name=part.get("name", str),
-        engine=part.get_or_none("engine", str) or "",
-        status=_status(part),
-        quasi_identifiers=part.names("quasi_identifiers"),
-        sensitive=part.names("sensitive"),
-        entity=part.get_or_none("entity", str),
-        nulls=part.get_or_none("nulls", str) or "value",
-        sensitive_nulls=part.get_or_none("sensitive_nulls", str) or "value",
-        levels={name: levels.get(name, int) for name in levels.object()} if levels else None,
-        where=part.get_or_none("where", str),
-        sources=part.get_or_none("sources", dict) or {},
-        first=part.get_or_none("first", int),
-        warnings=part.names("warnings"),
-        summary=_of(Summary, summary) if summary else Summary(),
-        histogram=Rows(_of(HistogramBin, size) for size in histogram.items())
-        if histogram
-        else Rows(),
-        checks=Rows(_check(check) for check in part.part("checks").items()),
-        risk=dict(_risks(part)),
-        sql=_texts(part, "sql"),
-        error=part.get_or_none("error", str),
-        numbers=part.names("numbers"),
-        insensitive=part.names("insensitive"),
-        unassigned=part.names("unassigned"),
-        why=_texts(part, "why"),
-        clip=_clips(part),
-        release=_texts(part, "release"),
-    )
+def _checks(part: JsonValue, checks: Sequence[CheckResult]) -> Iterator[CheckResult]:
+    """The checks with their parameters in force.
 
-
-def _texts(part: JsonValue, key: str) -> dict[str, str]:
-    """Texts by name."""
-    said = part.find(key)
-    return {name: said.get(name, str) for name in said.object()} if said else {}
-
-
-def _clips(part: JsonValue) -> dict[str, list[Any]]:
-    """Clip bounds by quasi-identifier."""
-    clips = part.find("clip")
-    return {
-        name: [None if each.value is None else _real(each) for each in clips.part(name).items()]
-        for name in (clips.object() if clips else ())
-        if clips
-    }
-
-
-def _status(part: JsonValue) -> Status:
-    """The status of a table; a baseline has none, and its status is not used."""
-    found = part.find("status")
-    if found is None:
-        return "measured"
-    if found.value not in get_args(Status):
-        raise found.error(" or ".join(get_args(Status)))
-    status: Status = found.value
-    return status
-
-
-def _risks(part: JsonValue) -> Iterator[tuple[str, dict[str, float] | None]]:
-    """Risk figures by attacker; None for one not measured."""
-    risks = part.find("risk")
-    for attacker in risks.object() if risks else ():
-        figures = risks.find(attacker) if risks else None
-        yield (
-            attacker,
-            {name: _real(figures.part(name)) for name in figures.object()} if figures else None,
-        )
-
-
-_OWN_KEYS = ("model", "parameters", "holds", "achieved", "violating_classes", "violating_records",
-             "violating_people", "accepted", "baseline")  # fmt: skip
-
-
-def _check(part: JsonValue) -> CheckResult:
-    model = _model(part)
-    if part.part("achieved").value is not None:
-        _refuse_without_figures(part, model)
-    in_baseline = part.find("baseline")
-    return CheckResult(
-        model=model.name(),
-        parameters=model.parameters,
-        holds=part.get_or_none("holds", bool),
-        achieved=_numbers(part.part("achieved").value),
-        violating_classes=part.get_or_none("violating_classes", int),
-        violating_records=part.get_or_none("violating_records", int),
-        violating_people=part.get_or_none("violating_people", int),
-        details={
-            key: _numbers(value) for key, value in part.object().items() if key not in _OWN_KEYS
-        },
-        accepted=part.get_or_none("accepted", bool),
-        baseline=_in_baseline(in_baseline) if in_baseline else None,
-    )
-
-
-def _refuse_without_figures(part: JsonValue, model: Model) -> None:
-    """Raise unless every figure of a check is present and is a number or null."""
-    achieved = part.part("achieved")
-    for name in model.figures:
-        is_end = name in ("min", "max") and isinstance(achieved.value, dict)
-        figure = (achieved if is_end else part).part(name)
-        if figure.value is not None:
-            _real(figure)
+    Raises unless every figure of a check with an achieved value is a number or null.
+    """
+    for place, check in enumerate(checks):
+        found = part.part(place)
+        model = _model(found)
+        for name in model.figures if check.achieved is not None else ():
+            is_end = name in ("min", "max") and isinstance(check.achieved, dict)
+            figure = (found.part("achieved") if is_end else found).part(name)
+            if figure.value is not None:
+                figure.read(float)
+        yield replace(check, parameters=model.parameters)
 
 
 def _model(part: JsonValue) -> Model:
     """The model with its parameters, validated by this version."""
     parameters = part.part("parameters")
     try:
-        model = model_named(part.get("model", str))
-        return model(**parameters.object())
+        model = model_named(part.value["model"])
+        return model(**parameters.value)
     except SpecError as error:
-        if error.key in parameters.object() and error.key in model.model_fields:
+        if error.key in parameters.value and error.key in model.model_fields:
             raise parameters.part(error.key).error(f"what {model.name()} takes") from None
         raise InputError(f"{part.path}: {part.place}: {error.marked}") from None
-
-
-def _in_baseline(part: JsonValue) -> InBaseline:
-    return InBaseline(
-        part.get("holds", bool),
-        {
-            key: _numbers(value)
-            for key, value in part.object().items()
-            if key not in ("holds", "worse", "better")
-        },
-        part.names("worse"),
-        part.names("better"),
-    )
-
-
-def _of(kind: Any, part: JsonValue) -> Any:
-    """Convert a part to a type, dataclasses recursively by field name."""
-    origin, inner = get_origin(kind), get_args(kind)
-    if kind is Any:
-        return _numbers(part.value)
-    if type(None) in inner:
-        return None if part.value is None else _of(inner[0], part)
-    if kind is CheckResult:
-        return _check(part)
-    if is_dataclass(kind):
-        hints = get_type_hints(kind)
-        # Fields missing from older versions take their defaults.
-        written = [
-            each.name
-            for each in fields(kind)
-            if (each.default is MISSING and each.default_factory is MISSING)
-            or part.find(each.name) is not None
-        ]
-        return kind(**{name: _of(hints[name], part.part(name)) for name in written})  # type: ignore[operator]
-    if origin is Literal:
-        if part.value not in inner:
-            raise part.error(" or ".join(inner))
-        return part.value
-    if origin in (tuple, Rows):
-        return tuple(_of(inner[0], each) for each in part.items())
-    if origin is Mapping:
-        return {name: _of(inner[1], part.part(name)) for name in part.object()}
-    return _real(part) if kind is float else part.as_(kind)
-
-
-def _real(part: JsonValue) -> float:
-    value = _numbers(part.value)
-    if isinstance(value, int | float) and not isinstance(value, bool):
-        return value
-    raise part.error("a number")
-
-
-def _numbers(value: Any) -> Any:
-    """The value with infinities decoded."""
-    match value:
-        case "Infinity":
-            return math.inf
-        case "-Infinity":
-            return -math.inf
-        case dict():
-            return {key: _numbers(item) for key, item in value.items()}
-    return value

@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import MISSING, Field, dataclass, field, fields, replace
 from datetime import UTC, datetime
 from importlib import import_module
-from typing import Any, Literal, Self, TypeVar
+from typing import Any, Literal, Self, TypeVar, get_args
 
 from kanon_sql.errors import EngineError, MissingDriverError, PrivacyViolation
 
@@ -21,6 +21,8 @@ EXIT_CODES: dict[Status, int] = {
 
 
 ATTACKERS = ("prosecutor", "journalist", "marketer")
+Risk = Mapping[str, Mapping[str, float] | None]
+"""Figures by attacker; None for one not measured."""
 
 
 Part = TypeVar("Part")
@@ -35,6 +37,15 @@ class Rows(tuple[Part, ...]):
         Raises `MissingDriverError` where pandas is not installed.
         """
         return imported("pandas").DataFrame([_as_row(each) for each in self])
+
+    @classmethod
+    def __get_pydantic_core_schema__(cls, source: Any, handler: Any) -> Any:
+        from pydantic_core import core_schema
+
+        return core_schema.no_info_after_validator_function(
+            cls,
+            handler(tuple[get_args(source)[0], ...]),  # type: ignore[misc]
+        )
 
 
 def _as_row(part: Any) -> dict[str, Any]:
@@ -53,8 +64,43 @@ def imported(package: str) -> Any:
         ) from None
 
 
+IF_SET = {"json": "if set"}
+"""Metadata of a field that JSON lacks while it has its default."""
+UNWRITTEN = {"json": "never"}
+"""Metadata of a field that JSON never has."""
+
+
 @dataclass(frozen=True)
-class HistogramBin:
+class JsonPart:
+    """A part of a result, whose JSON is its fields."""
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            each.name: _json_part(getattr(self, each.name))
+            for each in fields(self)
+            if each.metadata != UNWRITTEN
+            and (each.metadata != IF_SET or getattr(self, each.name) != _default(each))
+        }
+
+
+def _default(part: Field[Any]) -> Any:
+    return part.default if part.default_factory is MISSING else part.default_factory()
+
+
+def _json_part(value: Any) -> Any:
+    match value:
+        case JsonPart():
+            return value.to_dict()
+        case Mapping():
+            # Levels are numbers here, and texts in JSON.
+            return {str(name): _json_part(part) for name, part in value.items()}
+        case list() | tuple():
+            return [_json_part(part) for part in value]
+    return value
+
+
+@dataclass(frozen=True)
+class HistogramBin(JsonPart):
     """The equivalence classes of one size, with the records in them.
 
     `people` counts each person in the bin of their smallest class, so the bins add up. It is None
@@ -64,14 +110,11 @@ class HistogramBin:
     size: int
     classes: int
     records: int
-    people: int | None = None
-
-    def to_dict(self) -> dict[str, int]:
-        return {name: count for name, count in vars(self).items() if count is not None}
+    people: int | None = field(default=None, metadata=IF_SET)
 
 
 @dataclass(frozen=True)
-class Summary:
+class Summary(JsonPart):
     """Key figures of a table. Sizes are records, or distinct people with an entity.
 
     `uniques` are records (people) alone in a class; a person counts once, whatever the number of
@@ -91,7 +134,7 @@ class Summary:
 
 
 @dataclass(frozen=True)
-class InBaseline:
+class InBaseline(JsonPart):
     """A check's result in the baseline, and the figures that got worse."""
 
     holds: bool
@@ -106,9 +149,13 @@ class InBaseline:
         named = {"worse": list(self.worse), "better": list(self.better)}
         return {"holds": self.holds, **self.figures, **named}
 
+    @classmethod
+    def __get_pydantic_core_schema__(cls, source: Any, handler: Any) -> Any:
+        return _read_beside(cls, "figures", handler(source))
+
 
 @dataclass(frozen=True)
-class CheckResult:
+class CheckResult(JsonPart):
     """One check's result. `holds` is None where nothing was required.
 
     `violating_people` counts people in at least one violating class, each once; None without an
@@ -163,6 +210,27 @@ class CheckResult:
             **({} if self.accepted is None else {"accepted": self.accepted, "baseline": baseline}),
         }
 
+    @classmethod
+    def __get_pydantic_core_schema__(cls, source: Any, handler: Any) -> Any:
+        return _read_beside(cls, "details", handler(source), {"holds": None})
+
+
+def _read_beside(kind: Any, name: str, schema: Any, missing: Mapping[str, Any] = {}) -> Any:
+    """The pydantic schema of a dataclass whose JSON has the keys of one field beside the others."""
+    from pydantic_core import core_schema
+
+    own = {field.name for field in fields(kind)} - {name}
+
+    def gathered(value: Any) -> Any:
+        if not isinstance(value, Mapping):
+            return value
+        found: dict[str, Any] = {**missing, name: {}}
+        for key, part in value.items():
+            (found if key in own else found[name])[key] = part
+        return found
+
+    return core_schema.no_info_before_validator_function(gathered, schema)
+
 
 def status_of(checks: Iterable[CheckResult]) -> Status:
     """A table's status from its checks.
@@ -182,82 +250,54 @@ def today() -> str:
 
 
 @dataclass(frozen=True)
-class TableResult:
+class TableResult(JsonPart):
     """One table's audit. `shown` holds values of the data, and only on request."""
 
     name: str
     engine: str
     status: Status
+    warnings: tuple[str, ...] = field(default=(), kw_only=True)
     quasi_identifiers: tuple[str, ...]
     sensitive: tuple[str, ...] = ()
     entity: str | None = None
     nulls: str = "value"
     sensitive_nulls: str = "value"
-    sources: Mapping[str, Any] = field(default_factory=dict)
-    """Other inputs: each reference, and the hierarchy of each level."""
     levels: Mapping[str, int] | None = None
     """The generalisation levels; None for raw values."""
     where: str | None = None
+    sources: Mapping[str, Any] = field(default_factory=dict)
+    """Other inputs: each reference, and the hierarchy of each level."""
     first: int | None = None
-    warnings: tuple[str, ...] = ()
     summary: Summary = Summary()
     histogram: Rows[HistogramBin] = field(default_factory=Rows)
     checks: Rows[CheckResult] = field(default_factory=Rows)
-    risk: Mapping[str, Any] = field(default_factory=lambda: dict.fromkeys(ATTACKERS))
+    risk: Risk = field(default_factory=lambda: dict.fromkeys(ATTACKERS))
     sql: Mapping[str, str] = field(default_factory=dict, repr=False)
-    seconds: float = field(default=0.0, compare=False)
-    error: str | None = None
-    shown: Mapping[str, list[dict[str, Any]]] | None = field(default=None, repr=False)
-    numbers: tuple[str, ...] = ()
+    seconds: float = field(default=0.0, compare=False, metadata=UNWRITTEN)
+    error: str | None = field(default=None, metadata=IF_SET)
+    numbers: tuple[str, ...] = field(default=(), metadata=IF_SET)
     """The sensitive attributes that are numbers or dates."""
-    insensitive: tuple[str, ...] = ()
+    insensitive: tuple[str, ...] = field(default=(), metadata=IF_SET)
     """The columns declared insensitive."""
-    unassigned: tuple[str, ...] = ()
+    unassigned: tuple[str, ...] = field(default=(), metadata=IF_SET)
     """The unassigned columns, which an audit ignores."""
-    why: Mapping[str, str] = field(default_factory=dict)
+    why: Mapping[str, str] = field(default_factory=dict, metadata=IF_SET)
     """The spec's reason for a column's role, by column."""
-    clip: Mapping[str, list[Any]] = field(default_factory=dict)
+    clip: Mapping[str, list[float | None]] = field(default_factory=dict, metadata=IF_SET)
     """Clip bounds of each generalised quasi-identifier."""
-    release: Mapping[str, str] = field(default_factory=dict)
+    release: Mapping[str, str] = field(default_factory=dict, metadata=IF_SET)
     """Recipient, purpose, model and review_by of the release, as far as the spec has them."""
+    shown: Mapping[str, list[dict[str, Any]]] | None = field(
+        default=None, repr=False, metadata=UNWRITTEN
+    )
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "histogram", Rows(self.histogram))
         object.__setattr__(self, "checks", Rows(self.checks))
 
     def to_dict(self) -> dict[str, Any]:
-        return {
-            "name": self.name,
-            "engine": self.engine,
-            "status": self.status,
-            "warnings": list(self.warnings),
-            "quasi_identifiers": list(self.quasi_identifiers),
-            "sensitive": list(self.sensitive),
-            "entity": self.entity,
-            "nulls": self.nulls,
-            "sensitive_nulls": self.sensitive_nulls,
-            "levels": dict(self.levels) if self.levels else None,
-            "where": self.where,
-            "sources": dict(self.sources),
-            "first": self.first,
-            "summary": vars(self.summary),
-            "histogram": [size.to_dict() for size in self.histogram],
-            "checks": [check.to_dict() for check in self.checks],
-            "risk": dict(self.risk),
-            "sql": dict(self.sql),
-            **({"error": self.error} if self.error else {}),
-            **({"numbers": list(self.numbers)} if self.numbers else {}),
-            **({"insensitive": list(self.insensitive)} if self.insensitive else {}),
-            **({"unassigned": list(self.unassigned)} if self.unassigned else {}),
-            **({"why": dict(self.why)} if self.why else {}),
-            **({"clip": dict(self.clip)} if self.clip else {}),
-            **({"release": dict(self.release)} if self.release else {}),
-            **(
-                {"holds_personal_data": True, "shown_values": dict(self.shown)}
-                if self.shown is not None
-                else {}
-            ),
-        }
+        shown = {"holds_personal_data": True, "shown_values": self.shown}
+        return super().to_dict() | (shown if self.shown is not None else {})
 
 
 @dataclass(frozen=True, repr=False)

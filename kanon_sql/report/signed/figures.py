@@ -81,7 +81,7 @@ def _risk(table: TableResult, signed: Signed) -> Iterator[Block]:
 def _measures(
     attacker: str, table: TableResult, signed: Signed
 ) -> Iterator[tuple[str, tuple[str, ...]]]:
-    risk_now = table.risk[attacker]
+    risk_now = table.risk[attacker] or {}
     for key in ("highest", "average"):
         if key not in risk_now:
             continue
