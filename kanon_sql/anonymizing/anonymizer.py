@@ -77,7 +77,7 @@ def anonymize(
     refuse_described(wanted)
     for path in wanted.files:
         check_writable(path, inputs=spec.files(engine), force=wanted.force)
-    refuse_before_connecting(asked, engine, wanted)
+    _refuse_before_connecting(asked, engine, wanted)
     with ExitStack() as stack:
         database = stack.enter_context(opened(asked, engine, memory_limit, threads, timeout))
         refuse_time_limit(database, timeout)
@@ -124,7 +124,7 @@ def dry_run(spec: AuditSpec, wanted: ReleaseOptions, *, engine: Any = None) -> E
     """
     asked = the_table(spec)
     _demanded_k(asked)
-    refuse_before_connecting(asked, engine, wanted)
+    _refuse_before_connecting(asked, engine, wanted)
     with opened(asked, engine) as database:
         refuse_what_it_can_t(database, wanted)
         plan = planned(spec, 0, database).plan
@@ -198,7 +198,7 @@ def _records_stay(wanted: ReleaseOptions, database: str) -> SpecError:
     )
 
 
-def refuse_before_connecting(asked: TableSpec, engine: Any, wanted: ReleaseOptions) -> None:
+def _refuse_before_connecting(asked: TableSpec, engine: Any, wanted: ReleaseOptions) -> None:
     """Raise `SpecError` for what no driver could make possible, before one is asked for, and
     `InputError` for a table whose records can't be put together anew."""
     if frame_name(asked.source) == RELATION_KIND:
@@ -206,6 +206,11 @@ def refuse_before_connecting(asked: TableSpec, engine: Any, wanted: ReleaseOptio
             "a DuckDB relation is read in its own session, where nothing is kept. Pass its "
             "connection with engine= and the table's name, or to_arrow_table()."
         )
+    refuse_for_url(asked, engine, wanted)
+
+
+def refuse_for_url(asked: TableSpec, engine: Any, wanted: ReleaseOptions) -> None:
+    """Raise `SpecError` for what no database beside DuckDB can do, before one is connected to."""
     url = engine if engine is not None else asked.connect
     if isinstance(url, str) and not is_embedded(url):
         name = url.partition(":")[0]

@@ -17,7 +17,7 @@ from kanon_sql.anonymizing.alternative import MOST_COMBINATIONS, MOST_NODES
 from kanon_sql.anonymizing.anonymizer import (
     cancelled_too,
     deadline_of,
-    refuse_before_connecting,
+    refuse_for_url,
     refuse_what_it_can_t,
     the_table,
 )
@@ -166,7 +166,7 @@ def tradeoff(
     asked = _asking(spec, max(ks))
     started = time.monotonic()
     table = the_table(asked)
-    refuse_before_connecting(table, engine, wanted)
+    refuse_for_url(table, engine, wanted)
     with ExitStack() as stack:
         database = stack.enter_context(opened(table, engine, memory_limit, threads, timeout))
         refuse_time_limit(database, timeout)
