@@ -235,7 +235,7 @@ def _against_reference(
             f"({plural(int(row['kanon_unmatched_records']), 'record')}), and missing: error "
             "was asked."
         )
-    contained = not unmatched and not exceeding
+    contained = not (model.needs_containment and (unmatched or exceeding))
     details: dict[str, Any] = {
         "unmatched_classes": unmatched,
         "unmatched_records": int(row["kanon_unmatched_records"]),
@@ -260,24 +260,22 @@ def _against_reference(
             # The people query is skipped where no class is out of bounds.
             if plan.bound.references[step.reference].entity and not violating[0]:
                 of_people = {f"kanon_{label}_violated_people": violating[0]}
-            holds = not violating[0] and contained
+            holds = contained and not violating[0]
         case JournalistRisk():
             risks = journalist(row, of_people, f"{label}_at_risk", model.threshold)
             achieved = risks["highest"]
             details |= {key: risks[key] for key in ("average", "at_risk")}
-            holds = _within(
+            holds = contained and _within(
                 model,
                 highest=Fraction(1, int(row["kanon_least_union"])),
                 average=risks["average"],
                 at_risk=Fraction(
                     int(of_people[f"kanon_{label}_at_risk_people"]), int(of_people["kanon_sizes"])
                 ),
-            ) and (contained or model.missing == "union")
+            )
         case MarketerRisk():
             achieved = marketer(of_people)
-            holds = _at_most(achieved, model.max_average) and (
-                contained or model.missing == "union"
-            )
+            holds = contained and _at_most(achieved, model.max_average)
         case _:
             raise AssertionError(f"{model.name()} is read off no reference")
     return _verdict(

@@ -107,7 +107,7 @@ def too_rare(check: BoundCheck) -> str:
     beyond = "kanon_population < kanon_size"
     match model:
         case KMap(k=int(k)):
-            return render("k_map_violated", population=population, k=k)
+            failed = render("k_map_violated", population=population, k=k)
         case DeltaPresence(max=None):
             return beyond
         case DeltaPresence():
@@ -116,9 +116,7 @@ def too_rare(check: BoundCheck) -> str:
             assert isinstance(model, JournalistRisk)
             assert model.max_highest is not None
             failed = render("journalist_risk", bound=model.max_highest)
-            if model.missing == "union":
-                return failed
-    return render("any_of", predicates=[beyond, failed])
+    return render("any_of", predicates=[beyond, failed]) if model.needs_containment else failed
 
 
 def least_presence(check: BoundCheck) -> str | None:

@@ -18,7 +18,7 @@ from kanon_sql.spec.models.base import Model
 from kanon_sql.spec.models.composition import ComposedModel
 from kanon_sql.spec.models.diversity import Homogeneity, RecursiveClDiversity
 from kanon_sql.spec.models.estimates import KMapEstimate
-from kanon_sql.spec.models.reference import DeltaPresence, KMap
+from kanon_sql.spec.models.reference import DeltaPresence
 from kanon_sql.spec.models.risk import ProsecutorRisk, RiskModel, SampleUniqueness
 from kanon_sql.spec.models.sizes import KAnonymity
 from kanon_sql.sql.thresholds import SLACK_OF_DISTANCES, exactly
@@ -160,11 +160,8 @@ def _verdict(check: CheckResult, model: Model) -> bool | None:
         _is_met(figure, bound, worst, is_strict=model.is_strict)
         for _, figure, bound, worst in judged_figures(check)
     ]
-    is_union = getattr(model, "missing", "union") == "union" and not isinstance(
-        model, DeltaPresence
-    )
     lacks = any(check.details.get(name) for name in ("unmatched_classes", "exceeding_classes"))
-    if not is_union and not isinstance(model, KMap) and lacks:
+    if model.needs_containment and lacks:
         return False
     if False in found:
         return False

@@ -201,6 +201,11 @@ class Model(Described):
         return False
 
     @property
+    def needs_containment(self) -> bool:
+        """Whether it holds only if a reference contains every record of the release."""
+        return False
+
+    @property
     def figures(self) -> dict[str, Worst]:
         """The numbers of its result that say how well it does, and which way each gets worse.
 
@@ -287,6 +292,15 @@ class ReferenceModel(Model):
     """Whether a generalised cell of the release takes in the reference cells it stands for."""
     missing: Literal["strict", "union", "error"] = "strict"
     """A class that the reference lacks counts 0, or its own size, or ends the audit."""
+
+    @property
+    def needs_containment(self) -> bool:
+        return self.missing != "union"
+
+    @property
+    def figures(self) -> dict[str, Worst]:
+        """What it achieves, and what the reference lacks unless that is made up for."""
+        return super().figures | (LACKED if self.needs_containment else {})
 
     @property
     def table_figures(self) -> tuple[str, ...]:

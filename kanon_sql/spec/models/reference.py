@@ -47,6 +47,10 @@ class KMap(ReferenceModel):
     k: Count | None = None
     """The fewest records (people) of the reference that a class of the release may match."""
 
+    @property
+    def needs_containment(self) -> bool:
+        return False
+
 
 class DeltaPresence(ReferenceModel):
     """Whether someone is in the release stays uncertain (Nergiz, Atzori, Clifton 2007)."""
@@ -84,6 +88,10 @@ class DeltaPresence(ReferenceModel):
     """The least chance that a person of the reference is in the release."""
     max: NotNegative | None = None
     """The greatest chance."""
+
+    @property
+    def needs_containment(self) -> bool:
+        return True
 
     @property
     def figures(self) -> dict[str, Worst]:

@@ -6,7 +6,7 @@ import math
 from fractions import Fraction
 from typing import ClassVar
 
-from kanon_sql.spec.models.base import AT_RISK, LACKED, Model, Number, ReferenceModel, Share, Worst
+from kanon_sql.spec.models.base import AT_RISK, Model, Number, ReferenceModel, Share
 from kanon_sql.spec.models.examples import ALONE, REGISTER, SPREAD, Example
 
 __all__ = ["JournalistRisk", "MarketerRisk", "ProsecutorRisk", "SampleUniqueness"]
@@ -105,11 +105,6 @@ class JournalistRisk(RiskModel, ReferenceModel):
         reference=REGISTER,
     )
 
-    @property
-    def figures(self) -> dict[str, Worst]:
-        """What it achieves, and what the reference lacks unless that is made up for."""
-        return super().figures | (LACKED if self.missing != "union" else {})
-
 
 class MarketerRisk(ReferenceModel):
     """The share of people that linking everyone finds (El Emam 2013)."""
@@ -135,11 +130,6 @@ class MarketerRisk(ReferenceModel):
 
     max_average: Share | None = None
     """The largest share of records that may be linked to the right person."""
-
-    @property
-    def figures(self) -> dict[str, Worst]:
-        """What it achieves, and what the reference lacks unless that is made up for."""
-        return super().figures | (LACKED if self.missing != "union" else {})
 
 
 class SampleUniqueness(Model):
