@@ -50,7 +50,7 @@ from kanon_sql.plan.steps import (
     with_entity,
 )
 from kanon_sql.plan.unassigned import AloneStep, FirstLook, alone_steps, first_looks
-from kanon_sql.spec.models.base import AT_RISK, ReferenceModel, SensitiveModel
+from kanon_sql.spec.models.base import AT_RISK, ReferenceModel
 from kanon_sql.spec.models.reference import DeltaPresence
 from kanon_sql.spec.models.sizes import KAnonymity
 from kanon_sql.spec.spec import SHOWN
@@ -362,9 +362,7 @@ def with_short_keys(bound: ResolvedQuestion) -> ResolvedQuestion:
         return replace(column, hashed=is_text)
 
     read = {
-        check.model.sensitive
-        for check in bound.checks
-        if isinstance(check.model, SensitiveModel) and check.model.reads_values
+        check.column.name for check in bound.checks if check.column and check.model.reads_values
     }
     quasi_identifiers = tuple(keyed(column) for column in bound.quasi_identifiers)
     sensitive = tuple(

@@ -14,8 +14,8 @@ from kanon_sql.plan.check_sql import (
     labelled,
     needs,
 )
-from kanon_sql.plan.question import BoundCheck, BoundColumn, BoundReference, ResolvedQuestion
-from kanon_sql.plan.sensitive_plan import order_of_values
+from kanon_sql.plan.question import BoundCheck, BoundReference, ResolvedQuestion
+from kanon_sql.plan.sensitive_plan import order_of_values, other_sensitive
 from kanon_sql.spec.models.base import ReferenceModel, SensitiveModel
 from kanon_sql.spec.models.closeness import TCloseness
 from kanon_sql.spec.models.composition import ComposedKAnonymity
@@ -50,13 +50,7 @@ def sensitive_demands(bound: ResolvedQuestion) -> list[BoundCheck]:
 
 def is_beside_table(check: BoundCheck) -> bool:
     """Whether the check compares a class with the whole table's distribution."""
-    return isinstance(check.model, SensitiveModel) and "shares" in check.model.needs
-
-
-def other_sensitive(bound: ResolvedQuestion, check: BoundCheck) -> list[BoundColumn]:
-    """The other sensitive attributes, if the check assumes an attacker who knows them."""
-    knows = isinstance(check.model, SensitiveModel) and check.model.with_other_sensitive
-    return [each for each in bound.sensitive if each != check.column] if knows else []
+    return "shares" in check.model.needs
 
 
 def reference_demands(bound: ResolvedQuestion) -> list[BoundCheck]:
@@ -144,11 +138,9 @@ def grows_never(bound: ResolvedQuestion) -> bool:
 def _grows_never_alone(bound: ResolvedQuestion) -> bool:
     """`grows_never` without the checks on earlier releases."""
     return all(
-        isinstance(check.model, SensitiveModel)
-        and check.model.only_grows
-        and not other_sensitive(bound, check)
-        for check in sensitive_demands(bound)
-    ) and all(isinstance(check.model, KMap) for check in reference_demands(bound))
+        check.model.only_grows and not other_sensitive(bound, check)
+        for check in [*sensitive_demands(bound), *reference_demands(bound)]
+    )
 
 
 def holds_together(bound: ResolvedQuestion) -> bool:
@@ -162,7 +154,7 @@ def holds_together(bound: ResolvedQuestion) -> bool:
     """
     if _grows_never_alone(bound):
         return True
-    by_share = [each for each in reference_demands(bound) if not isinstance(each.model, KMap)]
+    by_share = [each for each in reference_demands(bound) if not each.model.only_grows]
     entities = [bound.entity, *(reference_of(bound, each).entity for each in by_share)]
     return not any(entities)
 
@@ -219,14 +211,14 @@ def _statements(
     too_small = render("too_small", k=size) if size else None
     demands = sensitive_demands(bound)
     alone = [each for each in demands if not other_sensitive(bound, each)]
-    together = [each for each in alone if not _has_own_statement(each)]
+    together = [each for each in alone if not each.model.has_own_distance]
     for sensitive in dict.fromkeys(check.column for check in together):
         asked = labelled(check for check in together if check.column == sensitive)
         yield _statement(
             bound, relation, rolled_up, whole, "sensitive_values", asked, also=too_small
         )
         too_small = None
-    for each in labelled(check for check in alone if _has_own_statement(check)):
+    for each in labelled(check for check in alone if check.model.has_own_distance):
         yield _statement(bound, relation, rolled_up, whole, _distance(each), [each])
     if too_small:
         yield render(
@@ -255,7 +247,7 @@ def _whole_classes(
     others = other_sensitive(bound, each.check)
     columns = (*bound.quasi_identifiers, *others)
     by_parts = replace(bound, quasi_identifiers=columns, keys=columns)
-    macro = _distance(each) if _has_own_statement(each.check) else "sensitive_values"
+    macro = _distance(each) if each.check.model.has_own_distance else "sensitive_values"
     return render(
         "classes_with_parts",
         relation=relation,
@@ -263,10 +255,6 @@ def _whole_classes(
         parts=_statement(by_parts, relation, rolled_up, whole, macro, [each]),
         rolled_up=rolled_up,
     )
-
-
-def _has_own_statement(check: BoundCheck) -> bool:
-    return isinstance(check.model, SensitiveModel) and check.model.has_own_distance
 
 
 def _distance(each: LabelledCheck) -> str:

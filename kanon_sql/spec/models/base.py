@@ -152,6 +152,10 @@ class Model(Described):
     """Whether what equals a threshold does not meet it."""
     is_estimate: ClassVar[bool] = False
     """Whether it speaks of a population that nobody has looked at."""
+    of_numbers: ClassVar[bool] = False
+    """Whether the sensitive values must be numbers."""
+    only_grows: ClassVar[bool] = False
+    """Whether a class that passes still passes it together with any other class."""
     read_off_sizes: ClassVar[bool] = False
     """Whether the sizes of the classes say it all, so that it needs no macro of its own."""
 
@@ -234,6 +238,31 @@ class Model(Described):
         return FIGURES_OF_SIZES if self.least_size is not None else ()
 
     @property
+    def needs(self) -> frozenset[Need]:
+        """What it compares a class, or the sensitive values of one, with."""
+        return frozenset()
+
+    @property
+    def named_values(self) -> tuple[Any, ...]:
+        """The sensitive values that it names, if any."""
+        return ()
+
+    @property
+    def reads_values(self) -> bool:
+        """Whether it looks at what the sensitive values are, not only at whether they are equal."""
+        return False
+
+    @property
+    def has_own_distance(self) -> bool:
+        """Whether sensitive values are not all equally far apart."""
+        return False
+
+    @property
+    def knows_others(self) -> bool:
+        """Whether the attacker knows the other sensitive attributes."""
+        return False
+
+    @property
     def parameters(self) -> dict[str, Any]:
         """Every parameter in force, thresholds that are not given left out."""
         return {key: value for key, value in self.model_dump().items() if value is not None}
@@ -246,10 +275,6 @@ class SensitiveModel(Model):
     """What is said of its worst class; none where `report/words` chooses it."""
     beside: ClassVar[str | None] = None
     """What it measures of a class beside what it achieves."""
-    of_numbers: ClassVar[bool] = False
-    """Whether the values must be numbers."""
-    only_grows: ClassVar[bool] = False
-    """Whether a class that passes still passes it together with any other class."""
     may_be_infinite: ClassVar[bool] = False
     """Whether no threshold does for some classes."""
 
@@ -263,24 +288,8 @@ class SensitiveModel(Model):
         return True
 
     @property
-    def needs(self) -> frozenset[Need]:
-        """What it compares a class, or the values of one, with."""
-        return frozenset()
-
-    @property
-    def named_values(self) -> tuple[Any, ...]:
-        """The sensitive values that it names, if any."""
-        return ()
-
-    @property
-    def reads_values(self) -> bool:
-        """Whether it looks at what the values are, not only at whether they are the same."""
-        return False
-
-    @property
-    def has_own_distance(self) -> bool:
-        """Whether values are not all equally far apart."""
-        return False
+    def knows_others(self) -> bool:
+        return self.with_other_sensitive
 
 
 class ReferenceModel(Model):

@@ -43,6 +43,7 @@ class KMap(ReferenceModel):
     thresholds: ClassVar = ("k",)
     worst: ClassVar = "least"
     with_wildcards: ClassVar = True
+    only_grows: ClassVar = True
 
     k: Count | None = None
     """The fewest records (people) of the reference that a class of the release may match."""

@@ -35,6 +35,7 @@ class KAnonymity(Model):
     thresholds: ClassVar = ("k",)
     worst: ClassVar = "least"
     with_wildcards: ClassVar = True
+    only_grows: ClassVar = True
 
     k: Count | None = None
     """The fewest records (people, where an entity is set) that a class may have."""
