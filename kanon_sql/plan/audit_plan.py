@@ -23,8 +23,8 @@ from kanon_sql.plan.join_columns import pairs
 from kanon_sql.plan.pass_conditions import (
     audited,
     demanded_size,
+    demands_on_classes,
     demands_on_people,
-    demands_on_reference,
     demands_on_size,
     looked_at,
 )
@@ -287,7 +287,7 @@ def _references(bound: ResolvedQuestion) -> Iterator[ReferenceStep]:
             f"{spoken(bound.quasi_identifiers)} in {audited(bound)}, at least and in all?{at_risk}",
             render_known(macro, **asked_of),
             *models,
-            demanded=demands_on_reference(checks),
+            demanded=demands_on_classes(checks),
         )
         outside = list(presence_violations(checks)) if reference.entity else []
         people = (

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 from kanon_sql.plan.check_sql import LabelledCheck, labelled
 from kanon_sql.plan.join_columns import of_both_releases
-from kanon_sql.plan.pass_conditions import demands_on_crowds, demands_on_pairs
+from kanon_sql.plan.pass_conditions import demands_on_classes
 from kanon_sql.plan.question import BoundColumn, BoundEarlier, ResolvedQuestion
 from kanon_sql.plan.steps import earlier_records, records, spoken, step
 from kanon_sql.spec.models.composition import ComposedKAnonymity, ComposedLDiversity, ComposedModel
@@ -92,8 +92,10 @@ def _asked(
     )
     left = spoken([each.column for each in candidates]) if candidates else ""
     crowded = f"How many people are in both {both}, and share their classes in either: {classes}"
-    on_crowds = [*demands_on_crowds(crowds)]
-    on_pairs = [said for each in candidates for said in demands_on_pairs(each.checks, each.place)]
+    on_crowds = list(demands_on_classes(crowds))
+    on_pairs = [
+        said for each in candidates for said in demands_on_classes(each.checks, f"_{each.place}")
+    ]
     part = partial(_part, bound, earlier, crowds, candidates)
     if not bound.table.rereads:
         values = f", and how many values of {left} are left of them" if left else ""

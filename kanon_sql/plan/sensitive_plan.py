@@ -20,7 +20,7 @@ from kanon_sql.plan.check_sql import (
 from kanon_sql.plan.pass_conditions import (
     audited,
     demanded_size,
-    demands_on_distance,
+    demands_on_classes,
     demands_on_people,
     demands_on_size,
     demands_on_values,
@@ -226,7 +226,7 @@ def distance_steps(bound: ResolvedQuestion) -> Iterator[DistanceStep]:
                 measures=list(sensitive_measures(bound, sensitive, [each])),
             ),
             TCloseness,
-            demanded=demands_on_distance(each),
+            demanded=demands_on_classes([each]),
         )
         violated = list(class_violations(bound, sensitive, [each]))
         people = (

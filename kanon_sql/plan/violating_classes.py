@@ -16,7 +16,7 @@ from kanon_sql.plan.check_sql import (
 )
 from kanon_sql.plan.question import BoundCheck, BoundReference, ResolvedQuestion
 from kanon_sql.plan.sensitive_plan import order_of_values, other_sensitive
-from kanon_sql.spec.models.base import ReferenceModel, SensitiveModel
+from kanon_sql.spec.models.base import ReferenceModel
 from kanon_sql.spec.models.closeness import TCloseness
 from kanon_sql.spec.models.composition import ComposedKAnonymity
 from kanon_sql.spec.models.diversity import (
@@ -35,17 +35,16 @@ def class_size(checks: Sequence[BoundCheck]) -> int | None:
 
 
 def is_judged_by_class(check: BoundCheck) -> bool:
-    """Whether the check is decided class by class, so that a search can use it."""
-    return check.model.judged_by_class
+    """Whether the check is decided by each class of the table alone, so that a search can use it.
+
+    An estimate is not: the class size that it requires depends on the number of records.
+    """
+    return check.model.judged_by_class and check.model.answered_by in ("sizes", "values")
 
 
 def sensitive_demands(bound: ResolvedQuestion) -> list[BoundCheck]:
-    """The gating checks on sensitive values that are judged by class."""
-    return [
-        check
-        for check in bound.checks
-        if check.gates and isinstance(check.model, SensitiveModel) and is_judged_by_class(check)
-    ]
+    """The gating checks on sensitive values; all of them are judged by class."""
+    return [check for check in bound.checks if check.gates and check.model.answered_by == "values"]
 
 
 def is_beside_table(check: BoundCheck) -> bool:
@@ -65,14 +64,7 @@ def _is_judged_beside(bound: ResolvedQuestion, check: BoundCheck) -> bool:
     model = check.model
     if not isinstance(model, ReferenceModel) or model.reference is None:
         return False
-    if bound.roles.references[model.reference].levels:
-        return False
-    match model:
-        case KMap() | DeltaPresence():
-            return True
-        case JournalistRisk():
-            return model.max_average is None and model.max_at_risk is None
-    return False
+    return model.judged_by_class and not bound.roles.references[model.reference].levels
 
 
 def crowds_demanded(bound: ResolvedQuestion) -> dict[str, int]:

@@ -15,11 +15,9 @@ from kanon_sql.results.comparison import judged_figures, model_of
 from kanon_sql.results.release import Anonymization
 from kanon_sql.results.table import CheckResult, Summary, TableResult, status_of
 from kanon_sql.spec.models.base import Model
-from kanon_sql.spec.models.composition import ComposedModel
 from kanon_sql.spec.models.diversity import Homogeneity, RecursiveClDiversity
 from kanon_sql.spec.models.estimates import KMapEstimate
-from kanon_sql.spec.models.reference import DeltaPresence
-from kanon_sql.spec.models.risk import ProsecutorRisk, RiskModel, SampleUniqueness
+from kanon_sql.spec.models.risk import ProsecutorRisk, SampleUniqueness
 from kanon_sql.spec.models.sizes import KAnonymity
 from kanon_sql.sql.thresholds import SLACK_OF_DISTANCES, exactly
 
@@ -183,10 +181,9 @@ def _is_met(figure: Any, bound: Any, worst: str, *, is_strict: bool) -> bool | N
 def _violations(check: CheckResult, model: Model, summary: Summary) -> Iterator[Fault]:
     """Each count of what violates a check that contradicts the verdict or the table."""
     classes, records = check.violating_classes, check.violating_records
-    is_risk = isinstance(model, RiskModel)
-    by_class = not is_risk or getattr(model, "max_highest", None) is not None
-    if classes is not None and by_class:
-        is_partly = is_risk or isinstance(model, DeltaPresence)
+    bounds_table = bool(model.table_thresholds)
+    if classes is not None and (model.bounds_classes or not bounds_table):
+        is_partly = bounds_table or model.needs_containment
         if (classes and check.holds) or not (classes or check.holds or is_partly):
             yield "violating_classes", "holds"
     if model.of_reference:
@@ -201,7 +198,7 @@ def _violations(check: CheckResult, model: Model, summary: Summary) -> Iterator[
             yield f"violating_{name}", f"summary.{name}"
     if records is not None and classes is not None and classes > records:
         yield "violating_classes", "violating_records"
-    is_finer = check.parameters.get("with_other_sensitive") or isinstance(model, ComposedModel)
+    is_finer = check.parameters.get("with_other_sensitive") or model.answered_by == "earlier"
     if classes and not is_finer and summary.classes and classes > summary.classes:
         yield "violating_classes", "summary.classes"
 

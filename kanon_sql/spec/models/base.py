@@ -99,6 +99,10 @@ Values = Annotated[
 
 
 Need = Literal["shares", "bounds", "class_shares", "ranks", "table_values"]
+Answer = Literal["sizes", "values", "reference", "estimate", "earlier"]
+"""What answers a model: the sizes of the classes, the sensitive values in them, their matches in a
+reference, an estimate of the population by their sizes, or the same people in an earlier release.
+"""
 Worst = Literal["least", "greatest"]
 """Which of two figures is the worse one."""
 
@@ -139,6 +143,10 @@ class Model(Described):
     """A table for which it fails, and one for which it holds."""
     thresholds: ClassVar[tuple[str, ...]]
     """The parameters that make it gate; any one is enough."""
+    table_thresholds: ClassVar[tuple[str, ...]] = ()
+    """Those of them that bound all classes together; each class must meet the others by itself."""
+    answered_by: ClassVar[Answer] = "sizes"
+    """What its figures are read off."""
     worst: ClassVar[Worst]
     """Which of two tables is worse by what it achieves; of classes, which one is the table's."""
     beside_worst: ClassVar[Mapping[str, tuple[Worst, str]]] = {}
@@ -150,8 +158,6 @@ class Model(Described):
     part of the table."""
     is_strict: ClassVar[bool] = False
     """Whether what equals a threshold does not meet it."""
-    is_estimate: ClassVar[bool] = False
-    """Whether it speaks of a population that nobody has looked at."""
     of_numbers: ClassVar[bool] = False
     """Whether the sensitive values must be numbers."""
     only_grows: ClassVar[bool] = False
@@ -192,7 +198,7 @@ class Model(Described):
     @property
     def gates(self) -> bool:
         """Whether a threshold is given, so that the check can fail."""
-        return any(getattr(self, threshold) is not None for threshold in self.thresholds)
+        return bool(self._given(self.thresholds))
 
     @property
     def least_size(self) -> int | None:
@@ -201,8 +207,16 @@ class Model(Described):
 
     @property
     def judged_by_class(self) -> bool:
-        """Whether a class by itself fails it or passes it, so that a search can look for it."""
-        return False
+        """Whether each class by itself fails it or passes it."""
+        return not self._given(self.table_thresholds)
+
+    @property
+    def bounds_classes(self) -> bool:
+        """Whether it demands anything of each class by itself."""
+        return len(self._given(self.thresholds)) > len(self._given(self.table_thresholds))
+
+    def _given(self, thresholds: Sequence[str]) -> list[str]:
+        return [each for each in thresholds if getattr(self, each) is not None]
 
     @property
     def needs_containment(self) -> bool:
@@ -271,6 +285,7 @@ class Model(Described):
 class SensitiveModel(Model):
     """A model of what the records of a class share; it is judged on the worst class."""
 
+    answered_by: ClassVar = "values"
     words: ClassVar[ClassWords | None] = None
     """What is said of its worst class; none where `report/words` chooses it."""
     beside: ClassVar[str | None] = None
@@ -284,16 +299,14 @@ class SensitiveModel(Model):
     """Whether the other sensitive attributes count as known, as quasi-identifiers are."""
 
     @property
-    def judged_by_class(self) -> bool:
-        return True
-
-    @property
     def knows_others(self) -> bool:
         return self.with_other_sensitive
 
 
 class ReferenceModel(Model):
     """A model that compares the release with a table of the people who could be meant."""
+
+    answered_by: ClassVar = "reference"
 
     reference: str | None = None
     """The name of the reference table; may be left out where there is only one."""

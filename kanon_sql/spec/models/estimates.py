@@ -39,9 +39,10 @@ class PopulationUniqueness(Model):
         "All six of the sample are alone, so many of the sixty people will be.",
     )
     thresholds: ClassVar = ("max_share",)
+    table_thresholds: ClassVar = thresholds
     worst: ClassVar = "greatest"
     read_off_sizes: ClassVar = True
-    is_estimate: ClassVar = True
+    answered_by: ClassVar = "estimate"
 
     population: Count
     """How many people the table is a sample of."""
@@ -81,7 +82,7 @@ class KMapEstimate(Model):
     thresholds: ClassVar = ("k",)
     worst: ClassVar = "least"
     read_off_sizes: ClassVar = True
-    is_estimate: ClassVar = True
+    answered_by: ClassVar = "estimate"
 
     k: Count
     """The fewest people of the population that a class may match."""

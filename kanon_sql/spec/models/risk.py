@@ -18,6 +18,7 @@ class RiskModel(Model):
     """A bound on the chance of being re-identified."""
 
     thresholds: ClassVar = ("max_highest", "max_average", "max_at_risk")
+    table_thresholds: ClassVar = ("max_average", "max_at_risk")
     worst: ClassVar = "greatest"
     beside_worst: ClassVar = {
         "average": ("greatest", "max_average"),
@@ -73,10 +74,6 @@ class ProsecutorRisk(RiskModel):
         highest = self.max_highest
         return math.ceil(1 / Fraction(str(highest))) if highest else None
 
-    @property
-    def judged_by_class(self) -> bool:
-        return self.max_average is None and self.max_at_risk is None
-
 
 class JournalistRisk(RiskModel, ReferenceModel):
     """The chance to be found by someone who looks in a reference first (El Emam 2013)."""
@@ -126,6 +123,7 @@ class MarketerRisk(ReferenceModel):
         reference=REGISTER,
     )
     thresholds: ClassVar = ("max_average",)
+    table_thresholds: ClassVar = thresholds
     worst: ClassVar = "greatest"
 
     max_average: Share | None = None
@@ -151,6 +149,7 @@ class SampleUniqueness(Model):
         {"max_share": 0.1}, ALONE, SPREAD, "All six records are alone with their values."
     )
     thresholds: ClassVar = ("max_share",)
+    table_thresholds: ClassVar = thresholds
     worst: ClassVar = "greatest"
     with_wildcards: ClassVar = True
 

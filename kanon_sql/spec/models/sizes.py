@@ -43,7 +43,3 @@ class KAnonymity(Model):
     @property
     def least_size(self) -> int | None:
         return self.k
-
-    @property
-    def judged_by_class(self) -> bool:
-        return True
