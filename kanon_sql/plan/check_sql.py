@@ -12,7 +12,6 @@ from typing import Any, NamedTuple
 
 from kanon_sql.plan.question import BoundCheck, BoundColumn, ResolvedQuestion
 from kanon_sql.spec.models.base import ReferenceModel, SensitiveModel
-from kanon_sql.spec.models.diversity import Homogeneity
 from kanon_sql.spec.models.reference import DeltaPresence, KMap
 from kanon_sql.spec.models.risk import JournalistRisk
 from kanon_sql.sql.macros import declared, macro_names, render, render_known
@@ -49,7 +48,7 @@ def sensitive_models(
     """Yield the sensitive models with their checks; homogeneity is measured in any case."""
     for each in checks:
         model = each.check.model
-        if isinstance(model, SensitiveModel) and not isinstance(model, Homogeneity):
+        if isinstance(model, SensitiveModel) and not model.counts_violations:
             yield model, each
 
 
@@ -130,7 +129,7 @@ def class_violations(
     """Predicates for the classes that fail each gating check, homogeneity included."""
     gating = [each for each in checks if each.check.gates]
     for each in gating:
-        if isinstance(each.check.model, Homogeneity):
+        if each.check.model.counts_violations:
             predicate = render("homogeneity", entity=bound.entity, unknown=bound.unknown)
             yield Named(predicate, f"kanon_{each.label}_violated")
     for verdict in class_verdicts(bound, sensitive, gating):

@@ -6,7 +6,6 @@ from collections.abc import Iterable, Iterator
 
 from kanon_sql.plan.check_sql import LabelledCheck
 from kanon_sql.plan.question import AtLevel, ResolvedQuestion
-from kanon_sql.spec.models.diversity import Homogeneity
 from kanon_sql.spec.models.sizes import KAnonymity
 
 
@@ -33,7 +32,7 @@ def demands_on_values(checks: Iterable[LabelledCheck]) -> Iterator[str]:
     """Pass conditions of sensitive checks on the rows per class size."""
     for each in checks:
         if each.check.gates:
-            is_homogeneity = isinstance(each.check.model, Homogeneity)
+            is_homogeneity = each.check.model.counts_violations
             failing = "homogeneous" if is_homogeneity else f"{each.label}_violated"
             yield f"kanon_{failing}_classes = 0 in every row."
 

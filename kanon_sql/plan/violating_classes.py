@@ -19,9 +19,6 @@ from kanon_sql.plan.sensitive_plan import order_of_values, other_sensitive
 from kanon_sql.spec.models.base import ReferenceModel
 from kanon_sql.spec.models.closeness import TCloseness
 from kanon_sql.spec.models.composition import ComposedKAnonymity
-from kanon_sql.spec.models.diversity import (
-    Homogeneity,
-)
 from kanon_sql.spec.models.reference import DeltaPresence, KMap
 from kanon_sql.spec.models.risk import JournalistRisk
 from kanon_sql.spec.models.sizes import KAnonymity
@@ -268,7 +265,7 @@ def _statement(
     assert sensitive is not None
     verdicts = list(class_verdicts(bound, sensitive, asked))
     failed = [each.expression for each in verdicts if each.name.endswith("_violated")]
-    if any(isinstance(each.check.model, Homogeneity) for each in asked):
+    if any(each.check.model.counts_violations for each in asked):
         failed.append(render("homogeneity", entity=bound.entity, unknown=bound.unknown))
     own: dict[str, Any] = {}
     if macro == "sensitive_values":

@@ -15,7 +15,7 @@ from kanon_sql.results.comparison import judged_figures, model_of
 from kanon_sql.results.release import Anonymization
 from kanon_sql.results.table import CheckResult, Summary, TableResult, status_of
 from kanon_sql.spec.models.base import Model
-from kanon_sql.spec.models.diversity import Homogeneity, RecursiveClDiversity
+from kanon_sql.spec.models.diversity import RecursiveClDiversity
 from kanon_sql.spec.models.estimates import KMapEstimate
 from kanon_sql.spec.models.risk import ProsecutorRisk, SampleUniqueness
 from kanon_sql.spec.models.sizes import KAnonymity
@@ -130,16 +130,15 @@ def _risks_by_sizes(table: TableResult, threshold: Any) -> dict[str, Any]:
 def _check_faults(check: CheckResult, table: TableResult) -> Iterator[Fault]:
     """Each figure of a check that contradicts its verdict, its bounds or the table."""
     model = model_of(check)
-    is_asked = model.gates and not isinstance(model, Homogeneity)
     if check.holds is None:
-        if is_asked and check.achieved is not None:
+        if model.gates and not model.counts_violations and check.achieved is not None:
             yield "holds", "parameters"
         if check.violating_classes is not None or check.violating_people is not None:
             yield "violating_classes", "holds"
-        if check.violating_records is not None and not isinstance(model, Homogeneity):
+        if check.violating_records is not None and not model.counts_violations:
             yield "violating_records", "holds"
     else:
-        if not is_asked and not isinstance(model, Homogeneity):
+        if not model.gates:
             yield "holds", "parameters"
         if _verdict(check, model) not in (None, check.holds):
             yield "holds", "achieved and the thresholds"
@@ -152,7 +151,7 @@ def _check_faults(check: CheckResult, table: TableResult) -> Iterator[Fault]:
 
 def _verdict(check: CheckResult, model: Model) -> bool | None:
     """Whether a check holds by its figures; None where a bound is met or missed by rounding."""
-    if isinstance(model, Homogeneity):
+    if model.counts_violations:
         return bool(check.achieved == 0)
     found = [
         _is_met(figure, bound, worst, is_strict=model.is_strict)
@@ -221,7 +220,7 @@ def _figures_by_table(
         yield "achieved", k
     if "k" in check.details and not check.parameters.get("with_other_sensitive"):
         yield "k", k
-    if isinstance(model, Homogeneity) and check.holds is not None:
+    if model.counts_violations and check.holds is not None:
         yield "violating_classes", check.achieved
     if isinstance(model, RecursiveClDiversity) and "confidence" in check.details:
         c = check.achieved

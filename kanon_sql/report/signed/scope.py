@@ -160,7 +160,7 @@ def _pooled(margin: Margin, check: CheckResult, table: TableResult, signed: Sign
     """What was found, but for what a small count could be read off outside."""
     if not signed.is_external or signed.min_cell == 1:
         return margin
-    if check.model == "homogeneity":
+    if MODELS[check.model].counts_violations:
         if not check.achieved:
             return margin
         return margin._replace(found=signed.cell(check.achieved), distance="")

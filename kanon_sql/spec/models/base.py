@@ -158,6 +158,12 @@ class Model(Described):
     part of the table."""
     is_strict: ClassVar[bool] = False
     """Whether what equals a threshold does not meet it."""
+    in_percent: ClassVar[bool] = False
+    """Whether its figures and thresholds are shares, to be written in per cent."""
+    computed_bound: ClassVar[str | None] = None
+    """The detail of its result that holds the bound in force, where the table decides it."""
+    counts_violations: ClassVar[bool] = False
+    """Whether what it achieves is the number of classes that violate it, so that none may."""
     of_numbers: ClassVar[bool] = False
     """Whether the sensitive values must be numbers."""
     only_grows: ClassVar[bool] = False

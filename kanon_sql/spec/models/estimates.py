@@ -40,6 +40,7 @@ class PopulationUniqueness(Model):
     )
     thresholds: ClassVar = ("max_share",)
     table_thresholds: ClassVar = thresholds
+    in_percent: ClassVar = True
     worst: ClassVar = "greatest"
     read_off_sizes: ClassVar = True
     answered_by: ClassVar = "estimate"
@@ -80,6 +81,7 @@ class KMapEstimate(Model):
         "A class of one in the sample may well be one of one among the sixty people.",
     )
     thresholds: ClassVar = ("k",)
+    computed_bound: ClassVar = "required"
     worst: ClassVar = "least"
     read_off_sizes: ClassVar = True
     answered_by: ClassVar = "estimate"

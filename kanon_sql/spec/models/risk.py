@@ -19,6 +19,7 @@ class RiskModel(Model):
 
     thresholds: ClassVar = ("max_highest", "max_average", "max_at_risk")
     table_thresholds: ClassVar = ("max_average", "max_at_risk")
+    in_percent: ClassVar = True
     worst: ClassVar = "greatest"
     beside_worst: ClassVar = {
         "average": ("greatest", "max_average"),
@@ -124,6 +125,7 @@ class MarketerRisk(ReferenceModel):
     )
     thresholds: ClassVar = ("max_average",)
     table_thresholds: ClassVar = thresholds
+    in_percent: ClassVar = True
     worst: ClassVar = "greatest"
 
     max_average: Share | None = None
@@ -150,6 +152,7 @@ class SampleUniqueness(Model):
     )
     thresholds: ClassVar = ("max_share",)
     table_thresholds: ClassVar = thresholds
+    in_percent: ClassVar = True
     worst: ClassVar = "greatest"
     with_wildcards: ClassVar = True
 
