@@ -7,7 +7,7 @@ place that it contradicts, never a value.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from fractions import Fraction
 from typing import Any
 
@@ -237,24 +237,15 @@ def _figures_by_table(
     if isinstance(model, SampleUniqueness):
         alone = sum(count for size, count in counted if size == 1)
         yield "achieved", alone / sum(count for _, count in counted)
-    is_small = _too_small(check, model)
-    if is_small and check.holds is not None:
-        small = [each for each in table.histogram if is_small(each.size)]
+    computed = model.computed_bound
+    required = check.details.get(computed) if computed else model.violating_below
+    is_by_size = model.answered_by in ("sizes", "estimate")
+    if is_by_size and required is not None and check.holds is not None:
+        small = [each for each in table.histogram if each.size < required]
         yield "violating_classes", sum(each.classes for each in small)
         yield "violating_records", sum(each.records for each in small)
         if table.entity:
-            yield "violating_people", sum(count for size, count in counted if is_small(size))
-
-
-def _too_small(check: CheckResult, model: Model) -> Callable[[int], bool] | None:
-    """Which class sizes violate a check, if sizes alone say it."""
-    if isinstance(model, ProsecutorRisk) and (bound := model.class_bound) is not None:
-        most = exactly(bound)
-        return lambda size: Fraction(1, size) > most
-    required = check.details.get("required") if isinstance(model, KMapEstimate) else None
-    if isinstance(model, KAnonymity):
-        required = model.k
-    return None if required is None else lambda size: size < required
+            yield "violating_people", sum(count for size, count in counted if size < required)
 
 
 def _differing(

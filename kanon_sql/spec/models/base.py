@@ -212,6 +212,11 @@ class Model(Described):
         return None
 
     @property
+    def violating_below(self) -> float | None:
+        """The size below which a class violates it, where it is read off sizes."""
+        return self.least_size
+
+    @property
     def judged_by_class(self) -> bool:
         """Whether each class by itself fails it or passes it."""
         return not self._given(self.table_thresholds)

@@ -72,8 +72,17 @@ class ProsecutorRisk(RiskModel):
 
     @property
     def least_size(self) -> int | None:
-        highest = self.max_highest
-        return math.ceil(1 / Fraction(str(highest))) if highest else None
+        return _smallest_class(self.max_highest) if self.max_highest else None
+
+    @property
+    def violating_below(self) -> float | None:
+        bound = self.class_bound
+        return None if bound is None else _smallest_class(bound) if bound else math.inf
+
+
+def _smallest_class(risk: Number) -> int:
+    """The smallest class whose members have no higher risk."""
+    return math.ceil(1 / Fraction(str(risk)))
 
 
 class JournalistRisk(RiskModel, ReferenceModel):
