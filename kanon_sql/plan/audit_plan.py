@@ -51,7 +51,6 @@ from kanon_sql.plan.steps import (
 )
 from kanon_sql.plan.unassigned import AloneStep, FirstLook, alone_steps, first_looks
 from kanon_sql.spec.models.base import AT_RISK, ReferenceModel
-from kanon_sql.spec.models.reference import DeltaPresence
 from kanon_sql.spec.models.sizes import KAnonymity
 from kanon_sql.spec.spec import SHOWN
 from kanon_sql.sql.macros import render, render_known
@@ -254,8 +253,7 @@ def _references(bound: ResolvedQuestion) -> Iterator[ReferenceStep]:
     asked: dict[tuple[str, str, str], list[BoundCheck]] = {}
     for check in bound.checks:
         if isinstance(check.model, ReferenceModel) and check.model.reference is not None:
-            macro = "delta_presence" if isinstance(check.model, DeltaPresence) else "k_map"
-            key = (check.model.reference, check.model.match, macro)
+            key = (check.model.reference, check.model.match, check.model.statement)
             asked.setdefault(key, []).append(check)
     for (name, match, macro), asking in asked.items():
         reference = bound.references[name]

@@ -47,7 +47,7 @@ def demands_on_people(checks: Iterable[LabelledCheck]) -> Iterator[str]:
 def demands_on_classes(checks: Iterable[LabelledCheck], place: str = "") -> Iterator[str]:
     """Pass conditions on the single row counting violating classes, by the attribute's `place`."""
     for each in checks:
-        if each.check.gates and each.check.model.bounds_classes:
+        if each.check.gates and each.check.model.class_thresholds:
             yield f"kanon_{each.label}_violated{place}_classes = 0."
 
 

@@ -13,14 +13,14 @@ from kanon_sql.plan.check_sql import (
     class_verdicts,
     labelled,
     needs,
+    out_of_bounds,
 )
 from kanon_sql.plan.question import BoundCheck, BoundReference, ResolvedQuestion
 from kanon_sql.plan.sensitive_plan import order_of_values, other_sensitive
 from kanon_sql.spec.models.base import ReferenceModel
 from kanon_sql.spec.models.closeness import TCloseness
 from kanon_sql.spec.models.composition import ComposedKAnonymity
-from kanon_sql.spec.models.reference import DeltaPresence, KMap
-from kanon_sql.spec.models.risk import JournalistRisk
+from kanon_sql.spec.models.reference import DeltaPresence
 from kanon_sql.spec.models.sizes import KAnonymity
 from kanon_sql.sql.macros import render
 
@@ -85,21 +85,13 @@ def too_rare(check: BoundCheck) -> str:
     """Predicate on a class with both its sizes known: it fails the reference check."""
     model = check.model
     assert isinstance(model, ReferenceModel)
-    population = "kanon_union" if model.missing == "union" else "kanon_population"
     # Then the reference can't contain the release.
-    beyond = "kanon_population < kanon_size"
-    match model:
-        case KMap(k=int(k)):
-            failed = render("k_map_violated", population=population, k=k)
-        case DeltaPresence(max=None):
-            return beyond
-        case DeltaPresence():
-            failed = render("delta_presence_violated", population=population, max=model.max)
-        case _:
-            assert isinstance(model, JournalistRisk)
-            assert model.max_highest is not None
-            failed = render("journalist_risk", bound=model.max_highest)
-    return render("any_of", predicates=[beyond, failed]) if model.needs_containment else failed
+    predicates = ["kanon_population < kanon_size"] if model.needs_containment else []
+    # A minimum is for classes of the reference: see `least_presence`.
+    bounds = {name: bound for name, bound in model.class_bounds.items() if name != "min"}
+    if bounds:
+        predicates.append(out_of_bounds(model, bounds))
+    return render("any_of", predicates=predicates)
 
 
 def least_presence(check: BoundCheck) -> str | None:

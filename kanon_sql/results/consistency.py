@@ -181,7 +181,7 @@ def _violations(check: CheckResult, model: Model, summary: Summary) -> Iterator[
     """Each count of what violates a check that contradicts the verdict or the table."""
     classes, records = check.violating_classes, check.violating_records
     bounds_table = bool(model.table_thresholds)
-    if classes is not None and (model.bounds_classes or not bounds_table):
+    if classes is not None and (model.class_thresholds or not bounds_table):
         is_partly = bounds_table or model.needs_containment
         if (classes and check.holds) or not (classes or check.holds or is_partly):
             yield "violating_classes", "holds"

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from decimal import Decimal
 from numbers import Integral, Real
 from typing import Annotated, Any, ClassVar, Literal
@@ -222,11 +222,12 @@ class Model(Described):
         return not self._given(self.table_thresholds)
 
     @property
-    def bounds_classes(self) -> bool:
-        """Whether it demands anything of each class by itself."""
-        return len(self._given(self.thresholds)) > len(self._given(self.table_thresholds))
+    def class_thresholds(self) -> dict[str, Any]:
+        """The given thresholds that each class must meet by itself."""
+        of_classes = (each for each in self.thresholds if each not in self.table_thresholds)
+        return {each: getattr(self, each) for each in self._given(of_classes)}
 
-    def _given(self, thresholds: Sequence[str]) -> list[str]:
+    def _given(self, thresholds: Iterable[str]) -> list[str]:
         return [each for each in thresholds if getattr(self, each) is not None]
 
     @property
@@ -318,6 +319,10 @@ class ReferenceModel(Model):
     """A model that compares the release with a table of the people who could be meant."""
 
     answered_by: ClassVar = "reference"
+    statement: ClassVar[str] = "k_map"
+    """The macro of the statement that measures it."""
+    predicate: ClassVar[str] = ""
+    """The macro of the predicate for a class that violates it, which takes `class_bounds`."""
 
     reference: str | None = None
     """The name of the reference table; may be left out where there is only one."""
@@ -325,6 +330,11 @@ class ReferenceModel(Model):
     """Whether a generalised cell of the release takes in the reference cells it stands for."""
     missing: Literal["strict", "union", "error"] = "strict"
     """A class that the reference lacks counts 0, or its own size, or ends the audit."""
+
+    @property
+    def class_bounds(self) -> dict[str, Any]:
+        """What makes a class violate it, if single classes can."""
+        return self.class_thresholds
 
     @property
     def needs_containment(self) -> bool:

@@ -43,6 +43,7 @@ class KMap(ReferenceModel):
     thresholds: ClassVar = ("k",)
     worst: ClassVar = "least"
     with_wildcards: ClassVar = True
+    predicate: ClassVar = "k_map_violated"
     only_grows: ClassVar = True
 
     k: Count | None = None
@@ -84,6 +85,8 @@ class DeltaPresence(ReferenceModel):
     thresholds: ClassVar = ("min", "max")
     worst: ClassVar = "greatest"
     of_reference: ClassVar = True
+    statement: ClassVar = "delta_presence"
+    predicate: ClassVar = "delta_presence_violated"
 
     min: Share | None = None
     """The least chance that a person of the reference is in the release."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from kanon_sql.spec.models.base import AT_RISK, Model, Number, ReferenceModel, Share
 from kanon_sql.spec.models.examples import ALONE, REGISTER, SPREAD, Example
@@ -111,6 +111,11 @@ class JournalistRisk(RiskModel, ReferenceModel):
         "Nobody else in the register has these values.",
         reference=REGISTER,
     )
+    predicate: ClassVar = "journalist_risk"
+
+    @property
+    def class_bounds(self) -> dict[str, Any]:
+        return {} if self.class_bound is None else {"bound": self.class_bound}
 
 
 class MarketerRisk(ReferenceModel):
