@@ -141,9 +141,9 @@ def _part(
             measures=[
                 measure
                 for each in crowds
-                if isinstance(each.check.model, ComposedKAnonymity) and each.check.model.k
+                if (bounds := each.check.model.class_thresholds)
                 for measure in _violating(
-                    render("composed_k_anonymity_violated", k=each.check.model.k),
+                    render("composed_k_anonymity_violated", **bounds),
                     f"{each.label}_violated",
                 )
             ],
@@ -163,9 +163,9 @@ def _attribute(bound: ResolvedQuestion, earlier: BoundEarlier, each: Candidates)
         "certain": render("composed_l_diversity_certain"),
         "changed": render("composed_l_diversity_changed"),
     } | {
-        f"{check.label}_violated": render("composed_l_diversity_violated", l=check.check.model.l)
+        f"{check.label}_violated": render("composed_l_diversity_violated", **bounds)
         for check in each.checks
-        if isinstance(check.check.model, ComposedLDiversity) and check.check.model.l
+        if (bounds := check.check.model.class_thresholds)
     }
     return {
         "place": each.place,

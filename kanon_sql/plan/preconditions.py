@@ -13,7 +13,6 @@ from kanon_sql.plan.question import AtLevel, BoundEarlier, BoundReference, Pair,
 from kanon_sql.plan.steps import Precondition, earlier_records, records, reference_records, step
 from kanon_sql.spec.earlier_release import the_earlier
 from kanon_sql.spec.models.base import Model
-from kanon_sql.spec.models.closeness import TCloseness
 from kanon_sql.spec.question_parts import the_reference
 from kanon_sql.sql.column_types import family
 from kanon_sql.sql.conditions import Condition, TextCast
@@ -192,7 +191,7 @@ def _not_listed(table: str, column: str, model: Model, row: Row) -> str | None:
     lacking, nulls = row["kanon_values_not_listed"], row["kanon_null_records"]
     if not lacking:
         return None
-    tree = isinstance(model, TCloseness) and model.hierarchy
+    tree = model.parameters.get("hierarchy")
     where = f"hierarchy {tree}" if tree else "order"
     if nulls and lacking == 1:
         return (

@@ -145,6 +145,10 @@ class Model(Described):
     """The parameters that make it gate; any one is enough."""
     table_thresholds: ClassVar[tuple[str, ...]] = ()
     """Those of them that bound all classes together; each class must meet the others by itself."""
+    words: ClassVar[ClassWords | None] = None
+    """What describes its worst class; none where `report/words` chooses it."""
+    share_words: ClassVar[str] = ""
+    """Of what its only figure is the share; {0} are the records or people."""
     answered_by: ClassVar[Answer] = "sizes"
     """What its figures are read off."""
     worst: ClassVar[Worst]
@@ -298,8 +302,6 @@ class SensitiveModel(Model):
     """A model of what the records of a class share; it is judged on the worst class."""
 
     answered_by: ClassVar = "values"
-    words: ClassVar[ClassWords | None] = None
-    """What is said of its worst class; none where `report/words` chooses it."""
     beside: ClassVar[str | None] = None
     """What it measures of a class beside what it achieves."""
     may_be_infinite: ClassVar[bool] = False

@@ -137,6 +137,7 @@ class MarketerRisk(ReferenceModel):
         "Linking finds every one of them.",
         reference=REGISTER,
     )
+    share_words: ClassVar = "of the {0} are linked to the right person"
     thresholds: ClassVar = ("max_average",)
     table_thresholds: ClassVar = thresholds
     in_percent: ClassVar = True
@@ -164,6 +165,7 @@ class SampleUniqueness(Model):
     example: ClassVar = Example(
         {"max_share": 0.1}, ALONE, SPREAD, "All six records are alone with their values."
     )
+    share_words: ClassVar = "of the {0} are alone in their class"
     thresholds: ClassVar = ("max_share",)
     table_thresholds: ClassVar = thresholds
     in_percent: ClassVar = True
