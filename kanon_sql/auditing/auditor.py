@@ -32,7 +32,6 @@ from kanon_sql.plan.steps import records
 from kanon_sql.results.table import Rows, Status, TableResult, status_of, today
 from kanon_sql.results.version import VERSION
 from kanon_sql.results.writing import refuse_to_overwrite
-from kanon_sql.spec.models.reference import DeltaPresence
 from kanon_sql.spec.spec import AuditSpec
 from kanon_sql.sql.column_types import family
 from kanon_sql.sql.redaction import without_texts
@@ -246,9 +245,7 @@ def _people_of(
         if distance.people and distances and _any_fails([distances[distance.step.name]]):
             yield distance.step.name, ask.row(distance.people)
     for reference in plan.references:
-        is_of_presence = any(
-            isinstance(each.check.model, DeltaPresence) for each in reference.checks
-        )
+        is_of_presence = any(each.check.model.of_reference for each in reference.checks)
         asked = (
             _any_fails([matches[reference.step.name]]) if is_of_presence and matches else in_several
         )

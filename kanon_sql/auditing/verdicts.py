@@ -7,10 +7,10 @@ every figure that depends on the quasi-identifiers alone.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from fractions import Fraction
-from typing import Any
+from typing import Any, NamedTuple
 
 from kanon_sql.auditing.answers import Answers, Sizes, everyone, smallest, total
 from kanon_sql.auditing.composition import composed
@@ -49,6 +49,14 @@ ASSUMED_ATTACKER = (
 )
 
 
+class Violations(NamedTuple):
+    """How many classes violate a check, with their records and people, as far as it is known."""
+
+    classes: int | None = None
+    records: int | None = None
+    people: int | None = None
+
+
 def verdicts(plan: Plan, answers: Answers) -> Iterator[CheckResult]:
     """The verdict of each check, in the order of the spec."""
     for check in plan.bound.checks:
@@ -80,7 +88,7 @@ def verdicts(plan: Plan, answers: Answers) -> Iterator[CheckResult]:
 
 def _k_anonymity(check: BoundCheck, model: KAnonymity, plan: Plan, answers: Answers) -> CheckResult:
     achieved = smallest(answers.sizes)
-    below = [row for row in answers.sizes if model.k is not None and row["kanon_size"] < model.k]
+    below = _smaller(model.violating_below, plan, answers)
     details: dict[str, Any] = {}
     if answers.profiles:
         profiles = {int(row["kanon_size"]): int(row["kanon_profiles"]) for row in answers.profiles}
@@ -93,10 +101,8 @@ def _k_anonymity(check: BoundCheck, model: KAnonymity, plan: Plan, answers: Answ
     return _verdict(
         check,
         achieved,
-        holds=not below,
-        classes=total(below, "kanon_classes"),
-        records=total(below, "kanon_records"),
-        people=_people_where(plan, answers, lambda size: size < (model.k or 0)),
+        holds=not below.classes,
+        violating=below,
         details=details,
     )
 
@@ -111,15 +117,14 @@ def _homogeneity(check: BoundCheck, plan: Plan, answers: Answers) -> CheckResult
     if plan.bound.entity:
         details["several_valued_classes"] = total(sizes, "kanon_certain_among_others_classes")
     records = total(sizes, "kanon_homogeneous_records")
+    people = _violating_people(
+        plan, sizes, of_people, "kanon_homogeneous_classes", f"kanon_{label}_violated_people"
+    )
     verdict = _verdict(
         check,
         classes,
         holds=classes == 0,
-        classes=classes,
-        records=records,
-        people=_violating_people(
-            plan, sizes, of_people, "kanon_homogeneous_classes", f"kanon_{label}_violated_people"
-        ),
+        violating=Violations(classes, records, people),
         details=details,
     )
     # Told unasked too: how many records a value is certain of is never silent.
@@ -135,16 +140,18 @@ def _sensitive(
     achieved = _worst(model, (row[column] for row in rows))
     if any(row.get(f"{column}_infinite_classes") for row in rows):
         achieved = math.inf
-    classes = sum(int(row.get(f"{column}_violated_classes") or 0) for row in rows)
+    classes, records = (
+        sum(int(row.get(f"{column}_violated_{part}") or 0) for row in rows)
+        for part in ("classes", "records")
+    )
+    people = _violating_people(
+        plan, rows, of_people, f"{column}_violated_classes", f"{column}_violated_people"
+    )
     return _verdict(
         check,
         achieved,
         holds=classes == 0,
-        classes=classes,
-        records=sum(int(row.get(f"{column}_violated_records") or 0) for row in rows),
-        people=_violating_people(
-            plan, rows, of_people, f"{column}_violated_classes", f"{column}_violated_people"
-        ),
+        violating=Violations(classes, records, people),
         details=_beside(model, achieved, column, rows),
     )
 
@@ -176,11 +183,17 @@ def _violating_people(
     return sum(int(row.get("kanon_size", 0)) * int(row.get(classes) or 0) for row in rows)
 
 
-def _people_where(plan: Plan, answers: Answers, holds: Callable[[int], bool]) -> int | None:
-    """Number of people whose smallest class has such a size; None without an entity."""
-    if plan.bound.entity is None:
-        return None
-    return sum(count for size, count in answers.counted if holds(size))
+def _smaller(than: float | None, plan: Plan, answers: Answers) -> Violations:
+    """The classes below a size, and the people whose smallest class is one of them."""
+    if than is None:
+        return Violations()
+    below = [row for row in answers.sizes if row["kanon_size"] < than]
+    people = sum(count for size, count in answers.counted if size < than)
+    return Violations(
+        total(below, "kanon_classes"),
+        total(below, "kanon_records"),
+        people if plan.bound.entity else None,
+    )
 
 
 def _worst(model: SensitiveModel, found: Iterator[Any]) -> int | float | None:
@@ -235,7 +248,7 @@ def _against_reference(
             f"({plural(int(row['kanon_unmatched_records']), 'record')}), and missing: error "
             "was asked."
         )
-    contained = not unmatched and not exceeding
+    contained = not (model.needs_containment and (unmatched or exceeding))
     details: dict[str, Any] = {
         "unmatched_classes": unmatched,
         "unmatched_records": int(row["kanon_unmatched_records"]),
@@ -260,7 +273,7 @@ def _against_reference(
             # The people query is skipped where no class is out of bounds.
             if plan.bound.references[step.reference].entity and not violating[0]:
                 of_people = {f"kanon_{label}_violated_people": violating[0]}
-            holds = not violating[0] and contained
+            holds = contained and not violating[0]
         case JournalistRisk():
             by_person = plan.bound.entity is not None
             risks = journalist(
@@ -268,28 +281,24 @@ def _against_reference(
             )
             achieved = risks["highest"]
             details |= {key: risks[key] for key in ("average", "at_risk")}
-            holds = _within(
+            holds = contained and _within(
                 model,
                 highest=Fraction(1, int(row["kanon_least_union"])),
                 average=risks["average"],
                 at_risk=Fraction(
                     int(of_people[f"kanon_{label}_at_risk_people"]), int(of_people["kanon_sizes"])
                 ),
-            ) and (contained or model.missing == "union")
+            )
         case MarketerRisk():
             achieved = marketer(of_people)
-            holds = _at_most(achieved, model.max_average) and (
-                contained or model.missing == "union"
-            )
+            holds = contained and _at_most(achieved, model.max_average)
         case _:
             raise AssertionError(f"{model.name()} is read off no reference")
     return _verdict(
         check,
         achieved,
         holds=holds,
-        classes=violating[0],
-        records=violating[1],
-        people=_or_none(of_people.get(f"kanon_{label}_violated_people")),
+        violating=Violations(*violating, _or_none(of_people.get(f"kanon_{label}_violated_people"))),
         details=details,
     )
 
@@ -304,24 +313,16 @@ def _or_none(value: Any, kind: type = int) -> Any:
 def _prosecutor_risk(
     check: BoundCheck, model: ProsecutorRisk, plan: Plan, answers: Answers
 ) -> CheckResult:
-    sizes, bound = answers.sizes, model.class_bound
-    highest = Fraction(1, smallest(sizes))
+    highest = Fraction(1, smallest(answers.sizes))
     average, at_risk = (
         average_risk(plan.bound, answers),
         share_at_risk(answers.counted, model.threshold),
     )
-
-    def is_above(size: int) -> bool:
-        return bound is not None and Fraction(1, size) > exactly(bound)
-
-    above = [row for row in sizes if is_above(int(row["kanon_size"]))]
     return _verdict(
         check,
         float(highest),
         holds=_within(model, highest=highest, average=average, at_risk=at_risk),
-        classes=total(above, "kanon_classes") if bound is not None else None,
-        records=total(above, "kanon_records") if bound is not None else None,
-        people=_people_where(plan, answers, is_above) if bound is not None else None,
+        violating=_smaller(model.violating_below, plan, answers),
         details={"average": float(average), "at_risk": float(at_risk)},
     )
 
@@ -355,8 +356,6 @@ def _sample_uniqueness(
         check,
         float(share),
         holds=_at_most(share, model.max_share),
-        classes=None,
-        records=None,
         details={},
     )
 
@@ -380,8 +379,6 @@ def _population_uniqueness(
         check,
         achieved,
         holds=achieved is None or _at_most(float(achieved), model.max_share),
-        classes=None,
-        records=None,
         details={
             "estimate": True,
             "estimates": {
@@ -403,14 +400,12 @@ def _k_map_estimate(
     required = required_class_size(
         model.k, everyone(answers.counted), model.population, float(model.alpha), model.test
     )
-    below = [row for row in answers.sizes if row["kanon_size"] < required]
+    below = _smaller(required, plan, answers)
     return _verdict(
         check,
         smallest(answers.sizes),
-        holds=not below,
-        classes=total(below, "kanon_classes"),
-        records=total(below, "kanon_records"),
-        people=_people_where(plan, answers, lambda size: size < required),
+        holds=not below.classes,
+        violating=below,
         details={"required": required, "estimate": True},
     )
 
@@ -443,19 +438,18 @@ def _verdict(
     achieved: Any,
     *,
     holds: bool,
-    classes: int | None,
-    records: int | None,
     details: Mapping[str, Any],
-    people: int | None = None,
+    violating: Violations | None = None,
 ) -> CheckResult:
     """The result of a check; one that does not gate has neither a verdict nor violations."""
+    counted = violating if violating and check.gates else Violations()
     return CheckResult(
         model=check.model.name(),
         parameters=check.model.parameters,
         holds=holds if check.gates else None,
         achieved=achieved,
-        violating_classes=classes if check.gates else None,
-        violating_records=records if check.gates else None,
-        violating_people=people if check.gates else None,
+        violating_classes=counted.classes,
+        violating_records=counted.records,
+        violating_people=counted.people,
         details=details,
     )

@@ -23,8 +23,8 @@ from kanon_sql.plan.join_columns import pairs
 from kanon_sql.plan.pass_conditions import (
     audited,
     demanded_size,
+    demands_on_classes,
     demands_on_people,
-    demands_on_reference,
     demands_on_size,
     looked_at,
 )
@@ -50,8 +50,7 @@ from kanon_sql.plan.steps import (
     with_entity,
 )
 from kanon_sql.plan.unassigned import AloneStep, FirstLook, alone_steps, first_looks
-from kanon_sql.spec.models.base import AT_RISK, ReferenceModel, SensitiveModel
-from kanon_sql.spec.models.reference import DeltaPresence
+from kanon_sql.spec.models.base import AT_RISK, ReferenceModel
 from kanon_sql.spec.models.sizes import KAnonymity
 from kanon_sql.spec.spec import SHOWN
 from kanon_sql.sql.macros import render, render_known
@@ -254,8 +253,7 @@ def _references(bound: ResolvedQuestion) -> Iterator[ReferenceStep]:
     asked: dict[tuple[str, str, str], list[BoundCheck]] = {}
     for check in bound.checks:
         if isinstance(check.model, ReferenceModel) and check.model.reference is not None:
-            macro = "delta_presence" if isinstance(check.model, DeltaPresence) else "k_map"
-            key = (check.model.reference, check.model.match, macro)
+            key = (check.model.reference, check.model.match, check.model.statement)
             asked.setdefault(key, []).append(check)
     for (name, match, macro), asking in asked.items():
         reference = bound.references[name]
@@ -287,7 +285,7 @@ def _references(bound: ResolvedQuestion) -> Iterator[ReferenceStep]:
             f"{spoken(bound.quasi_identifiers)} in {audited(bound)}, at least and in all?{at_risk}",
             render_known(macro, **asked_of),
             *models,
-            demanded=demands_on_reference(checks),
+            demanded=demands_on_classes(checks),
         )
         outside = list(presence_violations(checks)) if reference.entity else []
         people = (
@@ -362,9 +360,7 @@ def with_short_keys(bound: ResolvedQuestion) -> ResolvedQuestion:
         return replace(column, hashed=is_text)
 
     read = {
-        check.model.sensitive
-        for check in bound.checks
-        if isinstance(check.model, SensitiveModel) and check.model.reads_values
+        check.column.name for check in bound.checks if check.column and check.model.reads_values
     }
     quasi_identifiers = tuple(keyed(column) for column in bound.quasi_identifiers)
     sensitive = tuple(

@@ -7,13 +7,12 @@ several checks of that model.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from kanon_sql.plan.question import BoundCheck, BoundColumn, ResolvedQuestion
 from kanon_sql.spec.models.base import ReferenceModel, SensitiveModel
-from kanon_sql.spec.models.diversity import Homogeneity
-from kanon_sql.spec.models.reference import DeltaPresence, KMap
+from kanon_sql.spec.models.reference import DeltaPresence
 from kanon_sql.spec.models.risk import JournalistRisk
 from kanon_sql.sql.macros import declared, macro_names, render, render_known
 
@@ -49,7 +48,7 @@ def sensitive_models(
     """Yield the sensitive models with their checks; homogeneity is measured in any case."""
     for each in checks:
         model = each.check.model
-        if isinstance(model, SensitiveModel) and not isinstance(model, Homogeneity):
+        if isinstance(model, SensitiveModel) and not model.counts_violations:
             yield model, each
 
 
@@ -130,7 +129,7 @@ def class_violations(
     """Predicates for the classes that fail each gating check, homogeneity included."""
     gating = [each for each in checks if each.check.gates]
     for each in gating:
-        if isinstance(each.check.model, Homogeneity):
+        if each.check.model.counts_violations:
             predicate = render("homogeneity", entity=bound.entity, unknown=bound.unknown)
             yield Named(predicate, f"kanon_{each.label}_violated")
     for verdict in class_verdicts(bound, sensitive, gating):
@@ -164,17 +163,13 @@ def presence_violations(checks: Iterable[LabelledCheck]) -> Iterator[Named]:
     for each in checks:
         model = each.check.model
         if isinstance(model, DeltaPresence) and model.gates:
-            predicate = _out_of_bounds(model)
+            predicate = out_of_bounds(model, model.class_bounds)
             yield Named(predicate, f"kanon_{each.label}_violated")
 
 
-def _out_of_bounds(model: DeltaPresence) -> str:
-    return render(
-        "delta_presence_violated",
-        population=_population(model),
-        min=model.min,
-        max=model.max,
-    )
+def out_of_bounds(model: ReferenceModel, bounds: Mapping[str, Any]) -> str:
+    """Predicate for a class, with its sizes in both tables, that violates some bounds."""
+    return render_known(model.predicate, population=_population(model), **bounds)
 
 
 def _population(model: ReferenceModel) -> str:
@@ -187,37 +182,22 @@ def reference_measures(bound: ResolvedQuestion, checks: Iterable[LabelledCheck])
     for each in checks:
         model, label = each.check.model, each.label
         assert isinstance(model, ReferenceModel)
+        if isinstance(model, JournalistRisk):
+            at_risk = render("journalist_risk", bound=model.threshold)
+            yield render("people_where", predicate=at_risk, name=f"{label}_at_risk")
         population = _population(model)
-        match model:
-            case KMap(k=int(k)):
-                too_few = render("k_map_violated", population=population, k=k)
-                yield from _violating(too_few, label, bound)
-            case JournalistRisk():
-                at_risk = render("journalist_risk", bound=model.threshold)
-                yield render("people_where", predicate=at_risk, name=f"{label}_at_risk")
-                highest = model.class_bound
-                if highest is not None:
-                    yield from _violating(render("journalist_risk", bound=highest), label, bound)
-            case DeltaPresence():
-                yield render("presence", population=population, label=label)
-                if model.gates:
-                    out = _out_of_bounds(model)
-                    yield render("classes_where", predicate=out, name=f"{label}_violated")
-                    yield render(
-                        "population_where",
-                        predicate=out,
-                        population=population,
-                        name=f"{label}_violated",
-                    )
-
-
-def _violating(predicate: str, label: str, bound: ResolvedQuestion) -> Iterator[str]:
-    yield render("classes_where", predicate=predicate, name=f"{label}_violated")
-    yield render(
-        "records_where", predicate=predicate, name=f"{label}_violated", records=held(bound)
-    )
-    if bound.entity:
-        yield render("people_where", predicate=predicate, name=f"{label}_violated")
+        if model.of_reference:
+            yield render("presence", population=population, label=label)
+        if not model.class_bounds:
+            continue
+        failing, name = out_of_bounds(model, model.class_bounds), f"{label}_violated"
+        yield render("classes_where", predicate=failing, name=name)
+        if model.of_reference:
+            yield render("population_where", predicate=failing, population=population, name=name)
+            continue
+        yield render("records_where", predicate=failing, name=name, records=held(bound))
+        if bound.entity:
+            yield render("people_where", predicate=failing, name=name)
 
 
 def _arguments(

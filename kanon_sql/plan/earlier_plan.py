@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 from kanon_sql.plan.check_sql import LabelledCheck, labelled
 from kanon_sql.plan.join_columns import of_both_releases
-from kanon_sql.plan.pass_conditions import demands_on_crowds, demands_on_pairs
+from kanon_sql.plan.pass_conditions import demands_on_classes
 from kanon_sql.plan.question import BoundColumn, BoundEarlier, ResolvedQuestion
 from kanon_sql.plan.steps import earlier_records, records, spoken, step
 from kanon_sql.spec.models.composition import ComposedKAnonymity, ComposedLDiversity, ComposedModel
@@ -92,8 +92,10 @@ def _asked(
     )
     left = spoken([each.column for each in candidates]) if candidates else ""
     crowded = f"How many people are in both {both}, and share their classes in either: {classes}"
-    on_crowds = [*demands_on_crowds(crowds)]
-    on_pairs = [said for each in candidates for said in demands_on_pairs(each.checks, each.place)]
+    on_crowds = list(demands_on_classes(crowds))
+    on_pairs = [
+        said for each in candidates for said in demands_on_classes(each.checks, f"_{each.place}")
+    ]
     part = partial(_part, bound, earlier, crowds, candidates)
     if not bound.table.rereads:
         values = f", and how many values of {left} are left of them" if left else ""
@@ -139,9 +141,9 @@ def _part(
             measures=[
                 measure
                 for each in crowds
-                if isinstance(each.check.model, ComposedKAnonymity) and each.check.model.k
+                if (bounds := each.check.model.class_thresholds)
                 for measure in _violating(
-                    render("composed_k_anonymity_violated", k=each.check.model.k),
+                    render("composed_k_anonymity_violated", **bounds),
                     f"{each.label}_violated",
                 )
             ],
@@ -161,9 +163,9 @@ def _attribute(bound: ResolvedQuestion, earlier: BoundEarlier, each: Candidates)
         "certain": render("composed_l_diversity_certain"),
         "changed": render("composed_l_diversity_changed"),
     } | {
-        f"{check.label}_violated": render("composed_l_diversity_violated", l=check.check.model.l)
+        f"{check.label}_violated": render("composed_l_diversity_violated", **bounds)
         for check in each.checks
-        if isinstance(check.check.model, ComposedLDiversity) and check.check.model.l
+        if (bounds := check.check.model.class_thresholds)
     }
     return {
         "place": each.place,

@@ -6,10 +6,6 @@ from collections.abc import Iterable, Iterator
 
 from kanon_sql.plan.check_sql import LabelledCheck
 from kanon_sql.plan.question import AtLevel, ResolvedQuestion
-from kanon_sql.spec.models.composition import ComposedKAnonymity, ComposedLDiversity
-from kanon_sql.spec.models.diversity import Homogeneity
-from kanon_sql.spec.models.reference import DeltaPresence, KMap
-from kanon_sql.spec.models.risk import JournalistRisk
 from kanon_sql.spec.models.sizes import KAnonymity
 
 
@@ -36,7 +32,7 @@ def demands_on_values(checks: Iterable[LabelledCheck]) -> Iterator[str]:
     """Pass conditions of sensitive checks on the rows per class size."""
     for each in checks:
         if each.check.gates:
-            is_homogeneity = isinstance(each.check.model, Homogeneity)
+            is_homogeneity = each.check.model.counts_violations
             failing = "homogeneous" if is_homogeneity else f"{each.label}_violated"
             yield f"kanon_{failing}_classes = 0 in every row."
 
@@ -48,37 +44,11 @@ def demands_on_people(checks: Iterable[LabelledCheck]) -> Iterator[str]:
             yield f"kanon_{each.label}_violated_people = 0."
 
 
-def demands_on_distance(each: LabelledCheck) -> Iterator[str]:
-    """Pass condition on the single row of a distance."""
-    if each.check.gates:
-        yield f"kanon_{each.label}_violated_classes = 0."
-
-
-def demands_on_reference(checks: Iterable[LabelledCheck]) -> Iterator[str]:
-    """Pass conditions on the single row of a reference, for checks judged by class."""
+def demands_on_classes(checks: Iterable[LabelledCheck], place: str = "") -> Iterator[str]:
+    """Pass conditions on the single row counting violating classes, by the attribute's `place`."""
     for each in checks:
-        model = each.check.model
-        match model:
-            case KMap(k=int()) | DeltaPresence() if each.check.gates:
-                yield f"kanon_{each.label}_violated_classes = 0."
-            case JournalistRisk(max_highest=float() | int()) if each.check.gates:
-                yield f"kanon_{each.label}_violated_classes = 0."
-
-
-def demands_on_crowds(checks: Iterable[LabelledCheck]) -> Iterator[str]:
-    """Pass conditions on the crowds in the single row of an earlier release."""
-    for each in checks:
-        match each.check.model:
-            case ComposedKAnonymity(k=int()) if each.check.gates:
-                yield f"kanon_{each.label}_violated_classes = 0."
-
-
-def demands_on_pairs(checks: Iterable[LabelledCheck], place: int) -> Iterator[str]:
-    """Pass conditions on the candidate values in that row, for the attribute at `place`."""
-    for each in checks:
-        match each.check.model:
-            case ComposedLDiversity(l=int()) if each.check.gates:
-                yield f"kanon_{each.label}_violated_{place}_classes = 0."
+        if each.check.gates and each.check.model.class_thresholds:
+            yield f"kanon_{each.label}_violated{place}_classes = 0."
 
 
 def looked_at(name: str, levels: Iterable[AtLevel]) -> str:

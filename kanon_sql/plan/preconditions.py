@@ -12,8 +12,7 @@ from kanon_sql.plan.levels import ColumnLevels
 from kanon_sql.plan.question import AtLevel, BoundEarlier, BoundReference, Pair, ResolvedQuestion
 from kanon_sql.plan.steps import Precondition, earlier_records, records, reference_records, step
 from kanon_sql.spec.earlier_release import the_earlier
-from kanon_sql.spec.models.base import Model, SensitiveModel
-from kanon_sql.spec.models.closeness import TCloseness
+from kanon_sql.spec.models.base import Model
 from kanon_sql.spec.question_parts import the_reference
 from kanon_sql.sql.column_types import family
 from kanon_sql.sql.conditions import Condition, TextCast
@@ -152,12 +151,7 @@ def no_label(table: str, column: str, levels: ColumnLevels, level: int, row: Row
 
 def _sensitive(bound: ResolvedQuestion) -> Iterator[Precondition]:
     """What sensitive checks require of the values: numbers, a listed order or a place in a tree."""
-    asked = [
-        check
-        for check in bound.checks
-        if isinstance(check.model, SensitiveModel) and check.model.reads_values
-    ]
-    for each in labelled(asked):
+    for each in labelled(check for check in bound.checks if check.model.reads_values):
         model, column = each.check.model, each.check.column
         assert column is not None
         null_has_a_place = not each.check.paths
@@ -197,7 +191,7 @@ def _not_listed(table: str, column: str, model: Model, row: Row) -> str | None:
     lacking, nulls = row["kanon_values_not_listed"], row["kanon_null_records"]
     if not lacking:
         return None
-    tree = isinstance(model, TCloseness) and model.hierarchy
+    tree = model.parameters.get("hierarchy")
     where = f"hierarchy {tree}" if tree else "order"
     if nulls and lacking == 1:
         return (
@@ -214,7 +208,7 @@ def _not_listed(table: str, column: str, model: Model, row: Row) -> str | None:
 
 
 def _not_orderable(table: str, column: str, model: Model, row: Row) -> str | None:
-    numbers_only = isinstance(model, SensitiveModel) and model.of_numbers
+    numbers_only = model.of_numbers
     no_number, no_date = row["kanon_no_number"], row["kanon_no_date"]
     if not no_number or (not no_date and not numbers_only):
         return None

@@ -106,7 +106,7 @@ def _complete(
             f"{model.name()} is not defined with nulls: wildcard, where records form no classes. "
             f"Defined are {defined}."
         )
-    if model.is_estimate:
+    if model.answered_by == "estimate":
         require(model.name())
     if isinstance(model, ReferenceModel):
         name = _named_one(model, model.reference, list(spec.references), _REFERENCE)
@@ -236,16 +236,9 @@ def sensitive_of(model: Model) -> str | None:
     return model.sensitive if isinstance(model, SensitiveModel | ComposedLDiversity) else None
 
 
-def require(*models: str) -> None:
-    """Raise `SpecError` with the install command if SciPy is missing.
-
-    `models` are the names of the models that need it; by default, every model that may.
-    """
-    models = models or ("population_uniqueness", "k_map_estimate")
+def require(model: str) -> None:
+    """Raise `SpecError` with the install command if SciPy, which the model needs, is missing."""
     try:
         import scipy.special  # type: ignore[import-untyped] # noqa: F401
     except ImportError:
-        verb = "needs" if len(models) == 1 else "need"
-        raise SpecError(
-            f"{' and '.join(models)} {verb} SciPy: pip install 'kanon-sql[estimates]'"
-        ) from None
+        raise SpecError(f"{model} needs SciPy: pip install 'kanon-sql[estimates]'") from None

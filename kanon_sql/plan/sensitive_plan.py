@@ -20,7 +20,7 @@ from kanon_sql.plan.check_sql import (
 from kanon_sql.plan.pass_conditions import (
     audited,
     demanded_size,
-    demands_on_distance,
+    demands_on_classes,
     demands_on_people,
     demands_on_size,
     demands_on_values,
@@ -92,13 +92,13 @@ def sensitive_steps(bound: ResolvedQuestion) -> Iterator[SensitiveStep]:
             and check.model.sensitive == sensitive.name
             and not check.model.has_own_distance
         ]
-        alone = [check for check in asked if not _knows_others(check)]
+        alone = [check for check in asked if not check.model.knows_others]
+        joined = [check for check in asked if check.model.knows_others]
         name = "classes" if place == 0 else f"classes_{sensitive.name}"
         yield _classes_of(bound, sensitive, name, alone)
-        if len(alone) < len(asked):
-            joined = [check for check in asked if _knows_others(check)]
+        if joined:
             name = f"classes_{sensitive.name}_with_others"
-            yield _classes_of(bound, sensitive, name, joined, with_others=True)
+            yield _classes_of(bound, sensitive, name, joined, other_sensitive(bound, joined[0]))
 
 
 def _classes_of(
@@ -106,10 +106,8 @@ def _classes_of(
     sensitive: BoundColumn,
     name: str,
     asked: Sequence[BoundCheck],
-    *,
-    with_others: bool = False,
+    others: Sequence[BoundColumn] = (),
 ) -> SensitiveStep:
-    others = _others(bound, sensitive) if with_others else []
     columns = [*bound.quasi_identifiers, *others]
     checks = labelled(asked)
     size = demanded_size(bound) if name == "classes" else None
@@ -183,16 +181,13 @@ def _classes_of(
         if bound.entity and violated
         else None
     )
-    return SensitiveStep(sensitive, asking, checks, with_others, people)
+    return SensitiveStep(sensitive, asking, checks, bool(others), people)
 
 
-def _knows_others(check: BoundCheck) -> bool:
-    return isinstance(check.model, SensitiveModel) and check.model.with_other_sensitive
-
-
-def _others(bound: ResolvedQuestion, sensitive: BoundColumn) -> list[BoundColumn]:
-    """The other sensitive attributes, which an attacker may know too."""
-    return [column for column in bound.sensitive if column != sensitive]
+def other_sensitive(bound: ResolvedQuestion, check: BoundCheck) -> list[BoundColumn]:
+    """The other sensitive attributes, if the check assumes an attacker who knows them."""
+    own = check.column.name if check.column else None
+    return [each for each in bound.sensitive if check.model.knows_others and each.name != own]
 
 
 def distance_steps(bound: ResolvedQuestion) -> Iterator[DistanceStep]:
@@ -205,8 +200,7 @@ def distance_steps(bound: ResolvedQuestion) -> Iterator[DistanceStep]:
         model, sensitive = each.check.model, each.check.column
         assert isinstance(model, TCloseness)
         assert sensitive is not None
-        others = _others(bound, sensitive) if model.with_other_sensitive else []
-        columns = [*bound.quasi_identifiers, *others]
+        columns = [*bound.quasi_identifiers, *other_sensitive(bound, each.check)]
         by: dict[str, Any] = (
             {"order": order_of_values(each.check)}
             if model.distance == "ordered"
@@ -232,7 +226,7 @@ def distance_steps(bound: ResolvedQuestion) -> Iterator[DistanceStep]:
                 measures=list(sensitive_measures(bound, sensitive, [each])),
             ),
             TCloseness,
-            demanded=demands_on_distance(each),
+            demanded=demands_on_classes([each]),
         )
         violated = list(class_violations(bound, sensitive, [each]))
         people = (
@@ -304,14 +298,9 @@ def look_at(bound: ResolvedQuestion, sensitive: BoundColumn) -> SpellingLook:
 
 def named_values_steps(bound: ResolvedQuestion) -> Iterator[NamedValuesStep]:
     """Steps that detect misspelled values, which would never match and so pass their check."""
-    asked = [
-        check
-        for check in bound.checks
-        if isinstance(check.model, SensitiveModel) and check.model.named_values
-    ]
+    asked = [check for check in bound.checks if check.model.named_values]
     for each in labelled(asked):
         model, sensitive = each.check.model, each.check.column
-        assert isinstance(model, SensitiveModel)
         assert sensitive is not None
         yield NamedValuesStep(
             each.check,

@@ -13,17 +13,14 @@ from kanon_sql.plan.check_sql import (
     class_verdicts,
     labelled,
     needs,
+    out_of_bounds,
 )
-from kanon_sql.plan.question import BoundCheck, BoundColumn, BoundReference, ResolvedQuestion
-from kanon_sql.plan.sensitive_plan import order_of_values
-from kanon_sql.spec.models.base import ReferenceModel, SensitiveModel
+from kanon_sql.plan.question import BoundCheck, BoundReference, ResolvedQuestion
+from kanon_sql.plan.sensitive_plan import order_of_values, other_sensitive
+from kanon_sql.spec.models.base import ReferenceModel
 from kanon_sql.spec.models.closeness import TCloseness
 from kanon_sql.spec.models.composition import ComposedKAnonymity
-from kanon_sql.spec.models.diversity import (
-    Homogeneity,
-)
-from kanon_sql.spec.models.reference import DeltaPresence, KMap
-from kanon_sql.spec.models.risk import JournalistRisk
+from kanon_sql.spec.models.reference import DeltaPresence
 from kanon_sql.spec.models.sizes import KAnonymity
 from kanon_sql.sql.macros import render
 
@@ -35,28 +32,21 @@ def class_size(checks: Sequence[BoundCheck]) -> int | None:
 
 
 def is_judged_by_class(check: BoundCheck) -> bool:
-    """Whether the check is decided class by class, so that a search can use it."""
-    return check.model.judged_by_class
+    """Whether the check is decided by each class of the table alone, so that a search can use it.
+
+    An estimate is not: the class size that it requires depends on the number of records.
+    """
+    return check.model.judged_by_class and check.model.answered_by in ("sizes", "values")
 
 
 def sensitive_demands(bound: ResolvedQuestion) -> list[BoundCheck]:
-    """The gating checks on sensitive values that are judged by class."""
-    return [
-        check
-        for check in bound.checks
-        if check.gates and isinstance(check.model, SensitiveModel) and is_judged_by_class(check)
-    ]
+    """The gating checks on sensitive values; all of them are judged by class."""
+    return [check for check in bound.checks if check.gates and check.model.answered_by == "values"]
 
 
 def is_beside_table(check: BoundCheck) -> bool:
     """Whether the check compares a class with the whole table's distribution."""
-    return isinstance(check.model, SensitiveModel) and "shares" in check.model.needs
-
-
-def other_sensitive(bound: ResolvedQuestion, check: BoundCheck) -> list[BoundColumn]:
-    """The other sensitive attributes, if the check assumes an attacker who knows them."""
-    knows = isinstance(check.model, SensitiveModel) and check.model.with_other_sensitive
-    return [each for each in bound.sensitive if each != check.column] if knows else []
+    return "shares" in check.model.needs
 
 
 def reference_demands(bound: ResolvedQuestion) -> list[BoundCheck]:
@@ -71,14 +61,7 @@ def _is_judged_beside(bound: ResolvedQuestion, check: BoundCheck) -> bool:
     model = check.model
     if not isinstance(model, ReferenceModel) or model.reference is None:
         return False
-    if bound.roles.references[model.reference].levels:
-        return False
-    match model:
-        case KMap() | DeltaPresence():
-            return True
-        case JournalistRisk():
-            return model.max_average is None and model.max_at_risk is None
-    return False
+    return model.judged_by_class and not bound.roles.references[model.reference].levels
 
 
 def crowds_demanded(bound: ResolvedQuestion) -> dict[str, int]:
@@ -102,23 +85,13 @@ def too_rare(check: BoundCheck) -> str:
     """Predicate on a class with both its sizes known: it fails the reference check."""
     model = check.model
     assert isinstance(model, ReferenceModel)
-    population = "kanon_union" if model.missing == "union" else "kanon_population"
     # Then the reference can't contain the release.
-    beyond = "kanon_population < kanon_size"
-    match model:
-        case KMap(k=int(k)):
-            return render("k_map_violated", population=population, k=k)
-        case DeltaPresence(max=None):
-            return beyond
-        case DeltaPresence():
-            failed = render("delta_presence_violated", population=population, max=model.max)
-        case _:
-            assert isinstance(model, JournalistRisk)
-            assert model.max_highest is not None
-            failed = render("journalist_risk", bound=model.max_highest)
-            if model.missing == "union":
-                return failed
-    return render("any_of", predicates=[beyond, failed])
+    predicates = ["kanon_population < kanon_size"] if model.needs_containment else []
+    # A minimum is for classes of the reference: see `least_presence`.
+    bounds = {name: bound for name, bound in model.class_bounds.items() if name != "min"}
+    if bounds:
+        predicates.append(out_of_bounds(model, bounds))
+    return render("any_of", predicates=predicates)
 
 
 def least_presence(check: BoundCheck) -> str | None:
@@ -146,11 +119,9 @@ def grows_never(bound: ResolvedQuestion) -> bool:
 def _grows_never_alone(bound: ResolvedQuestion) -> bool:
     """`grows_never` without the checks on earlier releases."""
     return all(
-        isinstance(check.model, SensitiveModel)
-        and check.model.only_grows
-        and not other_sensitive(bound, check)
-        for check in sensitive_demands(bound)
-    ) and all(isinstance(check.model, KMap) for check in reference_demands(bound))
+        check.model.only_grows and not other_sensitive(bound, check)
+        for check in [*sensitive_demands(bound), *reference_demands(bound)]
+    )
 
 
 def holds_together(bound: ResolvedQuestion) -> bool:
@@ -164,7 +135,7 @@ def holds_together(bound: ResolvedQuestion) -> bool:
     """
     if _grows_never_alone(bound):
         return True
-    by_share = [each for each in reference_demands(bound) if not isinstance(each.model, KMap)]
+    by_share = [each for each in reference_demands(bound) if not each.model.only_grows]
     entities = [bound.entity, *(reference_of(bound, each).entity for each in by_share)]
     return not any(entities)
 
@@ -221,14 +192,14 @@ def _statements(
     too_small = render("too_small", k=size) if size else None
     demands = sensitive_demands(bound)
     alone = [each for each in demands if not other_sensitive(bound, each)]
-    together = [each for each in alone if not _has_own_statement(each)]
+    together = [each for each in alone if not each.model.has_own_distance]
     for sensitive in dict.fromkeys(check.column for check in together):
         asked = labelled(check for check in together if check.column == sensitive)
         yield _statement(
             bound, relation, rolled_up, whole, "sensitive_values", asked, also=too_small
         )
         too_small = None
-    for each in labelled(check for check in alone if _has_own_statement(check)):
+    for each in labelled(check for check in alone if check.model.has_own_distance):
         yield _statement(bound, relation, rolled_up, whole, _distance(each), [each])
     if too_small:
         yield render(
@@ -257,7 +228,7 @@ def _whole_classes(
     others = other_sensitive(bound, each.check)
     columns = (*bound.quasi_identifiers, *others)
     by_parts = replace(bound, quasi_identifiers=columns, keys=columns)
-    macro = _distance(each) if _has_own_statement(each.check) else "sensitive_values"
+    macro = _distance(each) if each.check.model.has_own_distance else "sensitive_values"
     return render(
         "classes_with_parts",
         relation=relation,
@@ -265,10 +236,6 @@ def _whole_classes(
         parts=_statement(by_parts, relation, rolled_up, whole, macro, [each]),
         rolled_up=rolled_up,
     )
-
-
-def _has_own_statement(check: BoundCheck) -> bool:
-    return isinstance(check.model, SensitiveModel) and check.model.has_own_distance
 
 
 def _distance(each: LabelledCheck) -> str:
@@ -290,7 +257,7 @@ def _statement(
     assert sensitive is not None
     verdicts = list(class_verdicts(bound, sensitive, asked))
     failed = [each.expression for each in verdicts if each.name.endswith("_violated")]
-    if any(isinstance(each.check.model, Homogeneity) for each in asked):
+    if any(each.check.model.counts_violations for each in asked):
         failed.append(render("homogeneity", entity=bound.entity, unknown=bound.unknown))
     own: dict[str, Any] = {}
     if macro == "sensitive_values":

@@ -33,12 +33,10 @@ from kanon_sql.report.subsets_page import IN_SHORT, subsets_page
 from kanon_sql.results.metrics import METRICS
 from kanon_sql.spec.earlier_release import EarlierReleaseSpec
 from kanon_sql.spec.hierarchy import GeneralizationHierarchy
-from kanon_sql.spec.models.base import Model, ReferenceModel, SensitiveModel
+from kanon_sql.spec.models.base import Answer, Model
 from kanon_sql.spec.models.catalogue import MODELS
-from kanon_sql.spec.models.composition import ComposedModel
 from kanon_sql.spec.models.described import descriptions
 from kanon_sql.spec.models.examples import ALONE, PERSON, QUASI_IDENTIFIERS, Example
-from kanon_sql.spec.models.reference import DeltaPresence
 from kanon_sql.spec.question_parts import ReferenceSpec
 from kanon_sql.spec.spec import TableSpec
 from kanon_sql.sql.ctes import named_sets
@@ -345,17 +343,15 @@ def overview() -> str:
 
 def _kinds() -> Iterator[tuple[str, list[str]]]:
     """The models by heading."""
-    estimates = [name for name, model in MODELS.items() if model.is_estimate]
-    references = [name for name, model in MODELS.items() if issubclass(model, ReferenceModel)]
-    sensitive = [name for name, model in MODELS.items() if issubclass(model, SensitiveModel)]
-    composed = [name for name, model in MODELS.items() if issubclass(model, ComposedModel)]
-    known = (*references, *sensitive, *estimates, *composed)
-    other = [name for name in MODELS if name not in known]
-    yield "Sizes of classes", other
-    yield "What a class shares of a sensitive attribute", sensitive
-    yield "Linkage with a reference table", references
-    yield "Estimates for a sample of a population", estimates
-    yield "Several releases of the same people", composed
+    headings: dict[Answer, str] = {
+        "sizes": "Sizes of classes",
+        "values": "What a class shares of a sensitive attribute",
+        "reference": "Linkage with a reference table",
+        "estimate": "Estimates for a sample of a population",
+        "earlier": "Several releases of the same people",
+    }
+    for answer, heading in headings.items():
+        yield heading, [name for name, model in MODELS.items() if model.answered_by == answer]
 
 
 def _macro(model: type[Model]) -> str:
@@ -421,7 +417,7 @@ def _sql(name: str, example: Example) -> Statement:
     spec = TableSpec(
         source="patients",
         quasi_identifiers=dict.fromkeys(QUASI_IDENTIFIERS, GeneralizationHierarchy()),
-        sensitive=[example.sensitive] if issubclass(model, SensitiveModel | ComposedModel) else [],
+        sensitive=[example.sensitive] if model.answered_by in ("values", "earlier") else [],
         entity=PERSON if example.earlier else None,
         references={"register": ReferenceSpec(source="register")} if example.reference else {},
         earlier_releases={"before": EarlierReleaseSpec(source="before")} if example.earlier else {},
@@ -443,7 +439,7 @@ def _step(model: type[Model], example: Example) -> str:
     if example.earlier:
         return "composed_before"
     if example.reference:
-        return "delta_presence_register" if issubclass(model, DeltaPresence) else "k_map_register"
+        return "delta_presence_register" if model.of_reference else "k_map_register"
     return "classes"
 
 

@@ -27,8 +27,7 @@ Sizes = tuple[Summary, Summary]
 VIOLATING: dict[str, Worst] = dict.fromkeys(
     ("violating_classes", "violating_records", "violating_people"), "greatest"
 )
-_IN_RECORDS: dict[str | tuple[str, str], str] = {
-    ("homogeneity", "achieved"): "violating_records",
+_IN_RECORDS = {
     "violating_classes": "violating_records",
     "unmatched_classes": "unmatched_records",
 }
@@ -127,7 +126,7 @@ def changes(before: CheckResult, after: CheckResult, sizes: Sizes | None) -> Ite
         if name == "violating_people" and then.get(name) is None:
             continue
         of = _whole_of(name, before, after, sizes) if sizes else None
-        twin = _IN_RECORDS.get((after.model, name)) or _IN_RECORDS.get(name, "")
+        twin = _IN_RECORDS.get(_counted(name, after), "")
         # In composition, people violate and no records, so their count is decisive.
         twins = (twin, "violating_people") if name == "violating_classes" else (twin,)
         is_told = any(None not in (then.get(each), now.get(each)) for each in twins)
@@ -173,9 +172,14 @@ def totals(part_of: str | None, sizes: Sizes) -> tuple[int, int] | None:
 
 def _part_of(name: str, check: CheckResult) -> str | None:
     """The summary field that a count is a part of, or None."""
-    if (check.model, name) in _IN_RECORDS:
-        return "classes"
-    return next((part for part in _PARTS if name.endswith(f"_{part}")), None)
+    counted = _counted(name, check)
+    return next((part for part in _PARTS if counted.endswith(f"_{part}")), None)
+
+
+def _counted(name: str, check: CheckResult) -> str:
+    """The name of a figure, where `achieved` may be the number of violating classes."""
+    is_count = name == "achieved" and MODELS[check.model].counts_violations
+    return "violating_classes" if is_count else name
 
 
 def demand(before: CheckResult, after: CheckResult) -> Demand:
@@ -232,8 +236,8 @@ def judged_figures(check: CheckResult) -> Iterator[tuple[str, Any, Any, Worst]]:
         figure = check.details.get(key) if key else check.achieved
         if isinstance(figure, Mapping):
             figure, worst = figure.get(name), model.figures[name]
-        if check.model == "k_map_estimate":
-            bound = check.details.get("required", bound)
+        if model.computed_bound:
+            bound = check.details.get(model.computed_bound, bound)
         yield name, figure, bound, worst
 
 

@@ -7,7 +7,7 @@ place that it contradicts, never a value.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from fractions import Fraction
 from typing import Any
 
@@ -15,11 +15,9 @@ from kanon_sql.results.comparison import judged_figures, model_of
 from kanon_sql.results.release import Anonymization
 from kanon_sql.results.table import CheckResult, Summary, TableResult, status_of
 from kanon_sql.spec.models.base import Model
-from kanon_sql.spec.models.composition import ComposedModel
-from kanon_sql.spec.models.diversity import Homogeneity, RecursiveClDiversity
+from kanon_sql.spec.models.diversity import RecursiveClDiversity
 from kanon_sql.spec.models.estimates import KMapEstimate
-from kanon_sql.spec.models.reference import DeltaPresence, KMap
-from kanon_sql.spec.models.risk import ProsecutorRisk, RiskModel, SampleUniqueness
+from kanon_sql.spec.models.risk import ProsecutorRisk, SampleUniqueness
 from kanon_sql.spec.models.sizes import KAnonymity
 from kanon_sql.sql.thresholds import SLACK_OF_DISTANCES, exactly
 
@@ -132,16 +130,15 @@ def _risks_by_sizes(table: TableResult, threshold: Any) -> dict[str, Any]:
 def _check_faults(check: CheckResult, table: TableResult) -> Iterator[Fault]:
     """Each figure of a check that contradicts its verdict, its bounds or the table."""
     model = model_of(check)
-    is_asked = model.gates and not isinstance(model, Homogeneity)
     if check.holds is None:
-        if is_asked and check.achieved is not None:
+        if model.gates and not model.counts_violations and check.achieved is not None:
             yield "holds", "parameters"
         if check.violating_classes is not None or check.violating_people is not None:
             yield "violating_classes", "holds"
-        if check.violating_records is not None and not isinstance(model, Homogeneity):
+        if check.violating_records is not None and not model.counts_violations:
             yield "violating_records", "holds"
     else:
-        if not is_asked and not isinstance(model, Homogeneity):
+        if not model.gates:
             yield "holds", "parameters"
         if _verdict(check, model) not in (None, check.holds):
             yield "holds", "achieved and the thresholds"
@@ -154,17 +151,14 @@ def _check_faults(check: CheckResult, table: TableResult) -> Iterator[Fault]:
 
 def _verdict(check: CheckResult, model: Model) -> bool | None:
     """Whether a check holds by its figures; None where a bound is met or missed by rounding."""
-    if isinstance(model, Homogeneity):
+    if model.counts_violations:
         return bool(check.achieved == 0)
     found = [
         _is_met(figure, bound, worst, is_strict=model.is_strict)
         for _, figure, bound, worst in judged_figures(check)
     ]
-    is_union = getattr(model, "missing", "union") == "union" and not isinstance(
-        model, DeltaPresence
-    )
     lacks = any(check.details.get(name) for name in ("unmatched_classes", "exceeding_classes"))
-    if not is_union and not isinstance(model, KMap) and lacks:
+    if model.needs_containment and lacks:
         return False
     if False in found:
         return False
@@ -186,10 +180,9 @@ def _is_met(figure: Any, bound: Any, worst: str, *, is_strict: bool) -> bool | N
 def _violations(check: CheckResult, model: Model, summary: Summary) -> Iterator[Fault]:
     """Each count of what violates a check that contradicts the verdict or the table."""
     classes, records = check.violating_classes, check.violating_records
-    is_risk = isinstance(model, RiskModel)
-    by_class = not is_risk or getattr(model, "max_highest", None) is not None
-    if classes is not None and by_class:
-        is_partly = is_risk or isinstance(model, DeltaPresence)
+    bounds_table = bool(model.table_thresholds)
+    if classes is not None and (model.class_thresholds or not bounds_table):
+        is_partly = bounds_table or model.needs_containment
         if (classes and check.holds) or not (classes or check.holds or is_partly):
             yield "violating_classes", "holds"
     if model.of_reference:
@@ -204,7 +197,7 @@ def _violations(check: CheckResult, model: Model, summary: Summary) -> Iterator[
             yield f"violating_{name}", f"summary.{name}"
     if records is not None and classes is not None and classes > records:
         yield "violating_classes", "violating_records"
-    is_finer = check.parameters.get("with_other_sensitive") or isinstance(model, ComposedModel)
+    is_finer = check.parameters.get("with_other_sensitive") or model.answered_by == "earlier"
     if classes and not is_finer and summary.classes and classes > summary.classes:
         yield "violating_classes", "summary.classes"
 
@@ -227,7 +220,7 @@ def _figures_by_table(
         yield "achieved", k
     if "k" in check.details and not check.parameters.get("with_other_sensitive"):
         yield "k", k
-    if isinstance(model, Homogeneity) and check.holds is not None:
+    if model.counts_violations and check.holds is not None:
         yield "violating_classes", check.achieved
     if isinstance(model, RecursiveClDiversity) and "confidence" in check.details:
         c = check.achieved
@@ -244,24 +237,15 @@ def _figures_by_table(
     if isinstance(model, SampleUniqueness):
         alone = sum(count for size, count in counted if size == 1)
         yield "achieved", alone / sum(count for _, count in counted)
-    is_small = _too_small(check, model)
-    if is_small and check.holds is not None:
-        small = [each for each in table.histogram if is_small(each.size)]
+    computed = model.computed_bound
+    required = check.details.get(computed) if computed else model.violating_below
+    is_by_size = model.answered_by in ("sizes", "estimate")
+    if is_by_size and required is not None and check.holds is not None:
+        small = [each for each in table.histogram if each.size < required]
         yield "violating_classes", sum(each.classes for each in small)
         yield "violating_records", sum(each.records for each in small)
         if table.entity:
-            yield "violating_people", sum(count for size, count in counted if is_small(size))
-
-
-def _too_small(check: CheckResult, model: Model) -> Callable[[int], bool] | None:
-    """Which class sizes violate a check, if sizes alone say it."""
-    if isinstance(model, ProsecutorRisk) and (bound := model.class_bound) is not None:
-        most = exactly(bound)
-        return lambda size: Fraction(1, size) > most
-    required = check.details.get("required") if isinstance(model, KMapEstimate) else None
-    if isinstance(model, KAnonymity):
-        required = model.k
-    return None if required is None else lambda size: size < required
+            yield "violating_people", sum(count for size, count in counted if size < required)
 
 
 def _differing(

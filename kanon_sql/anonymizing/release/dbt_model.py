@@ -26,8 +26,6 @@ from kanon_sql.files import stem
 from kanon_sql.plan.levels import CASE_ROWS
 from kanon_sql.plan.question import BoundCheck, ResolvedQuestion
 from kanon_sql.plan.violating_classes import violating_classes
-from kanon_sql.spec.models.base import ReferenceModel, SensitiveModel
-from kanon_sql.spec.models.composition import ComposedModel
 from kanon_sql.spec.yaml_document import as_yaml
 from kanon_sql.sql.dialects import translated
 from kanon_sql.sql.macros import render
@@ -148,13 +146,13 @@ def _signature(properties: str) -> str:
 def _refuse_untestable(check: BoundCheck, *, is_mixed: bool) -> None:
     """Raise `SpecError` for a check that no dbt test of a single model can express."""
     model = check.model
-    if isinstance(model, ReferenceModel) and is_mixed:
+    if model.answered_by == "reference" and is_mixed:
         raise SpecError(
             f"{model.name()} is no dbt test of a release of mixed levels: what its cells stand for "
             "is in its hierarchies, which no test reads. Leave the check out of the model, and "
             f"demand it without {option('emit', 'dbt-model')}."
         )
-    if isinstance(model, ReferenceModel | ComposedModel):
+    if model.answered_by in ("reference", "earlier"):
         raise SpecError(
             f"{model.name()} compares with a table that the dbt project has under a name of its "
             f"own. Leave the check out, and add the test kanon_sql.{model.name()} with that "
@@ -314,7 +312,7 @@ def _tests(
     which True stands for `quote_columns`."""
     taken: set[str] = set()
     for check in demanded:
-        if check.model.is_estimate:
+        if check.model.answered_by == "estimate":
             continue
         of_column = f"_{check.column.name}" if check.column else ""
         called = _test_name(check.model.name(), f"{name}{of_column}")
@@ -366,7 +364,7 @@ def _arguments(bound: ResolvedQuestion, check: BoundCheck) -> dict[str, Any]:
     arguments = {"quasi_identifiers": known, **said, "quote_columns": True}
     if bound.entity:
         arguments["entity"] = bound.entity.name
-    if bound.unknown and isinstance(check.model, SensitiveModel):
+    if bound.unknown and check.model.answered_by == "values":
         arguments["sensitive_nulls"] = "unknown"
     return arguments
 

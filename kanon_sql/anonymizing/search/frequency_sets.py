@@ -37,11 +37,11 @@ from kanon_sql.errors import InputError
 from kanon_sql.plan.levels import ColumnLevels
 from kanon_sql.plan.preconditions import no_label
 from kanon_sql.plan.question import BoundColumn, ResolvedQuestion
+from kanon_sql.plan.sensitive_plan import other_sensitive
 from kanon_sql.plan.steps import records, spoken
 from kanon_sql.plan.violating_classes import (
     class_size,
     is_beside_table,
-    other_sensitive,
     sensitive_demands,
     too_small_classes,
     violating_classes,

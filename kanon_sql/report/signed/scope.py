@@ -29,7 +29,6 @@ from kanon_sql.report.words.numbers import (
 from kanon_sql.report.words.tables import unanswered, warnings
 from kanon_sql.results.release import Anonymization
 from kanon_sql.results.table import CheckResult, TableResult
-from kanon_sql.spec.models.base import ReferenceModel
 from kanon_sql.spec.models.catalogue import MODELS
 from kanon_sql.spec.question_parts import the_reference
 
@@ -161,7 +160,7 @@ def _pooled(margin: Margin, check: CheckResult, table: TableResult, signed: Sign
     """What was found, but for what a small count could be read off outside."""
     if not signed.is_external or signed.min_cell == 1:
         return margin
-    if check.model == "homogeneity":
+    if MODELS[check.model].counts_violations:
         if not check.achieved:
             return margin
         return margin._replace(found=signed.cell(check.achieved), distance="")
@@ -193,7 +192,7 @@ def _attackers(table: TableResult) -> Iterator[str]:
     references = dict.fromkeys(
         check.parameters["reference"]
         for check in table.checks
-        if issubclass(MODELS[check.model], ReferenceModel) and check.parameters.get("reference")
+        if MODELS[check.model].answered_by == "reference" and check.parameters.get("reference")
     )
     for reference in references:
         yield (

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from kanon_sql.report.words.numbers import KEPT_TOGETHER, number
-from kanon_sql.results.comparison import judged_figures, model_of
+from kanon_sql.results.comparison import judged_figures
 from kanon_sql.results.table import CheckResult
 from kanon_sql.spec.models.base import Worst
+from kanon_sql.spec.models.catalogue import MODELS
 
 _LETTERS = {"alpha": "α", "delta": "δ", "beta": "β", "max_highest": "highest", "min": "least",
             "max_average": "average", "max_at_risk": "at risk", "max_share": "share",
@@ -30,7 +30,7 @@ class Margin(NamedTuple):
 
 def margins(check: CheckResult) -> list[Margin]:
     """A margin per threshold of a gating check; only the result if nothing is required."""
-    if check.model == "homogeneity":
+    if MODELS[check.model].counts_violations:
         missed = "" if check.holds is None else _signed(-check.achieved, check.holds)
         return [
             Margin(
@@ -39,57 +39,49 @@ def margins(check: CheckResult) -> list[Margin]:
                 missed,
             )
         ]
-    found = list(_judged(check)) if check.holds is not None else []
-    return found or [Margin("", _plain(check, check.achieved, ""), "")]
+    judged = judged_figures(check) if check.holds is not None else ()
+    found = [_margin(check, *each) for each in judged]
+    return found or [Margin("", _plain(check, check.achieved), "")]
 
 
-def _judged(check: CheckResult) -> Iterator[Margin]:
-    for name, figure, asked, worst in judged_figures(check):
-        yield _margin(check, name, asked, figure, worst)._replace(name=name)
-
-
-def _margin(check: CheckResult, name: str, asked: Any, figure: Any, worst: Worst) -> Margin:
-    is_strict = model_of(check).is_strict
+def _margin(check: CheckResult, name: str, figure: Any, asked: Any, worst: Worst) -> Margin:
+    is_strict = MODELS[check.model].is_strict
     sign = "≥" if worst == "least" else ("<" if is_strict else "≤")
     bound = f"{_LETTERS.get(name, name)}{KEPT_TOGETHER}{sign}{KEPT_TOGETHER}"
-    found = _plain(check, figure, name)
+    requirement, found = f"{bound}{_plain(check, asked)}", _plain(check, figure)
     if not isinstance(figure, int | float) or isinstance(figure, bool):
-        return Margin(f"{bound}{_plain(check, asked, name)}", found, NONE)
+        return Margin(requirement, found, NONE, name)
     room = figure - asked if worst == "least" else asked - figure
     is_met = room > 0 or (room == 0 and not is_strict)
     if abs(room) < 1e-9:
         room = 0 if isinstance(figure, int) and isinstance(asked, int) else 0.0
         is_met = check.holds is True or not is_strict
-    return Margin(f"{bound}{_plain(check, asked, name)}", found, _signed(room, is_met, name))
+    in_percent = MODELS[check.model].in_percent
+    return Margin(requirement, found, _signed(room, is_met, in_percent=in_percent), name)
 
 
-def _plain(check: CheckResult, value: Any, name: str) -> str:
-    """A figure in its threshold's unit: shares in per cent."""
+def _plain(check: CheckResult, value: Any) -> str:
+    """A figure in its model's unit: shares in per cent."""
     if value is None:
         return NONE
     if isinstance(value, dict):
         return " to ".join(NONE if each is None else number(each) for each in value.values())
-    is_share = name.startswith("max_") or (not name and "max_" in " ".join(_thresholds(check)))
-    if is_share and not math.isinf(value):
+    if MODELS[check.model].in_percent and not math.isinf(value):
         return f"{_decimals(value * 100)}{KEPT_TOGETHER}%"
     return number(value)
-
-
-def _thresholds(check: CheckResult) -> tuple[str, ...]:
-    return model_of(check).thresholds
 
 
 def _decimals(value: float) -> str:
     return f"{value:,.2f}".rstrip("0").rstrip(".")
 
 
-def _signed(room: float, is_met: bool, name: str = "") -> str:
+def _signed(room: float, is_met: bool, *, in_percent: bool = False) -> str:
     """The signed distance; in percentage points for shares."""
     if math.isinf(room):
         return "no bound would do"
     sign = "+" if is_met else "−"
     if room == 0:
         return "0" if is_met else "−0"
-    if name.startswith("max_"):
+    if in_percent:
         return f"{sign}{_decimals(abs(room) * 100)}{KEPT_TOGETHER}points"
     return f"{sign}{number(abs(room))}"

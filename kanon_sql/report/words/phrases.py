@@ -16,7 +16,6 @@ from kanon_sql.report.words.numbers import (
     printable,
 )
 from kanon_sql.results.table import CheckResult, TableResult
-from kanon_sql.spec.models.base import SensitiveModel
 from kanon_sql.spec.models.catalogue import MODELS
 from kanon_sql.spec.models.words import ClassWords
 
@@ -224,13 +223,11 @@ def _risk(check: CheckResult, table: TableResult) -> Phrases:
     return Phrases(_asked(f"highest {percent(check.achieved)}", asked or None), extent)
 
 
-def _share(what: str, bound: str) -> Callable[[CheckResult, TableResult], Phrases]:
-    def phrases(check: CheckResult, table: TableResult) -> Phrases:
-        asked = check.parameters.get(bound)
-        found = _asked(percent(check.achieved), percent_asked(asked) if asked is not None else None)
-        return Phrases(found, what.format(members(table)))
-
-    return phrases
+def _share(check: CheckResult, table: TableResult) -> Phrases:
+    model = MODELS[check.model]
+    asked = check.parameters.get(model.thresholds[0])
+    found = _asked(percent(check.achieved), percent_asked(asked) if asked is not None else None)
+    return Phrases(found, model.share_words.format(members(table)))
 
 
 def _population_uniqueness(check: CheckResult, table: TableResult) -> Phrases:
@@ -321,8 +318,6 @@ _CHOSEN: dict[str, Callable[[CheckResult, TableResult], Phrases]] = {
     "enhanced_beta_likeness": _enhanced_beta,
     "prosecutor_risk": _risk,
     "journalist_risk": _risk,
-    "marketer_risk": _share("of the {0} are linked to the right person", "max_average"),
-    "sample_uniqueness": _share("of the {0} are alone in their class", "max_share"),
     "population_uniqueness": _population_uniqueness,
     "k_map_estimate": _k_map_estimate,
     "composed_k_anonymity": _composed_k,
@@ -333,20 +328,15 @@ _CHOSEN: dict[str, Callable[[CheckResult, TableResult], Phrases]] = {
 
 def has_phrases(name: str) -> bool:
     """Whether a model has phrases."""
-    return name in _CHOSEN or _own_words(name) is not None
+    return name in _CHOSEN or bool(MODELS[name].words or MODELS[name].share_words)
 
 
 def phrases(check: CheckResult, table: TableResult) -> Phrases:
     """A check's result next to its requirement, and its extent."""
-    words = _own_words(check.model)
-    if words is not None:
-        return _of_worst_class(words, check, table)
-    return _CHOSEN[check.model](check, table)
-
-
-def _own_words(name: str) -> ClassWords | None:
-    model = MODELS[name]
-    return model.words if issubclass(model, SensitiveModel) else None
+    model = MODELS[check.model]
+    if model.words:
+        return _of_worst_class(model.words, check, table)
+    return _share(check, table) if model.share_words else _CHOSEN[check.model](check, table)
 
 
 def _asked(found: str, threshold: Any) -> str:

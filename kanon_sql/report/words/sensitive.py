@@ -19,7 +19,7 @@ from kanon_sql.report.words.numbers import (
     printable,
 )
 from kanon_sql.results.table import CheckResult, TableResult
-from kanon_sql.spec.models.base import SensitiveModel
+from kanon_sql.spec.models.base import Model
 from kanon_sql.spec.models.catalogue import MODELS
 from kanon_sql.spec.models.diversity import EntropyLDiversity
 
@@ -37,7 +37,7 @@ ORDER = (
     *(
         name
         for name, model in MODELS.items()
-        if issubclass(model, SensitiveModel) and name not in _FIRST
+        if model.answered_by == "values" and name not in _FIRST
     ),
 )
 """The sensitive models in order of presentation; the first three matter most."""
@@ -57,14 +57,14 @@ class Told(NamedTuple):
 def told(check: CheckResult, table: TableResult, say: Counted = counted) -> Told | None:
     """The worst class in words; None for a model that isn't sensitive. `say` formats counts."""
     model = MODELS[check.model]
-    if not issubclass(model, SensitiveModel) or check.achieved is None:
+    if model.answered_by != "values" or check.achieved is None:
         return None
     if check.model in _CHOSEN:
         return _CHOSEN[check.model](check, table, say)
     return _as_declared(check, model)
 
 
-def _as_declared(check: CheckResult, model: type[SensitiveModel]) -> Told:
+def _as_declared(check: CheckResult, model: type[Model]) -> Told:
     words = model.words
     assert words is not None, f"nothing is said of {check.model}"
     return Told(

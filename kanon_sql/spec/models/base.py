@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from decimal import Decimal
 from numbers import Integral, Real
 from typing import Annotated, Any, ClassVar, Literal
@@ -99,6 +99,10 @@ Values = Annotated[
 
 
 Need = Literal["shares", "bounds", "class_shares", "ranks", "table_values"]
+Answer = Literal["sizes", "values", "reference", "estimate", "earlier"]
+"""What answers a model: the sizes of the classes, the sensitive values in them, their matches in a
+reference, an estimate of the population by their sizes, or the same people in an earlier release.
+"""
 Worst = Literal["least", "greatest"]
 """Which of two figures is the worse one."""
 
@@ -139,6 +143,14 @@ class Model(Described):
     """A table for which it fails, and one for which it holds."""
     thresholds: ClassVar[tuple[str, ...]]
     """The parameters that make it gate; any one is enough."""
+    table_thresholds: ClassVar[tuple[str, ...]] = ()
+    """Those of them that bound all classes together; each class must meet the others by itself."""
+    words: ClassVar[ClassWords | None] = None
+    """What describes its worst class; none where `report/words` chooses it."""
+    share_words: ClassVar[str] = ""
+    """Of what its only figure is the share; {0} are the records or people."""
+    answered_by: ClassVar[Answer] = "sizes"
+    """What its figures are read off."""
     worst: ClassVar[Worst]
     """Which of two tables is worse by what it achieves; of classes, which one is the table's."""
     beside_worst: ClassVar[Mapping[str, tuple[Worst, str]]] = {}
@@ -150,8 +162,16 @@ class Model(Described):
     part of the table."""
     is_strict: ClassVar[bool] = False
     """Whether what equals a threshold does not meet it."""
-    is_estimate: ClassVar[bool] = False
-    """Whether it speaks of a population that nobody has looked at."""
+    in_percent: ClassVar[bool] = False
+    """Whether its figures and thresholds are shares, to be written in per cent."""
+    computed_bound: ClassVar[str | None] = None
+    """The detail of its result that holds the bound in force, where the table decides it."""
+    counts_violations: ClassVar[bool] = False
+    """Whether what it achieves is the number of classes that violate it, so that none may."""
+    of_numbers: ClassVar[bool] = False
+    """Whether the sensitive values must be numbers."""
+    only_grows: ClassVar[bool] = False
+    """Whether a class that passes still passes it together with any other class."""
     read_off_sizes: ClassVar[bool] = False
     """Whether the sizes of the classes say it all, so that it needs no macro of its own."""
 
@@ -188,7 +208,7 @@ class Model(Described):
     @property
     def gates(self) -> bool:
         """Whether a threshold is given, so that the check can fail."""
-        return any(getattr(self, threshold) is not None for threshold in self.thresholds)
+        return bool(self._given(self.thresholds))
 
     @property
     def least_size(self) -> int | None:
@@ -196,8 +216,27 @@ class Model(Described):
         return None
 
     @property
+    def violating_below(self) -> float | None:
+        """The size below which a class violates it, where it is read off sizes."""
+        return self.least_size
+
+    @property
     def judged_by_class(self) -> bool:
-        """Whether a class by itself fails it or passes it, so that a search can look for it."""
+        """Whether each class by itself fails it or passes it."""
+        return not self._given(self.table_thresholds)
+
+    @property
+    def class_thresholds(self) -> dict[str, Any]:
+        """The given thresholds that each class must meet by itself."""
+        of_classes = (each for each in self.thresholds if each not in self.table_thresholds)
+        return {each: getattr(self, each) for each in self._given(of_classes)}
+
+    def _given(self, thresholds: Iterable[str]) -> list[str]:
+        return [each for each in thresholds if getattr(self, each) is not None]
+
+    @property
+    def needs_containment(self) -> bool:
+        """Whether it holds only if a reference contains every record of the release."""
         return False
 
     @property
@@ -229,37 +268,8 @@ class Model(Described):
         return FIGURES_OF_SIZES if self.least_size is not None else ()
 
     @property
-    def parameters(self) -> dict[str, Any]:
-        """Every parameter in force, thresholds that are not given left out."""
-        return {key: value for key, value in self.model_dump().items() if value is not None}
-
-
-class SensitiveModel(Model):
-    """A model of what the records of a class share; it is judged on the worst class."""
-
-    words: ClassVar[ClassWords | None] = None
-    """What is said of its worst class; none where `report/words` chooses it."""
-    beside: ClassVar[str | None] = None
-    """What it measures of a class beside what it achieves."""
-    of_numbers: ClassVar[bool] = False
-    """Whether the values must be numbers."""
-    only_grows: ClassVar[bool] = False
-    """Whether a class that passes still passes it together with any other class."""
-    may_be_infinite: ClassVar[bool] = False
-    """Whether no threshold does for some classes."""
-
-    sensitive: str | None = None
-    """The sensitive attribute; may be left out where only one is declared."""
-    with_other_sensitive: bool = False
-    """Whether the other sensitive attributes count as known, as quasi-identifiers are."""
-
-    @property
-    def judged_by_class(self) -> bool:
-        return True
-
-    @property
     def needs(self) -> frozenset[Need]:
-        """What it compares a class, or the values of one, with."""
+        """What it compares a class, or the sensitive values of one, with."""
         return frozenset()
 
     @property
@@ -269,17 +279,52 @@ class SensitiveModel(Model):
 
     @property
     def reads_values(self) -> bool:
-        """Whether it looks at what the values are, not only at whether they are the same."""
+        """Whether it looks at what the sensitive values are, not only at whether they are equal."""
         return False
 
     @property
     def has_own_distance(self) -> bool:
-        """Whether values are not all equally far apart."""
+        """Whether sensitive values are not all equally far apart."""
         return False
+
+    @property
+    def knows_others(self) -> bool:
+        """Whether the attacker knows the other sensitive attributes."""
+        return False
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        """Every parameter in force, thresholds that are not given left out."""
+        return {key: value for key, value in self.model_dump().items() if value is not None}
+
+
+class SensitiveModel(Model):
+    """A model of what the records of a class share; it is judged on the worst class."""
+
+    answered_by: ClassVar = "values"
+    beside: ClassVar[str | None] = None
+    """What it measures of a class beside what it achieves."""
+    may_be_infinite: ClassVar[bool] = False
+    """Whether no threshold does for some classes."""
+
+    sensitive: str | None = None
+    """The sensitive attribute; may be left out where only one is declared."""
+    with_other_sensitive: bool = False
+    """Whether the other sensitive attributes count as known, as quasi-identifiers are."""
+
+    @property
+    def knows_others(self) -> bool:
+        return self.with_other_sensitive
 
 
 class ReferenceModel(Model):
     """A model that compares the release with a table of the people who could be meant."""
+
+    answered_by: ClassVar = "reference"
+    statement: ClassVar[str] = "k_map"
+    """The macro of the statement that measures it."""
+    predicate: ClassVar[str] = ""
+    """The macro of the predicate for a class that violates it, which takes `class_bounds`."""
 
     reference: str | None = None
     """The name of the reference table; may be left out where there is only one."""
@@ -287,6 +332,20 @@ class ReferenceModel(Model):
     """Whether a generalised cell of the release takes in the reference cells it stands for."""
     missing: Literal["strict", "union", "error"] = "strict"
     """A class that the reference lacks counts 0, or its own size, or ends the audit."""
+
+    @property
+    def class_bounds(self) -> dict[str, Any]:
+        """What makes a class violate it, if single classes can."""
+        return self.class_thresholds
+
+    @property
+    def needs_containment(self) -> bool:
+        return self.missing != "union"
+
+    @property
+    def figures(self) -> dict[str, Worst]:
+        """What it achieves, and what the reference lacks unless that is made up for."""
+        return super().figures | (LACKED if self.needs_containment else {})
 
     @property
     def table_figures(self) -> tuple[str, ...]:

@@ -18,6 +18,8 @@ _GANTA = (
 class ComposedModel(Model):
     """A model of what this release and an earlier one of the same people say together."""
 
+    answered_by: ClassVar = "earlier"
+
     earlier: str | None = None
     """The name of the earlier release; may be left out where there is only one."""
 

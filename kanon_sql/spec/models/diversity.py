@@ -52,6 +52,7 @@ class Homogeneity(SensitiveModel):
     example: ClassVar = Example({}, ALIKE, SPREAD, SHARED)
     worst: ClassVar = "greatest"
     thresholds: ClassVar = ()
+    counts_violations: ClassVar = True
 
     @property
     def gates(self) -> bool:

@@ -39,9 +39,11 @@ class PopulationUniqueness(Model):
         "All six of the sample are alone, so many of the sixty people will be.",
     )
     thresholds: ClassVar = ("max_share",)
+    table_thresholds: ClassVar = thresholds
+    in_percent: ClassVar = True
     worst: ClassVar = "greatest"
     read_off_sizes: ClassVar = True
-    is_estimate: ClassVar = True
+    answered_by: ClassVar = "estimate"
 
     population: Count
     """How many people the table is a sample of."""
@@ -79,9 +81,10 @@ class KMapEstimate(Model):
         "A class of one in the sample may well be one of one among the sixty people.",
     )
     thresholds: ClassVar = ("k",)
+    computed_bound: ClassVar = "required"
     worst: ClassVar = "least"
     read_off_sizes: ClassVar = True
-    is_estimate: ClassVar = True
+    answered_by: ClassVar = "estimate"
 
     k: Count
     """The fewest people of the population that a class may match."""

@@ -43,9 +43,15 @@ class KMap(ReferenceModel):
     thresholds: ClassVar = ("k",)
     worst: ClassVar = "least"
     with_wildcards: ClassVar = True
+    predicate: ClassVar = "k_map_violated"
+    only_grows: ClassVar = True
 
     k: Count | None = None
     """The fewest records (people) of the reference that a class of the release may match."""
+
+    @property
+    def needs_containment(self) -> bool:
+        return False
 
 
 class DeltaPresence(ReferenceModel):
@@ -79,11 +85,17 @@ class DeltaPresence(ReferenceModel):
     thresholds: ClassVar = ("min", "max")
     worst: ClassVar = "greatest"
     of_reference: ClassVar = True
+    statement: ClassVar = "delta_presence"
+    predicate: ClassVar = "delta_presence_violated"
 
     min: Share | None = None
     """The least chance that a person of the reference is in the release."""
     max: NotNegative | None = None
     """The greatest chance."""
+
+    @property
+    def needs_containment(self) -> bool:
+        return True
 
     @property
     def figures(self) -> dict[str, Worst]:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
-from typing import ClassVar
+from typing import Any, ClassVar
 
-from kanon_sql.spec.models.base import AT_RISK, LACKED, Model, Number, ReferenceModel, Share, Worst
+from kanon_sql.spec.models.base import AT_RISK, Model, Number, ReferenceModel, Share
 from kanon_sql.spec.models.examples import ALONE, REGISTER, SPREAD, Example
 
 __all__ = ["JournalistRisk", "MarketerRisk", "ProsecutorRisk", "SampleUniqueness"]
@@ -18,6 +18,8 @@ class RiskModel(Model):
     """A bound on the chance of being re-identified."""
 
     thresholds: ClassVar = ("max_highest", "max_average", "max_at_risk")
+    table_thresholds: ClassVar = ("max_average", "max_at_risk")
+    in_percent: ClassVar = True
     worst: ClassVar = "greatest"
     beside_worst: ClassVar = {
         "average": ("greatest", "max_average"),
@@ -70,12 +72,17 @@ class ProsecutorRisk(RiskModel):
 
     @property
     def least_size(self) -> int | None:
-        highest = self.max_highest
-        return math.ceil(1 / Fraction(str(highest))) if highest else None
+        return _smallest_class(self.max_highest) if self.max_highest else None
 
     @property
-    def judged_by_class(self) -> bool:
-        return self.max_average is None and self.max_at_risk is None
+    def violating_below(self) -> float | None:
+        bound = self.class_bound
+        return None if bound is None else _smallest_class(bound) if bound else math.inf
+
+
+def _smallest_class(risk: Number) -> int:
+    """The smallest class whose members have no higher risk."""
+    return math.ceil(1 / Fraction(str(risk)))
 
 
 class JournalistRisk(RiskModel, ReferenceModel):
@@ -104,11 +111,11 @@ class JournalistRisk(RiskModel, ReferenceModel):
         "Nobody else in the register has these values.",
         reference=REGISTER,
     )
+    predicate: ClassVar = "journalist_risk"
 
     @property
-    def figures(self) -> dict[str, Worst]:
-        """What it achieves, and what the reference lacks unless that is made up for."""
-        return super().figures | (LACKED if self.missing != "union" else {})
+    def class_bounds(self) -> dict[str, Any]:
+        return {} if self.class_bound is None else {"bound": self.class_bound}
 
 
 class MarketerRisk(ReferenceModel):
@@ -130,16 +137,14 @@ class MarketerRisk(ReferenceModel):
         "Linking finds every one of them.",
         reference=REGISTER,
     )
+    share_words: ClassVar = "of the {0} are linked to the right person"
     thresholds: ClassVar = ("max_average",)
+    table_thresholds: ClassVar = thresholds
+    in_percent: ClassVar = True
     worst: ClassVar = "greatest"
 
     max_average: Share | None = None
     """The largest share of records that may be linked to the right person."""
-
-    @property
-    def figures(self) -> dict[str, Worst]:
-        """What it achieves, and what the reference lacks unless that is made up for."""
-        return super().figures | (LACKED if self.missing != "union" else {})
 
 
 class SampleUniqueness(Model):
@@ -160,7 +165,10 @@ class SampleUniqueness(Model):
     example: ClassVar = Example(
         {"max_share": 0.1}, ALONE, SPREAD, "All six records are alone with their values."
     )
+    share_words: ClassVar = "of the {0} are alone in their class"
     thresholds: ClassVar = ("max_share",)
+    table_thresholds: ClassVar = thresholds
+    in_percent: ClassVar = True
     worst: ClassVar = "greatest"
     with_wildcards: ClassVar = True
 

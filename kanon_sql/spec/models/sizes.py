@@ -35,6 +35,7 @@ class KAnonymity(Model):
     thresholds: ClassVar = ("k",)
     worst: ClassVar = "least"
     with_wildcards: ClassVar = True
+    only_grows: ClassVar = True
 
     k: Count | None = None
     """The fewest records (people, where an entity is set) that a class may have."""
@@ -42,7 +43,3 @@ class KAnonymity(Model):
     @property
     def least_size(self) -> int | None:
         return self.k
-
-    @property
-    def judged_by_class(self) -> bool:
-        return True
