@@ -257,42 +257,9 @@ from measured
 {%- endmacro %}
 
 
-{% test composed_l_diversity(
-    model,
-    quasi_identifiers=none,
-    sensitive=none,
-    l=none,
-    earlier=none,
-    earlier_where=none,
-    earlier_columns=none,
-    earlier_quasi_identifiers=none,
-    earlier_entity=none,
-    entity=none,
-    sensitive_nulls="value",
-    quote_columns=none,
-    column_name=none
+{% test composed_l_diversity(model) -%}
+{% set asked = kanon_sql.asked_of_test(
+    "composed_l_diversity", model, kwargs, {"l": "count"}, ["sensitive", "earlier"]
 ) -%}
-{{- config(fail_calc="coalesce(sum(failures), 0)") -}}
-{% do kanon_sql.needs_one_of("composed_l_diversity", {"l": l}) -%}
-{% set l = kanon_sql.count_of("composed_l_diversity", "l", l) -%}
-{% set unknown = kanon_sql.is_unknown("composed_l_diversity", sensitive_nulls) -%}
-{% set asked = kanon_sql.columns_of_sensitive_test(
-    "composed_l_diversity", model, quasi_identifiers, quote_columns, entity, sensitive, column_name
-) -%}
-{% set before = kanon_sql.earlier_of_test(
-    "composed_l_diversity", quasi_identifiers, entity, earlier,
-    where=earlier_where, columns=earlier_columns, own=earlier_quasi_identifiers,
-    own_entity=earlier_entity, quote_columns=quote_columns,
-    sensitive=sensitive if sensitive is not none else column_name
-) -%}
-{{ kanon_sql.tidy(kanon_sql.composed_l_diversity_failures(
-    asked["relation"],
-    asked["columns"],
-    l=l,
-    entities={"column": asked["entity"], "reference": before["entity"], "how": "as_is"},
-    values={"column": asked["sensitive"], "reference": before["sensitive"], "how": "as_is"},
-    earlier=before["relation"],
-    earlier_columns=before["columns"],
-    unknown=unknown
-), model) }}
+{{ kanon_sql.tidy(kanon_sql.composed_l_diversity_failures(**asked), model) }}
 {%- endtest %}
