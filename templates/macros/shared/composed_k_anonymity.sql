@@ -215,12 +215,10 @@ measured as (
         "joiners", "joiners_k", "leavers", "leavers_k",
     ],
     relation=relation, entity=entities.column, earlier=earlier, earlier_entity=entities.reference,
-    more=[{
-        "statement": kanon_sql.strangers("joiners"),
-        "counted": "kanon_strangers",
-        "set": "strangers",
-        "are": "people and none of them in the earlier release",
-    }]
+    more=[kanon_sql.counted_error(
+        "strangers", "people and none of them in the earlier release", "kanon_strangers",
+        kanon_sql.strangers("joiners")
+    )]
 ) }}
 {%- endmacro %}
 

@@ -233,18 +233,14 @@ measured as (
     ],
     relation=relation, entity=entities.column, earlier=earlier, earlier_entity=entities.reference,
     more=[
-        {
-            "statement": kanon_sql.strangers("records"),
-            "counted": "kanon_strangers",
-            "set": "strangers",
-            "are": "records and nobody of them in the earlier release",
-        },
-        {
-            "statement": kanon_sql.without_candidates(),
-            "counted": "kanon_without_candidates",
-            "set": "without_candidates",
-            "are": "people and no value that any of them may have in both releases",
-        },
+        kanon_sql.counted_error(
+            "strangers", "records and nobody of them in the earlier release", "kanon_strangers",
+            kanon_sql.strangers("records")
+        ),
+        kanon_sql.counted_error(
+            "without_candidates", "people and no value that any of them may have in both releases",
+            "kanon_without_candidates", kanon_sql.without_candidates()
+        ),
     ]
 ) }}
 {%- endmacro %}
