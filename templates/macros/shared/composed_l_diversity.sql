@@ -182,7 +182,7 @@ kanon_candidates = 0
     relation, columns, l, entities, values, earlier, earlier_columns, unknown=false
 ) %}
 {% set too_few = kanon_sql.composed_l_diversity_violated(l) %}
-{% set attribute = {"values": values, "place": 1, "flags": [
+{% set attribute = {"values": values, "place": 1, "packed": false, "flags": [
     {"name": "certain", "predicate": kanon_sql.composed_l_diversity_certain()},
     {"name": "changed", "predicate": kanon_sql.composed_l_diversity_changed()},
     {"name": "violated", "predicate": too_few},
