@@ -313,7 +313,7 @@ def test_it_says_what_the_oracle_says(name: str, project: Built) -> None:
 def test_every_model_is_seen_to_hold_and_to_fail() -> None:
     ends = {(ASKED[name].test, expected(name)[0]) for name in OF_RELEASE if not stops(name)}
 
-    assert ends == {(name, holds) for name in package_tests() for holds in (True, False)}
+    assert ends == {(name, holds) for name in GENERIC_TESTS for holds in (True, False)}
 
 
 NOBODY = [name for name in ASKED if stops(name) and "nobody" in name and "reference" not in name]
@@ -1137,57 +1137,53 @@ def audited_by_manifest(project: Path, block: str) -> None:
 # --- the house --------------------------------------------------------------------------------
 
 
-def package_tests() -> dict[str, list[str]]:
-    """The generic tests with their arguments."""
-    return {
-        name: [each.strip().partition("=")[0] for each in arguments.split(",\n")]
-        for file in sorted((PACKAGE / "macros" / "shared").glob("*.sql"))
-        for name, arguments in re.findall(
-            r"\{% test (\w+)\(\n(.*?)\n\) -?%\}", file.read_text(encoding="utf-8"), re.S
-        )
-    }
-
-
-def documented() -> dict[str, dict[str, Any]]:
-    file = PACKAGE / "macros" / "_macros.yml"
-    macros = yaml.safe_load(file.read_text(encoding="utf-8"))["macros"]
-    return {each["name"].removeprefix("test_"): each for each in macros}
+GENERIC_TESTS = dbt_documents.tests(PACKAGE)
 
 
 def examples() -> dict[str, Any]:
     """The example of every test, as tests of a model of the project."""
-    found: list[Any] = []
-    for name in package_tests():
-        [block] = re.findall(r"```yaml\n(.*?)```", documented()[name]["description"], re.DOTALL)
-        [example] = yaml.safe_load(block)["data_tests"]
-        [(test, given)] = example.items()
-        found.append({test: {"name": f"example_of_{name}", **given}})
+    found = [
+        {f"kanon_sql.{name}": {"name": f"example_of_{name}", "arguments": each.example}}
+        for name, each in GENERIC_TESTS.items()
+    ]
     return {"version": 2, "models": [{"name": "patients_release", "data_tests": found}]}
 
 
 def test_there_is_a_test_for_every_model_that_one_select_decides() -> None:
-    """KANON_SQL_UPDATE_GOLDEN=1 documents those that are not, in their models' words."""
-    if os.environ.get("KANON_SQL_UPDATE_GOLDEN"):
-        file = PACKAGE / "macros" / "_macros.yml"
-        text = file.read_text(encoding="utf-8")
-        file.write_text(dbt_documents.with_entries(text, package_tests()), encoding="utf-8")
-    decided = {name for name, model in MODELS.items() if model.answered_by != "estimate"}
-
-    assert set(package_tests()) == decided
-    assert set(documented()) == decided | {"generalized", "share_left_out"}
+    assert set(GENERIC_TESTS) == {
+        name for name, model in MODELS.items() if model.answered_by != "estimate"
+    }
 
 
-@pytest.mark.parametrize("name", package_tests())
+@pytest.mark.parametrize("name", GENERIC_TESTS)
 def test_a_test_takes_what_its_model_takes(name: str) -> None:
     elsewhere = {"with_other_sensitive", "hierarchy"}
-    arguments = package_tests()[name]
 
-    assert set(MODELS[name].model_fields) - elsewhere <= set(arguments)
-    assert [each["name"] for each in documented()[name]["arguments"]] == arguments
-    assert all(each["description"] for each in documented()[name]["arguments"])
+    assert set(MODELS[name].model_fields) - elsewhere <= set(GENERIC_TESTS[name].arguments)
 
 
-@pytest.mark.parametrize("name", package_tests())
+def test_the_package_documents_what_its_tests_take() -> None:
+    """KANON_SQL_UPDATE_GOLDEN=1 writes it anew."""
+    file = PACKAGE / "macros" / "_macros.yml"
+    if os.environ.get("KANON_SQL_UPDATE_GOLDEN"):
+        file.write_text(dbt_documents.documents(PACKAGE), encoding="utf-8")
+
+    assert file.read_text(encoding="utf-8") == dbt_documents.documents(PACKAGE)
+
+
+def test_what_all_tests_take_is_documented() -> None:
+    file = PACKAGE / "macros" / "dbt_only" / "_macros.yml"
+    macros = yaml.safe_load(file.read_text(encoding="utf-8"))["macros"]
+    told = {each["name"]: each["description"] for each in macros}
+    shared = {name for each in GENERIC_TESTS.values() for name in each.arguments} - {
+        name for each in GENERIC_TESTS.values() for name in each.parameters
+    }
+
+    assert set(told) == {"asked_of_test", "test_share_left_out", "generalized"}
+    assert set(re.findall(r"^- `(\w+)`", told["asked_of_test"], re.M)) == shared
+
+
+@pytest.mark.parametrize("name", GENERIC_TESTS)
 def test_the_example_of_a_test_runs(name: str, project: Built) -> None:
     assert project.status(f"example_of_{name}") in ("pass", "fail")
 

@@ -1,48 +1,149 @@
-"""What dbt documents of a model's test, in the model's own words, for a test that has none yet."""
+"""The generic tests of the dbt package: what each takes, and how `macros/_macros.yml` documents it.
+
+That file is written from the models' own words, with `KANON_SQL_UPDATE_GOLDEN=1`.
+"""
 
 from __future__ import annotations
 
+import math
 import re
 import textwrap
-from collections.abc import Iterator, Sequence
-from typing import Any, get_args
+from pathlib import Path
+from typing import Any, NamedTuple, get_args
+
+import yaml
+from jinja2 import Environment
 
 from kanon_sql.spec.models.base import Model, Values
 from kanon_sql.spec.models.catalogue import MODELS
 from kanon_sql.spec.models.described import descriptions
 
-LAST = "  - name: generalized\n"
-"""What is no test stands below them all."""
+HEAD = """\
+# What the test of each model takes; the examples run in the package's own tests. Written from the
+# models: KANON_SQL_UPDATE_GOLDEN=1 pytest tests/conformance/test_dbt.py -k documents
+version: 2
+
+macros:
+"""
+OF_A_REFERENCE = "A reference that can't contain the model fails the test, unless missing: union."
+REMARKS = {
+    "delta_presence": "violating_classes and violating_records are those of the reference. A class"
+    " of the model that the reference can't contain fails the test too.",
+    "recursive_cl_diversity": "One of allowed that never occurs is an error.",
+    "alpha_k_anonymity": "One of values that never occurs is an error.",
+    "k_e_anonymity": "The column must be a number, or a text that spells one.",
+    "t_closeness": "Values are equally far apart, or by rank with distance: ordered. Then order"
+    " lists them from the least to the greatest, NULL ranks last, and a record with another value"
+    " is an error; without order, one whose value is no number. A hierarchical distance reads a"
+    " file: ask kanon-sql audit.",
+    "prosecutor_risk": "Where only an average is too high, failures is the number of records that"
+    " are expected to be found.",
+    "journalist_risk": "Where no single class is above a bound, failures is the number of records"
+    f" that the reference lacks, or of those expected to be found. {OF_A_REFERENCE}",
+    "marketer_risk": "failures is the number of records that are expected to be found. "
+    + OF_A_REFERENCE,
+    "sample_uniqueness": "failures is the number of records that are alone.",
+    "composed_k_anonymity": "The keys of people must be the same in both: where nobody is in both,"
+    " the test ends with an error. failures counts people.",
+    "composed_l_diversity": "failures counts people; certain_people are left with one, and of"
+    " changed_people no value fits both.",
+}
+"""What a test says of itself besides the promise of its model."""
+EXAMPLES: dict[str, dict[str, Any]] = {
+    "recursive_cl_diversity": {"l": 3, "allowed": ["flu"]},
+    "alpha_k_anonymity": {"values": ["HIV"]},
+    "k_e_anonymity": {"sensitive": "cost"},
+    "t_closeness": {
+        "sensitive": "stage", "distance": "ordered", "order": ["early", "middle", "late"],
+    },
+    "composed_l_diversity": {
+        "earlier_columns": {"patient": "person", "zip": "zip_code", "diagnosis": "dx"},
+    },
+    "prosecutor_risk": {"max_at_risk": 0.05, "threshold": 0.2},
+}  # fmt: skip
+"""What the example of a test has besides the parameters of its model's example."""
+EXAMPLES_OF_PARTS: dict[str, dict[str, Any]] = {
+    "sensitive": {"sensitive": "diagnosis"},
+    "reference": {"reference": "ref('voters')", "reference_columns": {"zip": "zip_code"}},
+    "earlier": {
+        "entity": "patient",
+        "earlier": "ref('release_2024')",
+        "earlier_columns": {"patient": "person", "zip": "zip_code"},
+        "earlier_quasi_identifiers": ["zip", "sex"],
+    },
+}
 
 
-def with_entries(text: str, tests: dict[str, Sequence[str]]) -> str:
-    """The document with an entry for each test that it lacks."""
-    lacking = [name for name in MODELS if name in tests and f"- name: test_{name}\n" not in text]
-    anchors = set(re.findall(r"- &(\w+)", text))
-    entries = "".join(_entry(MODELS[name], tests[name], anchors) for name in lacking)
-    return text.replace(LAST, entries + LAST)
+class DbtTest(NamedTuple):
+    """What stands in the test of a model: its own parameters, and the parts that it takes."""
+
+    model: type[Model]
+    parameters: list[str]
+    parts: dict[str, list[str]]
+    """The arguments of each."""
+
+    @property
+    def arguments(self) -> list[str]:
+        """All arguments by name."""
+        shared = ["quasi_identifiers", "entity", "quote_columns"]
+        return [*self.parameters, *shared, *(name for part in self.parts.values() for name in part)]
+
+    @property
+    def example(self) -> dict[str, Any]:
+        """The arguments of its example."""
+        given: dict[str, Any] = {"quasi_identifiers": ["zip", "age", "sex"]}
+        for part in self.parts:
+            given |= EXAMPLES_OF_PARTS.get(part, {})
+        return given | self.model.example.parameters | EXAMPLES.get(self.model.name(), {})
+
+    def documented(self) -> str:
+        """Its entry in `_macros.yml`."""
+        name, title = self.model.name(), self.model.title
+        title = title[0].upper() + title[1:] if title[0].isascii() else title
+        lines = _folded(f"{title}. {self.model.promise} {REMARKS.get(name, '')}", "")
+        lines += [""] * bool(self.parameters)
+        for each in self.parameters:
+            kind = _type(self.model.model_fields[each].annotation)
+            lines += _folded(f"- `{each}` ({kind}): {descriptions(self.model)[each]}", "  ")
+        shared = (each for each in self.arguments if each not in self.parameters)
+        lines += ["", *_folded(f"With {', '.join(shared)}: see asked_of_test.", "")]
+        lines += ["", "```yaml", "data_tests:", f"  - kanon_sql.{name}:", "      arguments:"]
+        lines += [f"        {each}: {_inline(value)}" for each, value in self.example.items()]
+        text = textwrap.indent("\n".join([*lines, "```"]), " " * 6)
+        return f"  - name: test_{name}\n    description: |\n{text}\n"
 
 
-def _entry(model: type[Model], arguments: Sequence[str], anchors: set[str]) -> str:
-    own = [name for name in arguments if name in model.model_fields and name not in anchors]
-    title = f"{model.title[0].upper()}{model.title[1:]}. {model.promise}"
-    lines = [f"  - name: test_{model.name()}", "    description: |", *_folded(title, 6), ""]
-    lines += ["      ```yaml", "      data_tests:", f"        - kanon_sql.{model.name()}:"]
-    lines += ["            arguments:", "              quasi_identifiers: [zip, age, sex]"]
-    lines += ["              sensitive: diagnosis"] * ("sensitive" in arguments)
-    asked = model.example.parameters
-    lines += [f"              {name}: {value}" for name, value in asked.items()]
-    lines += ["      ```", "    arguments:"]
-    for name in arguments:
-        lines += _argument(model, name) if name in own else [f"      - *{name}"]
-    return "\n".join([*lines, "", ""])
+def tests(package: Path) -> dict[str, DbtTest]:
+    """The test of each model that has one, in the order of the catalogue."""
+    read = Environment().compile_expression
+    macros = package / "macros"
+    of_parts = (macros / "dbt_only" / "arguments.sql").read_text(encoding="utf-8")
+    [written] = re.findall(
+        r"macro arguments_by_part\(\) -%\}\n\{\{ return\((.*?)\) \}\}\n", of_parts, re.DOTALL
+    )
+    by_part = read(written)()
+    found = {}
+    for file in (macros / "shared").glob("*.sql"):
+        text = file.read_text(encoding="utf-8")
+        for call in re.findall(r"kanon_sql\.asked_of_test\((.*?)\) -%\}", text, re.DOTALL):
+            name, _, _, parameters, parts = read(f"[{call}]")()
+            found[name] = DbtTest(
+                MODELS[name], [*parameters], {each: by_part[each] for each in parts}
+            )
+    return {name: found[name] for name in MODELS if name in found}
 
 
-def _argument(model: type[Model], name: str) -> Iterator[str]:
-    yield f"      - name: {name}"
-    yield f"        type: {_type(model.model_fields[name].annotation)}"
-    yield "        description: >-"
-    yield from _folded(descriptions(model)[name], 10)
+def documents(package: Path) -> str:
+    """What `macros/_macros.yml` holds."""
+    return HEAD + "\n".join(each.documented() for each in tests(package).values())
+
+
+def _inline(value: Any) -> str:
+    """The value in one line of YAML."""
+    if isinstance(value, str):
+        return value
+    text: str = yaml.safe_dump(value, default_flow_style=True, width=math.inf, sort_keys=False)
+    return text.removesuffix("\n").removesuffix("\n...")
 
 
 def _type(annotation: Any) -> str:
@@ -56,8 +157,5 @@ def _type(annotation: Any) -> str:
     return "integer" if int in inner else "string"
 
 
-def _folded(text: str, indent: int) -> list[str]:
-    return textwrap.wrap(
-        text, 100, initial_indent=" " * indent, subsequent_indent=" " * indent,
-        break_on_hyphens=False,
-    )  # fmt: skip
+def _folded(text: str, indent: str) -> list[str]:
+    return textwrap.wrap(text, 94, subsequent_indent=indent, break_on_hyphens=False)

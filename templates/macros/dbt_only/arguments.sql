@@ -58,6 +58,98 @@
 {%- endmacro %}
 
 
+{# --- a test ---------------------------------------------------------------------------------- #}
+
+{# The arguments of a test that has a part in something. #}
+{% macro arguments_by_part() -%}
+{{ return({
+    "nulls": ["nulls"],
+    "sensitive": ["sensitive", "sensitive_nulls", "column_name"],
+    "reference": [
+        "reference", "reference_where", "reference_columns", "reference_entity", "reference_weight",
+        "match", "missing",
+    ],
+    "earlier": [
+        "earlier", "earlier_where", "earlier_columns", "earlier_quasi_identifiers", "earlier_entity",
+    ],
+}) }}
+{%- endmacro %}
+
+
+{#
+    What the test of a model is `given`, checked, as its `<model>_failures` takes it. `parameters` are
+    the model's own, each with the values that it may have (see `parameter_of_test`); `parts` are what
+    else it takes, of `arguments_by_part`. At least one threshold must be given, as the test could not
+    fail otherwise.
+#}
+{% macro asked_of_test(test, model, given, parameters, parts) -%}
+{% do config(fail_calc="coalesce(sum(failures), 0)") %}
+{% set known = ["quasi_identifiers", "entity", "quote_columns"] + parameters | list %}
+{% for part in parts %}
+{% do known.extend(kanon_sql.arguments_by_part()[part]) %}
+{% endfor %}
+{% for name in given if name not in known -%}
+{{ exceptions.raise_compiler_error("macro 'dbt_macro__test_" ~ test ~ "' takes no keyword argument '" ~ name ~ "'") }}
+{%- endfor %}
+{% set thresholds = {} %}
+{% for name, values in parameters.items() if values == "count" or values is mapping and "default" not in values %}
+{% do thresholds.update({name: given.get(name)}) %}
+{% endfor %}
+{% if thresholds %}
+{% do kanon_sql.needs_one_of(test, thresholds) %}
+{% endif %}
+{% set asked = {} %}
+{% for name, values in parameters.items() %}
+{% do asked.update({name: kanon_sql.parameter_of_test(test, name, given, values)}) %}
+{% endfor %}
+{% set entity = given.get("entity") %}
+{% if "nulls" in parts %}
+{% do asked.update({"wildcard": kanon_sql.is_wildcard(test, given.get("nulls", "value"), entity)}) %}
+{% endif %}
+{% set sensitive = given.get("sensitive") %}
+{% if "sensitive" in parts %}
+{% do asked.update({"unknown": kanon_sql.is_unknown(test, given.get("sensitive_nulls", "value"))}) %}
+{% set sensitive = sensitive if sensitive is not none else given.get("column_name") %}
+{% if sensitive is none -%}
+{{ kanon_sql.refuse(test ~ " needs sensitive, the column with the sensitive values") }}
+{%- endif %}
+{% endif %}
+{% set own = kanon_sql.columns_of_test(
+    test, model, given.get("quasi_identifiers"), given.get("quote_columns"), entity, sensitive
+) %}
+{% do asked.update({"relation": own["relation"], "columns": own["columns"]}) %}
+{% if "earlier" in parts %}
+{% do asked.update(kanon_sql.earlier_of_test(test, given, own, sensitive)) %}
+{% else %}
+{% do asked.update({"entity": own["entity"]}) %}
+{% do asked.update({"sensitive": own["sensitive"]} if sensitive is not none else {}) %}
+{% endif %}
+{% if "reference" in parts %}
+{% do asked.update(kanon_sql.reference_of_test(test, given, asked.get("wildcard", false))) %}
+{% endif %}
+{{ return(asked) }}
+{%- endmacro %}
+
+
+{# A parameter of a test, or none: a "count", the "values" of an attribute or their "order", one of a list
+   of words (the first where none is given), or a number with its bounds. #}
+{% macro parameter_of_test(test, name, given, values) -%}
+{% if values == "count" -%}
+{{ return(kanon_sql.count_of(test, name, given.get(name))) }}
+{%- elif values == "values" -%}
+{{ return(kanon_sql.values_of_test(test, name, given.get(name))) }}
+{%- elif values == "order" -%}
+{{ return(kanon_sql.order_of_values(test, given.get(name))) }}
+{%- elif values is not mapping -%}
+{{ return(kanon_sql.one_of(test, name, given.get(name, values[0]), values)) }}
+{%- endif %}
+{{- return(kanon_sql.number_of_test(
+    test, name, given.get(name, values.get("default")),
+    values.get("least", 0), values.get("most"), values.get("above", false)
+)) -}}
+{%- endmacro %}
+
+
 {# --- columns ------------------------------------------------------------------------------- #}
 
 {# Words that can't stand for a column by themselves: the parser takes them for its own, or for a
@@ -186,143 +278,133 @@
 {%- endmacro %}
 
 
-{# The same of a test on sensitive values; on a column, that is the sensitive attribute. #}
-{% macro columns_of_sensitive_test(test, model, quasi_identifiers, quote_columns, entity, sensitive, column_name) -%}
-{% set named = sensitive if sensitive is not none else column_name %}
-{% if named is none -%}
-{{ kanon_sql.refuse(test ~ " needs sensitive, the column with the sensitive values") }}
-{%- endif %}
-{{- return(kanon_sql.columns_of_test(test, model, quasi_identifiers, quote_columns, entity, named)) -}}
-{%- endmacro %}
+{# --- other relations ------------------------------------------------------------------------ #}
 
-
-{# --- references ----------------------------------------------------------------------------- #}
-
-{#
-    The reference of a test, with its quasi-identifiers paired with the release's: `relation`,
-    `pairs`, `entity`, `weight`, whether classes that it lacks are `union`ed in, and whether there
-    must be none of them for it to be `complete`.
-#}
-{% macro reference_of_test(
-    test, quasi_identifiers, reference,
-    where, columns, entity, weight, match, missing, quote_columns, wildcard=false
-) -%}
-{% if reference is none -%}
-{{ kanon_sql.refuse(test ~ " needs reference, as in reference: ref('voters')") }}
-{%- endif %}
-{% if not kanon_sql.is_relation(reference) -%}
+{# The reference or the earlier release of a test, which must be one; `example` is a model's name. #}
+{% macro relation_of_test(test, argument, relation, example) -%}
+{% if relation is none -%}
+{{ kanon_sql.refuse(test ~ " needs " ~ argument ~ ", as in " ~ argument ~ ": ref('" ~ example ~ "')") }}
+{%- elif not kanon_sql.is_relation(relation) -%}
 {{ kanon_sql.refuse(
-    test ~ ": reference must be a relation; found " ~ (
-        "the text '" ~ reference ~ "'. Write ref('" ~ reference ~ "'), or source() with the names of a source"
-            if reference is string
-            else reference
+    test ~ ": " ~ argument ~ " must be a relation; found " ~ (
+        "the text '" ~ relation ~ "'. Write ref('" ~ relation ~ "'), or source() with the names of a source"
+            if relation is string
+            else relation
     )
 ) }}
 {%- endif %}
-{% set match = kanon_sql.one_of(test, "match", match, ["containment", "exact"]) %}
-{% set missing = kanon_sql.one_of(test, "missing", missing, ["strict", "union", "error"]) %}
-{% set quoted = kanon_sql.quotes_all(quote_columns) %}
-{% set named = columns or {} %}
-{% if named is not mapping -%}
+{{- return(relation) -}}
+{%- endmacro %}
+
+
+{# The names that another relation gives to columns of the test, of which those in `known` have some. #}
+{% macro names_in_other(test, argument, other, names, known, unknown) -%}
+{% set names = names or {} %}
+{% if names is not mapping -%}
 {{ kanon_sql.refuse(
-    test ~ ": reference_columns must say what the reference calls a column, as in {zip: zip_code}; found " ~ named
+    test ~ ": " ~ argument ~ " must say what the " ~ other ~ " calls a column, as in {zip: zip_code}; found " ~ names
 ) }}
 {%- endif %}
-{% for name in named if name not in quasi_identifiers -%}
-{{ kanon_sql.refuse(
-    test ~ ": reference_columns names " ~ name ~ ", which is not one of quasi_identifiers: "
-        ~ quasi_identifiers | join(", ")
-) }}
+{% for name in names if name not in known -%}
+{{ kanon_sql.refuse(test ~ ": " ~ argument ~ " names " ~ name ~ ", which " ~ unknown ~ ": " ~ known | join(", ")) }}
 {%- endfor %}
+{{- return(names) -}}
+{%- endmacro %}
+
+
+{# The records of another relation, of which these columns are compared, and others are needed. #}
+{% macro records_of_other(test, relation, alias, compared, where, needed=none) -%}
+{% set compared = compared | reject("none") | list %}
+{% do kanon_sql.needs_columns(test, relation, compared + [needed]) %}
+{% do kanon_sql.needs_plain_comparison(test, relation, compared) %}
+{{ return(kanon_sql.records_of(relation, alias, compared, where)) }}
+{%- endmacro %}
+
+
+{#
+    The reference of a test, with its quasi-identifiers paired with the release's, whether classes that
+    it lacks are in the `union`, and whether there must be none of them for it to be `complete`.
+#}
+{% macro reference_of_test(test, given, wildcard=false) -%}
+{% set relation = kanon_sql.relation_of_test(test, "reference", given.get("reference"), "voters") %}
+{% set match = kanon_sql.one_of(test, "match", given.get("match", "containment"), ["containment", "exact"]) %}
+{% set missing = kanon_sql.one_of(test, "missing", given.get("missing", "strict"), ["strict", "union", "error"]) %}
+{% set quoted = kanon_sql.quotes_all(given.get("quote_columns")) %}
+{% set named = kanon_sql.names_in_other(
+    test, "reference_columns", "reference", given.get("reference_columns"),
+    given["quasi_identifiers"], "is not one of quasi_identifiers"
+) %}
+{% set entity = given.get("reference_entity") %}
+{% set weight = given.get("reference_weight") %}
 {% if entity is not none and weight is not none -%}
 {{ kanon_sql.refuse(test ~ ": give reference_entity or reference_weight, not both") }}
 {%- endif %}
 {% set how = "by_pattern" if match == "containment" else "by_wildcard" if wildcard else "as_is" %}
-{% set found = namespace(pairs=[]) %}
-{% for name in quasi_identifiers %}
-{% set other = named[name] if name in named else name %}
-{% set found.pairs = found.pairs + [{
+{% set pairs = [] %}
+{% for name in given["quasi_identifiers"] %}
+{% do pairs.append({
     "column": kanon_sql.column_of(test, "quasi_identifiers", name, quoted),
-    "reference": kanon_sql.column_of(test, "reference_columns", other, quoted),
+    "reference": kanon_sql.column_of(test, "reference_columns", named.get(name, name), quoted),
     "how": how,
     "labels": [],
-}] %}
+}) %}
 {% endfor %}
 {% set entity = kanon_sql.column_of(test, "reference_entity", entity, quoted) %}
 {% set weight = kanon_sql.column_of(test, "reference_weight", weight, quoted) %}
-{% set compared = found.pairs | map(attribute="reference") | list + [entity] | reject("none") | list %}
-{% do kanon_sql.needs_columns(test, reference, compared + [weight]) %}
-{% do kanon_sql.needs_plain_comparison(test, reference, compared) %}
+{% set compared = pairs | map(attribute="reference") | list + [entity] %}
 {{ return({
-    "relation": kanon_sql.records_of(reference, "kanon_reference", compared, where),
-    "pairs": found.pairs,
-    "entity": entity,
-    "weight": weight,
+    "reference": kanon_sql.records_of_other(
+        test, relation, "kanon_reference", compared, given.get("reference_where"), weight
+    ),
+    "pairs": pairs,
+    "reference_entity": entity,
+    "reference_weight": weight,
     "union": missing == "union",
     "complete": missing == "error",
 }) }}
 {%- endmacro %}
 
 
-{# --- earlier releases ----------------------------------------------------------------------- #}
-
 {#
-    The earlier release of a test: `relation`, its own quasi-identifiers as `columns`, its `entity`,
-    and its `sensitive` attribute where the test is on one.
+    The earlier release of a test, with its own quasi-identifiers, and its entity and sensitive attribute
+    paired with the release's, of which `own` has the columns.
 #}
-{% macro earlier_of_test(
-    test, quasi_identifiers, entity, earlier, where, columns, own, own_entity, quote_columns, sensitive=none
-) -%}
+{% macro earlier_of_test(test, given, own, sensitive=none) -%}
+{% set entity = given.get("entity") %}
 {% if entity is none -%}
 {{ kanon_sql.refuse(test ~ " needs entity, the column that says which person a row is about, in both releases") }}
 {%- endif %}
-{% if earlier is none -%}
-{{ kanon_sql.refuse(test ~ " needs earlier, as in earlier: ref('release_2024')") }}
+{% set relation = kanon_sql.relation_of_test(test, "earlier", given.get("earlier"), "release_2024") %}
+{% set quoted = kanon_sql.quotes_all(given.get("quote_columns")) %}
+{% set named = kanon_sql.names_in_other(
+    test, "earlier_columns", "earlier release", given.get("earlier_columns"),
+    given["quasi_identifiers"] + [entity, sensitive] | reject("none") | list, "has no part in the test"
+) %}
+{% set names = given.get("earlier_quasi_identifiers") %}
+{% if names is not none and (names is string or names is mapping or names is not iterable or not names) -%}
+{{ kanon_sql.refuse(test ~ ": earlier_quasi_identifiers must be a list, as in [zip, age]; found " ~ names) }}
 {%- endif %}
-{% if not kanon_sql.is_relation(earlier) -%}
-{{ kanon_sql.refuse(
-    test ~ ": earlier must be a relation; found " ~ (
-        "the text '" ~ earlier ~ "'. Write ref('" ~ earlier ~ "'), or source() with the names of a source"
-            if earlier is string
-            else earlier
-    )
-) }}
-{%- endif %}
-{% set quoted = kanon_sql.quotes_all(quote_columns) %}
-{% set named = columns or {} %}
-{% if named is not mapping -%}
-{{ kanon_sql.refuse(
-    test ~ ": earlier_columns must say what the earlier release calls a column, as in {zip: zip_code}; found " ~ named
-) }}
-{%- endif %}
-{% set known = quasi_identifiers + [entity, sensitive] | reject("none") | list %}
-{% for name in named if name not in known -%}
-{{ kanon_sql.refuse(
-    test ~ ": earlier_columns names " ~ name ~ ", which has no part in the test: " ~ known | join(", ")
-) }}
-{%- endfor %}
-{% if own is not none and (own is string or own is mapping or own is not iterable or not own) -%}
-{{ kanon_sql.refuse(test ~ ": earlier_quasi_identifiers must be a list, as in [zip, age]; found " ~ own) }}
-{%- endif %}
-{% set found = namespace(columns=[]) %}
-{% for name in (own if own is not none else quasi_identifiers) %}
-{% set found.columns = found.columns + [kanon_sql.column_of(
-    test, "each of earlier_quasi_identifiers", named[name] if name in named else name, quoted
-)] %}
+{% set columns = [] %}
+{% for name in (names if names is not none else given["quasi_identifiers"]) %}
+{% do columns.append(
+    kanon_sql.column_of(test, "each of earlier_quasi_identifiers", named.get(name, name), quoted)
+) %}
 {% endfor %}
-{% set whose = own_entity if own_entity is not none else named[entity] if entity in named else entity %}
+{% set whose = given.get("earlier_entity") %}
+{% set whose = whose if whose is not none else named.get(entity, entity) %}
 {% set whose = kanon_sql.column_of(test, "earlier_entity", whose, quoted) %}
-{% set value = named[sensitive] if sensitive in named else sensitive %}
-{% set value = kanon_sql.column_of(test, "sensitive", value, quoted) %}
-{% set compared = found.columns + [whose, value] | reject("none") | list %}
-{% do kanon_sql.needs_columns(test, earlier, compared) %}
-{% do kanon_sql.needs_plain_comparison(test, earlier, compared) %}
-{{ return({
-    "relation": kanon_sql.records_of(earlier, "kanon_earlier", compared, where),
-    "columns": found.columns,
-    "entity": whose,
-    "sensitive": value,
-}) }}
+{% set value = kanon_sql.column_of(test, "sensitive", named.get(sensitive, sensitive), quoted) %}
+{% set found = {
+    "earlier": kanon_sql.records_of_other(
+        test, relation, "kanon_earlier", columns + [whose, value], given.get("earlier_where")
+    ),
+    "earlier_columns": columns,
+    "entities": {"column": own["entity"], "reference": whose, "how": "as_is"},
+} %}
+{% if sensitive is not none %}
+{% do found.update({"values": {"column": own["sensitive"], "reference": value, "how": "as_is"}}) %}
+{% endif %}
+{{ return(found) }}
 {%- endmacro %}
 
 

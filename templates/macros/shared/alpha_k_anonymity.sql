@@ -61,29 +61,9 @@ kanon_size < {{ kanon_sql.positive_int(k, "k") }}
 {%- endmacro %}
 
 
-{% test alpha_k_anonymity(
-    model,
-    quasi_identifiers=none,
-    sensitive=none,
-    alpha=none,
-    k=none,
-    values=none,
-    entity=none,
-    sensitive_nulls="value",
-    quote_columns=none,
-    column_name=none
-) -%}
-{{- config(fail_calc="coalesce(sum(failures), 0)") -}}
-{% do kanon_sql.needs_one_of("alpha_k_anonymity", {"alpha": alpha, "k": k}) -%}
-{% set alpha = kanon_sql.number_of_test("alpha_k_anonymity", "alpha", alpha, 0, 1, above=true) -%}
-{% set k = kanon_sql.count_of("alpha_k_anonymity", "k", k) -%}
-{% set values = kanon_sql.values_of_test("alpha_k_anonymity", "values", values) -%}
-{% set unknown = kanon_sql.is_unknown("alpha_k_anonymity", sensitive_nulls) -%}
-{% set asked = kanon_sql.columns_of_sensitive_test(
-    "alpha_k_anonymity", model, quasi_identifiers, quote_columns, entity, sensitive, column_name
-) -%}
-{{ kanon_sql.tidy(kanon_sql.alpha_k_anonymity_failures(
-    asked["relation"], asked["columns"], asked["sensitive"],
-    alpha, k, values, entity=asked["entity"], unknown=unknown
-), model) }}
+{% test alpha_k_anonymity(model) -%}
+{% set asked = kanon_sql.asked_of_test("alpha_k_anonymity", model, kwargs, {
+    "alpha": {"most": 1, "above": true}, "k": "count", "values": "values",
+}, ["sensitive"]) -%}
+{{ kanon_sql.tidy(kanon_sql.alpha_k_anonymity_failures(**asked), model) }}
 {%- endtest %}

@@ -40,25 +40,9 @@ kanon_highest_ratio > (1 + {{ kanon_sql.number(beta) }}) * (1 + {{ kanon_sql.sla
 {%- endmacro %}
 
 
-{% test basic_beta_likeness(
-    model,
-    quasi_identifiers=none,
-    sensitive=none,
-    beta=none,
-    entity=none,
-    sensitive_nulls="value",
-    quote_columns=none,
-    column_name=none
+{% test basic_beta_likeness(model) -%}
+{% set asked = kanon_sql.asked_of_test(
+    "basic_beta_likeness", model, kwargs, {"beta": {}}, ["sensitive"]
 ) -%}
-{{- config(fail_calc="coalesce(sum(failures), 0)") -}}
-{% do kanon_sql.needs_one_of("basic_beta_likeness", {"beta": beta}) -%}
-{% set beta = kanon_sql.number_of_test("basic_beta_likeness", "beta", beta, 0) -%}
-{% set unknown = kanon_sql.is_unknown("basic_beta_likeness", sensitive_nulls) -%}
-{% set asked = kanon_sql.columns_of_sensitive_test(
-    "basic_beta_likeness", model, quasi_identifiers, quote_columns, entity, sensitive, column_name
-) -%}
-{{ kanon_sql.tidy(kanon_sql.basic_beta_likeness_failures(
-    asked["relation"], asked["columns"], asked["sensitive"],
-    beta, entity=asked["entity"], unknown=unknown
-), model) }}
+{{ kanon_sql.tidy(kanon_sql.basic_beta_likeness_failures(**asked), model) }}
 {%- endtest %}

@@ -215,12 +215,10 @@ measured as (
         "joiners", "joiners_k", "leavers", "leavers_k",
     ],
     relation=relation, entity=entities.column, earlier=earlier, earlier_entity=entities.reference,
-    more=[{
-        "statement": kanon_sql.strangers("joiners"),
-        "counted": "kanon_strangers",
-        "set": "strangers",
-        "are": "people and none of them in the earlier release",
-    }]
+    more=[kanon_sql.counted_error(
+        "strangers", "people and none of them in the earlier release", "kanon_strangers",
+        kanon_sql.strangers("joiners")
+    )]
 ) }}
 {%- endmacro %}
 
@@ -429,33 +427,9 @@ people as (
 {%- endmacro %}
 
 
-{% test composed_k_anonymity(
-    model,
-    quasi_identifiers=none,
-    k=none,
-    earlier=none,
-    earlier_where=none,
-    earlier_columns=none,
-    earlier_quasi_identifiers=none,
-    earlier_entity=none,
-    entity=none,
-    quote_columns=none
+{% test composed_k_anonymity(model) -%}
+{% set asked = kanon_sql.asked_of_test(
+    "composed_k_anonymity", model, kwargs, {"k": "count"}, ["earlier"]
 ) -%}
-{{- config(fail_calc="coalesce(sum(failures), 0)") -}}
-{% do kanon_sql.needs_one_of("composed_k_anonymity", {"k": k}) -%}
-{% set k = kanon_sql.count_of("composed_k_anonymity", "k", k) -%}
-{% set asked = kanon_sql.columns_of_test("composed_k_anonymity", model, quasi_identifiers, quote_columns, entity) -%}
-{% set before = kanon_sql.earlier_of_test(
-    "composed_k_anonymity", quasi_identifiers, entity, earlier,
-    where=earlier_where, columns=earlier_columns, own=earlier_quasi_identifiers,
-    own_entity=earlier_entity, quote_columns=quote_columns
-) -%}
-{{ kanon_sql.tidy(kanon_sql.composed_k_anonymity_failures(
-    asked["relation"],
-    asked["columns"],
-    k=k,
-    entities={"column": asked["entity"], "reference": before["entity"], "how": "as_is"},
-    earlier=before["relation"],
-    earlier_columns=before["columns"]
-), model) }}
+{{ kanon_sql.tidy(kanon_sql.composed_k_anonymity_failures(**asked), model) }}
 {%- endtest %}

@@ -60,7 +60,7 @@ pairs as (
     "earlier", earlier, earlier_columns, place, values, values.reference, unknown
 ) }},
 
-{% if attribute.get("packed") %}
+{% if attribute.packed %}
 {{ kanon_sql.candidates_by_bits(place) }}
 {%- else %}
 -- How many values of this release the earlier one leaves to a pair.
@@ -182,7 +182,7 @@ kanon_candidates = 0
     relation, columns, l, entities, values, earlier, earlier_columns, unknown=false
 ) %}
 {% set too_few = kanon_sql.composed_l_diversity_violated(l) %}
-{% set attribute = {"values": values, "place": 1, "flags": [
+{% set attribute = {"values": values, "place": 1, "packed": false, "flags": [
     {"name": "certain", "predicate": kanon_sql.composed_l_diversity_certain()},
     {"name": "changed", "predicate": kanon_sql.composed_l_diversity_changed()},
     {"name": "violated", "predicate": too_few},
@@ -233,18 +233,14 @@ measured as (
     ],
     relation=relation, entity=entities.column, earlier=earlier, earlier_entity=entities.reference,
     more=[
-        {
-            "statement": kanon_sql.strangers("records"),
-            "counted": "kanon_strangers",
-            "set": "strangers",
-            "are": "records and nobody of them in the earlier release",
-        },
-        {
-            "statement": kanon_sql.without_candidates(),
-            "counted": "kanon_without_candidates",
-            "set": "without_candidates",
-            "are": "people and no value that any of them may have in both releases",
-        },
+        kanon_sql.counted_error(
+            "strangers", "records and nobody of them in the earlier release", "kanon_strangers",
+            kanon_sql.strangers("records")
+        ),
+        kanon_sql.counted_error(
+            "without_candidates", "people and no value that any of them may have in both releases",
+            "kanon_without_candidates", kanon_sql.without_candidates()
+        ),
     ]
 ) }}
 {%- endmacro %}
@@ -257,42 +253,9 @@ from measured
 {%- endmacro %}
 
 
-{% test composed_l_diversity(
-    model,
-    quasi_identifiers=none,
-    sensitive=none,
-    l=none,
-    earlier=none,
-    earlier_where=none,
-    earlier_columns=none,
-    earlier_quasi_identifiers=none,
-    earlier_entity=none,
-    entity=none,
-    sensitive_nulls="value",
-    quote_columns=none,
-    column_name=none
+{% test composed_l_diversity(model) -%}
+{% set asked = kanon_sql.asked_of_test(
+    "composed_l_diversity", model, kwargs, {"l": "count"}, ["sensitive", "earlier"]
 ) -%}
-{{- config(fail_calc="coalesce(sum(failures), 0)") -}}
-{% do kanon_sql.needs_one_of("composed_l_diversity", {"l": l}) -%}
-{% set l = kanon_sql.count_of("composed_l_diversity", "l", l) -%}
-{% set unknown = kanon_sql.is_unknown("composed_l_diversity", sensitive_nulls) -%}
-{% set asked = kanon_sql.columns_of_sensitive_test(
-    "composed_l_diversity", model, quasi_identifiers, quote_columns, entity, sensitive, column_name
-) -%}
-{% set before = kanon_sql.earlier_of_test(
-    "composed_l_diversity", quasi_identifiers, entity, earlier,
-    where=earlier_where, columns=earlier_columns, own=earlier_quasi_identifiers,
-    own_entity=earlier_entity, quote_columns=quote_columns,
-    sensitive=sensitive if sensitive is not none else column_name
-) -%}
-{{ kanon_sql.tidy(kanon_sql.composed_l_diversity_failures(
-    asked["relation"],
-    asked["columns"],
-    l=l,
-    entities={"column": asked["entity"], "reference": before["entity"], "how": "as_is"},
-    values={"column": asked["sensitive"], "reference": before["sensitive"], "how": "as_is"},
-    earlier=before["relation"],
-    earlier_columns=before["columns"],
-    unknown=unknown
-), model) }}
+{{ kanon_sql.tidy(kanon_sql.composed_l_diversity_failures(**asked), model) }}
 {%- endtest %}

@@ -61,25 +61,9 @@ kanon_highest_ratio * kanon_lowest_ratio > 1
 {%- endmacro %}
 
 
-{% test delta_disclosure(
-    model,
-    quasi_identifiers=none,
-    sensitive=none,
-    delta=none,
-    entity=none,
-    sensitive_nulls="value",
-    quote_columns=none,
-    column_name=none
+{% test delta_disclosure(model) -%}
+{% set asked = kanon_sql.asked_of_test(
+    "delta_disclosure", model, kwargs, {"delta": {"above": true}}, ["sensitive"]
 ) -%}
-{{- config(fail_calc="coalesce(sum(failures), 0)") -}}
-{% do kanon_sql.needs_one_of("delta_disclosure", {"delta": delta}) -%}
-{% set delta = kanon_sql.number_of_test("delta_disclosure", "delta", delta, 0, above=true) -%}
-{% set unknown = kanon_sql.is_unknown("delta_disclosure", sensitive_nulls) -%}
-{% set asked = kanon_sql.columns_of_sensitive_test(
-    "delta_disclosure", model, quasi_identifiers, quote_columns, entity, sensitive, column_name
-) -%}
-{{ kanon_sql.tidy(kanon_sql.delta_disclosure_failures(
-    asked["relation"], asked["columns"], asked["sensitive"],
-    delta, entity=asked["entity"], unknown=unknown
-), model) }}
+{{ kanon_sql.tidy(kanon_sql.delta_disclosure_failures(**asked), model) }}
 {%- endtest %}

@@ -293,46 +293,12 @@ measured as (
 {%- endmacro %}
 
 
-{% test delta_presence(
-    model,
-    quasi_identifiers=none,
-    min=none,
-    max=none,
-    reference=none,
-    reference_where=none,
-    reference_columns=none,
-    reference_entity=none,
-    reference_weight=none,
-    match="containment",
-    missing="strict",
-    entity=none,
-    quote_columns=none
+{% test delta_presence(model) -%}
+{% set asked = kanon_sql.asked_of_test(
+    "delta_presence", model, kwargs, {"min": {"most": 1}, "max": {}}, ["reference"]
 ) -%}
-{{- config(fail_calc="coalesce(sum(failures), 0)") -}}
-{% do kanon_sql.needs_one_of("delta_presence", {"min": min, "max": max}) -%}
-{% set min = kanon_sql.number_of_test("delta_presence", "min", min, 0, 1) -%}
-{% set max = kanon_sql.number_of_test("delta_presence", "max", max, 0) -%}
-{% if min is not none and max is not none and min > max -%}
+{% if asked["min"] is not none and asked["max"] is not none and asked["min"] > asked["max"] -%}
 {{ kanon_sql.refuse("delta_presence: min must not be above max") }}
 {%- endif -%}
-{% set asked = kanon_sql.columns_of_test("delta_presence", model, quasi_identifiers, quote_columns, entity) -%}
-{% set referred = kanon_sql.reference_of_test(
-    "delta_presence", quasi_identifiers, reference,
-    where=reference_where, columns=reference_columns,
-    entity=reference_entity, weight=reference_weight,
-    match=match, missing=missing, quote_columns=quote_columns
-) -%}
-{{ kanon_sql.tidy(kanon_sql.delta_presence_failures(
-    asked["relation"],
-    asked["columns"],
-    reference=referred["relation"],
-    pairs=referred["pairs"],
-    min=min,
-    max=max,
-    entity=asked["entity"],
-    reference_entity=referred["entity"],
-    reference_weight=referred["weight"],
-    union=referred["union"],
-    complete=referred["complete"]
-), model) }}
+{{ kanon_sql.tidy(kanon_sql.delta_presence_failures(**asked), model) }}
 {%- endtest %}

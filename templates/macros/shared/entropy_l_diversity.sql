@@ -54,25 +54,9 @@
 {%- endmacro %}
 
 
-{% test entropy_l_diversity(
-    model,
-    quasi_identifiers=none,
-    sensitive=none,
-    l=none,
-    entity=none,
-    sensitive_nulls="value",
-    quote_columns=none,
-    column_name=none
+{% test entropy_l_diversity(model) -%}
+{% set asked = kanon_sql.asked_of_test(
+    "entropy_l_diversity", model, kwargs, {"l": {"least": 1}}, ["sensitive"]
 ) -%}
-{{- config(fail_calc="coalesce(sum(failures), 0)") -}}
-{% do kanon_sql.needs_one_of("entropy_l_diversity", {"l": l}) -%}
-{% set l = kanon_sql.number_of_test("entropy_l_diversity", "l", l, 1) -%}
-{% set unknown = kanon_sql.is_unknown("entropy_l_diversity", sensitive_nulls) -%}
-{% set asked = kanon_sql.columns_of_sensitive_test(
-    "entropy_l_diversity", model, quasi_identifiers, quote_columns, entity, sensitive, column_name
-) -%}
-{{ kanon_sql.tidy(kanon_sql.entropy_l_diversity_failures(
-    asked["relation"], asked["columns"], asked["sensitive"],
-    l, entity=asked["entity"], unknown=unknown
-), model) }}
+{{ kanon_sql.tidy(kanon_sql.entropy_l_diversity_failures(**asked), model) }}
 {%- endtest %}

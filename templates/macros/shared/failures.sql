@@ -31,85 +31,49 @@
     sensitive=none, listed=none, named=none, numbers=false, ordered=false, complete=false,
     earlier=none, earlier_entity=none, more=[]
 ) %}
-{% set errors = [] %}
-{% if entity is not none %}
-{% set errors = errors + [{
-    "statement": kanon_sql.without_entity(relation, entity, counted=false),
-    "counted": "kanon_without_entity",
-    "set": "records_without_entity",
-    "are": "records without an entity",
-}] %}
-{% endif %}
-{% if reference_entity is not none %}
-{% set errors = errors + [{
-    "statement": kanon_sql.without_entity(reference, reference_entity, counted=false),
-    "counted": "kanon_without_entity",
-    "set": "reference_without_entity",
-    "are": "records of the reference without an entity",
-}] %}
-{% endif %}
-{% if earlier_entity is not none %}
-{% set errors = errors + [{
-    "statement": kanon_sql.without_entity(earlier, earlier_entity, counted=false),
-    "counted": "kanon_without_entity",
-    "set": "earlier_without_entity",
-    "are": "records of the earlier release without an entity",
-}] %}
-{% endif %}
-{% if reference_weight is not none %}
-{% set errors = errors + [{
-    "statement": kanon_sql.not_a_weight(reference, reference_weight, counted=false),
-    "counted": "kanon_not_a_weight",
-    "set": "not_a_weight",
-    "are": "weights of the reference that are no number of people",
-}] %}
-{% endif %}
-{% if listed is not none %}
-{% set errors = errors + [{
-    "sets": kanon_sql.held_values(relation, sensitive, listed, unknown=true),
-    "statement": kanon_sql.counts_of_values_not_listed(records_alone=true),
-    "counted": "kanon_records_not_listed",
-    "set": "records_not_listed",
-    "are": "records with a value that the order does not list",
-}] %}
-{% endif %}
-{% if numbers %}
-{% set errors = errors + [{
-    "statement": kanon_sql.not_a_number(relation, sensitive),
-    "counted": "kanon_not_a_number",
-    "set": "records_without_number",
-    "are": "records with a value that is no number",
-}] %}
-{% endif %}
-{% if ordered %}
-{% set errors = errors + [{
-    "statement": kanon_sql.not_in_order(relation, sensitive),
-    "counted": "kanon_not_in_order",
-    "set": "records_without_order",
-    "are": "records with a value that is no number, or no date where others are",
-}] %}
-{% endif %}
-{% if named is not none %}
-{% set errors = errors + [{
-    "statement": kanon_sql.named_values_that_never_occur(relation, sensitive, named),
-    "counted": "kanon_never_occurring",
-    "set": "values_that_never_occur",
-    "are": "named values that never occur",
-}] %}
-{% endif %}
-{% if complete %}
-{% set errors = errors + [{
-    "statement": "select unmatched_records from measured",
-    "counted": "unmatched_records",
-    "set": "records_unmatched",
-    "are": "records in classes that the reference lacks",
-}] %}
-{% endif %}
-{% set errors = errors + more %}
+{% set errors = [
+    kanon_sql.counted_error(
+        "records_without_entity", "records without an entity", "kanon_without_entity",
+        kanon_sql.without_entity(relation, entity, counted=false)
+    ) if entity is not none else none,
+    kanon_sql.counted_error(
+        "reference_without_entity", "records of the reference without an entity", "kanon_without_entity",
+        kanon_sql.without_entity(reference, reference_entity, counted=false)
+    ) if reference_entity is not none else none,
+    kanon_sql.counted_error(
+        "earlier_without_entity", "records of the earlier release without an entity", "kanon_without_entity",
+        kanon_sql.without_entity(earlier, earlier_entity, counted=false)
+    ) if earlier_entity is not none else none,
+    kanon_sql.counted_error(
+        "not_a_weight", "weights of the reference that are no number of people", "kanon_not_a_weight",
+        kanon_sql.not_a_weight(reference, reference_weight, counted=false)
+    ) if reference_weight is not none else none,
+    kanon_sql.counted_error(
+        "records_not_listed", "records with a value that the order does not list", "kanon_records_not_listed",
+        kanon_sql.counts_of_values_not_listed(records_alone=true),
+        sets=kanon_sql.held_values(relation, sensitive, listed, unknown=true)
+    ) if listed is not none else none,
+    kanon_sql.counted_error(
+        "records_without_number", "records with a value that is no number", "kanon_not_a_number",
+        kanon_sql.not_a_number(relation, sensitive)
+    ) if numbers else none,
+    kanon_sql.counted_error(
+        "records_without_order", "records with a value that is no number, or no date where others are",
+        "kanon_not_in_order", kanon_sql.not_in_order(relation, sensitive)
+    ) if ordered else none,
+    kanon_sql.counted_error(
+        "values_that_never_occur", "named values that never occur", "kanon_never_occurring",
+        kanon_sql.named_values_that_never_occur(relation, sensitive, named)
+    ) if named is not none else none,
+    kanon_sql.counted_error(
+        "records_unmatched", "records in classes that the reference lacks", "unmatched_records",
+        "select unmatched_records from measured"
+    ) if complete else none,
+] | reject("none") | list + more %}
 {{ ctes | trim }},
 
 {% for error in errors %}
-{% if "sets" in error %}
+{% if error.sets is not none %}
 {{ error.sets | trim }},
 
 {% endif %}
@@ -164,6 +128,13 @@ where
         when status = 'violated' then 1
         else 0
     end = 1
+{%- endmacro %}
+
+
+{# What keeps a question from being asked: the CTE `set` holds the `statement`, which counts what `are`
+   so in its column `counted`; `sets` are CTEs that it names. #}
+{% macro counted_error(set, are, counted, statement, sets=none) -%}
+{{ return({"set": set, "are": are, "counted": counted, "statement": statement, "sets": sets}) }}
 {%- endmacro %}
 
 

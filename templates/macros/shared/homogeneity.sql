@@ -123,22 +123,7 @@ from classes
 {%- endmacro %}
 
 
-{% test homogeneity(
-    model,
-    quasi_identifiers=none,
-    sensitive=none,
-    entity=none,
-    sensitive_nulls="value",
-    quote_columns=none,
-    column_name=none
-) -%}
-{{- config(fail_calc="coalesce(sum(failures), 0)") -}}
-{% set unknown = kanon_sql.is_unknown("homogeneity", sensitive_nulls) -%}
-{% set asked = kanon_sql.columns_of_sensitive_test(
-    "homogeneity", model, quasi_identifiers, quote_columns, entity, sensitive, column_name
-) -%}
-{{ kanon_sql.tidy(kanon_sql.homogeneity_failures(
-    asked["relation"], asked["columns"], asked["sensitive"],
-    entity=asked["entity"], unknown=unknown
-), model) }}
+{% test homogeneity(model) -%}
+{% set asked = kanon_sql.asked_of_test("homogeneity", model, kwargs, {}, ["sensitive"]) -%}
+{{ kanon_sql.tidy(kanon_sql.homogeneity_failures(**asked), model) }}
 {%- endtest %}

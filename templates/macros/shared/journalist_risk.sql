@@ -107,51 +107,10 @@ coalesce(
 {%- endmacro %}
 
 
-{% test journalist_risk(
-    model,
-    quasi_identifiers=none,
-    max_highest=none,
-    max_average=none,
-    max_at_risk=none,
-    threshold=0.2,
-    reference=none,
-    reference_where=none,
-    reference_columns=none,
-    reference_entity=none,
-    reference_weight=none,
-    match="containment",
-    missing="strict",
-    entity=none,
-    quote_columns=none
-) -%}
-{{- config(fail_calc="coalesce(sum(failures), 0)") -}}
-{% do kanon_sql.needs_one_of("journalist_risk", {
-    "max_highest": max_highest, "max_average": max_average, "max_at_risk": max_at_risk,
-}) -%}
-{% set max_highest = kanon_sql.number_of_test("journalist_risk", "max_highest", max_highest, 0, 1) -%}
-{% set max_average = kanon_sql.number_of_test("journalist_risk", "max_average", max_average, 0, 1) -%}
-{% set max_at_risk = kanon_sql.number_of_test("journalist_risk", "max_at_risk", max_at_risk, 0, 1) -%}
-{% set threshold = kanon_sql.number_of_test("journalist_risk", "threshold", threshold, 0, 1) -%}
-{% set asked = kanon_sql.columns_of_test("journalist_risk", model, quasi_identifiers, quote_columns, entity) -%}
-{% set referred = kanon_sql.reference_of_test(
-    "journalist_risk", quasi_identifiers, reference,
-    where=reference_where, columns=reference_columns,
-    entity=reference_entity, weight=reference_weight,
-    match=match, missing=missing, quote_columns=quote_columns
-) -%}
-{{ kanon_sql.tidy(kanon_sql.journalist_risk_failures(
-    asked["relation"],
-    asked["columns"],
-    reference=referred["relation"],
-    pairs=referred["pairs"],
-    max_highest=max_highest,
-    max_average=max_average,
-    max_at_risk=max_at_risk,
-    threshold=threshold,
-    entity=asked["entity"],
-    reference_entity=referred["entity"],
-    reference_weight=referred["weight"],
-    union=referred["union"],
-    complete=referred["complete"]
-), model) }}
+{% test journalist_risk(model) -%}
+{% set asked = kanon_sql.asked_of_test("journalist_risk", model, kwargs, {
+    "max_highest": {"most": 1}, "max_average": {"most": 1}, "max_at_risk": {"most": 1},
+    "threshold": {"most": 1, "default": 0.2},
+}, ["reference"]) -%}
+{{ kanon_sql.tidy(kanon_sql.journalist_risk_failures(**asked), model) }}
 {%- endtest %}

@@ -186,21 +186,7 @@ everyone_once as (
 {%- endmacro %}
 
 
-{% test k_anonymity(
-    model,
-    quasi_identifiers=none,
-    k=none,
-    entity=none,
-    nulls="value",
-    quote_columns=none
-) -%}
-{{- config(fail_calc="coalesce(sum(failures), 0)") -}}
-{% do kanon_sql.needs_one_of("k_anonymity", {"k": k}) -%}
-{% set k = kanon_sql.count_of("k_anonymity", "k", k) -%}
-{% set wildcard = kanon_sql.is_wildcard("k_anonymity", nulls, entity) -%}
-{% set asked = kanon_sql.columns_of_test("k_anonymity", model, quasi_identifiers, quote_columns, entity) -%}
-{{ kanon_sql.tidy(kanon_sql.k_anonymity_failures(
-    asked["relation"], asked["columns"],
-    k, asked["entity"], wildcard
-), model) }}
+{% test k_anonymity(model) -%}
+{% set asked = kanon_sql.asked_of_test("k_anonymity", model, kwargs, {"k": "count"}, ["nulls"]) -%}
+{{ kanon_sql.tidy(kanon_sql.k_anonymity_failures(**asked), model) }}
 {%- endtest %}

@@ -63,27 +63,9 @@ count(distinct {{ kanon_sql.spelled_number(sensitive) }}){{ ""
 {%- endmacro %}
 
 
-{% test k_e_anonymity(
-    model,
-    quasi_identifiers=none,
-    sensitive=none,
-    k=none,
-    e=none,
-    entity=none,
-    sensitive_nulls="value",
-    quote_columns=none,
-    column_name=none
+{% test k_e_anonymity(model) -%}
+{% set asked = kanon_sql.asked_of_test(
+    "k_e_anonymity", model, kwargs, {"k": "count", "e": {}}, ["sensitive"]
 ) -%}
-{{- config(fail_calc="coalesce(sum(failures), 0)") -}}
-{% do kanon_sql.needs_one_of("k_e_anonymity", {"k": k, "e": e}) -%}
-{% set k = kanon_sql.count_of("k_e_anonymity", "k", k) -%}
-{% set e = kanon_sql.number_of_test("k_e_anonymity", "e", e, 0) -%}
-{% set unknown = kanon_sql.is_unknown("k_e_anonymity", sensitive_nulls) -%}
-{% set asked = kanon_sql.columns_of_sensitive_test(
-    "k_e_anonymity", model, quasi_identifiers, quote_columns, entity, sensitive, column_name
-) -%}
-{{ kanon_sql.tidy(kanon_sql.k_e_anonymity_failures(
-    asked["relation"], asked["columns"], asked["sensitive"],
-    k, e, entity=asked["entity"], unknown=unknown
-), model) }}
+{{ kanon_sql.tidy(kanon_sql.k_e_anonymity_failures(**asked), model) }}
 {%- endtest %}

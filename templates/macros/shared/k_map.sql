@@ -427,45 +427,11 @@ measured as (
 {%- endmacro %}
 
 
-{% test k_map(
-    model,
-    quasi_identifiers=none,
-    k=none,
-    reference=none,
-    reference_where=none,
-    reference_columns=none,
-    reference_entity=none,
-    reference_weight=none,
-    match="containment",
-    missing="strict",
-    entity=none,
-    nulls="value",
-    quote_columns=none
+{% test k_map(model) -%}
+{% set asked = kanon_sql.asked_of_test(
+    "k_map", model, kwargs, {"k": "count"}, ["nulls", "reference"]
 ) -%}
-{{- config(fail_calc="coalesce(sum(failures), 0)") -}}
-{% do kanon_sql.needs_one_of("k_map", {"k": k}) -%}
-{% set k = kanon_sql.count_of("k_map", "k", k) -%}
-{% set wildcard = kanon_sql.is_wildcard("k_map", nulls, entity) -%}
-{% set asked = kanon_sql.columns_of_test("k_map", model, quasi_identifiers, quote_columns, entity) -%}
-{% set referred = kanon_sql.reference_of_test(
-    "k_map", quasi_identifiers, reference,
-    where=reference_where, columns=reference_columns,
-    entity=reference_entity, weight=reference_weight,
-    match=match, missing=missing, quote_columns=quote_columns, wildcard=wildcard
-) -%}
-{{ kanon_sql.tidy(kanon_sql.k_map_failures(
-    asked["relation"],
-    asked["columns"],
-    reference=referred["relation"],
-    pairs=referred["pairs"],
-    k=k,
-    entity=asked["entity"],
-    reference_entity=referred["entity"],
-    reference_weight=referred["weight"],
-    union=referred["union"],
-    complete=referred["complete"],
-    wildcard=wildcard
-), model) }}
+{{ kanon_sql.tidy(kanon_sql.k_map_failures(**asked), model) }}
 {%- endtest %}
 
 

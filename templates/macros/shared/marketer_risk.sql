@@ -55,40 +55,9 @@ measured as (
 {%- endmacro %}
 
 
-{% test marketer_risk(
-    model,
-    quasi_identifiers=none,
-    max_average=none,
-    reference=none,
-    reference_where=none,
-    reference_columns=none,
-    reference_entity=none,
-    reference_weight=none,
-    match="containment",
-    missing="strict",
-    entity=none,
-    quote_columns=none
+{% test marketer_risk(model) -%}
+{% set asked = kanon_sql.asked_of_test(
+    "marketer_risk", model, kwargs, {"max_average": {"most": 1}}, ["reference"]
 ) -%}
-{{- config(fail_calc="coalesce(sum(failures), 0)") -}}
-{% do kanon_sql.needs_one_of("marketer_risk", {"max_average": max_average}) -%}
-{% set max_average = kanon_sql.number_of_test("marketer_risk", "max_average", max_average, 0, 1) -%}
-{% set asked = kanon_sql.columns_of_test("marketer_risk", model, quasi_identifiers, quote_columns, entity) -%}
-{% set referred = kanon_sql.reference_of_test(
-    "marketer_risk", quasi_identifiers, reference,
-    where=reference_where, columns=reference_columns,
-    entity=reference_entity, weight=reference_weight,
-    match=match, missing=missing, quote_columns=quote_columns
-) -%}
-{{ kanon_sql.tidy(kanon_sql.marketer_risk_failures(
-    asked["relation"],
-    asked["columns"],
-    reference=referred["relation"],
-    pairs=referred["pairs"],
-    max_average=max_average,
-    entity=asked["entity"],
-    reference_entity=referred["entity"],
-    reference_weight=referred["weight"],
-    union=referred["union"],
-    complete=referred["complete"]
-), model) }}
+{{ kanon_sql.tidy(kanon_sql.marketer_risk_failures(**asked), model) }}
 {%- endtest %}

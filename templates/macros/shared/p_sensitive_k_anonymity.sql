@@ -39,27 +39,9 @@
 {%- endmacro %}
 
 
-{% test p_sensitive_k_anonymity(
-    model,
-    quasi_identifiers=none,
-    sensitive=none,
-    p=none,
-    k=none,
-    entity=none,
-    sensitive_nulls="value",
-    quote_columns=none,
-    column_name=none
+{% test p_sensitive_k_anonymity(model) -%}
+{% set asked = kanon_sql.asked_of_test(
+    "p_sensitive_k_anonymity", model, kwargs, {"p": "count", "k": "count"}, ["sensitive"]
 ) -%}
-{{- config(fail_calc="coalesce(sum(failures), 0)") -}}
-{% do kanon_sql.needs_one_of("p_sensitive_k_anonymity", {"p": p, "k": k}) -%}
-{% set p = kanon_sql.count_of("p_sensitive_k_anonymity", "p", p) -%}
-{% set k = kanon_sql.count_of("p_sensitive_k_anonymity", "k", k) -%}
-{% set unknown = kanon_sql.is_unknown("p_sensitive_k_anonymity", sensitive_nulls) -%}
-{% set asked = kanon_sql.columns_of_sensitive_test(
-    "p_sensitive_k_anonymity", model, quasi_identifiers, quote_columns, entity, sensitive, column_name
-) -%}
-{{ kanon_sql.tidy(kanon_sql.p_sensitive_k_anonymity_failures(
-    asked["relation"], asked["columns"], asked["sensitive"],
-    p, k, entity=asked["entity"], unknown=unknown
-), model) }}
+{{ kanon_sql.tidy(kanon_sql.p_sensitive_k_anonymity_failures(**asked), model) }}
 {%- endtest %}

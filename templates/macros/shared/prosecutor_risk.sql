@@ -89,29 +89,10 @@ measured as (
 {%- endmacro %}
 
 
-{% test prosecutor_risk(
-    model,
-    quasi_identifiers=none,
-    max_highest=none,
-    max_average=none,
-    max_at_risk=none,
-    threshold=0.2,
-    entity=none,
-    nulls="value",
-    quote_columns=none
-) -%}
-{{- config(fail_calc="coalesce(sum(failures), 0)") -}}
-{% do kanon_sql.needs_one_of("prosecutor_risk", {
-    "max_highest": max_highest, "max_average": max_average, "max_at_risk": max_at_risk,
-}) -%}
-{% set max_highest = kanon_sql.number_of_test("prosecutor_risk", "max_highest", max_highest, 0, 1) -%}
-{% set max_average = kanon_sql.number_of_test("prosecutor_risk", "max_average", max_average, 0, 1) -%}
-{% set max_at_risk = kanon_sql.number_of_test("prosecutor_risk", "max_at_risk", max_at_risk, 0, 1) -%}
-{% set threshold = kanon_sql.number_of_test("prosecutor_risk", "threshold", threshold, 0, 1) -%}
-{% set wildcard = kanon_sql.is_wildcard("prosecutor_risk", nulls, entity) -%}
-{% set asked = kanon_sql.columns_of_test("prosecutor_risk", model, quasi_identifiers, quote_columns, entity) -%}
-{{ kanon_sql.tidy(kanon_sql.prosecutor_risk_failures(
-    asked["relation"], asked["columns"],
-    max_highest, max_average, max_at_risk, threshold, asked["entity"], wildcard
-), model) }}
+{% test prosecutor_risk(model) -%}
+{% set asked = kanon_sql.asked_of_test("prosecutor_risk", model, kwargs, {
+    "max_highest": {"most": 1}, "max_average": {"most": 1}, "max_at_risk": {"most": 1},
+    "threshold": {"most": 1, "default": 0.2},
+}, ["nulls"]) -%}
+{{ kanon_sql.tidy(kanon_sql.prosecutor_risk_failures(**asked), model) }}
 {%- endtest %}

@@ -117,30 +117,11 @@ sum(case when kanon_rank >= {{ rank }} then {{ counted }} else 0 end)
 {%- endmacro %}
 
 
-{% test recursive_cl_diversity(
-    model,
-    quasi_identifiers=none,
-    sensitive=none,
-    c=none,
-    l=none,
-    allowed=none,
-    entity=none,
-    sensitive_nulls="value",
-    quote_columns=none,
-    column_name=none
-) -%}
-{{- config(fail_calc="coalesce(sum(failures), 0)") -}}
-{% do kanon_sql.needs_one_of("recursive_cl_diversity", {"c": c}) -%}
-{% do kanon_sql.needs_one_of("recursive_cl_diversity", {"l": l}) -%}
-{% set c = kanon_sql.number_of_test("recursive_cl_diversity", "c", c, 0, above=true) -%}
-{% set l = kanon_sql.count_of("recursive_cl_diversity", "l", l) -%}
-{% set allowed = kanon_sql.values_of_test("recursive_cl_diversity", "allowed", allowed) -%}
-{% set unknown = kanon_sql.is_unknown("recursive_cl_diversity", sensitive_nulls) -%}
-{% set asked = kanon_sql.columns_of_sensitive_test(
-    "recursive_cl_diversity", model, quasi_identifiers, quote_columns, entity, sensitive, column_name
-) -%}
-{{ kanon_sql.tidy(kanon_sql.recursive_cl_diversity_failures(
-    asked["relation"], asked["columns"], asked["sensitive"],
-    c, l, allowed, entity=asked["entity"], unknown=unknown
-), model) }}
+{% test recursive_cl_diversity(model) -%}
+{% do kanon_sql.needs_one_of("recursive_cl_diversity", {"c": kwargs.get("c")}) -%}
+{% do kanon_sql.needs_one_of("recursive_cl_diversity", {"l": kwargs.get("l")}) -%}
+{% set asked = kanon_sql.asked_of_test("recursive_cl_diversity", model, kwargs, {
+    "c": {"above": true}, "l": "count", "allowed": "values",
+}, ["sensitive"]) -%}
+{{ kanon_sql.tidy(kanon_sql.recursive_cl_diversity_failures(**asked), model) }}
 {%- endtest %}

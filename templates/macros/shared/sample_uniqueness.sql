@@ -53,21 +53,9 @@ measured as (
 {%- endmacro %}
 
 
-{% test sample_uniqueness(
-    model,
-    quasi_identifiers=none,
-    max_share=none,
-    entity=none,
-    nulls="value",
-    quote_columns=none
+{% test sample_uniqueness(model) -%}
+{% set asked = kanon_sql.asked_of_test(
+    "sample_uniqueness", model, kwargs, {"max_share": {"most": 1}}, ["nulls"]
 ) -%}
-{{- config(fail_calc="coalesce(sum(failures), 0)") -}}
-{% do kanon_sql.needs_one_of("sample_uniqueness", {"max_share": max_share}) -%}
-{% set max_share = kanon_sql.number_of_test("sample_uniqueness", "max_share", max_share, 0, 1) -%}
-{% set wildcard = kanon_sql.is_wildcard("sample_uniqueness", nulls, entity) -%}
-{% set asked = kanon_sql.columns_of_test("sample_uniqueness", model, quasi_identifiers, quote_columns, entity) -%}
-{{ kanon_sql.tidy(kanon_sql.sample_uniqueness_failures(
-    asked["relation"], asked["columns"],
-    max_share, asked["entity"], wildcard
-), model) }}
+{{ kanon_sql.tidy(kanon_sql.sample_uniqueness_failures(**asked), model) }}
 {%- endtest %}

@@ -63,32 +63,12 @@
 {%- endmacro %}
 
 
-{% test t_closeness(
-    model,
-    quasi_identifiers=none,
-    sensitive=none,
-    t=none,
-    distance="equal",
-    order=none,
-    entity=none,
-    sensitive_nulls="value",
-    quote_columns=none,
-    column_name=none
-) -%}
-{{- config(fail_calc="coalesce(sum(failures), 0)") -}}
-{% do kanon_sql.needs_one_of("t_closeness", {"t": t}) -%}
-{% set t = kanon_sql.number_of_test("t_closeness", "t", t, 0, 1) -%}
-{% set distance = kanon_sql.one_of("t_closeness", "distance", distance, ["equal", "ordered"]) -%}
-{% set order = kanon_sql.order_of_values("t_closeness", order) -%}
-{% if order is not none and distance != "ordered" -%}
+{% test t_closeness(model) -%}
+{% set asked = kanon_sql.asked_of_test("t_closeness", model, kwargs, {
+    "t": {"most": 1}, "distance": ["equal", "ordered"], "order": "order",
+}, ["sensitive"]) -%}
+{% if asked["order"] is not none and asked["distance"] != "ordered" -%}
 {{ kanon_sql.refuse("t_closeness: order is for distance: ordered") }}
 {%- endif -%}
-{% set unknown = kanon_sql.is_unknown("t_closeness", sensitive_nulls) -%}
-{% set asked = kanon_sql.columns_of_sensitive_test(
-    "t_closeness", model, quasi_identifiers, quote_columns, entity, sensitive, column_name
-) -%}
-{{ kanon_sql.tidy(kanon_sql.t_closeness_failures(
-    asked["relation"], asked["columns"], asked["sensitive"],
-    t, distance, order, entity=asked["entity"], unknown=unknown
-), model) }}
+{{ kanon_sql.tidy(kanon_sql.t_closeness_failures(**asked), model) }}
 {%- endtest %}
