@@ -4,17 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from kanon_sql.report.document import (
-    NONE,
-    Block,
-    Footer,
-    Grid,
-    GridRow,
-    Heading,
-    Prose,
-    Strong,
-    Warnings,
-)
+from kanon_sql.report.document import NONE, Block, Grid, GridRow, Heading, Points, Prose
 from kanon_sql.report.identifying import columns_told, special_uniques_told, subsets_told
 from kanon_sql.report.words.numbers import (
     KEPT_TOGETHER,
@@ -44,11 +34,11 @@ def page(tables: Sequence[TableProfile]) -> Iterator[Block]:
 def _section(table: TableProfile) -> Iterator[Block]:
     sentence = unanswered(table)
     if sentence:
-        yield Strong(sentence)
+        yield Prose([sentence], "strong")
         return
     yield Heading(headline(table))
     if table.warnings:
-        yield Warnings([printable(text) for text in table.warnings])
+        yield Points([printable(text) for text in table.warnings], "warning")
     if table.quasi_identifiers:
         yield Prose([as_it_is(table)])
         yield from grids(table)
@@ -57,7 +47,7 @@ def _section(table: TableProfile) -> Iterator[Block]:
     yield from special_uniques_told(table)
     if table.quasi_identifiers:
         yield Prose(list(advice(table)))
-    yield Footer(footer(table))
+    yield Prose([footer(table)], "footer")
 
 
 def unanswered(table: TableProfile) -> str | None:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from kanon_sql.report import audit
-from kanon_sql.report.document import Block, Footer, Heading, Prose, Strong, Verdicts
+from kanon_sql.report.document import Block, Heading, Prose, Verdicts
 from kanon_sql.report.release_grids import figure_or_none, grids, only_k, percentage, tenths
 from kanon_sql.report.words import models, tables
 from kanon_sql.report.words.models import Verdict
@@ -40,7 +40,7 @@ def page(result: ReleaseFindings) -> Iterator[Block]:
     """The blocks of a release."""
     sentence = unanswered(result)
     if sentence:
-        yield Strong(sentence)
+        yield Prose([sentence], "strong")
         return
     [table] = result.tables
     steps, comparison, *others = grids(result)
@@ -55,7 +55,7 @@ def page(result: ReleaseFindings) -> Iterator[Block]:
     yield Prose(outcome(result))
     if advice := [*after_datafly(result), *finer_levels(result)]:
         yield Prose(advice)
-    yield Footer(footer(result))
+    yield Prose([footer(result)], "footer")
 
 
 def after_datafly(result: ReleaseFindings) -> Iterator[str]:

@@ -4,17 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from kanon_sql.report.document import (
-    NONE,
-    Block,
-    Footer,
-    Grid,
-    GridRow,
-    Heading,
-    Prose,
-    Strong,
-    Warnings,
-)
+from kanon_sql.report.document import NONE, Block, Grid, GridRow, Heading, Points, Prose
 from kanon_sql.report.search import distance, is_near, share
 from kanon_sql.report.words.numbers import counted, number, printable
 from kanon_sql.results.metrics import METRICS
@@ -29,7 +19,9 @@ _HARDLY = 0.02
 def page(found: Tradeoff) -> Iterator[Block]:
     """The best levels for each k, with their loss."""
     if found.status == "no_data":
-        yield Strong(f"{printable(found.name)} has no records, so there is nothing to weigh.")
+        yield Prose(
+            [f"{printable(found.name)} has no records, so there is nothing to weigh."], "strong"
+        )
         return
     search = found.search or (found.optimal and found.optimal.search)
     looked = (
@@ -56,11 +48,11 @@ def page(found: Tradeoff) -> Iterator[Block]:
             yield _costs(found, found.optimal.points, "One level for all (optimal):")
             yield _levels(found.optimal.points)
     if found.warnings:
-        yield Warnings(found.warnings)
+        yield Points(found.warnings, "warning")
     yield Prose([*_remarks(found), _proof(found)])
     if with_levels := [each.k for each in found.points if each.metrics]:
         yield Prose([_next(found, with_levels[-1])])
-    yield Footer(f"{found.seconds:.1f} s · {found.engine}")
+    yield Prose([f"{found.seconds:.1f} s · {found.engine}"], "footer")
 
 
 def _costs(found: Tradeoff, points: Sequence[Point], above: str = "") -> Grid:

@@ -12,10 +12,10 @@ from kanon_sql.report.document import (
     NONE,
     Bars,
     Block,
-    FactList,
+    Drawing,
+    Facts,
     Grid,
     GridRow,
-    LineChart,
     Points,
     Prose,
 )
@@ -245,16 +245,16 @@ def _curve(table: TableResult) -> Iterator[Block]:
     of_all = members(table)
     caption = f"Share of the {of_all} that can be found with at least this chance (prosecutor)."
     at = {chance: _share_at(steps, chance) for chance in _AT}
-    yield LineChart(
-        risk_curve(_thinned(steps), of_all, bounds),
-        f"{caption} {_in_words(at, of_all)}"
-        + (" The dashed line is what was allowed." if bounds else ""),
-        Grid(
-            caption,
-            GridRow(("chance",), (f"{of_all} at or above it",)),
-            [GridRow((_percentage(round(chance, 3)),), (share,)) for chance, share in at.items()],
+    yield Grid(
+        caption,
+        GridRow(("chance",), (f"{of_all} at or above it",)),
+        [GridRow((_percentage(round(chance, 3)),), (share,)) for chance, share in at.items()],
+        drawing=Drawing(
+            risk_curve(_thinned(steps), of_all, bounds),
+            f"{caption} {_in_words(at, of_all)}"
+            + (" The dashed line is what was allowed." if bounds else ""),
+            WITHOUT_THE_EXTRA,
         ),
-        WITHOUT_THE_EXTRA,
     )
 
 
@@ -390,7 +390,7 @@ def _known(profile: TableProfile, of_all: str) -> Iterator[Block]:
             ],
         )
     if alike:
-        yield FactList([("Identifier-like", ", ".join(map(printable, alike)))])
+        yield Facts([("Identifier-like", ", ".join(map(printable, alike)))])
 
 
 def _bin(name: str, count: int, whole: int) -> Bin:
