@@ -14,7 +14,7 @@ from kanon_sql.report.document import (
     Values,
     Verdicts,
 )
-from kanon_sql.report.words import numbers, phrases, tables
+from kanon_sql.report.words import numbers, tables
 from kanon_sql.results.table import AuditFindings, TableResult
 
 
@@ -60,7 +60,7 @@ def limits(table: TableResult) -> Iterator[Facts]:
 def _histogram(table: TableResult) -> Iterator[Bars]:
     bins = tables.histogram(table)
     if bins:
-        header = ("class size", phrases.members(table), "share")
+        header = ("class size", numbers.members(table), "share")
         yield Bars(tables.histogram_title(table), header, bins)
 
 

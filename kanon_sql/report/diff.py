@@ -7,7 +7,6 @@ from typing import Any
 
 from kanon_sql.errors import InputError
 from kanon_sql.report.document import (
-    NONE,
     Block,
     Change,
     ChangedCheck,
@@ -18,7 +17,7 @@ from kanon_sql.report.document import (
 )
 from kanon_sql.report.words import models, numbers, tables
 from kanon_sql.report.words.models import STATUS_WORDS, Verdict
-from kanon_sql.report.words.numbers import figure_name, percent, printable
+from kanon_sql.report.words.numbers import NONE, figure_name, percent, printable
 from kanon_sql.results.comparison import QUESTION, Figure
 from kanon_sql.results.diff import SEVERAL_RELEASES, CheckDiff, Diff, TableDiff
 from kanon_sql.results.table import CheckResult, TableResult

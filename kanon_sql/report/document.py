@@ -13,9 +13,6 @@ from typing import Any, Literal, NamedTuple
 from kanon_sql.report.words.models import Verdict
 from kanon_sql.report.words.tables import Bin
 
-NONE = "\u2013"
-"""Placeholder for a missing figure."""
-
 
 class Heading(NamedTuple):
     """A heading for the next blocks: a name, followed by further parts."""

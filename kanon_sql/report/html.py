@@ -25,7 +25,7 @@ from kanon_sql.report.document import (
 )
 from kanon_sql.report.plots import drawn
 from kanon_sql.report.words.models import STATUS_WORDS
-from kanon_sql.report.words.numbers import KEPT_TOGETHER, number
+from kanon_sql.report.words.numbers import BLOCKS, KEPT_TOGETHER, number
 from kanon_sql.report.words.tables import Bin
 
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
@@ -34,8 +34,6 @@ _LONGEST_NAME = 200
 _LONG_WORD = re.compile(r"[^\s<>&;]{25}(?=[^\s<>&;]{5})")
 _MOST_COLUMNS = 7
 """Wider tables may scroll horizontally, and get keyboard focus."""
-BLOCKS = "▏▎▍▌▋▊▉█"
-"""Block characters from one to eight eighths, for text bars."""
 _BLOCK_WIDTH = 0.6
 _SIGNS = {"violated": "✗", "accepted": "△", "holds": "✓", "measured": "○", "no_data": "-",
           "error": "✗"}  # fmt: skip

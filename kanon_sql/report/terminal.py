@@ -31,13 +31,11 @@ from kanon_sql.report.lines import (
     widest,
 )
 from kanon_sql.report.words import numbers
-from kanon_sql.report.words.tables import Bin
 
 _STYLES = {
     "violated": "bold red", "accepted": "bold yellow", "holds": "bold green", "measured": "bold",
     "worse": "bold red", "better": "bold green", "new": "bold", "gone": "bold",
 }  # fmt: skip
-_EIGHTHS = " ▏▎▍▌▋▊▉"
 _WIDEST_BAR = 28
 _WIDEST_PROSE = 100
 _UNDER_NAME = " " * 4
@@ -173,15 +171,12 @@ def _bars(bars: Bars, width: int) -> Iterator[Line]:
         figures = f"   {numbers.number(each.count):>{counts}}   {each.share:>{shares}}"
         yield (
             StyledText(f"{INDENT}{each.label:>{labels}}  "),
-            StyledText(f"{_bar(each, most, longest):<{longest}}", "red" if each.small else "cyan"),
+            StyledText(
+                f"{numbers.bar(each.fraction / most, longest):<{longest}}",
+                "red" if each.small else "cyan",
+            ),
             StyledText(f"{figures}   {each.note}" if each.note else figures),
         )
-
-
-def _bar(each: Bin, most: float, longest: int) -> str:
-    """A bar in eighths of a character; non-zero is always visible."""
-    eighths = max(round(each.fraction / most * longest * 8), 1 if each.fraction else 0)
-    return "█" * (eighths // 8) + _EIGHTHS[eighths % 8].strip()
 
 
 def _changes(changes: Changes) -> Iterator[Line]:

@@ -4,14 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from kanon_sql.report.document import NONE, Block, Grid, GridRow, Heading, Points, Prose
-from kanon_sql.report.search import distance, is_near, share
-from kanon_sql.report.words.numbers import counted, number, printable
+from kanon_sql.report.document import Block, Grid, GridRow, Heading, Points, Prose
+from kanon_sql.report.search import distance, is_near
+from kanon_sql.report.words.numbers import (
+    NONE,
+    bar,
+    counted,
+    number,
+    number_or_none,
+    printable,
+    short_percent,
+)
 from kanon_sql.results.metrics import METRICS
 from kanon_sql.results.tradeoff import Point, Tradeoff
 
 _WIDEST_BAR = 20
-_EIGHTHS = " ▏▎▍▌▋▊▉"
 _HARDLY = 0.02
 """Relative increase of loss that counts as "hardly more"."""
 
@@ -68,9 +75,11 @@ def _costs(found: Tradeoff, points: Sequence[Point], above: str = "") -> Grid:
                 (f"{each.k:>4}", _bar(values[each.k], whole)),
                 (
                     _told(values[each.k], in_shares=in_shares),
-                    NONE if each.suppressed is None else number(each.suppressed),
-                    share(None if each.suppressed is None else each.suppressed / found.records),
-                    NONE if each.classes is None else number(each.classes),
+                    number_or_none(each.suppressed),
+                    short_percent(
+                        None if each.suppressed is None else each.suppressed / found.records
+                    ),
+                    number_or_none(each.classes),
                 ),
             )
             for each in points
@@ -82,7 +91,7 @@ def _levels(points: Sequence[Point]) -> Grid:
     rows, before = [], None
     for each in points:
         words = _levels_in_words(each)
-        precision = share(each.metrics.precision if each.metrics else None)
+        precision = short_percent(each.metrics.precision if each.metrics else None)
         rows.append(
             GridRow((f"{each.k:>4}", "the same" if words == before else words), (precision,))
         )
@@ -121,14 +130,13 @@ def _cost(found: Tradeoff, point: Point) -> float | None:
 def _told(value: float | None, *, in_shares: bool) -> str:
     if value is None:
         return NONE
-    return share(value) if in_shares else f"{value:,.1f}"
+    return short_percent(value) if in_shares else f"{value:,.1f}"
 
 
 def _bar(value: float | None, whole: float) -> str:
     if not value or not whole:
         return ""
-    full, eighths = divmod(round(min(value / whole, 1) * _WIDEST_BAR * 8), 8)
-    return ("█" * full + _EIGHTHS[eighths]).rstrip()
+    return bar(min(value / whole, 1), _WIDEST_BAR, least=0)
 
 
 def _remarks(found: Tradeoff) -> Iterator[str]:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from kanon_sql.report.document import NONE, Bars, Block, Drawing, Grid, GridRow, Prose
+from kanon_sql.report.document import Bars, Block, Drawing, Grid, GridRow, Prose
 from kanon_sql.report.plots import Chart, CostPoint, cost_of_k
 from kanon_sql.report.signed.figures import WITHOUT_THE_EXTRA
 from kanon_sql.report.signed.subject import Signed
-from kanon_sql.report.words.numbers import number, percent, printable
+from kanon_sql.report.words.numbers import NONE, number, percent, printable
 from kanon_sql.report.words.tables import Bin, demanded_k
 from kanon_sql.results.costs import CostOfK, Costs
 

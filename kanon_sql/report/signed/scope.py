@@ -6,13 +6,14 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from kanon_sql.report.document import Block, Facts, Grid, GridRow, Points, Prose
-from kanon_sql.report.signed.subject import Signed, digest_of, members_of, noun, violating
+from kanon_sql.report.signed.subject import Signed, digest_of, members_of, violating
 from kanon_sql.report.words.margins import Margin, margins
 from kanon_sql.report.words.models import STATUS_WORDS, title, verdict_status
 from kanon_sql.report.words.numbers import (
     KEPT_TOGETHER,
     counted,
     listed,
+    member,
     number,
     percent,
     printable,
@@ -281,7 +282,7 @@ def _untouched(table: TableResult, signed: Signed) -> Iterator[tuple[str, str]]:
             ""
             if alone is None
             else f"; in these and the quasi-identifiers together "
-            f"{signed.cell(alone, noun(table))} {'is' if alone == 1 else 'are'} alone"
+            f"{signed.cell(alone, member(table))} {'is' if alone == 1 else 'are'} alone"
         )
         yield "Untouched columns", f"{listed(made.untouched.columns)} go out as they are{with_them}"
     elif made:
