@@ -57,12 +57,12 @@ class CompiledAudit:
     def _repr_html_(self) -> str:
         """Notebook output: each statement, folded."""
         from kanon_sql.report import html
-        from kanon_sql.report.document import Block, Folded, Heading
+        from kanon_sql.report.document import Block, Heading, Verbatim
 
         blocks: list[Block] = []
         for table in self.tables:
             blocks.append(Heading([table.name]))
-            blocks += [Folded(name, f"{text};") for name, text in table.steps.items()]
+            blocks += [Verbatim(f"{text};", name) for name, text in table.steps.items()]
         return html.write(blocks)
 
     @property

@@ -13,12 +13,14 @@ import random
 import shlex
 import shutil
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from importlib.resources import files
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kanon_sql.errors import SpecError
 from kanon_sql.results.writing import whole_folder, write_whole
+from kanon_sql.spec.yaml_document import shipped
 
 if TYPE_CHECKING:
     from kanon_sql.auditing.result import AuditResult
@@ -29,60 +31,6 @@ REPORT = "report.html"
 SEED = 1997
 VOTERS = 20_000
 PATIENTS = 2_000
-
-_ZIPS = tuple(f"02{number:03}" for number in (
-    139, 138, 140, 141, 143, 144, 145, 155, 148, 149, 151, 176, 180, 186, 169, 170, 171, 184,
-    190, 188, 189, 191, 152, 163, 142,
-))  # fmt: skip
-_FIRST_NAMES = {
-    "F": ("Ada", "Bea", "Carla", "Dina", "Elif", "Fay", "Greta", "Hana", "Ines", "Joan", "Keiko"),
-    "M": ("Abel", "Ben", "Carl", "Dario", "Emre", "Finn", "Gus", "Hugo", "Ivan", "Jon", "Kenji"),
-}
-_LAST_NAMES = (
-    "Abbot", "Baker", "Costa", "Diaz", "Eliot", "Fisher", "Grant", "Huang", "Irwin", "Jensen",
-    "Kaya", "Lopez", "Murphy", "Nguyen", "Okafor", "Patel", "Quinn", "Rossi", "Silva", "Tran",
-)  # fmt: skip
-_DIAGNOSES = {
-    "hypertension": 30,
-    "type 2 diabetes": 18,
-    "asthma": 12,
-    "fracture": 10,
-    "pneumonia": 9,
-    "depression": 8,
-    "coronary disease": 7,
-    "breast cancer": 3,
-    "HIV": 2,
-    "schizophrenia": 1,
-}
-
-_SPEC_TEXT = """\
-# What is asked of this data. Run it with: kanon-sql audit kanon.yml
-version: 1
-tables:
-  - name: patients
-    source: patients.parquet            # patients.csv holds the same records
-
-    # Name a person outright: never published, and no part of the question.
-    identifiers: [patient_id, name]
-
-    # What someone may know of a person, from a voter list or as a neighbour.
-    quasi_identifiers: [birth_year, sex, zip]
-
-    # What must not become known.
-    sensitive: [diagnosis]
-
-    # The people who could be meant: every patient is one of these voters.
-    references:
-      voters:
-        source: voters.parquet
-        columns: {zip: zip_code}        # its own name for the column
-        entity: voter_id                # people are counted, not records
-
-    checks:
-      - k_anonymity: {k: 5}             # at least 5 patients share every combination
-      - k_map: {k: 10, reference: voters}   # at least 10 voters share it
-      - homogeneity: {sensitive: diagnosis} # no combination gives the diagnosis away
-"""
 
 
 class Voter(NamedTuple):
@@ -117,15 +65,17 @@ def write(folder: Path, *, force: bool = False) -> None:
     if folder.exists() and any(folder.iterdir()) and not force:
         raise SpecError(f"{folder} is not empty; name another folder, or add --force.")
     chance = random.Random(SEED)
-    voters = list(_voters(chance))
-    patients = list(_patients(chance, voters))
+    people = shipped("kanon_sql.cli", "demo_people.yml")
+    voters = list(_voters(chance, people))
+    patients = list(_patients(chance, voters, people["diagnoses"]))
     with whole_folder(folder) as unfinished:
         _write_csv(unfinished / "patients.csv", Patient, patients)
         _write_csv(unfinished / "voters.csv", Voter, voters)
         for name in ("patients", "voters"):
             _write_parquet(unfinished / f"{name}.csv", unfinished / f"{name}.parquet")
         (unfinished / "voters.csv").unlink()
-        (unfinished / SPEC).write_text(_SPEC_TEXT, encoding="utf-8")
+        spec = files("kanon_sql.cli").joinpath("demo_spec.yml").read_text(encoding="utf-8")
+        (unfinished / SPEC).write_text(spec, encoding="utf-8")
 
 
 def write_report(folder: Path, result: AuditResult) -> None:
@@ -169,25 +119,27 @@ What to try next:
   {command} audit {spec} --format json"""
 
 
-def _voters(chance: random.Random) -> Iterator[Voter]:
+def _voters(chance: random.Random, people: Mapping[str, Any]) -> Iterator[Voter]:
     """Adults, mostly in a few ZIP codes."""
-    popularity = [1 / rank for rank in range(1, len(_ZIPS) + 1)]
+    zips, last_names = people["zips"].split(), people["last_names"].split()
+    first_names = {sex: names.split() for sex, names in people["first_names"].items()}
+    popularity = [1 / rank for rank in range(1, len(zips) + 1)]
     for number in range(1, VOTERS + 1):
         sex = chance.choice("FM")
-        name = f"{chance.choice(_FIRST_NAMES[sex])} {chance.choice(_LAST_NAMES)}"
+        name = f"{chance.choice(first_names[sex])} {chance.choice(last_names)}"
         birth_year = round(chance.triangular(1925, 2006, 1975))
-        [zip_code] = chance.choices(_ZIPS, popularity)
+        [zip_code] = chance.choices(zips, popularity)
         yield Voter(f"V{number:05}", name, birth_year, sex, zip_code)
 
 
-def _patients(chance: random.Random, voters: Sequence[Voter]) -> Iterator[Patient]:
+def _patients(
+    chance: random.Random, voters: Sequence[Voter], diagnoses: Mapping[str, int]
+) -> Iterator[Patient]:
     """A sample of the voters, with diagnoses weighted by age and sex."""
     first_day = datetime.date(2025, 1, 1)
     for number, voter in enumerate(chance.sample(voters, PATIENTS), start=1):
-        weights = [
-            weight * _how_likely(diagnosis, voter) for diagnosis, weight in _DIAGNOSES.items()
-        ]
-        [diagnosis] = chance.choices(list(_DIAGNOSES), weights)
+        weights = [weight * _how_likely(each, voter) for each, weight in diagnoses.items()]
+        [diagnosis] = chance.choices(list(diagnoses), weights)
         admitted = first_day + datetime.timedelta(days=chance.randrange(365))
         yield Patient(
             f"P{number:04}",

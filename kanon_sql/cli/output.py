@@ -276,13 +276,16 @@ def rendered(
 
 def _verdicts_only(page: Iterable[Block]) -> Iterable[Block]:
     """The verdicts of a page, with headings and warnings; a page without verdicts is unchanged."""
-    from kanon_sql.report.document import Heading, Strong, Values, Verdicts, Warnings
+    from kanon_sql.report.document import Heading, Points, Prose, Values, Verdicts
 
     blocks = list(page)
-    if not any(isinstance(block, Verdicts) for block in blocks):
+    if not any(isinstance(block, Verdicts) and not block.are_changes for block in blocks):
         return blocks
     return [
-        each for each in blocks if isinstance(each, Heading | Strong | Values | Verdicts | Warnings)
+        each
+        for each in blocks
+        if isinstance(each, Heading | Values | Verdicts)
+        or (isinstance(each, Points | Prose) and each.style in ("strong", "warning"))
     ]
 
 

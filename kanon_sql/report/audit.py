@@ -7,16 +7,14 @@ from collections.abc import Iterator
 from kanon_sql.report.document import (
     Bars,
     Block,
-    Footer,
+    Facts,
     Heading,
-    Limits,
+    Points,
     Prose,
-    Strong,
     Values,
     Verdicts,
-    Warnings,
 )
-from kanon_sql.report.words import numbers, phrases, tables
+from kanon_sql.report.words import numbers, tables
 from kanon_sql.results.table import AuditFindings, TableResult
 
 
@@ -26,13 +24,13 @@ def page(result: AuditFindings) -> Iterator[Block]:
         yield from _section(table)
     closing = tables.closing(result)
     if closing:
-        yield Strong(closing)
+        yield Prose([closing], "strong")
 
 
 def _section(table: TableResult) -> Iterator[Block]:
     unanswered = tables.unanswered(table)
     if unanswered:
-        yield Strong(unanswered)
+        yield Prose([unanswered], "strong")
         return
     yield Heading(tables.headline(table))
     yield Verdicts(tables.verdicts(table))
@@ -43,26 +41,26 @@ def _section(table: TableResult) -> Iterator[Block]:
     yield from limits(table)
     yield Prose([tables.outcome(table), *tables.advice(table)])
     yield from _shown(table)
-    yield Footer(tables.footer(table))
+    yield Prose([tables.footer(table)], "footer")
 
 
-def warnings(table: TableResult) -> Iterator[Warnings]:
+def warnings(table: TableResult) -> Iterator[Points]:
     """The table's warnings, if any."""
     if table.warnings:
-        yield Warnings(tables.warnings(table))
+        yield Points(tables.warnings(table), "warning")
 
 
-def limits(table: TableResult) -> Iterator[Limits]:
+def limits(table: TableResult) -> Iterator[Facts]:
     """The limitations of each model that holds."""
-    silences = tables.silences(table)
-    if silences:
-        yield Limits(silences)
+    limits = tables.silences(table)
+    if limits:
+        yield Facts(limits, "limit")
 
 
 def _histogram(table: TableResult) -> Iterator[Bars]:
     bins = tables.histogram(table)
     if bins:
-        header = ("class size", phrases.members(table), "share")
+        header = ("class size", numbers.members(table), "share")
         yield Bars(tables.histogram_title(table), header, bins)
 
 

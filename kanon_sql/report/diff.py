@@ -7,19 +7,17 @@ from typing import Any
 
 from kanon_sql.errors import InputError
 from kanon_sql.report.document import (
-    NONE,
     Block,
     Change,
     ChangedCheck,
-    ChangedChecks,
     Changes,
     Heading,
     Prose,
-    Strong,
+    Verdicts,
 )
 from kanon_sql.report.words import models, numbers, tables
 from kanon_sql.report.words.models import STATUS_WORDS, Verdict
-from kanon_sql.report.words.numbers import figure_name, percent, printable
+from kanon_sql.report.words.numbers import NONE, figure_name, percent, printable
 from kanon_sql.results.comparison import QUESTION, Figure
 from kanon_sql.results.diff import SEVERAL_RELEASES, CheckDiff, Diff, TableDiff
 from kanon_sql.results.table import CheckResult, TableResult
@@ -32,13 +30,13 @@ _ALWAYS = ("records", "classes", "k")
 
 def page(diff: Diff) -> Iterator[Block]:
     """The changes of each table, and the overall outcome."""
-    yield Heading([_heading(diff)], of_page=True)
+    yield Heading([_heading(diff)], "page")
     for table in diff.tables:
         yield from _section(table)
     if diff.made:
         yield Changes("How the release was made", [_made(each) for each in diff.made])
-    yield Strong(_outcome(diff))
-    yield Prose([SEVERAL_RELEASES], indented=False)
+    yield Prose([_outcome(diff)], "strong")
+    yield Prose([SEVERAL_RELEASES], "flush")
 
 
 def in_words(diff: Diff) -> Iterator[Block]:
@@ -46,9 +44,9 @@ def in_words(diff: Diff) -> Iterator[Block]:
     for table in diff.tables:
         yield Heading([_headline(table)])
         if table.checks:
-            yield ChangedChecks([_without_figures(check) for check in table.checks])
-    yield Strong(_outcome(diff))
-    yield Prose([SEVERAL_RELEASES], indented=False)
+            yield Verdicts([_without_figures(each) for each in table.checks], are_changes=True)
+    yield Prose([_outcome(diff)], "strong")
+    yield Prose([SEVERAL_RELEASES], "flush")
 
 
 def _section(table: TableDiff) -> Iterator[Block]:
@@ -59,7 +57,7 @@ def _section(table: TableDiff) -> Iterator[Block]:
     if numbers:
         yield Changes("", numbers)
     if table.checks:
-        yield ChangedChecks([_changed(check, table) for check in table.checks])
+        yield Verdicts([_changed(each, table) for each in table.checks], are_changes=True)
 
 
 def _heading(diff: Diff) -> str:

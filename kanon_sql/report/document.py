@@ -8,103 +8,65 @@ A subject (audit, release, profile, comparison) yields blocks and knows no write
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from kanon_sql.report.words.models import Verdict
 from kanon_sql.report.words.tables import Bin
-
-NONE = "\u2013"
-"""Placeholder for a missing figure."""
 
 
 class Heading(NamedTuple):
     """A heading for the next blocks: a name, followed by further parts."""
 
     parts: Sequence[str]
-    of_page: bool = False
-    """Whether it is the page's heading rather than a table's."""
-
-
-class Section(NamedTuple):
-    """Start of a section, which extends to the next one."""
-
-    title: str
+    of: Literal["table", "page", "section"] = "table"
+    """A section extends to the heading of the next one."""
 
 
 class Prose(NamedTuple):
-    """A paragraph."""
+    """A paragraph, under a name if it has one."""
 
     sentences: Sequence[str]
-    indented: bool = True
+    style: Literal["indented", "flush", "strong", "footer"] = "indented"
+    """The footer has the duration, the engine and the number of statements."""
+    name: str = ""
 
 
-class Strong(NamedTuple):
-    """An emphasised sentence."""
-
-    sentence: str
-
-
-class Warnings(NamedTuple):
-    """Warnings that affect how far the figures can be trusted."""
+class Points(NamedTuple):
+    """A list of sentences: bullets, checkboxes to tick by hand, or warnings that affect how far
+    the figures can be trusted."""
 
     sentences: Sequence[str]
+    style: Literal["bullet", "choice", "warning"] = "bullet"
+
+
+class Facts(NamedTuple):
+    """Terms with their values, or models that hold with the limitation of each.
+
+    A value of None is a blank to fill in by hand.
+    """
+
+    facts: Sequence[tuple[str, str | None]]
+    style: Literal["fact", "limit"] = "fact"
+
+
+class ChangedCheck(NamedTuple):
+    """A check before and after: its change, what it achieved, and the figures that differ."""
+
+    status: str
+    title: str
+    achieved: str
+    extent: str
+
+    @property
+    def word(self) -> str:
+        return self.status
 
 
 class Verdicts(NamedTuple):
     """One line per check."""
 
-    checks: Sequence[Verdict]
-
-
-class Limits(NamedTuple):
-    """Title and limitation of each model that holds."""
-
-    of_models: Sequence[tuple[str, str]]
-
-
-class Bars(NamedTuple):
-    """A histogram: a bar per bin."""
-
-    title: str
-    header: tuple[str, str, str]
-    """Headings of label, count and share."""
-    bins: Sequence[Bin]
-    mark: str = ""
-    """A note at the first bin of sufficiently large classes."""
-
-
-class GridRow(NamedTuple):
-    """The cells of a row: text, then figures.
-
-    With fewer cells than columns, the last one of each kind spans the rest.
-    """
-
-    words: tuple[str, ...]
-    figures: tuple[str, ...]
-
-
-class Grid(NamedTuple):
-    """A table with optional sentences above and below. Multi-line headings are bottom-aligned."""
-
-    title: str
-    header: GridRow
-    rows: Sequence[GridRow]
-    below: str = ""
-    spacious: bool = False
-    """Whether a terminal indents it and widens its column gaps."""
-
-
-def cells_of(grid: Grid) -> Iterator[list[str]]:
-    """The cells of every row, header first, each on one line and padded to all columns."""
-    words, figures = map(len, grid.header)
-    for row in (grid.header, *grid.rows):
-        cells = (
-            *row.words,
-            *[""] * (words - len(row.words)),
-            *row.figures,
-            *[""] * (figures - len(row.figures)),
-        )
-        yield [cell.strip().replace("\n", " ") for cell in cells]
+    checks: Sequence[Verdict | ChangedCheck]
+    are_changes: bool = False
 
 
 class Change(NamedTuple):
@@ -123,19 +85,60 @@ class Changes(NamedTuple):
     figures: Sequence[Change]
 
 
-class ChangedCheck(NamedTuple):
-    """A check before and after: its change, what it achieved, and the figures that differ."""
+class GridRow(NamedTuple):
+    """The cells of a row: text, then figures.
 
-    word: str
+    With fewer cells than columns, the last one of each kind spans the rest.
+    """
+
+    words: tuple[str, ...]
+    figures: tuple[str, ...]
+
+
+class Drawing(NamedTuple):
+    """A chart of a table's figures."""
+
+    chart: Mapping[str, Any]
+    described: str
+    undrawn: str
+    """The sentence below the table if the chart can't be drawn."""
+
+
+class Grid(NamedTuple):
+    """A table with optional sentences above and below. Multi-line headings are bottom-aligned."""
+
     title: str
-    found: str
-    figures: str
+    header: GridRow
+    rows: Sequence[GridRow]
+    below: str = ""
+    spacious: bool = False
+    """Whether a terminal indents it and widens its column gaps."""
+    drawing: Drawing | None = None
+    """A chart that HTML draws in place of the table, if it can."""
 
 
-class ChangedChecks(NamedTuple):
-    """Checks before and after."""
+def cells_of(grid: Grid) -> Iterator[list[str]]:
+    """The cells of every row, header first, each on one line and padded to all columns."""
+    words, figures = map(len, grid.header)
+    for row in (grid.header, *grid.rows):
+        cells = (
+            *row.words,
+            *[""] * (words - len(row.words)),
+            *row.figures,
+            *[""] * (figures - len(row.figures)),
+        )
+        yield [cell.strip().replace("\n", " ") for cell in cells]
 
-    checks: Sequence[ChangedCheck]
+
+class Bars(NamedTuple):
+    """A histogram: a bar per bin."""
+
+    title: str
+    header: tuple[str, str, str]
+    """Headings of label, count and share."""
+    bins: Sequence[Bin]
+    mark: str = ""
+    """A note at the first bin of sufficiently large classes."""
 
 
 class Values(NamedTuple):
@@ -145,88 +148,12 @@ class Values(NamedTuple):
     lists: Sequence[tuple[str, Sequence[Sequence[str]]]]
 
 
-class Item(NamedTuple):
-    """A name with sentences about it."""
-
-    name: str
-    sentences: Sequence[str]
-
-
-class Status(NamedTuple):
-    """The overall status."""
-
-    status: str
-    word: str
-
-
-class Points(NamedTuple):
-    """A bullet list of sentences."""
-
-    sentences: Sequence[str]
-
-
-class FactList(NamedTuple):
-    """Terms with their values; None is a blank to fill in by hand."""
-
-    facts: Sequence[tuple[str, str | None]]
-
-
-class Choices(NamedTuple):
-    """Checkboxes to tick by hand."""
-
-    names: Sequence[str]
-
-
-class LineChart(NamedTuple):
-    """A chart, with its figures as a table where it can't be drawn."""
-
-    chart: Mapping[str, Any]
-    described: str
-    table: Grid
-    without: str
-    """The sentence below the table if there is no chart."""
-
-
-class Folded(NamedTuple):
-    """A collapsible verbatim text, with a short note next to its title."""
-
-    title: str
-    text: str
-    aside: str = ""
-
-
-class Command(NamedTuple):
-    """A command line."""
+class Verbatim(NamedTuple):
+    """A command line, or under a title a collapsible text with a short note."""
 
     text: str
+    title: str = ""
+    note: str = ""
 
 
-class Footer(NamedTuple):
-    """Duration, engine and number of statements."""
-
-    text: str
-
-
-Block = (
-    Heading
-    | Section
-    | Points
-    | Status
-    | FactList
-    | Choices
-    | LineChart
-    | Folded
-    | Command
-    | Prose
-    | Strong
-    | Warnings
-    | Verdicts
-    | Limits
-    | Bars
-    | Grid
-    | Changes
-    | ChangedChecks
-    | Values
-    | Item
-    | Footer
-)
+Block = Heading | Prose | Points | Facts | Verdicts | Changes | Grid | Bars | Values | Verbatim

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator, Sequence
 
 from kanon_sql.errors import plural
-from kanon_sql.report.document import Block, Heading, Item, Strong
+from kanon_sql.report.document import Block, Heading, Prose
 from kanon_sql.report.words.numbers import printable
 from kanon_sql.results.expected import ExpectedSearch, ExpectedStep, ExpectedTable
 from kanon_sql.sql.statement import Estimate
@@ -22,14 +22,14 @@ def _section(table: ExpectedTable) -> Iterator[Block]:
     reads = ", ".join(map(printable, table.reads))
     yield Heading([printable(table.name), table.engine, f"reads {reads}"])
     for expected in table.steps:
-        yield Item(expected.step.name, list(_words(expected)))
+        yield Prose(list(_words(expected)), name=expected.step.name)
     if table.search is None:
         closing = f"{plural(len(table.steps), 'statement')}, kanon-sql compile shows them."
     else:
-        yield Item("search", list(_of_search(table.search)))
+        yield Prose(list(_of_search(table.search)), name="search")
         certain = sum(not expected.step.only for expected in table.steps)
         closing = f"{plural(certain, 'statement')} for certain, and what their answers lead to."
-    yield Strong(f"Nothing was run: {closing}")
+    yield Prose([f"Nothing was run: {closing}"], "strong")
 
 
 def _of_search(search: ExpectedSearch) -> Iterator[str]:

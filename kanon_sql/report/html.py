@@ -11,30 +11,21 @@ from importlib.resources import files
 from kanon_sql.report.document import (
     Bars,
     Block,
-    ChangedChecks,
     Changes,
-    Choices,
-    Command,
-    FactList,
-    Folded,
-    Footer,
+    Drawing,
+    Facts,
     Grid,
     Heading,
-    Item,
-    Limits,
-    LineChart,
     Points,
     Prose,
-    Section,
-    Status,
-    Strong,
     Values,
+    Verbatim,
     Verdicts,
-    Warnings,
     cells_of,
 )
 from kanon_sql.report.plots import drawn
-from kanon_sql.report.words.numbers import KEPT_TOGETHER, number
+from kanon_sql.report.words.models import STATUS_WORDS
+from kanon_sql.report.words.numbers import BLOCKS, KEPT_TOGETHER, number
 from kanon_sql.report.words.tables import Bin
 
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
@@ -43,12 +34,24 @@ _LONGEST_NAME = 200
 _LONG_WORD = re.compile(r"[^\s<>&;]{25}(?=[^\s<>&;]{5})")
 _MOST_COLUMNS = 7
 """Wider tables may scroll horizontally, and get keyboard focus."""
-BLOCKS = "▏▎▍▌▋▊▉█"
-"""Block characters from one to eight eighths, for text bars."""
 _BLOCK_WIDTH = 0.6
 _SIGNS = {"violated": "✗", "accepted": "△", "holds": "✓", "measured": "○", "no_data": "-",
           "error": "✗"}  # fmt: skip
 """Signs preceding a verdict, so that colour is never the only cue."""
+_PROSE = {"strong": "<strong>{}</strong>", "footer": "<small>{}</small>"}
+_POINTS = {
+    "bullet": ("<ul>{}</ul>", "<li>{}</li>"),
+    "choice": (
+        '<ul class="choices">{}</ul>', '<li><span class="box" aria-hidden="true"></span>{}</li>',
+    ),
+    "warning": ("{}", '<p><strong class="warning">Warning:</strong> {}</p>'),
+}  # fmt: skip
+_FACTS = {
+    "fact": ('<dl class="facts">{}</dl>', "<dt>{}</dt><dd>{}</dd>"),
+    "limit": ("<ul>{}</ul>", "<li><strong>{}</strong> has its limits: {}</li>"),
+}
+"""What surrounds all points or facts, and each of them."""
+_BLANK = '<span class="blank"><span class="soft" hidden>to be filled in</span></span>'
 
 
 def write(page: Iterable[Block]) -> str:
@@ -57,9 +60,8 @@ def write(page: Iterable[Block]) -> str:
     return f'<div class="kanon-sql">\n<style>\n{_style("page.css")}</style>\n{body}\n</div>'
 
 
-def document(title: str, head: Iterable[Block], page: Iterable[Block]) -> str:
-    """The page as a document, with one h1 and its sections as landmarks."""
-    top = "\n".join(markup for block in head for markup in _markup(block, "h3"))
+def document(title: str, status: str, page: Iterable[Block]) -> str:
+    """The page as a document, with one h1, its status and its sections as landmarks."""
     return f"""\
 <!doctype html>
 <html lang="en">
@@ -76,7 +78,7 @@ def document(title: str, head: Iterable[Block], page: Iterable[Block]) -> str:
 <body class="kanon-sql">
 <header>
 <h1>{_text(title)}</h1>
-{top}
+<p>{_word(STATUS_WORDS[status], status, "status")}</p>
 </header>
 <main>
 {_sections(page)}
@@ -95,14 +97,14 @@ def _sections(page: Iterable[Block]) -> str:
     parts: list[str] = []
     number_of_parts = 0
     for block in page:
-        if isinstance(block, Section):
+        if isinstance(block, Heading) and block.of == "section":
             if number_of_parts:
                 parts.append("</section>")
             number_of_parts += 1
             name = f"part-{number_of_parts}"
             parts.append(
                 f'<section aria-labelledby="{name}">\n<h2 id="{name}">{number_of_parts}. '
-                f"{_text(block.title)}</h2>"
+                f"{_text(block.parts[0])}</h2>"
             )
         else:
             parts += _markup(block, "h3")
@@ -111,73 +113,57 @@ def _sections(page: Iterable[Block]) -> str:
 
 def _markup(block: Block, level: str) -> Iterator[str]:
     match block:
-        case Section(title):
+        case Heading([title], "section"):
             yield f"<{level}>{_text(title)}</{level}>"
         case Heading([name, *rest]):
             others = f' <span class="soft">· {_text(" · ".join(rest))}</span>' if rest else ""
             tag = level if level == "h3" else "p"
             yield f'<{tag} class="name">{_text(name)}{others}</{tag}>'
-        case Prose(sentences):
-            yield f"<p>{_text(' '.join(sentences))}</p>"
-        case Strong(sentence):
-            yield f"<p><strong>{_text(sentence)}</strong></p>"
-        case Warnings(sentences):
-            for sentence in sentences:
-                yield f'<p><strong class="warning">Warning:</strong> {_text(sentence)}</p>'
-        case Verdicts(checks):
+        case Prose(sentences, style, name):
+            above = f"<strong>{_text(name)}</strong> " if name else ""
+            text = _PROSE.get(style, "{}").format(_text(" ".join(sentences)))
+            yield f"<p>{above}{text}</p>"
+        case Points(sentences, style):
+            around, point = _POINTS[style]
+            points = (point.format(_text(each)) for each in sentences)
+            yield around.format(("\n" if style == "warning" else "").join(points))
+        case Facts(facts, style):
+            around, fact = _FACTS[style]
+            pairs = ((_text(term), _BLANK if of is None else _text(of)) for term, of in facts)
+            yield around.format("".join(fact.format(*pair) for pair in pairs))
+        case Verdicts(checks, are_changes):
+            heads = ("change", "figures") if are_changes else ("verdict", "reach")
             rows = [
                 [
-                    _word(each.word, each.status),
+                    _marked(each.word) if are_changes else _word(each.word, each.status),
                     *map(_text, (each.title, each.achieved, each.extent)),
                 ]
                 for each in checks
             ]
-            yield _table(("verdict", "check", "found", "reach"), rows, named=1)
-        case Limits(of_models):
-            yield _list(
-                f"<strong>{_text(title)}</strong> has its limits: {_text(sentence)}"
-                for title, sentence in of_models
-            )
-        case Status(status, word):
-            sign = _SIGNS.get(status, "")
-            yield f'<p><span class="status {status}">{sign}&nbsp;{_text(word)}</span></p>'
-        case Points(sentences):
-            yield _list(map(_text, sentences))
-        case Bars():
-            yield _bars(block)
-        case Grid():
-            yield from _grid(block)
-        case FactList(facts):
-            yield _facts(facts)
-        case Choices(names):
-            boxes = (f'<span class="box" aria-hidden="true"></span>{_text(each)}' for each in names)
-            yield f'<ul class="choices">{"".join(f"<li>{each}</li>" for each in boxes)}</ul>'
-        case LineChart():
-            yield from _curve(block)
-        case Folded(title, text, aside):
-            beside = f" <code>{_text(aside)}</code>" if aside else ""
-            yield (
-                f"<details>\n<summary>{_text(title)}{beside}</summary>\n"
-                f'<pre tabindex="0">{_text(text, is_code=True)}</pre>\n</details>'
-            )
-        case Command(text):
-            yield f'<pre class="command">{_text(text, is_code=True)}</pre>'
+            yield _table((heads[0], "check", "found", heads[1]), rows, named=1)
         case Changes(title, figures):
             changes = ([*map(_text, each[:3]), _marked(each.word)] for each in figures)
             yield _table((title or "figure", "then", "now", "change"), changes, figures=(1, 2))
-        case ChangedChecks(checks):
-            changed = ([_marked(word), *map(_text, texts)] for word, *texts in checks)
-            yield _table(("change", "check", "found", "figures"), changed, named=1)
+        case Grid(drawing=Drawing() as drawing):
+            yield from _drawn(block, drawing)
+        case Grid():
+            yield from _grid(block)
+        case Bars():
+            yield _bars(block)
         case Values(warning, lists):
             yield f'<p><strong class="warning">{_text(warning)}</strong></p>'
             for heading, shown in lists:
                 names, *records = shown or [["none"]]
                 values = [[_text(each) for each in row] for row in records]
                 yield _table(names, values, caption=heading)
-        case Item(name, sentences):
-            yield f"<p><strong>{_text(name)}</strong> {_text(' '.join(sentences))}</p>"
-        case Footer(text):
-            yield f"<p><small>{_text(text)}</small></p>"
+        case Verbatim(text, ""):
+            yield f'<pre class="command">{_text(text, is_code=True)}</pre>'
+        case Verbatim(text, title, note):
+            beside = f" <code>{_text(note)}</code>" if note else ""
+            yield (
+                f"<details>\n<summary>{_text(title)}{beside}</summary>\n"
+                f'<pre tabindex="0">{_text(text, is_code=True)}</pre>\n</details>'
+            )
 
 
 def _text(text: str, *, is_code: bool = False) -> str:
@@ -244,6 +230,17 @@ def _breakable(markup: str) -> str:
     return _LONG_WORD.sub(r"\g<0><wbr>", markup)
 
 
+def _drawn(grid: Grid, drawing: Drawing) -> Iterator[str]:
+    """The chart as SVG, or its table if it can't be drawn."""
+    svg = drawn(drawing.chart)
+    if svg is not None:
+        yield f"<figure>\n{svg}\n<figcaption>{_text(drawing.described)}</figcaption>\n</figure>"
+        return
+    if grid.rows:
+        yield from _grid(grid)
+    yield f'<p class="soft">{_text(drawing.undrawn)}</p>'
+
+
 def _grid(grid: Grid) -> Iterator[str]:
     heads, *cells = ([*row] for row in cells_of(grid))
     words = len(grid.header.words)
@@ -299,33 +296,8 @@ def _bar(each: Bin, most: float) -> str:
     )
 
 
-def _facts(facts: Sequence[tuple[str, str | None]]) -> str:
-    """A definition list; None becomes a blank line."""
-    empty = '<span class="blank"><span class="soft" hidden>to be filled in</span></span>'
-    pairs = (
-        f"<dt>{_text(term)}</dt><dd>{empty if fact is None else _text(fact)}</dd>"
-        for term, fact in facts
-    )
-    return f'<dl class="facts">{"".join(pairs)}</dl>'
-
-
-def _curve(curve: LineChart) -> Iterator[str]:
-    """The chart as SVG, or its table if it can't be drawn."""
-    svg = drawn(curve.chart)
-    if svg is None:
-        if curve.table.rows:
-            yield from _grid(curve.table)
-        yield f'<p class="soft">{_text(curve.without)}</p>'
-        return
-    yield (f"<figure>\n{svg}\n<figcaption>{_text(curve.described)}</figcaption>\n</figure>")
-
-
-def _list(items: Iterable[str]) -> str:
-    return f"<ul>{''.join(f'<li>{each}</li>' for each in items)}</ul>"
-
-
-def _word(word: str, status: str) -> str:
-    return f'<span class="word {status}">{_SIGNS.get(status, "")}&nbsp;{_text(word)}</span>'
+def _word(word: str, status: str, kind: str = "word") -> str:
+    return f'<span class="{kind} {status}">{_SIGNS.get(status, "")}&nbsp;{_text(word)}</span>'
 
 
 def _marked(word: str) -> str:

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from kanon_sql.report.document import NONE, Block, Grid, GridRow, Prose
+from kanon_sql.report.document import Block, Grid, GridRow, Prose
 from kanon_sql.report.words.numbers import (
     KEPT_TOGETHER,
+    NONE,
     counted,
     listed,
+    member,
+    members,
     number,
     percent,
     printable,
+    short_share,
 )
 from kanon_sql.results.identifying import (
     BY_NAME,
@@ -60,7 +64,7 @@ def columns_told(table: TableProfile) -> Iterator[Block]:
         return
     in_order = sorted(found, key=_place)
     yield Grid(
-        f"Each column by itself; alone are {_members(table)} with a value that no other has:",
+        f"Each column by itself; alone are {members(table)} with a value that no other has:",
         GridRow(("column", "looks like"), ("values", "NULL", "alone")),
         [_column(each, table) for each in in_order[:MOST_COLUMNS]],
         below=_left_out(len(in_order) - MOST_COLUMNS),
@@ -69,7 +73,7 @@ def columns_told(table: TableProfile) -> Iterator[Block]:
     ranked = sorted((each for each in found if each.rank), key=lambda each: each.rank or 0)
     if len(ranked) > 1:
         yield Grid(
-            f"What the candidates add: {_members(table)} newly alone, {in_turn(len(ranked))}:",
+            f"What the candidates add: {members(table)} newly alone, {in_turn(len(ranked))}:",
             GridRow(("column",), ("newly alone", "share")),
             [_added(each, table) for each in ranked],
             spacious=True,
@@ -98,8 +102,8 @@ def _column(column: ColumnProfile, table: TableProfile) -> GridRow:
         (name, words),
         (
             number(column.distinct),
-            _share(column.nulls or 0, records),
-            _share(column.alone or 0, table.summary.members or 0),
+            short_share(column.nulls or 0, records),
+            short_share(column.alone or 0, table.summary.members or 0),
         ),
     )
 
@@ -112,7 +116,8 @@ def _told(column: ColumnProfile) -> str:
 def _added(column: ColumnProfile, table: TableProfile) -> GridRow:
     added = column.adds or 0
     return GridRow(
-        (printable(column.column),), (number(added), _share(added, table.summary.members or 0))
+        (printable(column.column),),
+        (number(added), short_share(added, table.summary.members or 0)),
     )
 
 
@@ -123,7 +128,7 @@ def _in_words(table: TableProfile, ranked: Sequence[ColumnProfile]) -> Iterator[
     if len(first) > 1 and len(ranked) > len(first):
         yield (
             f"{listed([each.column for each in first])} together leave "
-            f"{counted(alone, _member(table))} alone ({_share(alone, members)})."
+            f"{counted(alone, member(table))} alone ({short_share(alone, members)})."
         )
     in_all = table.together
     if in_all is not None and len(in_all.columns) > 1:
@@ -142,9 +147,9 @@ def _in_words(table: TableProfile, ranked: Sequence[ColumnProfile]) -> Iterator[
 
 def _alone(uniques: int, table: TableProfile) -> str:
     if not uniques:
-        return f"no {_member(table)} is alone"
-    share = _share(uniques, table.summary.members or 0)
-    return f"{counted(uniques, _member(table))} {'is' if uniques == 1 else 'are'} alone ({share})"
+        return f"no {member(table)} is alone"
+    share = short_share(uniques, table.summary.members or 0)
+    return f"{counted(uniques, member(table))} {'is' if uniques == 1 else 'are'} alone ({share})"
 
 
 def subsets_told(table: TableProfile) -> Iterator[Block]:
@@ -214,8 +219,8 @@ def _subset(each: SubsetProfile, table: TableProfile) -> GridRow:
         (listed(each.columns),),
         (
             number(below),
-            _share(below, records),
-            _share(each.uniques, members),
+            short_share(below, records),
+            short_share(each.uniques, members),
             number(each.k),
         ),
     )
@@ -264,7 +269,7 @@ def _special(found: SpecialUniques, table: TableProfile) -> Iterator[str]:
         return
     yield (
         f"At most {size} {single} out {counted(found.records, 'record')} "
-        f"({_share(found.records, records)}): special uniques (SUDA2). The score of all is "
+        f"({short_share(found.records, records)}): special uniques (SUDA2). The score of all is "
         f"{_large(found.score)}, the highest of a record {_large(found.highest)}."
     )
     nulls = "NULL counts as a value." if found.nulls == "value" else "A NULL makes nobody special."
@@ -290,17 +295,3 @@ def _factorial(found: SpecialUniques, size: int) -> str:
 
 def _bar(share: float) -> str:
     return "█" * max(round(share / 100 * _WIDEST_BAR), 1 if share else 0)
-
-
-def _member(table: TableProfile) -> str:
-    return "person" if table.entity else "record"
-
-
-def _members(table: TableProfile) -> str:
-    return "people" if table.entity else "records"
-
-
-def _share(part: int, whole: int) -> str:
-    if not whole:
-        return NONE
-    return percent(part / whole).replace("less than", "<").replace("more than", ">")

@@ -9,26 +9,15 @@ from kanon_sql.errors import without_control
 from kanon_sql.report.document import (
     Bars,
     Block,
-    ChangedChecks,
     Changes,
-    Choices,
-    Command,
-    FactList,
-    Folded,
-    Footer,
+    Facts,
     Grid,
     Heading,
-    Item,
-    Limits,
-    LineChart,
     Points,
     Prose,
-    Section,
-    Status,
-    Strong,
     Values,
+    Verbatim,
     Verdicts,
-    Warnings,
     cells_of,
 )
 from kanon_sql.report.words import numbers
@@ -37,6 +26,14 @@ _MARKS = re.compile(r"[\\`*|<>\[\]~]|(?<!\w)_|_(?!\w)")
 _BLANK = "…"
 _UNMARKED = ("", "same", "changed")
 """Change words that are not emphasised."""
+_PROSE = {"strong": "**{}**", "footer": "*{}*"}
+_POINTS = {
+    "bullet": ("- {}", "\n"),
+    "choice": ("- [ ] {}", "\n"),
+    "warning": ("> **Warning:** {}", "\n>\n"),
+}
+_FACTS = {"fact": ("- {}: {}", "\n"), "limit": ("What {} does not promise: {}", "\n\n")}
+"""Each point or fact, and what separates them."""
 
 
 def write(page: Iterable[Block]) -> str:
@@ -46,69 +43,50 @@ def write(page: Iterable[Block]) -> str:
 
 def _texts(block: Block) -> Iterator[str]:
     match block:
-        case Heading([name, *rest], of_page):
-            yield f"{'#' if of_page else '##'} {escaped(name)}"
+        case Heading([name, *rest], of):
+            yield f"{'#' if of == 'page' else '##'} {escaped(name)}"
             if rest:
                 yield escaped(" · ".join(rest))
-        case Prose(sentences):
-            yield escaped(" ".join(sentences))
-        case Strong(sentence):
-            yield f"**{escaped(sentence)}**"
-        case Warnings(sentences):
-            yield "\n>\n".join(f"> **Warning:** {escaped(each)}" for each in sentences)
-        case Verdicts(checks):
+        case Prose(sentences, style, name):
+            above = f"**{escaped(name)}** " if name else ""
+            yield above + _PROSE.get(style, "{}").format(escaped(" ".join(sentences)))
+        case Points(sentences, style):
+            point, between = _POINTS[style]
+            yield between.join(point.format(escaped(each)) for each in sentences)
+        case Facts(facts, style):
+            fact, between = _FACTS[style]
+            yield between.join(fact.format(*_cells(term, text or _BLANK)) for term, text in facts)
+        case Verdicts(checks, are_changes):
             found = (
-                [f"**{each.word}**", *_cells(each.title, each.achieved, each.extent)]
+                [_marked(each.word), *_cells(each.title, each.achieved, each.extent)]
                 for each in checks
             )
-            yield _table(["", "check", "found", "reach"], found)
-        case Limits(of_models):
-            for title, sentence in of_models:
-                yield f"What {escaped(title)} does not promise: {escaped(sentence)}"
-        case Bars(_, header, bins):
-            counts = ([each.label, numbers.number(each.count), each.share] for each in bins)
-            yield _table(header, counts, words=0)
-        case Grid(title, header, _, below):
-            if title:
-                yield escaped(title)
-            heads, *cells = ([escaped(cell) for cell in row] for row in cells_of(block))
-            yield _table(heads, cells, words=len(header.words))
-            if below:
-                yield escaped(below)
+            yield _table(["", "check", "found", "figures" if are_changes else "reach"], found)
         case Changes(title, figures):
             if title:
                 yield f"{escaped(title)}:"
             changes = ([*_cells(*each[:3]), _marked(each.word)] for each in figures)
             yield _table(["", "old", "new", ""], changes)
-        case ChangedChecks(checks):
-            changed = ([_marked(word), *_cells(*texts)] for word, *texts in checks)
-            yield _table(["", "check", "found", "figures"], changed)
+        case Grid(title, header, _, below):
+            if title:
+                yield escaped(title)
+            heads, *cells = (_cells(*row) for row in cells_of(block))
+            yield _table(heads, cells, words=len(header.words))
+            if below:
+                yield escaped(below)
+        case Bars(_, header, bins):
+            counts = ([each.label, numbers.number(each.count), each.share] for each in bins)
+            yield _table(header, counts, words=0)
         case Values(warning, lists):
             yield f"> **{escaped(warning)}**"
             for heading, rows in lists:
                 yield f"### {escaped(heading)}"
                 values = [_cells(*row) for row in rows]
                 yield _table(values[0], values[1:]) if values else "none"
-        case Item(name, sentences):
-            yield f"**{escaped(name)}** {escaped(' '.join(sentences))}"
-        case Section(title):
-            yield f"## {escaped(title)}"
-        case Status(_, word):
-            yield f"**{escaped(word)}**"
-        case Points(sentences):
-            yield "\n".join(f"- {escaped(each)}" for each in sentences)
-        case FactList(facts):
-            yield "\n".join(f"- {escaped(term)}: {escaped(fact or _BLANK)}" for term, fact in facts)
-        case Choices(names):
-            yield "\n".join(f"- [ ] {escaped(each)}" for each in names)
-        case LineChart():
-            yield from _texts(block.table)
-        case Folded(title, text, _):
-            yield f"{escaped(title)}\n\n{_fenced(text)}"
-        case Command(text):
+        case Verbatim(text, title):
+            if title:
+                yield escaped(title)
             yield _fenced(text)
-        case Footer(text):
-            yield f"*{escaped(text)}*"
 
 
 def _fenced(text: str) -> str:

@@ -4,26 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from kanon_sql.report.document import (
-    NONE,
-    Block,
-    Footer,
-    Grid,
-    GridRow,
-    Heading,
-    Prose,
-    Strong,
-    Warnings,
-)
+from kanon_sql.report.document import Block, Grid, GridRow, Heading, Points, Prose
 from kanon_sql.report.identifying import columns_told, special_uniques_told, subsets_told
 from kanon_sql.report.words.numbers import (
     KEPT_TOGETHER,
     counted,
     listed,
+    member,
+    members,
     number,
-    percent,
+    number_or_none,
     printable,
     quasi_identifiers,
+    short_percent,
+    short_share,
 )
 from kanon_sql.results.profile import Elimination, KnownColumn, LackedColumn, TableProfile
 
@@ -44,11 +38,11 @@ def page(tables: Sequence[TableProfile]) -> Iterator[Block]:
 def _section(table: TableProfile) -> Iterator[Block]:
     sentence = unanswered(table)
     if sentence:
-        yield Strong(sentence)
+        yield Prose([sentence], "strong")
         return
     yield Heading(headline(table))
     if table.warnings:
-        yield Warnings([printable(text) for text in table.warnings])
+        yield Points([printable(text) for text in table.warnings], "warning")
     if table.quasi_identifiers:
         yield Prose([as_it_is(table)])
         yield from grids(table)
@@ -57,7 +51,7 @@ def _section(table: TableProfile) -> Iterator[Block]:
     yield from special_uniques_told(table)
     if table.quasi_identifiers:
         yield Prose(list(advice(table)))
-    yield Footer(footer(table))
+    yield Prose([footer(table)], "footer")
 
 
 def unanswered(table: TableProfile) -> str | None:
@@ -95,7 +89,7 @@ def as_it_is(table: TableProfile) -> str:
     members, uniques = summary.members or 0, summary.uniques or 0
     below = summary.records_below_k or 0
     return (
-        f"As it is, k is {number(summary.k or 0)}: {counted(uniques, _member(table))} "
+        f"As it is, k is {number(summary.k or 0)}: {counted(uniques, member(table))} "
         f"{'is' if uniques == 1 else 'are'} alone in their class"
         f"{_of(uniques, members)}, {number(below)} {'is' if below == 1 else 'are'} in a class "
         f"below {number(table.k_threshold)}{_of(below, members)}; there "
@@ -110,7 +104,7 @@ def grids(table: TableProfile) -> list[Grid]:
 
 def _knows(table: TableProfile) -> Grid:
     return Grid(
-        f"What if someone knows one column more? {_members(table).capitalize()} newly alone in "
+        f"What if someone knows one column more? {members(table).capitalize()} newly alone in "
         f"their class, and in classes below {number(table.k_threshold)}:",
         GridRow(
             ("also known",),
@@ -134,8 +128,8 @@ def _known_row(column: KnownColumn, table: TableProfile) -> GridRow:
         (name,),
         (
             number(newly),
-            _share(newly, members),
-            _share(column.records_below_k or 0, members),
+            short_share(newly, members),
+            short_share(column.records_below_k or 0, members),
             number(column.k or 0),
         ),
     )
@@ -145,7 +139,7 @@ def _without(table: TableProfile) -> Grid:
     k = number(table.k_threshold)
     below = table.summary.records_below_k or 0
     return Grid(
-        f"What if a quasi-identifier were not known? {_members(table).capitalize()} that would "
+        f"What if a quasi-identifier were not known? {members(table).capitalize()} that would "
         f"leave the classes below {k}, and how many of them lie in its outer 1{KEPT_TOGETHER}%:",
         GridRow(("left out",), ("would leave", "share", f"in its outer 1{KEPT_TOGETHER}%")),
         [_left_out(column, below) for column in table.without if below],
@@ -159,8 +153,8 @@ def _left_out(column: LackedColumn, below: int) -> GridRow:
         (printable(column.column),),
         (
             number(column.records_leaving),
-            _share(column.records_leaving, below),
-            NONE if share is None else _short(share),
+            short_share(column.records_leaving, below),
+            short_percent(share),
         ),
     )
 
@@ -181,8 +175,8 @@ def _ruled_out(each: Elimination) -> GridRow:
     return GridRow(
         (printable(each.sensitive),),
         (
-            *(NONE if share is None else _short(share) for share in each.confidence),
-            NONE if certain is None else number(certain),
+            *(short_percent(share) for share in each.confidence),
+            number_or_none(certain),
         ),
     )
 
@@ -214,7 +208,7 @@ def _about_the_worst(table: TableProfile) -> Iterator[str]:
     if worst is not None:
         newly = worst.newly_unique_records or 0
         yield (
-            f"{printable(worst.column)} singles out {counted(newly, _member(table))} more. If "
+            f"{printable(worst.column)} singles out {counted(newly, member(table))} more. If "
             "someone may know it, treat it as a quasi-identifier (add it to --qi), drop it, or "
             "generalise it."
         )
@@ -235,11 +229,11 @@ def _about_outliers(table: TableProfile) -> Iterator[str]:
     name, share = printable(costliest.column), costliest.share_in_outer_percent
     yield (
         f"Of the quasi-identifiers, {name} costs most: without it "
-        f"{counted(costliest.records_leaving, _member(table))} would leave the classes below "
+        f"{counted(costliest.records_leaving, member(table))} would leave the classes below "
         f"{number(table.k_threshold)}. Leave it out, or generalise it first."
         + (
-            f" {_short(share)} of them lie in its outer 1{KEPT_TOGETHER}%: clip its lowest and "
-            "highest values."
+            f" {short_percent(share)} of them lie in its outer 1{KEPT_TOGETHER}%: clip its lowest "
+            "and highest values."
             if share is not None and share >= _MUCH
             else ""
         )
@@ -255,26 +249,5 @@ def footer(table: TableProfile) -> str:
     )
 
 
-def _member(table: TableProfile) -> str:
-    return "person" if table.entity else "record"
-
-
-def _members(table: TableProfile) -> str:
-    return "people" if table.entity else "records"
-
-
 def _of(part: int, whole: int) -> str:
-    return f" ({_share(part, whole)})" if part else ""
-
-
-def _share(part: int, whole: int) -> str:
-    return _short(part / whole) if whole else NONE
-
-
-def _short(fraction: float) -> str:
-    """A percentage, with < and > in place of words.
-
-    >>> [_short(share).replace(KEPT_TOGETHER, " ") for share in (0.0001, 0.25, 1)]
-    ['< 0.1 %', '25.0 %', '100 %']
-    """
-    return percent(fraction).replace("less than", "<").replace("more than", ">")
+    return f" ({short_share(part, whole)})" if part else ""

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from kanon_sql.report import audit
-from kanon_sql.report.document import Block, Footer, Heading, Prose, Strong, Verdicts
-from kanon_sql.report.release_grids import figure_or_none, grids, only_k, percentage, tenths
+from kanon_sql.report.document import Block, Heading, Prose, Verdicts
+from kanon_sql.report.release_grids import grids, only_k, tenths
 from kanon_sql.report.words import models, tables
 from kanon_sql.report.words.models import Verdict
 from kanon_sql.report.words.numbers import (
@@ -15,9 +15,11 @@ from kanon_sql.report.words.numbers import (
     counted,
     listed,
     number,
+    number_or_none,
     percent,
     printable,
     quasi_identifiers,
+    short_percent,
 )
 from kanon_sql.results.metrics import METRICS
 from kanon_sql.results.release import Anonymization, Release, ReleaseFindings
@@ -40,7 +42,7 @@ def page(result: ReleaseFindings) -> Iterator[Block]:
     """The blocks of a release."""
     sentence = unanswered(result)
     if sentence:
-        yield Strong(sentence)
+        yield Prose([sentence], "strong")
         return
     [table] = result.tables
     steps, comparison, *others = grids(result)
@@ -55,7 +57,7 @@ def page(result: ReleaseFindings) -> Iterator[Block]:
     yield Prose(outcome(result))
     if advice := [*after_datafly(result), *finer_levels(result)]:
         yield Prose(advice)
-    yield Footer(footer(result))
+    yield Prose([footer(result)], "footer")
 
 
 def after_datafly(result: ReleaseFindings) -> Iterator[str]:
@@ -95,9 +97,8 @@ def _spared(made: Anonymization) -> str:
     spared = len(made.steps) - sum(at.levels.values())
     if spared > 1:
         step = f"the last {spared} steps."
-    return (
-        f"{step} Then {percentage(at.metrics.loss)} would have been lost, not {percentage(lost)}."
-    )
+    less = short_percent(at.metrics.loss)
+    return f"{step} Then {less} would have been lost, not {short_percent(lost)}."
 
 
 def finer_levels(result: ReleaseFindings) -> Iterator[str]:
@@ -143,15 +144,15 @@ def other_metrics(result: ReleaseFindings) -> str:
     bits = metrics.non_uniform_entropy_bits
     in_bits = "" if bits is None else f"{KEPT_TOGETHER}({tenths(bits)}{KEPT_TOGETHER}bits)"
     found = {
-        "loss_geometric": percentage(metrics.loss_geometric),
-        "non_uniform_entropy": f"{percentage(metrics.non_uniform_entropy)}{in_bits}",
-        "discernibility": figure_or_none(metrics.discernibility),
+        "loss_geometric": short_percent(metrics.loss_geometric),
+        "non_uniform_entropy": f"{short_percent(metrics.non_uniform_entropy)}{in_bits}",
+        "discernibility": number_or_none(metrics.discernibility),
     }
     each = ", ".join(f"{METRICS[name].title.lower()} {value}" for name, value in found.items())
     weighted = (
         ""
         if metrics.loss_weighted is None
-        else f"Loss by the weights: {percentage(metrics.loss_weighted)}. "
+        else f"Loss by the weights: {short_percent(metrics.loss_weighted)}. "
     )
     return f"{weighted}Lost by other measures: {each}. kanon-sql explain says what each means."
 

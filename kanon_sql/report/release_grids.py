@@ -5,10 +5,19 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 
-from kanon_sql.report.document import NONE, Grid, GridRow
+from kanon_sql.report.document import Grid, GridRow
 from kanon_sql.report.lines import INDENT, padded
 from kanon_sql.report.search import how_found, minimal_nodes
-from kanon_sql.report.words.numbers import KEPT_TOGETHER, counted, number, percent, printable
+from kanon_sql.report.words.numbers import (
+    KEPT_TOGETHER,
+    NONE,
+    counted,
+    number,
+    number_or_none,
+    printable,
+    short_percent,
+    short_share,
+)
 from kanon_sql.results.release import (
     Anonymization,
     GeneralizationStep,
@@ -95,7 +104,7 @@ def step_row(step: GeneralizationStep, place: int, from_level: int, whole: int =
         (
             number(step.distinct_before),
             number(step.records_violating),
-            _share(step.records_violating, whole),
+            short_share(step.records_violating, whole),
         ),
     )
 
@@ -111,7 +120,7 @@ def _ends(result: ReleaseFindings) -> Iterator[GridRow]:
         ("of them in step 4", made.step4),
     ):
         if records or words != "of them in step 4":
-            yield GridRow(("", words), ("", number(records), _share(records, whole)))
+            yield GridRow(("", words), ("", number(records), short_share(records, whole)))
 
 
 def _before_and_after(result: ReleaseFindings) -> Grid:
@@ -128,18 +137,18 @@ def _before_and_after(result: ReleaseFindings) -> Grid:
             GridRow(
                 ("before",),
                 (
-                    *map(figure_or_none, (before.records, before.classes, before.k)),
-                    percentage(None if made.metrics.loss is None else 0),
-                    percentage(None if made.metrics.precision is None else 1),
+                    *map(number_or_none, (before.records, before.classes, before.k)),
+                    short_percent(None if made.metrics.loss is None else 0),
+                    short_percent(None if made.metrics.precision is None else 1),
                     tenths(average),
                 ),
             ),
             GridRow(
                 ("after",),
                 (
-                    *map(figure_or_none, (after.records, after.classes, after.k)),
-                    percentage(made.metrics.loss),
-                    percentage(made.metrics.precision),
+                    *map(number_or_none, (after.records, after.classes, after.k)),
+                    short_percent(made.metrics.loss),
+                    short_percent(made.metrics.precision),
                     tenths(made.metrics.average_class_size),
                 ),
             ),
@@ -155,7 +164,7 @@ def _by_attribute(result: ReleaseFindings) -> Grid:
         tuple(
             GridRow(
                 (printable(name), f"{level:>5}", printable(made.labels[name])),
-                (percentage(made.metrics.loss_by_quasi_identifier.get(name)),),
+                (short_percent(made.metrics.loss_by_quasi_identifier.get(name)),),
             )
             for name, level in (made.levels or {}).items()
         ),
@@ -185,7 +194,7 @@ def _beside(recoded: Recoded, made: Anonymization) -> Iterator[str]:
     if other is not None and other.metrics.loss is not None and not made.reached_top:
         suppressed = f" and suppress {counted(other.suppressed, 'record')}" * (other.suppressed > 0)
         yield (
-            f"One level for each column would lose {percentage(other.metrics.loss)} at least"
+            f"One level for each column would lose {short_percent(other.metrics.loss)} at least"
             f"{suppressed}, with {counted(other.classes, 'class')} (--algorithm optimal)."
         )
     elif other is None and not made.reached_top and made.metrics.loss is not None:
@@ -208,8 +217,8 @@ def _levels_of(
             ),
             (
                 number(records),
-                _share(records, whole),
-                percentage(metrics.loss_by_quasi_identifier.get(name)) if place == 0 else "",
+                short_share(records, whole),
+                short_percent(metrics.loss_by_quasi_identifier.get(name)) if place == 0 else "",
             ),
         )
 
@@ -252,20 +261,6 @@ def only_k(result: ReleaseFindings) -> int | None:
         return None
     k: int | None = demanded[0].parameters.get("k")
     return k
-
-
-def _share(part: int, whole: int) -> str:
-    return percentage(part / whole if whole else None)
-
-
-def percentage(fraction: float | None) -> str:
-    if fraction is None:
-        return NONE
-    return percent(fraction).replace("less than", "<").replace("more than", ">")
-
-
-def figure_or_none(value: int | None) -> str:
-    return NONE if value is None else number(value)
 
 
 def tenths(value: float | None) -> str:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from kanon_sql.report.document import NONE, Grid, GridRow
-from kanon_sql.report.words.numbers import counted, number, percent, printable
+from kanon_sql.report.document import Grid, GridRow
+from kanon_sql.report.words.numbers import counted, number, percent, printable, short_percent
 from kanon_sql.results.metrics import METRICS
 from kanon_sql.results.release import Anonymization, MinimalNode, Search
 
@@ -58,8 +58,8 @@ def minimal_nodes(nodes: tuple[MinimalNode, ...]) -> Grid:
             GridRow(
                 (levels_in_words(each),),
                 (
-                    share(each.metrics.loss),
-                    share(each.metrics.precision),
+                    short_percent(each.metrics.loss),
+                    short_percent(each.metrics.precision),
                     number(each.suppressed),
                     number(each.classes),
                 ),
@@ -73,10 +73,3 @@ def levels_in_words(node: MinimalNode) -> str:
     """The generalised quasi-identifiers with their levels."""
     raised = [f"{printable(name)} {level}" for name, level in node.levels.items() if level]
     return ", ".join(raised) or "all raw"
-
-
-def share(fraction: float | None) -> str:
-    """A share as a table cell."""
-    if fraction is None:
-        return NONE
-    return percent(fraction).replace("less than", "<").replace("more than", ">")

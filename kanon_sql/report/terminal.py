@@ -2,31 +2,21 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable, Iterator, Sequence
 
 from kanon_sql.report.document import (
     Bars,
     Block,
-    ChangedChecks,
     Changes,
-    Choices,
-    Command,
-    FactList,
-    Folded,
-    Footer,
+    Facts,
     Grid,
     Heading,
-    Item,
-    Limits,
-    LineChart,
     Points,
     Prose,
-    Section,
-    Status,
-    Strong,
     Values,
+    Verbatim,
     Verdicts,
-    Warnings,
 )
 from kanon_sql.report.grid import grid_lines
 from kanon_sql.report.lines import (
@@ -41,25 +31,29 @@ from kanon_sql.report.lines import (
     widest,
 )
 from kanon_sql.report.words import numbers
-from kanon_sql.report.words.tables import Bin
 
 _STYLES = {
     "violated": "bold red", "accepted": "bold yellow", "holds": "bold green", "measured": "bold",
     "worse": "bold red", "better": "bold green", "new": "bold", "gone": "bold",
 }  # fmt: skip
-_EIGHTHS = " ▏▎▍▌▋▊▉"
 _WIDEST_BAR = 28
 _WIDEST_PROSE = 100
-_UNDER_TITLE = " " * 12
-_UNDER_CHECK = " " * 11
 _UNDER_NAME = " " * 4
+_PROSE = {
+    "indented": (INDENT, "", _WIDEST_PROSE), "flush": ("", "", _WIDEST_PROSE),
+    "strong": ("", "bold", sys.maxsize), "footer": ("", "dim", sys.maxsize),
+    "named": (_UNDER_NAME, "", sys.maxsize),
+}  # fmt: skip
+"""Indentation, colour and greatest width of each kind of paragraph."""
+_MARKS = {"bullet": ("  - ", ""), "choice": ("  - ", ""), "warning": ("  warning   ", "yellow")}
+"""What precedes a point, and its colour."""
 
 
 def write(page: Iterable[Block], *, colour: bool = False, width: int = 80) -> str:
     """The page as text, without a final newline."""
     lines: list[Line] = []
     for block in page:
-        if lines and not isinstance(block, Footer):
+        if lines and not (isinstance(block, Prose) and block.style == "footer"):
             lines.append(EMPTY)
         lines += _lines(block, width)
     return coloured(lines) if colour else "\n".join(plain(line) for line in lines)
@@ -70,58 +64,45 @@ def _lines(block: Block, width: int) -> Iterable[Line]:
     match block:
         case Heading(parts):
             return folded(" · ".join(parts), width, rest=INDENT, style="bold")
-        case Prose(sentences, indented):
-            return _sentences(sentences, prose, INDENT if indented else "")
-        case Strong(sentence):
-            return folded(sentence, width, style="bold")
-        case Warnings(sentences):
-            return _warnings(sentences, prose)
+        case Prose():
+            return _prose(block, width)
+        case Points(sentences, style):
+            mark, colour = _MARKS[style]
+            points = (f"{mark}{each}" for each in sentences)
+            return _folded(points, prose, rest=" " * len(mark), style=colour)
+        case Facts(facts, style):
+            return _facts(facts, prose) if style == "fact" else _limits(facts, prose)
         case Verdicts():
             return _verdicts(block, width)
-        case Limits():
-            return _limits(block, prose)
-        case Bars():
-            return _bars(block, width)
+        case Changes():
+            return _changes(block)
         case Grid():
             return [
                 *_titled(block.title, prose),
                 *grid_lines(block, width),
                 *_titled(block.below, prose),
             ]
-        case Changes():
-            return _changes(block)
-        case ChangedChecks():
-            return _changed_checks(block, width)
+        case Bars():
+            return _bars(block, width)
         case Values():
             return _values(block, width)
-        case Item(name, sentences):
-            return [
-                *folded(f"{INDENT}{name}", width, rest=_UNDER_NAME),
-                *_sentences(sentences, width, _UNDER_NAME),
-            ]
-        case Section(title):
-            return folded(title, width, style="bold")
-        case Status(status, word):
-            return [(StyledText(f"{INDENT}{word}", _STYLES.get(status, "bold")),)]
-        case Points(sentences) | Choices(sentences):
-            return [line for each in sentences for line in folded(each, prose, "  - ", rest="    ")]
-        case FactList(facts):
-            return _facts(facts, prose)
-        case LineChart(table=table):
-            return _lines(table, width)
-        case Folded(title, text, _):
-            return [(StyledText(f"{INDENT}{title}"),), *_as_written(text)]
-        case Command(text):
-            return _as_written(text)
-        case Footer(text):
-            return [(StyledText(text, "dim"),)]
+        case Verbatim(text, title):
+            return [*_titled(title, width), *_as_written(text)]
 
 
 # --- sentences ------------------------------------------------------------------------------
 
 
-def _sentences(sentences: Iterable[str], width: int, indent: str) -> list[Line]:
-    return [line for sentence in sentences for line in folded(sentence, width, indent)]
+def _folded(sentences: Iterable[str], width: int, first: str = "", **how: str) -> list[Line]:
+    return [line for sentence in sentences for line in folded(sentence, width, first, **how)]
+
+
+def _prose(prose: Prose, width: int) -> list[Line]:
+    """A paragraph; a footer stays on one line."""
+    indent, colour, most = _PROSE["named" if prose.name else prose.style]
+    name = folded(f"{INDENT}{prose.name}", width, rest=_UNDER_NAME) if prose.name else []
+    room = sys.maxsize if prose.style == "footer" else min(width, most)
+    return [*name, *_folded(prose.sentences, room, indent, style=colour)]
 
 
 def _facts(facts: Sequence[tuple[str, str | None]], width: int) -> list[Line]:
@@ -142,62 +123,34 @@ def _titled(title: str, width: int) -> list[Line]:
     return folded(title, width, INDENT) if title else []
 
 
-def _warnings(sentences: Iterable[str], width: int) -> list[Line]:
-    return [
-        line
-        for sentence in sentences
-        for line in folded(f"  warning   {sentence}", width, rest=_UNDER_TITLE, style="yellow")
-    ]
-
-
-def _limits(limits: Limits, width: int) -> list[Line]:
-    lines = folded("What holds has its limits:", width, INDENT)
-    for title, sentence in limits.of_models:
-        lines += folded(f"{title}: {sentence}", width, INDENT * 2)
-    return lines
+def _limits(limits: Iterable[tuple[str, str | None]], width: int) -> list[Line]:
+    above = folded("What holds has its limits:", width, INDENT)
+    return [*above, *_folded((f"{model}: {limit}" for model, limit in limits), width, INDENT * 2)]
 
 
 # --- checks ---------------------------------------------------------------------------------
 
 
-def _verdicts(verdicts: Verdicts, width: int) -> list[Line]:
-    """One line per check if the widest fits, else with its extent below."""
+def _verdicts(verdicts: Verdicts, width: int) -> Iterator[Line]:
+    """One line per check if the widest verdict fits, else with its extent below."""
     found = verdicts.checks
-    titles = widest(verdict.title for verdict in found)
-    achieved = widest(verdict.achieved for verdict in found)
-    extent = widest(verdict.extent for verdict in found)
-    one_line = len(_UNDER_TITLE) + titles + 2 + achieved + 2 + extent <= width
-    lines: list[Line] = []
-    for verdict in found:
-        word = StyledText(f"{INDENT}{verdict.word:<8}{INDENT}", _STYLES[verdict.status])
-        text = f"{padded(verdict.title, titles)}  {verdict.achieved}"
+    words = 7 if verdicts.are_changes else 8
+    under = " " * (2 * len(INDENT) + words)
+    titles = widest(check.title for check in found)
+    achieved = widest(check.achieved for check in found)
+    extent = widest(check.extent for check in found)
+    one_line = len(under) + titles + 2 + achieved + 2 + extent <= width and not verdicts.are_changes
+    for check in found:
+        word = StyledText(f"{INDENT}{check.word:<{words}}{INDENT}", _STYLES.get(check.status, ""))
+        text = f"{padded(check.title, titles)}  {check.achieved}"
         if one_line:
-            lines.append(
-                (word, StyledText(f"{padded(text, titles + 2 + achieved)}  {verdict.extent}"))
-            )
+            yield (word, StyledText(f"{padded(text, titles + 2 + achieved)}  {check.extent}"))
             continue
-        lines += _beside(word, text, width, _UNDER_TITLE)
-        if verdict.extent:
-            lines += folded(verdict.extent, width, _UNDER_TITLE)
-    return lines
-
-
-def _changed_checks(changed: ChangedChecks, width: int) -> Iterator[Line]:
-    """Each changed check, wrapped below its word."""
-    titles = widest(check.title for check in changed.checks)
-    for check in changed.checks:
-        word = StyledText(f"{INDENT}{check.word:<7}{INDENT}", _STYLES.get(check.word, ""))
-        text = f"{padded(check.title, titles)}  {check.found}".rstrip()
-        yield from _beside(word, text, width, _UNDER_CHECK)
-        if check.figures:
-            yield from folded(check.figures, width, _UNDER_CHECK)
-
-
-def _beside(word: StyledText, text: str, width: int, under: str) -> Iterator[Line]:
-    """A word, with wrapped text next to it."""
-    first, *rest = folded(text, width, under)
-    yield (word, StyledText(first[0].text.removeprefix(under)))
-    yield from rest
+        first, *rest = folded(text, width, under)
+        yield (word, StyledText(first[0].text.removeprefix(under)))
+        yield from rest
+        if check.extent:
+            yield from folded(check.extent, width, under)
 
 
 # --- figures --------------------------------------------------------------------------------
@@ -218,15 +171,12 @@ def _bars(bars: Bars, width: int) -> Iterator[Line]:
         figures = f"   {numbers.number(each.count):>{counts}}   {each.share:>{shares}}"
         yield (
             StyledText(f"{INDENT}{each.label:>{labels}}  "),
-            StyledText(f"{_bar(each, most, longest):<{longest}}", "red" if each.small else "cyan"),
+            StyledText(
+                f"{numbers.bar(each.fraction / most, longest):<{longest}}",
+                "red" if each.small else "cyan",
+            ),
             StyledText(f"{figures}   {each.note}" if each.note else figures),
         )
-
-
-def _bar(each: Bin, most: float, longest: int) -> str:
-    """A bar in eighths of a character; non-zero is always visible."""
-    eighths = max(round(each.fraction / most * longest * 8), 1 if each.fraction else 0)
-    return "█" * (eighths // 8) + _EIGHTHS[eighths % 8].strip()
 
 
 def _changes(changes: Changes) -> Iterator[Line]:

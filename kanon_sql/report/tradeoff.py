@@ -4,24 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from kanon_sql.report.document import (
+from kanon_sql.report.document import Block, Grid, GridRow, Heading, Points, Prose
+from kanon_sql.report.search import distance, is_near
+from kanon_sql.report.words.numbers import (
     NONE,
-    Block,
-    Footer,
-    Grid,
-    GridRow,
-    Heading,
-    Prose,
-    Strong,
-    Warnings,
+    bar,
+    counted,
+    number,
+    number_or_none,
+    printable,
+    short_percent,
 )
-from kanon_sql.report.search import distance, is_near, share
-from kanon_sql.report.words.numbers import counted, number, printable
 from kanon_sql.results.metrics import METRICS
 from kanon_sql.results.tradeoff import Point, Tradeoff
 
 _WIDEST_BAR = 20
-_EIGHTHS = " ▏▎▍▌▋▊▉"
 _HARDLY = 0.02
 """Relative increase of loss that counts as "hardly more"."""
 
@@ -29,7 +26,9 @@ _HARDLY = 0.02
 def page(found: Tradeoff) -> Iterator[Block]:
     """The best levels for each k, with their loss."""
     if found.status == "no_data":
-        yield Strong(f"{printable(found.name)} has no records, so there is nothing to weigh.")
+        yield Prose(
+            [f"{printable(found.name)} has no records, so there is nothing to weigh."], "strong"
+        )
         return
     search = found.search or (found.optimal and found.optimal.search)
     looked = (
@@ -56,11 +55,11 @@ def page(found: Tradeoff) -> Iterator[Block]:
             yield _costs(found, found.optimal.points, "One level for all (optimal):")
             yield _levels(found.optimal.points)
     if found.warnings:
-        yield Warnings(found.warnings)
+        yield Points(found.warnings, "warning")
     yield Prose([*_remarks(found), _proof(found)])
     if with_levels := [each.k for each in found.points if each.metrics]:
         yield Prose([_next(found, with_levels[-1])])
-    yield Footer(f"{found.seconds:.1f} s · {found.engine}")
+    yield Prose([f"{found.seconds:.1f} s · {found.engine}"], "footer")
 
 
 def _costs(found: Tradeoff, points: Sequence[Point], above: str = "") -> Grid:
@@ -76,9 +75,11 @@ def _costs(found: Tradeoff, points: Sequence[Point], above: str = "") -> Grid:
                 (f"{each.k:>4}", _bar(values[each.k], whole)),
                 (
                     _told(values[each.k], in_shares=in_shares),
-                    NONE if each.suppressed is None else number(each.suppressed),
-                    share(None if each.suppressed is None else each.suppressed / found.records),
-                    NONE if each.classes is None else number(each.classes),
+                    number_or_none(each.suppressed),
+                    short_percent(
+                        None if each.suppressed is None else each.suppressed / found.records
+                    ),
+                    number_or_none(each.classes),
                 ),
             )
             for each in points
@@ -90,7 +91,7 @@ def _levels(points: Sequence[Point]) -> Grid:
     rows, before = [], None
     for each in points:
         words = _levels_in_words(each)
-        precision = share(each.metrics.precision if each.metrics else None)
+        precision = short_percent(each.metrics.precision if each.metrics else None)
         rows.append(
             GridRow((f"{each.k:>4}", "the same" if words == before else words), (precision,))
         )
@@ -129,14 +130,13 @@ def _cost(found: Tradeoff, point: Point) -> float | None:
 def _told(value: float | None, *, in_shares: bool) -> str:
     if value is None:
         return NONE
-    return share(value) if in_shares else f"{value:,.1f}"
+    return short_percent(value) if in_shares else f"{value:,.1f}"
 
 
 def _bar(value: float | None, whole: float) -> str:
     if not value or not whole:
         return ""
-    full, eighths = divmod(round(min(value / whole, 1) * _WIDEST_BAR * 8), 8)
-    return ("█" * full + _EIGHTHS[eighths]).rstrip()
+    return bar(min(value / whole, 1), _WIDEST_BAR, least=0)
 
 
 def _remarks(found: Tradeoff) -> Iterator[str]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from importlib.resources import files
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -72,6 +73,11 @@ def _loader(name: str | Path, text: str, loader_of: type[_Bounded]) -> _Bounded:
             f"{name}:{line}: the character U+{error.character:04X} may not stand in YAML. Take it "
             "out."
         ) from None
+
+
+def shipped(package: str, name: str) -> Any:
+    """The values of a YAML file that is part of a package."""
+    return yaml.safe_load(files(package).joinpath(name).read_text(encoding="utf-8"))
 
 
 def scalar_or_list(text: str) -> Any:

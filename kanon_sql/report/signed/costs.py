@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from kanon_sql.report.document import NONE, Bars, Block, Grid, GridRow, LineChart, Prose
+from kanon_sql.report.document import Bars, Block, Drawing, Grid, GridRow, Prose
 from kanon_sql.report.plots import Chart, CostPoint, cost_of_k
 from kanon_sql.report.signed.figures import WITHOUT_THE_EXTRA
 from kanon_sql.report.signed.subject import Signed
-from kanon_sql.report.words.numbers import number, percent, printable
+from kanon_sql.report.words.numbers import NONE, number, percent, printable
 from kanon_sql.report.words.tables import Bin, demanded_k
 from kanon_sql.results.costs import CostOfK, Costs
 
@@ -24,13 +24,13 @@ def costs(signed: Signed) -> Iterator[Block]:
         caption = (
             f"What each k{of_table} loses, by {found.metric.replace('_', ' ')} ({found.algorithm})."
         )
-        yield LineChart(
+        drawing = Drawing(
             cost_chart(found, chosen),
             f"{caption} {_cheapest(points, found)}"
             + (f" The diamond is the k that was demanded, {number(chosen)}." if chosen else ""),
-            Grid("", GridRow(("",), ()), ()),
             WITHOUT_THE_EXTRA,
         )
+        yield Grid("", GridRow(("",), ()), (), drawing=drawing)
         yield Bars(
             caption,
             ("k", "suppressed", "lost"),

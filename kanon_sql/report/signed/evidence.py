@@ -5,16 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kanon_sql.report import diff
-from kanon_sql.report.document import (
-    Block,
-    Choices,
-    Command,
-    FactList,
-    Folded,
-    Limits,
-    Points,
-    Prose,
-)
+from kanon_sql.report.document import Block, Facts, Points, Prose, Verbatim
 from kanon_sql.report.signed.again import command_of, folded
 from kanon_sql.report.signed.subject import Signed, digest_of
 from kanon_sql.report.words.numbers import counted, printable
@@ -74,7 +65,7 @@ def limits(signed: Signed) -> Iterator[Block]:
     gated = [check for check in asked if check.holds is not None] or asked
     models = dict.fromkeys(check.model for check in gated)
     if models:
-        yield Limits([(MODELS[name].title, MODELS[name].silence) for name in models])
+        yield Facts([(MODELS[name].title, MODELS[name].silence) for name in models], "limit")
     yield Points(BESIDE_THE_MODELS)
 
 
@@ -92,7 +83,7 @@ def evidence(signed: Signed) -> Iterator[Block]:
     left = _MOST_SQL
     for table in signed.result.tables:
         blocks = list(_statements(table, signed, left))
-        left -= sum(len(each.text) for each in blocks if isinstance(each, Folded))
+        left -= sum(len(each.text) for each in blocks if isinstance(each, Verbatim))
         yield from signed.under_its_name(table, iter(blocks))
 
 
@@ -101,11 +92,11 @@ def _command(signed: Signed) -> Iterator[Block]:
     result = signed.result
     if result.asked:
         yield Prose([_ASKED])
-        yield Command(folded(printable(result.asked)))
+        yield Verbatim(folded(printable(result.asked)))
     elif result.tables:
         yield Prose([_MADE_UP, *([_OF_THE_RELEASE] if signed.made else [])])
         for table in result.tables:
-            yield Command(command_of(table))
+            yield Verbatim(command_of(table))
 
 
 def _statements(table: TableResult, signed: Signed, left: int) -> Iterator[Block]:
@@ -120,7 +111,7 @@ def _statements(table: TableResult, signed: Signed, left: int) -> Iterator[Block
             too_much.append(f"{name}: {digest_of(text)}")
             continue
         left -= len(text)
-        yield Folded(name, text, aside=digest_of(text)[:16])
+        yield Verbatim(text, name, digest_of(text)[:16])
     if too_much:
         yield Prose(
             [
@@ -136,13 +127,6 @@ def _statements(table: TableResult, signed: Signed, left: int) -> Iterator[Block
 
 def decision(signed: Signed) -> Iterator[Block]:
     """Blanks for the decision and the signature."""
-    yield Choices(["released", "released under these conditions", "not released"])
-    yield FactList(
-        [
-            ("Conditions", None),
-            ("Name", None),
-            ("Role", None),
-            ("Date", None),
-            ("Signature", None),
-        ]
-    )
+    yield Points(["released", "released under these conditions", "not released"], "choice")
+    blanks = ("Conditions", "Name", "Role", "Date", "Signature")
+    yield Facts([(blank, None) for blank in blanks])

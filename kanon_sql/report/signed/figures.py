@@ -9,13 +9,12 @@ from itertools import accumulate
 from typing import Any
 
 from kanon_sql.report.document import (
-    NONE,
     Bars,
     Block,
-    FactList,
+    Drawing,
+    Facts,
     Grid,
     GridRow,
-    LineChart,
     Points,
     Prose,
 )
@@ -29,8 +28,16 @@ from kanon_sql.report.plots import (
 )
 from kanon_sql.report.signed.subject import Signed, members_of
 from kanon_sql.report.words.models import title
-from kanon_sql.report.words.numbers import KEPT_TOGETHER, TO, listed, number, percent, printable
-from kanon_sql.report.words.phrases import members
+from kanon_sql.report.words.numbers import (
+    NONE,
+    TO,
+    listed,
+    members,
+    number,
+    percent,
+    printable,
+    significant_percent,
+)
 from kanon_sql.report.words.sensitive import in_order, told
 from kanon_sql.report.words.tables import Bin, demanded_k, histogram, histogram_title
 from kanon_sql.report.worksheet_text import in_words
@@ -88,7 +95,7 @@ def _measures(
         bound = _bound(attacker, key, table)
         before = (_before(attacker, key, signed),) if signed.made else ()
         found = _chance(key, risk_now[key], members_of(table), signed)
-        yield key, (*before, NONE if bound is None else _percentage(bound), found)
+        yield key, (*before, NONE if bound is None else significant_percent(bound), found)
 
 
 def _chance(key: str, chance: float, members: int, signed: Signed) -> str:
@@ -130,10 +137,6 @@ def _before(attacker: str, key: str, signed: Signed) -> str:
 def _are_alike(signed: Signed) -> bool:
     """Whether each record is in one class and counts once, so class counts give averages."""
     return all(not each.entity and each.nulls == "value" for each in signed.result.tables)
-
-
-def _percentage(fraction: float) -> str:
-    return f"{number(fraction * 100)}{KEPT_TOGETHER}%"
 
 
 def _meaning(table: TableResult) -> str:
@@ -245,16 +248,19 @@ def _curve(table: TableResult) -> Iterator[Block]:
     of_all = members(table)
     caption = f"Share of the {of_all} that can be found with at least this chance (prosecutor)."
     at = {chance: _share_at(steps, chance) for chance in _AT}
-    yield LineChart(
-        risk_curve(_thinned(steps), of_all, bounds),
-        f"{caption} {_in_words(at, of_all)}"
-        + (" The dashed line is what was allowed." if bounds else ""),
-        Grid(
-            caption,
-            GridRow(("chance",), (f"{of_all} at or above it",)),
-            [GridRow((_percentage(round(chance, 3)),), (share,)) for chance, share in at.items()],
+    yield Grid(
+        caption,
+        GridRow(("chance",), (f"{of_all} at or above it",)),
+        [
+            GridRow((significant_percent(round(chance, 3)),), (share,))
+            for chance, share in at.items()
+        ],
+        drawing=Drawing(
+            risk_curve(_thinned(steps), of_all, bounds),
+            f"{caption} {_in_words(at, of_all)}"
+            + (" The dashed line is what was allowed." if bounds else ""),
+            WITHOUT_THE_EXTRA,
         ),
-        WITHOUT_THE_EXTRA,
     )
 
 
@@ -308,7 +314,9 @@ def _share_at(points: Sequence[RiskPoint], chance: float) -> str:
 
 
 def _in_words(at: Mapping[float, str], of_all: str) -> str:
-    parts = [f"{at[chance]} with {_percentage(chance)} or more" for chance in (1, 0.2, 0.05)]
+    parts = [
+        f"{at[chance]} with {significant_percent(chance)} or more" for chance in (1, 0.2, 0.05)
+    ]
     return f"Of the {of_all}: {', '.join(parts)}."
 
 
@@ -324,7 +332,7 @@ def columns(signed: Signed) -> Iterator[Block]:
 
 
 def _added(profile: TableProfile) -> Iterator[Block]:
-    of_all = "people" if profile.entity else "records"
+    of_all = members(profile)
     yield from _by_themselves(profile, of_all)
     yield from _sets(profile, of_all)
     yield from _known(profile, of_all)
@@ -390,7 +398,7 @@ def _known(profile: TableProfile, of_all: str) -> Iterator[Block]:
             ],
         )
     if alike:
-        yield FactList([("Identifier-like", ", ".join(map(printable, alike)))])
+        yield Facts([("Identifier-like", ", ".join(map(printable, alike)))])
 
 
 def _bin(name: str, count: int, whole: int) -> Bin:

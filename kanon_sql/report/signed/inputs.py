@@ -9,11 +9,10 @@ from typing import Any
 
 from kanon_sql.errors import InputError, SpecError, did_you_mean
 from kanon_sql.report import html
-from kanon_sql.report.document import Block, Section, Status
+from kanon_sql.report.document import Block, Heading
 from kanon_sql.report.signed import costs, evidence, figures, scope
 from kanon_sql.report.signed.figures import risk_chart, sizes_chart
 from kanon_sql.report.signed.subject import AUDIENCES, LEAST_CELL, Audience, Signed, digest_of
-from kanon_sql.report.words.models import STATUS_WORDS
 from kanon_sql.report.words.numbers import listed
 from kanon_sql.results.costs import Costs
 from kanon_sql.results.diff import diff
@@ -185,7 +184,7 @@ PARTS: tuple[tuple[str, Callable[[Signed], Iterator[Block]]], ...] = (
 
 def write(signed: Signed) -> str:
     """The whole page as HTML. The same result gives the same text."""
-    return html.document(_title(signed), _head(signed), _page(signed))
+    return html.document(_title(signed), signed.status, _page(signed))
 
 
 def _title(signed: Signed) -> str:
@@ -195,14 +194,9 @@ def _title(signed: Signed) -> str:
     return f"{'Privacy audit of the release' if signed.made else 'Privacy audit of'} {names}"
 
 
-def _head(signed: Signed) -> Iterator[Block]:
-    status = signed.status
-    yield Status(status, STATUS_WORDS[status])
-
-
 def _page(signed: Signed) -> Iterator[Block]:
     for title, part in PARTS:
         blocks = list(part(signed))
         if blocks:
-            yield Section(title)
+            yield Heading([title], "section")
             yield from blocks

@@ -5,23 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from kanon_sql.report.document import (
-    Block,
-    FactList,
-    Grid,
-    GridRow,
-    Points,
-    Prose,
-    Strong,
-    Warnings,
-)
-from kanon_sql.report.signed.subject import Signed, digest_of, members_of, noun, violating
+from kanon_sql.report.document import Block, Facts, Grid, GridRow, Points, Prose
+from kanon_sql.report.signed.subject import Signed, digest_of, members_of, violating
 from kanon_sql.report.words.margins import Margin, margins
 from kanon_sql.report.words.models import STATUS_WORDS, title, verdict_status
 from kanon_sql.report.words.numbers import (
     KEPT_TOGETHER,
     counted,
     listed,
+    member,
     number,
     percent,
     printable,
@@ -50,7 +42,7 @@ def subject(signed: Signed) -> Iterator[Block]:
     result = signed.result
     engines = listed(list(dict.fromkeys(table.engine for table in result.tables if table.engine)))
     statements = "\n\n".join(text for table in result.tables for text in table.sql.values())
-    yield FactList(
+    yield Facts(
         [
             ("Tables" if len(result.tables) > 1 else "Table", _names(signed)),
             ("Audited", result.audited or _NOT_RECORDED),
@@ -89,13 +81,13 @@ def finding(signed: Signed) -> Iterator[Block]:
 def _finding(table: TableResult, signed: Signed) -> Iterator[Block]:
     sentence = unanswered(table)
     if sentence:
-        yield Strong(sentence)
+        yield Prose([sentence], "strong")
         return
-    yield Prose([outcome(table, signed), *_how_likely(table, signed)], indented=False)
+    yield Prose([outcome(table, signed), *_how_likely(table, signed)], "flush")
     yield _demands(table, signed)
     if table.warnings and not signed.is_external:
-        yield Warnings(warnings(table))
-    yield FactList([(words, _of_release(table, part)) for part, words in _RELEASE.items()])
+        yield Points(warnings(table), "warning")
+    yield Facts([(words, _of_release(table, part)) for part, words in _RELEASE.items()])
     yield Prose(["Attackers that were considered:"])
     yield Points(list(_attackers(table)))
 
@@ -226,7 +218,7 @@ def looked_at(signed: Signed) -> Iterator[Block]:
 
 
 def _looked_at(table: TableResult, signed: Signed) -> Iterator[Block]:
-    yield FactList(list(_scope(table, signed)))
+    yield Facts(list(_scope(table, signed)))
     yield Grid(
         "The quasi-identifiers: what someone may know of a person, and how each was treated.",
         GridRow(("quasi-identifier", "treatment", "why"), ()),
@@ -289,7 +281,7 @@ def _untouched(table: TableResult, signed: Signed) -> Iterator[tuple[str, str]]:
             ""
             if alone is None
             else f"; in these and the quasi-identifiers together "
-            f"{signed.cell(alone, noun(table))} {'is' if alone == 1 else 'are'} alone"
+            f"{signed.cell(alone, member(table))} {'is' if alone == 1 else 'are'} alone"
         )
         yield "Untouched columns", f"{listed(made.untouched.columns)} go out as they are{with_them}"
     elif made:

@@ -113,10 +113,6 @@ def members_of(table: TableResult) -> int:
     return table.summary.people or table.summary.records or 0
 
 
-def noun(table: TableResult) -> str:
-    return "person" if table.entity else "record"
-
-
 def violating(check: CheckResult, table: TableResult, signed: Signed) -> str:
     """The records, people and classes that violate a check, and a reference's gaps."""
     if MODELS[check.model].of_reference and check.violating_classes:

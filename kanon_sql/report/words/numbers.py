@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from decimal import Decimal
-from typing import Any
+from typing import Any, Protocol
 
 from kanon_sql.errors import printable as printable
 
 KEPT_TOGETHER = "\u00a0"
-
-
 TO = "\u2013"
-
-
+NONE = "\u2013"
+"""Placeholder for a missing figure."""
+BLOCKS = "▏▎▍▌▋▊▉█"
+"""Block characters from one to eight eighths, for text bars."""
 _PLURALS = {"class": "classes", "person": "people"}
 
 
@@ -82,6 +82,60 @@ def percent_asked(fraction: float) -> str:
     if whole == round(whole, 1):
         return percent(fraction)
     return f"{whole.normalize():f}{KEPT_TOGETHER}%"
+
+
+def short_percent(fraction: float | None) -> str:
+    """A percentage as a table cell, with < and > in place of words.
+
+    >>> [plain(short_percent(share)) for share in (0.0001, 0.25, 1)]
+    ['< 0.1 %', '25.0 %', '100 %']
+    """
+    if fraction is None:
+        return NONE
+    return percent(fraction).replace("less than", "<").replace("more than", ">")
+
+
+def short_share(part: int, whole: int) -> str:
+    """The percentage of a whole as a table cell."""
+    return short_percent(part / whole if whole else None)
+
+
+def number_or_none(value: int | None) -> str:
+    return NONE if value is None else number(value)
+
+
+def significant_percent(fraction: float) -> str:
+    """A percentage with four significant digits, for a threshold.
+
+    >>> plain(significant_percent(1 / 3)), plain(significant_percent(0.05))
+    ('33.33 %', '5 %')
+    """
+    return f"{number(fraction * 100)}{KEPT_TOGETHER}%"
+
+
+def bar(share: float, longest: int, *, least: int = 1) -> str:
+    """A bar in eighths of a character, at least `least` for any share but 0.
+
+    >>> bar(0.3, 4), bar(0.001, 4), bar(0, 4)
+    ('█▎', '▏', '')
+    """
+    full, eighths = divmod(max(round(share * longest * 8), least if share else 0), 8)
+    return BLOCKS[-1] * full + BLOCKS[:eighths][-1:]
+
+
+class HasEntity(Protocol):
+    """A result that counts people if it has an entity, and records otherwise."""
+
+    @property
+    def entity(self) -> str | None: ...
+
+
+def member(table: HasEntity) -> str:
+    return "person" if table.entity else "record"
+
+
+def members(table: HasEntity) -> str:
+    return "people" if table.entity else "records"
 
 
 def listed(names: Sequence[str]) -> str:

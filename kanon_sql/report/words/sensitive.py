@@ -13,6 +13,7 @@ from typing import NamedTuple
 from kanon_sql.report.words.numbers import (
     KEPT_TOGETHER,
     counted,
+    member,
     number,
     ordinal,
     percent,
@@ -96,7 +97,7 @@ def _homogeneity(check: CheckResult, table: TableResult, say: Counted) -> Told:
     together = check.achieved - alone
     sentences = [
         _throughout(together, check, table, say) if together else "",
-        _alone(alone, "person" if table.entity else "record", say, besides=bool(together)),
+        _alone(alone, member(table), say, besides=bool(together)),
     ]
     none = f"No class gives its {_attribute(check)} away."
     return Told(" ".join(each for each in sentences if each) or none)

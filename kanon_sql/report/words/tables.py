@@ -16,12 +16,13 @@ from kanon_sql.report.words.numbers import (
     TO,
     counted,
     listed,
+    members,
     number,
     percent,
     printable,
     quasi_identifiers,
+    significant_percent,
 )
-from kanon_sql.report.words.phrases import members
 from kanon_sql.report.words.sensitive import ORDER, in_order, told
 from kanon_sql.results.table import AuditFindings, CheckResult, HistogramBin, TableResult
 from kanon_sql.spec.models.catalogue import MODELS
@@ -237,9 +238,10 @@ def _individual(table: TableResult) -> Iterator[str]:
 
 
 def _above_threshold(risk: Mapping[str, Any], table: TableResult) -> str:
-    threshold = f"{number(risk['threshold'] * 100)}{KEPT_TOGETHER}%"
     whom = f"{percent(risk['at_risk'])} of the" if risk["at_risk"] else "none of the"
-    return f"The chance is above {threshold} for {whom} {members(table)}."
+    return (
+        f"The chance is above {significant_percent(risk['threshold'])} for {whom} {members(table)}."
+    )
 
 
 def silences(table: TableResult) -> list[tuple[str, str]]:
