@@ -195,7 +195,7 @@ def test_the_quasi_identifiers_must_be_named(run):
 def test_a_command_that_is_misspelled(run):
     assert run("audti", "patients.csv").err == (
         'error: there is no command "audti". Did you mean "audit"?\n'
-        "kanon-sql --help tells how it is used.\n"
+        "kanon-sql --help shows how to use it.\n"
     )
 
 
