@@ -289,7 +289,7 @@ def worksheet(context: click.Context, /, targets: str | None, **values: Any) -> 
     if values["read"] is not None:
         return _read_worksheet(targets, values)
     if targets is None:
-        raise SpecError("name a table or a spec file, or a filled worksheet with --read FILE.")
+        raise SpecError("name a table or a spec file, or a completed worksheet with --read FILE.")
     spec = question(context, targets, values)
     output = result_file_of(context, values["output"], spec.files(), values)
     if output is None:

@@ -56,26 +56,26 @@ _DIAGNOSES = {
 }
 
 _SPEC_TEXT = """\
-# What is asked of this data. Run it with: kanon-sql audit kanon.yml
+# The audit of this data. Run it with: kanon-sql audit kanon.yml
 version: 1
 tables:
   - name: patients
     source: patients.parquet            # patients.csv holds the same records
 
-    # Name a person outright: never published, and no part of the question.
+    # Direct identifiers: never published, and no part of the audit.
     identifiers: [patient_id, name]
 
-    # What someone may know of a person, from a voter list or as a neighbour.
+    # What someone could know of a person, from a voter list or as a neighbour.
     quasi_identifiers: [birth_year, sex, zip]
 
-    # What must not become known.
+    # What must stay unknown.
     sensitive: [diagnosis]
 
-    # The people who could be meant: every patient is one of these voters.
+    # The people whom a record could be about: every patient is one of these voters.
     references:
       voters:
         source: voters.parquet
-        columns: {zip: zip_code}        # its own name for the column
+        columns: {zip: zip_code}        # its name for the column
         entity: voter_id                # people are counted, not records
 
     checks:
@@ -154,18 +154,18 @@ def what_next(folder: Path, command: str = "kanon-sql") -> str:
         shlex.quote(str(folder / name)) for name in (SPEC, "patients.csv", REPORT)
     )
     return f"""\
-These people are made up. The report that one signs, for a browser:
+These people are made up. The sign-off report, for a browser:
   {report}
 
 What to try next:
 
-  # the question, with a comment on every part
+  # the spec, with a comment on every part
   cat {spec}
   # the SQL behind each number
   {command} compile {spec}
   # the same table without the year of birth, and without a spec
   {command} audit {table} --qi sex,zip --sensitive diagnosis --identifiers patient_id,name --k 5
-  # what a program reads
+  # the result for a program
   {command} audit {spec} --format json"""
 
 

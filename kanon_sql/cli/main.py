@@ -141,7 +141,7 @@ def _failure(error: Exception) -> Failure:
         return Failure(with_flags(str(error)), error.exit_code)
     if isinstance(error, RecursionError):
         return Failure(
-            "a part of the question is nested too deeply to be read. Write it with fewer levels.", 2
+            "an option or the spec is nested too deeply to be read. Use fewer levels.", 2
         )
     kind = type(error).__name__
     return Failure(

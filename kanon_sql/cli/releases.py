@@ -69,9 +69,7 @@ def anonymize(context: click.Context, /, target: str, **values: Any) -> int:
     if values["dry_run"]:
         refuse_format(context)
         if result_file is not None:
-            raise SpecError(
-                "--dry-run has no result yet, and so no --result. Leave out one of the two."
-            )
+            raise SpecError("--dry-run has no result for --result. Leave out one of the two.")
         deliver(expected_page([dry_run(spec, wanted)], to_terminal=True), None)
         return 0
     with watching(context) as watch, telling(context) as tell:
