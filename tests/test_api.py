@@ -112,7 +112,7 @@ def test_frames_of_every_kind(frame: Any) -> None:
         (lambda: kanon.audit(PEOPLE, ["zip"], sensitve="disease"),
          'audit has no parameter "sensitve". Did you mean "sensitive"?'),
         (lambda: kanon.anonymize(PEOPLE, ["zip"], hierarchies={}, k=2),
-         "How a column may be generalised stands with its quasi-identifier"),
+         "The hierarchy of a column belongs to its quasi-identifier"),
         (lambda: kanon.audit(PEOPLE, ["zip"], l=2), 'as in sensitive="COL"'),
         (lambda: kanon.audit(PEOPLE, ["zip"], k_map=2), "references={NAME: TABLE}"),
         (lambda: kanon.audit(PEOPLE, ["zip"], k_map=2, references={"a": PEOPLE, "b": PEOPLE}),

@@ -76,14 +76,14 @@ Examples:
 @audit_options
 @click.pass_context
 def audit(context: click.Context, /, target: str | None, **values: Any) -> int:
-    """Check which privacy models hold.
+    """Check which privacy models hold for a table.
 
     TARGET is a file or glob (.parquet .csv .tsv .json .arrow), a table (with --connect), or a
-    spec file (.yml); with --manifest there is none. Without a threshold the audit measures what
-    the table has.
+    spec file (.yml); leave it out with --manifest. Without a threshold, the audit measures the
+    table and requires nothing.
 
-    Exit codes: 0 every check holds, or nothing was demanded; 1 a check is violated; 2 a bad
-    question or input; 3 the engine failed; 4 no data; 130 interrupted.
+    Exit codes: 0 every check holds, or nothing was required; 1 a check is violated; 2 invalid
+    options, spec or input; 3 the engine failed; 4 no data; 130 interrupted.
     """
     chosen = selected(context, target, values)
     spec = chosen.spec
@@ -173,12 +173,12 @@ def compile_(
     output_dir: str | None,
     **values: Any,
 ) -> int:
-    """Print the SQL of an audit and run none of it.
+    """Print the SQL of an audit without running it.
 
     Takes the options of audit, so that one word turns an audit into its SQL; --timeout and the
-    other limits have nothing to bound here. With --dialect a file shows what columns there are,
-    and the SQL reads the table of its name (or of --table) in that database; the name of a table
-    alone needs no connection then. With --manifest there is no TARGET.
+    other limits have no effect here. With --dialect, a file only supplies the columns, and the SQL
+    reads the table of that name (or of --table) in the other database; a table name then needs no
+    connection. Leave out TARGET with --manifest.
     """
     spec = _spec_of(context, target, values)[0]
     if output_dir and values["output"]:
@@ -208,10 +208,11 @@ def compile_(
 @validate_options
 @click.pass_context
 def validate(context: click.Context, /, targets: Sequence[str], **values: Any) -> int:
-    """Open the tables, and see that the whole question fits.
+    """Check a spec against its tables without running the audit.
 
-    That is its columns, its checks, and its hierarchies, which must have every value of the
-    table. TARGET is as for audit; spec files may be several, and with --manifest there is none.
+    Checks the columns, the models' requirements, and the hierarchies, which must cover every value
+    of the table. TARGET is as for audit, and may be several spec files; leave it out with
+    --manifest.
     """
     chosen = [_spec_of(context, target, values) for target in targets or (None,)]
     from kanon_sql.auditing.auditor import validate as look
@@ -230,14 +231,14 @@ def validate(context: click.Context, /, targets: Sequence[str], **values: Any) -
 @baseline_options
 @click.pass_context
 def baseline(context: click.Context, /, targets: Sequence[str], **values: Any) -> int:
-    """Write down what is accepted today.
+    """Accept today's violations as a baseline.
 
-    Takes results that audit wrote as JSON, or a TARGET with the options of audit (--manifest
-    included), which is then audited. With audit --baseline FILE a check that is violated in them
-    stays accepted until it gets worse; one that holds in them must still hold.
+    Takes JSON results of audit, or a TARGET with the options of audit (--manifest included), which
+    is then audited. Under audit --baseline FILE, a check that is violated in the baseline stays
+    accepted until it gets worse; a check that holds there must still hold.
 
-    Exit codes: 0 written, whatever is violated; 2 a bad question or input, or nothing to accept;
-    3 the engine failed; 4 no data.
+    Exit codes: 0 written, even with violations; 2 invalid options, spec or input, or nothing to
+    accept; 3 the engine failed; 4 no data.
     """
     from kanon_sql.results.baseline import Baseline
 
@@ -275,20 +276,20 @@ def _audited(
 @worksheet_options
 @click.pass_context
 def worksheet(context: click.Context, /, targets: str | None, **values: Any) -> int:
-    """Draw the riskiest records, to be tried by hand.
+    """Sample the riskiest records for a re-identification test.
 
-    First write the worksheet: a table of the riskiest records, which are those with the fewest
-    people in the reference, else those in the smallest classes. Then people who know nothing but
-    what is public try to find whom each record is about, and fill in its last columns. At last
-    --read says how many they found, and between which shares that lies with 95 % confidence. The
-    worksheet is personal data, and needs --show-values; what is demanded plays no part in it.
+    First, write the worksheet: a table of the riskiest records, which match the fewest people in
+    the reference or, without one, lie in the smallest classes. Then testers who know only public
+    facts try to identify each person by hand, and complete the last columns. Finally, --read
+    prints how many they identified, with the 95 % confidence interval of that share. The worksheet
+    is personal data and needs --show-values; checks play no part in it.
 
-    Exit codes: 0 written or read; 2 a bad question or input; 3 the engine failed; 4 no data.
+    Exit codes: 0 written or read; 2 invalid options, spec or input; 3 the engine failed; 4 no data.
     """
     if values["read"] is not None:
         return _read_worksheet(targets, values)
     if targets is None:
-        raise SpecError("name a table or a spec file, or a filled worksheet with --read FILE.")
+        raise SpecError("name a table or a spec file, or a completed worksheet with --read FILE.")
     spec = question(context, targets, values)
     output = result_file_of(context, values["output"], spec.files(), values)
     if output is None:

@@ -39,15 +39,16 @@ from kanon_sql.errors import SpecError, plural
 @profile_options
 @click.pass_context
 def profile(context: click.Context, /, target: str, **values: Any) -> int:
-    """See which columns identify people.
+    """Measure which columns identify people.
 
-    TARGET is as for audit; of a spec file the checks are not asked. Without --qi: what each column
-    does by itself, what it looks like, and what it adds to the others. With --qi: for each other
-    column, how many records are alone once it is known too; for each quasi-identifier, what it
-    costs, and how much of that is due to outliers; for each sensitive attribute, how sure one is
-    after ruling out other values. --subsets and --suda look at sets of columns. No value is shown.
+    TARGET is as for audit; a spec file's checks are ignored. Without --qi: how many records each
+    column makes unique by itself, which role it seems to have, and what it adds to the others.
+    With --qi: for each other column, the records that become unique if it is known too; for each
+    quasi-identifier, what it costs, and how much of that is due to outliers; for each sensitive
+    attribute, how certain an attacker is after ruling out other values. --subsets and --suda
+    measure sets of columns. No value is shown.
 
-    Exit codes: 0 measured; 2 a bad question or input; 3 the engine failed; 4 no data.
+    Exit codes: 0 measured; 2 invalid options, spec or input; 3 the engine failed; 4 no data.
     """
     spec = profile_question(context, target, values)
     identifying = identifying_question(spec, values)
@@ -83,13 +84,13 @@ def profile(context: click.Context, /, target: str, **values: Any) -> int:
 @init_options
 @click.pass_context
 def init(context: click.Context, /, target: str, **values: Any) -> int:
-    """Propose a spec to begin with.
+    """Propose a spec for a table.
 
-    TARGET is a file, a glob or a table. Each column gets the part that its name and its values
-    speak for, with the reason as a comment, and levels that fit; what they do not tell stands under
-    undecided, and until a person has decided the spec is refused. No value of the table is in it.
+    TARGET is a file, a glob or a table. Each column gets the role that its name and values suggest,
+    with the reason as a comment, and suitable levels. Open columns are listed under undecided; the
+    spec is refused until you have decided on them. It holds no value of the table.
 
-    Exit codes: 0 proposed; 2 a bad question or input; 3 the engine failed; 4 no data.
+    Exit codes: 0 proposed; 2 invalid options or input; 3 the engine failed; 4 no data.
     """
     spec = table_question(context, target, values)
     output = result_file_of(context, values["output"], spec.files(), values)
@@ -107,7 +108,7 @@ def init(context: click.Context, /, target: str, **values: Any) -> int:
 
 @main.group()
 def hierarchy() -> None:
-    """Make files that say how values may be generalised."""
+    """Create generalisation hierarchy files."""
 
 
 @hierarchy.command()
@@ -115,13 +116,13 @@ def hierarchy() -> None:
 @hierarchy_options
 @click.pass_context
 def new(context: click.Context, /, column: str, target: str, **values: Any) -> int:
-    """Begin a hierarchy file with the values of a column.
+    """Write a hierarchy file from the values of a column.
 
-    The file has no header: each value, then what it becomes at every level of a builder, as in
-    zip=mask:right or age=width:5,10, and * at the end; without one only that. It is for editing by
-    hand, and personal data where values are rare, so that it needs --show-values.
+    The file has no header. Each line holds a value, its generalisation at every level of the
+    builder, as in zip=mask:right or age=width:5,10, and finally *; without a builder, the value and
+    * only. Edit it by hand. Rare values are personal data, so the command needs --show-values.
 
-    Exit codes: 0 written; 2 a bad question or input; 3 the engine failed; 4 no data.
+    Exit codes: 0 written; 2 invalid options or input; 3 the engine failed; 4 no data.
     """
     spec = column_question(column, target, values)
     output = result_file_of(context, values["output"], spec.files(), values)

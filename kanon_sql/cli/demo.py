@@ -104,18 +104,18 @@ def what_next(folder: Path, command: str = "kanon-sql") -> str:
         shlex.quote(str(folder / name)) for name in (SPEC, "patients.csv", REPORT)
     )
     return f"""\
-These people are made up. The report that one signs, for a browser:
+These people are made up. The sign-off report, for a browser:
   {report}
 
 What to try next:
 
-  # the question, with a comment on every part
+  # the spec, with a comment on every part
   cat {spec}
   # the SQL behind each number
   {command} compile {spec}
   # the same table without the year of birth, and without a spec
   {command} audit {table} --qi sex,zip --sensitive diagnosis --identifiers patient_id,name --k 5
-  # what a program reads
+  # the result for a program
   {command} audit {spec} --format json"""
 
 

@@ -125,7 +125,7 @@ def _exit_code_of(run: Callable[[], Any]) -> int:
     except click.ClickException as error:
         say_error(error.format_message())
         if isinstance(error, click.UsageError) and error.ctx is not None:
-            click.echo(f"{error.ctx.command_path} --help tells how it is used.", err=True)
+            click.echo(f"{error.ctx.command_path} --help shows how to use it.", err=True)
         return error.exit_code
     except (click.Abort, KeyboardInterrupt) as error:
         if stops.code is not None:
@@ -141,7 +141,7 @@ def _failure(error: Exception) -> Failure:
         return Failure(with_flags(str(error)), error.exit_code)
     if isinstance(error, RecursionError):
         return Failure(
-            "a part of the question is nested too deeply to be read. Write it with fewer levels.", 2
+            "an option or the spec is nested too deeply to be read. Use fewer levels.", 2
         )
     kind = type(error).__name__
     return Failure(
@@ -160,16 +160,17 @@ def say_error(message: str) -> None:
     name="kanon-sql",
     invoke_without_command=True,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
-    epilog="Every option of a command can be set by its environment variable, as in "
-    "KANON_SQL_MEMORY_LIMIT=2GB; one that may be repeated has a value a line.\n\nA shell completes "
-    'names after eval "$(_KANON_SQL_COMPLETE=bash_source kanon-sql)", or zsh_source, fish_source.',
+    epilog="Each option of a command can also be set by an environment variable, as in "
+    "KANON_SQL_MEMORY_LIMIT=2GB; a repeatable option takes one value per line.\n\nTo complete "
+    'names in the shell: eval "$(_KANON_SQL_COMPLETE=bash_source kanon-sql)", or zsh_source, '
+    "fish_source.",
 )
 @click.version_option(package_name="kanon-sql", prog_name="kanon-sql")
 @click.pass_context
 def main(context: click.Context, /) -> None:
     """Audit the privacy of a table where it lies, by SQL.
 
-    Begin with kanon-sql demo.
+    To try it: kanon-sql demo.
     """
     if context.invoked_subcommand is None:
         click.echo(context.get_help())

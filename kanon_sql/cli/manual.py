@@ -13,7 +13,7 @@ from kanon_sql.cli.output import deliver, rendered, watching
 
 @main.command()
 def schema() -> int:
-    """Print the JSON Schema of a spec file, for editors."""
+    """Print the JSON Schema of the spec file, for editors."""
     import json
 
     from kanon_sql.spec.spec import json_schema
@@ -25,11 +25,11 @@ def schema() -> int:
 @main.command()
 @click.argument("name", nargs=-1, metavar="[MODEL|METRIC|PAGE]")
 def explain(name: tuple[str, ...]) -> int:
-    """Say what a model or a metric means, or show a page.
+    """Explain a model or a metric, or show a page of the manual.
 
-    A model and a metric have an example, a formula and a paper; the pages are the manual. Hyphens,
-    spaces, Greek letters and the words that people know will do, as in l-diversity, Cramer or arx.
-    Without a name, list everything.
+    Each model and metric comes with an example, a formula and its paper. Names may be written with
+    hyphens, spaces or Greek letters, or as people call them: l-diversity, Cramer, arx. Without a
+    name, list everything.
     """
     from kanon_sql.report.explain import explained
 
@@ -39,10 +39,10 @@ def explain(name: tuple[str, ...]) -> int:
 
 @main.command(name="dbt-package")
 def dbt_package() -> int:
-    """Print the folder of the dbt package, for packages.yml.
+    """Print the path of the dbt package, for packages.yml.
 
-    The package is called kanon_sql. It lies inside the installed kanon-sql, so that dbt runs the
-    macros of the version that is installed.
+    The package is named kanon_sql. It is part of the installed kanon-sql, so that dbt runs the
+    macros of the installed version.
     """
     from kanon_sql.sql.macros import folder
 
@@ -52,14 +52,14 @@ def dbt_package() -> int:
 
 @main.command()
 @click.argument("folder", default="kanon-demo")
-@click.option("--force", is_flag=True, help="Write into a folder that holds files.")
+@click.option("--force", is_flag=True, help="Write into a folder that is not empty.")
 @demo_options
 @click.pass_context
 def demo(context: click.Context, /, folder: str, force: bool) -> int:
-    """Write made-up data with a spec into FOLDER, and audit it.
+    """Write example data and a spec to FOLDER, and audit them.
 
-    FOLDER is kanon-demo if none is named. The data are patients and a voter list with their
-    names; nobody in them exists.
+    FOLDER defaults to kanon-demo. The data are patients and a voter list with their names; all of
+    these people are made up.
     """
     from kanon_sql.cli import demo as example
 

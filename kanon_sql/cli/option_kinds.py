@@ -122,7 +122,7 @@ def format_option(formats: Sequence[str]) -> Callable[[Command], Command]:
         metavar="|".join(formats),
         default="human",
         show_default=True,
-        help="How the result is written.",
+        help="The format of the result.",
     )
 
 

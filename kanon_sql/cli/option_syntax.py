@@ -32,7 +32,7 @@ def column_names(flag: str, text: str) -> list[str]:
             f"{flag} {text!r} is not a list of names; quote one with a comma or a quote as in CSV."
         ) from None
     if not all(names):
-        raise SpecError(f"{flag} {text!r} has an empty part. Leave out the comma too many.")
+        raise SpecError(f"{flag} {text!r} has an empty item. Remove the extra comma.")
     return names
 
 
@@ -107,7 +107,7 @@ def check_named(text: str) -> Model:
         if not (key and equals and value.strip()):
             raise SpecError(f"--check {text}: {part.strip()!r} is not KEY=VALUE, as in k=5.")
         if key in parameters:
-            raise SpecError(f"--check {text}: {key} is there twice. Give it once.")
+            raise SpecError(f"--check {text}: {key} is given twice. Give it once.")
         parameters[key] = scalar_or_list(value)
     return model(**parameters)
 

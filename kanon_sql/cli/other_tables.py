@@ -79,7 +79,7 @@ def beside(kind: _Kind, values: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
     for part in kind.parts:
         for name, text in _of_each(kind, part, values, found):
             if part in found[name]:
-                raise SpecError(f"{flag}-{part} is there twice for {name}. Give it once.")
+                raise SpecError(f"{flag}-{part} is given twice for {name}. Give it once.")
             found[name][part] = text
     for name, text in _of_each(kind, "qi", values, found):
         names = found[name].setdefault("quasi_identifiers", [])

@@ -48,8 +48,7 @@ def refuse_format(context: click.Context) -> None:
     """Raise if --format is given where there is no result."""
     if context.get_parameter_source("format") is not click.core.ParameterSource.DEFAULT:
         raise SpecError(
-            "--dry-run has no result yet, and so no --format: it is text for people. Leave out one "
-            "of the two."
+            "--dry-run prints text and has no result for --format. Leave out one of the two."
         )
 
 
@@ -100,14 +99,16 @@ def also_of(spec: AuditSpec | None, output: Path | None, values: dict[str, Any])
         form = AUDIT_FORMS.get(path.suffix.lower())
         if form is None:
             raise SpecError(
-                f"--also {name}: the form of a result is told by the end of its name. Let it end "
+                f"--also {name}: the suffix gives the format of the result. Name a file that ends "
                 f"with {_one_of([*AUDIT_FORMS])}."
             )
         if path == output or path in found:
-            raise SpecError(f"{name} is to be written twice. Give each result its own file.")
+            raise SpecError(
+                f"{name} would be written twice. Name a different file for each result."
+            )
         found[path] = form
     if found and values["dry_run"]:
-        raise SpecError("--dry-run has no result yet, and so no --also. Leave out one of the two.")
+        raise SpecError("--dry-run has no result for --also. Leave out one of the two.")
     return found
 
 
@@ -169,9 +170,9 @@ def result_file_of(
     endings = (".txt",) if is_for_people else _ENDINGS[command]
     if path.suffix.lower() not in endings:
         has_forms = "format" in values and not is_for_people
-        or_format = ", or say with --format what to write" if has_forms else ""
+        or_format = ", or choose one with --format" if has_forms else ""
         raise SpecError(
-            f"{path}: nothing is written in the form of {path.suffix} here. Name a file that ends "
+            f"{path}: this command writes no {path.suffix} file. Name a file that ends "
             f"with {_one_of(endings)}{or_format}."
         )
     return path

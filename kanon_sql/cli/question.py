@@ -62,8 +62,8 @@ def are_results(context: click.Context, targets: Sequence[str], values: Mapping[
     given = _given(context)
     if given:
         raise SpecError(
-            f"{targets[0]} is taken for a result, of which {', '.join(given)} asks nothing. To "
-            "audit it as a table, name its quasi-identifiers: --qi COL,…."
+            f"{targets[0]} is read as a result, which takes no {', '.join(given)}. To audit it as "
+            "a table, name its quasi-identifiers: --qi COL,…."
         )
     return True
 
@@ -84,7 +84,7 @@ def table_question(context: click.Context, target: str, values: Mapping[str, Any
     from kanon_sql.spec.spec import AuditSpec, table_spec
 
     if is_spec_file(target):
-        raise SpecError(f"{target} is a spec already; name the table that one is to be made for.")
+        raise SpecError(f"{target} is already a spec; name the table to write one for.")
     return AuditSpec(tables=[table_spec(**_table(target, [], values))])
 
 
@@ -98,7 +98,9 @@ def column_question(column: str, target: str, values: Mapping[str, Any]) -> Audi
     table = table_spec(**_table(target, [name], asked))
     [built] = table.quasi_identifiers.values()
     if built.hierarchy is not None:
-        raise SpecError(f"{column}: that is a file already; name a builder, as in mask:right.")
+        raise SpecError(
+            f"{column}: that is already a hierarchy file; name a builder, as in mask:right."
+        )
     return AuditSpec(tables=[table])
 
 
@@ -176,11 +178,10 @@ def selected(
     manifest = values["manifest"]
     if not manifest:
         if target is None:
-            raise SpecError("name what to ask: a file, a table, a spec file, or --manifest FILE.")
+            raise SpecError("name what to audit: a file, a table, a spec file, or --manifest FILE.")
         if idle := next((key for key in _OF_A_MANIFEST if values[key]), None):
             raise SpecError(
-                f"--{idle.replace('_', '-')} is about the models of a dbt project: name its "
-                "manifest with --manifest FILE."
+                f"--{idle.replace('_', '-')} is for a dbt project and needs --manifest FILE."
             )
         spec = question(context, target, values)
         return SelectedTables(spec, places=spec.places())
@@ -240,7 +241,7 @@ def _generalisable(names: list[str], values: Mapping[str, Any]) -> dict[str, Any
     for name, parts in said.items():
         if name.casefold() not in wanted and "*" not in names:
             raise SpecError(
-                f'"{name}" is no quasi-identifier, so no hierarchy or clip is for it. '
+                f'"{name}" is not a quasi-identifier, so it takes no hierarchy or clip. '
                 + (
                     f"Quasi-identifiers: {', '.join(names)}.{did_you_mean(name, names)}"
                     if names
@@ -281,7 +282,7 @@ def _checks(values: Mapping[str, Any], references: list[str]) -> list[Model]:
     sensitive = all_column_names("--sensitive", values["sensitive"])
     for flag in ("l", "t"):
         if values[flag] is not None and not sensitive:
-            raise SpecError(f"--{flag} needs the attribute that it is about: --sensitive COL.")
+            raise SpecError(f"--{flag} needs a sensitive attribute: --sensitive COL.")
     if values["k_map"] and len(references) != 1:
         raise SpecError(_which_reference(values["k_map"], references))
     short = short_checks(values, sensitive, references[0] if references else None)
@@ -290,6 +291,6 @@ def _checks(values: Mapping[str, Any], references: list[str]) -> list[Model]:
 
 def _which_reference(k: int, references: list[str]) -> str:
     if not references:
-        return "--k-map needs the table to link against: --reference SRC."
+        return "--k-map needs a reference: --reference SRC."
     examples = " or ".join(f"--check k_map:k={k},reference={name}" for name in references)
-    return f"--k-map can't tell which of the references is meant: write {examples}."
+    return f"--k-map is ambiguous with several references: write {examples}."

@@ -7,10 +7,16 @@ import click
 from kanon_sql.cli.option_kinds import COLUMNS, Decimal, WholeNumber, asked
 
 PARTS = (
-    asked("--qi", **COLUMNS, help="Quasi-identifiers; '*' is every column without another part."),
-    asked("--sensitive", **COLUMNS, help="What must not become known of a person."),
-    asked("--identifiers", **COLUMNS, help="Columns that name a person outright."),
-    asked("--entity", metavar="COL", help="Whom a record is about; k then counts people."),
+    asked(
+        "--qi", **COLUMNS, help="Quasi-identifiers; '*' takes every column without another role."
+    ),
+    asked("--sensitive", **COLUMNS, help="Sensitive attributes, such as a diagnosis."),
+    asked("--identifiers", **COLUMNS, help="Direct identifiers, such as a name; never published."),
+    asked(
+        "--entity",
+        metavar="COL",
+        help="The column that identifies the person; k then counts people instead of records.",
+    ),
 )
 DEMANDS = (
     asked(
@@ -35,50 +41,57 @@ DEMANDS = (
         "--t",
         type=Decimal(),
         metavar="X",
-        help="t-closeness: at most X from how the table is spread, for each --sensitive.",
+        help="t-closeness: each class within distance X of the whole table, for each --sensitive.",
     ),
     asked(
         "--check",
         multiple=True,
         metavar="MODEL[:KEY=VALUE,…]",
-        help="Any model, as in l_diversity:l=3,sensitive=COL. kanon-sql explain lists them.",
+        help="Any model, as in l_diversity:l=3,sensitive=COL; kanon-sql explain lists them.",
     ),
     asked(
         "--reference",
         multiple=True,
         metavar="[NAME=]SRC",
-        help="The reidentification dataset. Where there are several, begin the value of the "
-        "options below with NAME and a colon, and name one in --check.",
+        help="The reidentification dataset. With several, start the value of each option below "
+        "with NAME and a colon, and name one in --check.",
     ),
     asked(
         "--reference-columns",
         multiple=True,
         metavar="[NAME:]COL=COL,…",
-        help="Its own name for a quasi-identifier: zip=zip_code.",
+        help="The reference's name of a quasi-identifier, if it differs: zip=zip_code.",
     ),
     asked(
-        "--reference-where", multiple=True, metavar="[NAME:]EXPR", help="Only these of its records."
+        "--reference-where",
+        multiple=True,
+        metavar="[NAME:]EXPR",
+        help="Count only reference records that meet this condition.",
     ),
     asked(
-        "--reference-entity", multiple=True, metavar="[NAME:]COL", help="Whom its record is about."
+        "--reference-entity",
+        multiple=True,
+        metavar="[NAME:]COL",
+        help="The reference's column that identifies the person.",
     ),
     asked(
         "--reference-weight",
         multiple=True,
         metavar="[NAME:]COL",
-        help="How many people its record stands for.",
+        help="The reference's column with the number of people each record stands for.",
     ),
     asked(
         "--reference-level",
         multiple=True,
         metavar="[NAME:]COL=N,…",
-        help="Generalise it to where the table already is: zip=2, by the table's --hierarchy.",
+        help="Generalise the reference to the levels that the table already has: zip=2, by the "
+        "table's --hierarchy.",
     ),
     asked(
         "--reference-header",
         multiple=True,
         metavar="[NAME:]yes|no",
-        help="Whether its first line names its columns.",
+        help="Whether the first line of the reference names its columns.",
     ),
 )
 EARLIER = (
@@ -86,39 +99,46 @@ EARLIER = (
         "--earlier",
         multiple=True,
         metavar="[NAME=]SRC",
-        help="An earlier release of the same people, which someone may link with this one by "
-        "--entity. Where there are several, begin the value of the options below with NAME and a "
-        "colon.",
+        help="An earlier release of the same people, linked to this one by --entity. With "
+        "several, start the value of each option below with NAME and a colon.",
     ),
     asked(
         "--earlier-columns",
         multiple=True,
         metavar="[NAME:]COL=COL,…",
-        help="Its own name for a quasi-identifier, a sensitive attribute or the entity.",
+        help="The earlier release's name of a quasi-identifier, a sensitive attribute or the "
+        "entity, if it differs.",
     ),
     asked(
         "--earlier-qi",
         multiple=True,
         metavar="[NAME:]COL,…",
-        help="Its quasi-identifiers, where it published others.",
+        help="The earlier release's quasi-identifiers, if they differ.",
     ),
     asked(
-        "--earlier-entity", multiple=True, metavar="[NAME:]COL", help="Whom its record is about."
+        "--earlier-entity",
+        multiple=True,
+        metavar="[NAME:]COL",
+        help="The earlier release's column that identifies the person.",
     ),
     asked(
-        "--earlier-where", multiple=True, metavar="[NAME:]EXPR", help="Only these of its records."
+        "--earlier-where",
+        multiple=True,
+        metavar="[NAME:]EXPR",
+        help="Count only earlier records that meet this condition.",
     ),
     asked(
         "--earlier-level",
         multiple=True,
         metavar="[NAME:]COL=N,…",
-        help="Generalise it to what was released: zip=2, by the table's --hierarchy.",
+        help="Generalise the earlier release to the levels that were published: zip=2, by the "
+        "table's --hierarchy.",
     ),
     asked(
         "--earlier-header",
         multiple=True,
         metavar="[NAME:]yes|no",
-        help="Whether its first line names its columns.",
+        help="Whether the first line of the earlier release names its columns.",
     ),
 )
 HIERARCHIES = (
@@ -126,19 +146,19 @@ HIERARCHIES = (
         "--hierarchy",
         multiple=True,
         metavar="COL=HOW",
-        help="How a column may be generalised: a file, a table, or width:5,10 round:10 mask:right "
-        "date:month,year,5y prefix:3 cuts:18,65 suppress.",
+        help="The generalisation hierarchy of a column: a file, a table, or width:5,10 round:10 "
+        "mask:right date:month,year,5y prefix:3 cuts:18,65 suppress.",
     ),
     asked(
         "--clip",
         multiple=True,
         metavar="COL=LOW:HIGH",
-        help="Take what lies outside to the nearer end, before any level: age=10:90.",
+        help="Replace values outside the range by its nearer end, before any level: age=10:90.",
     ),
     asked(
         "--hierarchy-faults",
         type=click.Choice(["error", "warn"]),
-        help="A hierarchy that is no clean tree: refused (default), or a warning.",
+        help="If a hierarchy is not a tree: refuse it (default), or warn.",
     ),
 )
 LEVELS = (
@@ -146,11 +166,11 @@ LEVELS = (
         "--level",
         multiple=True,
         metavar="COL=N,…",
-        help="Look at the table as it would be at these levels: age=1,zip=2.",
+        help="Generalise the table to these levels first: age=1,zip=2.",
     ),
 )
 RECORDS = (
-    asked("--where", metavar="EXPR", help="Only the records for which this holds."),
+    asked("--where", metavar="EXPR", help="Only records that meet this condition."),
     asked(
         "--first",
         type=WholeNumber(),
@@ -160,7 +180,7 @@ RECORDS = (
     asked(
         "--nulls",
         type=click.Choice(["value", "wildcard"]),
-        help="NULL in a quasi-identifier: a value of its own (default), or it matches everything.",
+        help="NULL in a quasi-identifier: a value of its own (default), or matches every value.",
     ),
     asked(
         "--sensitive-nulls",
@@ -173,30 +193,32 @@ OTHERS_KNOWN = (
     asked(
         "--with-other-sensitive",
         is_flag=True,
-        help="Whoever attacks may know the other sensitive attributes of a person.",
+        help="Assume that the attacker may know a person's other sensitive attributes.",
     ),
 )
 SOURCE = (
     asked(
-        "--weight", metavar="COL", help="The survey weight: how many people a record stands for."
+        "--weight", metavar="COL", help="The survey weight: how many people a record represents."
     ),
     asked(
         "--null-string",
         multiple=True,
         metavar="TEXT",
-        help="Stands for NULL in a text file, written ones too.",
+        help="Text that means NULL, in the text files that are read or written.",
     ),
-    asked("--delimiter", metavar="C", help="What separates the fields of a text file."),
+    asked(
+        "--delimiter", metavar="C", help="The character that separates the fields of a text file."
+    ),
     asked(
         "--header",
         type=click.Choice(["yes", "no"]),
-        help="Whether the first line of a text file names its columns, where it looks like a "
-        "record.",
+        help="Whether the first line of a text file names its columns; needed if it looks like "
+        "a record.",
     ),
     asked(
         "--connect",
         metavar="URL",
-        help="Where the table lies: duckdb:FILE, sqlite:FILE, postgresql://…, snowflake://…",
+        help="The database of the table: duckdb:FILE, sqlite:FILE, postgresql://…, snowflake://…",
     ),
 )
 RELEASE_QUESTION = (
@@ -219,7 +241,11 @@ QUESTION = (
     *SOURCE,
 )
 INITIAL_PARTS = (
-    asked("--sensitive", **COLUMNS, help="What must not become known of a person, if decided."),
-    asked("--identifiers", **COLUMNS, help="Columns that name a person outright, if decided."),
-    asked("--entity", metavar="COL", help="Whom a record is about; people are counted then."),
+    asked("--sensitive", **COLUMNS, help="Sensitive attributes, if decided."),
+    asked("--identifiers", **COLUMNS, help="Direct identifiers, if decided."),
+    asked(
+        "--entity",
+        metavar="COL",
+        help="The column that identifies the person; people are counted then.",
+    ),
 )

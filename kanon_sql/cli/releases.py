@@ -44,13 +44,13 @@ _RELEASE = ("minimal_nodes", "suppressed", "dialect", "emit", "view_name", "sing
 @anonymize_options
 @click.pass_context
 def anonymize(context: click.Context, /, target: str, **values: Any) -> int:
-    """Generalise and suppress until the demands hold.
+    """Generalise and suppress until the checks hold.
 
     TARGET is as for audit. A quasi-identifier without a hierarchy can only be suppressed. The
-    release is audited again; what fails is not written.
+    release is audited again, and is not written if it fails.
 
-    Exit codes: 0 the release holds; 1 no levels will do, or the release fails; 2 a bad question
-    or input; 3 the engine failed; 4 no data; 130 interrupted.
+    Exit codes: 0 the release holds; 1 no levels meet the checks, or the release fails its audit;
+    2 invalid options, spec or input; 3 the engine failed; 4 no data; 130 interrupted.
     """
     from kanon_sql.anonymizing.anonymizer import anonymize as run
     from kanon_sql.anonymizing.anonymizer import dry_run
@@ -69,9 +69,7 @@ def anonymize(context: click.Context, /, target: str, **values: Any) -> int:
     if values["dry_run"]:
         refuse_format(context)
         if result_file is not None:
-            raise SpecError(
-                "--dry-run has no result yet, and so no --result. Leave out one of the two."
-            )
+            raise SpecError("--dry-run has no result for --result. Leave out one of the two.")
         deliver(expected_page([dry_run(spec, wanted)], to_terminal=True), None)
         return 0
     with watching(context) as watch, telling(context) as tell:
@@ -97,13 +95,13 @@ def anonymize(context: click.Context, /, target: str, **values: Any) -> int:
 @tradeoff_options
 @click.pass_context
 def tradeoff(context: click.Context, /, target: str, **values: Any) -> int:
-    """See what each k would cost.
+    """Compare the information loss of several k.
 
-    TARGET is as for audit. For each k of --k, one search finds the levels that lose least, and
-    says what that is; --algorithm local says what a local recoding loses, too. Nothing is
-    released: the last lines name the command that would.
+    TARGET is as for audit. For each k, one search finds the levels with the least loss and prints
+    both; --algorithm local adds the loss of a local recoding. Nothing is released: the last lines
+    print the command that makes the release.
 
-    Exit codes: 0 measured; 2 a bad question or input; 3 the engine failed; 4 no data.
+    Exit codes: 0 measured; 2 invalid options, spec or input; 3 the engine failed; 4 no data.
     """
     from kanon_sql.anonymizing.release.options import ReleaseOptions
     from kanon_sql.anonymizing.tradeoff import KS

@@ -18,14 +18,14 @@ from kanon_sql.cli.output import deliver, form_of, rendered, report_file_of, res
 @diff_options
 @click.pass_context
 def diff(context: click.Context, /, old: str, new: str, **values: Any) -> int:
-    """Say what changed from one result to the next.
+    """Compare two results.
 
-    OLD.json and NEW.json are results that audit or anonymize wrote as JSON. Says which checks,
-    sizes and risks got better or worse, and which tables appeared or vanished. What two releases
-    of the same people give away together is another question: audit --earlier asks it.
+    OLD.json and NEW.json are JSON results of audit or anonymize. Lists the checks, sizes and risks
+    that got better or worse, and the tables that appeared or disappeared. To find out what two
+    releases of the same people disclose together, use audit --earlier.
 
-    Exit codes: 0 compared; 1 with --fail-on-worse, where anything got worse or is not asked any
-    more; 2 a bad input.
+    Exit codes: 0 compared; 1 with --fail-on-worse, if anything got worse or is no longer checked;
+    2 invalid input.
     """
     from kanon_sql.report import diff as report
     from kanon_sql.results.diff import diff as compare
@@ -45,14 +45,13 @@ def diff(context: click.Context, /, old: str, new: str, **values: Any) -> int:
 @report_options
 @click.pass_context
 def report(context: click.Context, /, result: str, **values: Any) -> int:
-    """Write the page that one signs.
+    """Write the sign-off report as one HTML page.
 
-    RESULT.json is a result that audit, anonymize or tradeoff wrote as JSON; the data are not
-    asked again. The page is one HTML file without a script. It holds counts only: what was asked
-    and found, what was looked at, the risks, what the models leave open, the SQL, and lines for
-    the decision.
+    RESULT.json is a JSON result of audit, anonymize or tradeoff; the data are not read again. The
+    page is one HTML file without scripts and holds counts only: the checks and their verdicts, the
+    data audited, the risks, the limits of the models, the SQL, and lines for the decision.
 
-    Exit codes: 0 written, whatever is violated; 2 a bad input.
+    Exit codes: 0 written, even with violations; 2 invalid input.
     """
     from kanon_sql.report.signed.inputs import page_of_file
 

@@ -27,8 +27,8 @@ KNOWLEDGE = (
         "--attacker-knows",
         **COLUMNS,
         type=OneALine(),
-        help="What else may be known: look at these columns only; without it at all that are no "
-        "identifier.",
+        help="Columns that an attacker may know as well; without it, all columns but the "
+        "identifiers.",
     ),
     run(
         "--k",
@@ -36,7 +36,7 @@ KNOWLEDGE = (
         metavar="N",
         default=5,
         show_default=True,
-        help="A class of fewer than N records is small.",
+        help="A class with fewer than N records is small.",
     ),
 )
 IDENTIFYING = (
@@ -44,20 +44,20 @@ IDENTIFYING = (
         "--columns",
         **COLUMNS,
         type=OneALine(),
-        help="In place of --qi: the columns to look at by themselves and in sets; without both "
-        "all that somebody may know.",
+        help="Instead of --qi: the columns to measure, singly and in sets; without either, every "
+        "column that an attacker may know.",
     ),
     run(
         "--subsets",
         type=WholeNumber(),
         metavar="D",
-        help="The classes of every set of at most D columns, the worst first.",
+        help="Measure the classes of every set of up to D columns; the worst come first.",
     ),
     run(
         "--suda",
         type=WholeNumberOrAll(),
         metavar="M|all",
-        help="Special uniques: whom at most M columns single out, and no fewer (SUDA2).",
+        help="Special uniques (SUDA2): records unique in a minimal set of up to M columns.",
     ),
     run(
         "--sampling-fraction",
@@ -65,18 +65,18 @@ IDENTIFYING = (
         metavar="X",
         default=0.01,
         show_default=True,
-        help="The share of the population that the records are, for DIS-SUDA.",
+        help="The records' share of the population, for DIS-SUDA.",
     ),
     run(
         "--scores",
         metavar="FILE",
-        help="Write the number and the score of each special record there: personal data, so it "
+        help="Write the row number and score of each special unique to FILE: personal data, so it "
         "needs --show-values.",
     ),
 )
 VALUES_OF = (
-    run("--from", "target", required=True, metavar="TARGET", help="The table of the column."),
-    run("--output", required=True, metavar="FILE.csv", help="Write the hierarchy there."),
+    run("--from", "target", required=True, metavar="TARGET", help="The table with the column."),
+    run("--output", required=True, metavar="FILE.csv", help="Write the hierarchy to FILE.csv."),
     run("--force", is_flag=True, help="Overwrite the file."),
 )
 WORKSHEET = (
@@ -86,7 +86,7 @@ WORKSHEET = (
         metavar="N",
         default=20,
         show_default=True,
-        help="How many records are to be tried.",
+        help="How many records to sample.",
     ),
     run(
         "--seed",
@@ -94,14 +94,14 @@ WORKSHEET = (
         metavar="N",
         default=1,
         show_default=True,
-        help="Chooses between records of the same risk.",
+        help="Random seed for the choice among records of equal risk.",
     ),
-    run("--read", metavar="FILE", help="In place of TARGET: what came of a filled worksheet."),
-    run("--output", metavar="FILE.csv", help="Write the worksheet, or what came of it, there."),
+    run("--read", metavar="FILE", help="Instead of TARGET: evaluate a completed worksheet."),
+    run("--output", metavar="FILE.csv", help="Write the worksheet, or its outcome, to FILE.csv."),
     run("--force", is_flag=True, help="Overwrite the file."),
 )
 WRITTEN_SPEC = (
-    run("--output", metavar="FILE.yml", help="Write the spec there; without it, print it."),
+    run("--output", metavar="FILE.yml", help="Write the spec to FILE.yml (default: print it)."),
     run("--force", is_flag=True, help="Overwrite the file."),
 )
 SHOWN = (run("--show-values", is_flag=True, help="Show values of small classes: personal data."),)
@@ -109,14 +109,14 @@ LIMITS = (
     run(
         "--memory-limit",
         metavar="SIZE",
-        help="Of DuckDB, as in 2GB; more is spilled to a private folder.",
+        help="DuckDB's memory, as in 2GB; larger work spills to a private folder.",
     ),
-    run("--threads", type=WholeNumber(), metavar="N", help="Of DuckDB, at most so many."),
+    run("--threads", type=WholeNumber(), metavar="N", help="DuckDB's threads, at most."),
     run(
         "--timeout",
         type=Seconds(),
         metavar="SECONDS",
-        help="Give up after so long, with exit code 3.",
+        help="Stop after this time, with exit code 3.",
     ),
 )
 RUN = (*SHOWN, *LIMITS)
@@ -124,14 +124,14 @@ DRY_RUN = (
     run(
         "--dry-run",
         is_flag=True,
-        help="Only say what would run, on which tables, and what the engine expects of it.",
+        help="List the statements, their tables and the engine's estimates; run nothing.",
     ),
 )
 OUTPUT = (
     run(
         "--output",
         metavar="FILE",
-        help="Write the result there, whole or not at all, in the form that the name ends with.",
+        help="Write the result to FILE, in the format of its suffix, whole or not at all.",
     ),
     run("--force", is_flag=True, help="Overwrite the output."),
 )
@@ -140,21 +140,21 @@ PREFERENCES = (
         "--keep",
         **COLUMNS,
         type=OneALine(),
-        help="Quasi-identifiers that stay as they are.",
+        help="Quasi-identifiers to release unchanged.",
     ),
     run(
         "--at-most",
         multiple=True,
         type=OneALine(),
         metavar="COL=N,…",
-        help="The highest level that a quasi-identifier may have: zip=2.",
+        help="The highest level allowed for a quasi-identifier: zip=2.",
     ),
     run(
         "--weight-of",
         multiple=True,
         type=OneALine(),
         metavar="COL=X,…",
-        help="What the loss of a quasi-identifier weighs, where it is not 1: age=2.5.",
+        help="The weight of a quasi-identifier in the metric, 1 by default: age=2.5.",
     ),
 )
 SIZES = (
@@ -163,7 +163,7 @@ SIZES = (
         multiple=True,
         type=OneALine(),
         metavar="N,…",
-        help="Each k of which the cost is asked; 2,3,5,8,11,15,20,50 without it.",
+        help="The values of k to compare (default: 2,3,5,8,11,15,20,50).",
     ),
 )
 WEIGHED = (
@@ -172,25 +172,25 @@ WEIGHED = (
         metavar="optimal|local",
         default="optimal",
         show_default=True,
-        help="How levels are found: one for all, or each class its own, with both costs.",
+        help="Full-domain levels (optimal), or local recoding too (local), with both costs.",
     ),
-    run("--metric", metavar="NAME", help="What the best levels lose least of: loss without it."),
+    run("--metric", metavar="NAME", help="The metric to minimise (default: loss)."),
     run(
         "--max-suppressed",
         metavar="N|P%",
-        help="How many records may be left out, as a number or a share: 5%. None without it.",
+        help="How many records may be suppressed, as a number or a share: 5% (default: none).",
     ),
     *PREFERENCES,
     run(
         "--gap",
         metavar="P%",
-        help="Settle for levels of whose loss at most this share could be saved.",
+        help="Stop at levels of whose loss at most this share could be saved.",
     ),
     run(
         "--pull-frequencies",
         is_flag=True,
-        help="Fetch a warehouse's frequency set, with the values of its quasi-identifiers, and "
-        "search here.",
+        help="Fetch a warehouse's frequency set, with its quasi-identifier values, and search it "
+        "on this machine.",
     ),
 )
 SEARCH = (
@@ -199,82 +199,82 @@ SEARCH = (
         metavar="|".join(get_args(Algorithm)),
         default="datafly",
         show_default=True,
-        help="How the levels are found.",
+        help="The search for levels: Datafly, the optimal node, or local recoding.",
     ),
-    run("--metric", metavar="NAME", help="What optimal minimises: loss without it."),
+    run("--metric", metavar="NAME", help="The metric that optimal minimises (default: loss)."),
     run(
         "--max-suppressed",
         metavar="N|P%",
-        help="How many records may be left out, as a number or a share: 5%. Without it K for "
-        "datafly, and none for all others.",
+        help="How many records may be suppressed, as a number or a share: 5% (default: K for "
+        "datafly, none for the others).",
     ),
     *PREFERENCES,
     run(
         "--gap",
         metavar="P%",
-        help="Let optimal settle for levels of whose loss at most this share could be saved.",
+        help="Let optimal stop at levels of whose loss at most this share could be saved.",
     ),
     run(
         "--minimal-nodes",
         is_flag=True,
-        help="Beside the best levels list all that will do and could not be lowered.",
+        help="Also list every minimal node: the checks hold there, and at no lower node.",
     ),
     run(
         "--suppressed",
         metavar="remove|star",
         default="remove",
         show_default=True,
-        help="Leave these records out, or keep them with * in every quasi-identifier.",
+        help="Leave suppressed records out, or keep them with * in every quasi-identifier.",
     ),
     run(
         "--pull-frequencies",
         is_flag=True,
-        help="Fetch a warehouse's frequency set, with the values of its quasi-identifiers, and "
-        "search here; without it each step is a query there.",
+        help="Fetch a warehouse's frequency set, with its quasi-identifier values, and search it "
+        "on this machine; without it, each step queries the warehouse.",
     ),
 )
 RELEASE = (
     run(
         "--output",
         metavar="FILE",
-        help="The release: .parquet, .csv or .tsv, or .sql for the views that make it.",
+        help="Write the release to FILE: .parquet, .csv or .tsv, or .sql for its views.",
     ),
-    run("--dialect", help="The SQL to write the views in; without it, that of the database."),
+    run("--dialect", help="The SQL dialect of the views (default: the database's)."),
     run(
         "--emit",
         metavar="views|dbt-model",
         default="views",
         show_default=True,
-        help="What the .sql file holds; a dbt model has a .yml with its tests beside it.",
+        help="What the .sql file holds; a dbt model comes with a .yml of its tests.",
     ),
     run(
         "--name",
         "view_name",
         metavar="NAME",
-        help="What the views are called, as in patients_release; after the table without it.",
+        help="The name of the views, as in patients_release (default: from the table's name).",
     ),
-    run("--single-view", is_flag=True, help="One view in place of one a step."),
+    run("--single-view", is_flag=True, help="One view instead of one per step."),
     run(
         "--keep-order",
         is_flag=True,
-        help="Leave the records in the order of their source, which links them to other releases "
-        "of it; without it they are in the order of what is published.",
+        help="Keep the records in the order of the source, which can link them to its other "
+        "releases; without it they are sorted by what is published.",
     ),
     run(
         "--untouched",
         metavar="warn|drop|error",
-        help="Columns without a part: released as they are with a warning (default), left out, "
-        "or refused.",
+        help="Unassigned columns: release them unchanged with a warning (default), drop them, or "
+        "refuse.",
     ),
     run(
         "--result",
         metavar="FILE",
-        help="Write the result there, whole or not at all, in the form that the name ends with.",
+        help="Write the result to FILE, in the format of its suffix, whole or not at all.",
     ),
     run(
         "--force",
         is_flag=True,
-        help="Overwrite the files, and write a release that fails its audit.",
+        help="Overwrite existing files, and write the release even if it fails its audit.",
     ),
 )
 
@@ -286,92 +286,93 @@ AUDIT_FORMAT = (
         "--also",
         multiple=True,
         metavar="FILE",
-        help="Write the same result there too, in the form that the name ends with.",
+        help="Also write the result to FILE, in the format of its suffix.",
     ),
 )
 MANIFEST = (
     run(
         "--manifest",
         metavar="FILE",
-        help="In place of TARGET: the models of a dbt project whose columns have roles.",
+        help="Instead of TARGET: the manifest of a dbt project; its models with roles are used.",
     ),
     run(
         "--select",
         multiple=True,
         type=OneALine(),
         metavar="NAME|tag:…|path:…",
-        help="Only these models of the manifest; state:modified are those that changed, and a + "
-        "adds what they are made from (+NAME) or what is made from them (NAME+).",
+        help="Only these models of the manifest; state:modified selects those that changed, and a "
+        "+ adds their parents (+NAME) or children (NAME+).",
     ),
     run(
         "--exclude",
         multiple=True,
         type=OneALine(),
         metavar="NAME|tag:…|path:…",
-        help="All but these models.",
+        help="Leave out these models.",
     ),
     run(
         "--state",
         metavar="FOLDER",
-        help="Where an older manifest.json lies, for state:modified and state:new.",
+        help="The folder of an older manifest.json, for state:modified and state:new.",
     ),
     run(
         "--profiles-dir",
         metavar="FOLDER",
-        help="Where profiles.yml lies, which says how to connect where --connect does not.",
+        help="The folder of profiles.yml, which is used to connect if --connect is not given.",
     ),
 )
 BY = run(
     "--by",
     type=click.Choice(["share", "count"]),
     default="share",
-    help="Compare what share of the records violates (default), or how many: for a table that "
-    "always has the same size.",
+    help="Compare the share of violating records (default), or their number if the table keeps "
+    "its size.",
 )
 BASELINE = (
     run(
         "--baseline",
         metavar="FILE",
-        help="Fail only on what got worse since kanon-sql baseline wrote FILE.",
+        help="Fail only on what got worse than the baseline in FILE.",
     ),
     BY,
 )
 WORSE = (
-    run("--fail-on-worse", is_flag=True, help="End with exit code 1 where anything got worse."),
+    run("--fail-on-worse", is_flag=True, help="End with exit code 1 if anything got worse."),
     BY,
 )
 REPORT = (
     run(
         "--output",
         metavar="FILE.html",
-        help="Write the page there; without it, print it.",
+        help="Write the report to FILE.html (default: print it).",
     ),
     run(
         "--earlier-result",
         metavar="OLD.json",
-        help="An earlier result: the page says what is better, worse, or asked less.",
+        help="An earlier result; the report says what got better or worse, and what is no longer "
+        "checked.",
     ),
     run(
         "--profile",
         metavar="FILE",
-        help="A result of profile as JSON: the page says what each column adds.",
+        help="A JSON result of profile; the report says what each column adds.",
     ),
     run(
         "--tradeoff",
         metavar="FILE",
-        help="A result of tradeoff as JSON: the page says what each k costs.",
+        help="A JSON result of tradeoff; the report says what each k costs.",
     ),
     run(
         "--worksheet",
         metavar="FILE",
-        help="A filled worksheet: the page says what came of trying by hand, in counts.",
+        help="A completed worksheet; the report gives the counts of the manual test.",
     ),
     run(
         "--audience",
         type=click.Choice(["internal", "external"]),
         default="internal",
         show_default=True,
-        help="Whom the page is for: people outside get small counts pooled, and no SQL.",
+        help="The readers: for external ones small counts are pooled and the SQL is left out.",
     ),
     run(
         "--min-cell",
@@ -379,12 +380,12 @@ REPORT = (
         metavar="N",
         default=10,
         show_default=True,
-        help="Counts of fewer records than this are pooled for people outside.",
+        help="Pool counts of fewer than N records for external readers.",
     ),
     run("--force", is_flag=True, help="Overwrite the output."),
 )
 COMPILED = (
-    run("--dialect", metavar="NAME", help="The SQL to write; that of the engine without it."),
+    run("--dialect", metavar="NAME", help="The SQL dialect to print (default: the engine's)."),
     run(
         "--quote",
         metavar="always|needed",
@@ -392,16 +393,18 @@ COMPILED = (
         show_default=True,
         help="Quote every name, or only those that need it.",
     ),
-    run(
-        "--table", metavar="NAME", help="What the table is called there, as in analytics.patients."
-    ),
-    run("--step", metavar="NAME", help="Only this statement."),
+    run("--table", metavar="NAME", help="The name of the table there, as in analytics.patients."),
+    run("--step", metavar="NAME", help="Print this statement only."),
     run(
         "--until",
         metavar="SET",
-        help="A statement up to one of the sets that it names, as class_values, to see its rows.",
+        help="Print a statement up to one of its CTEs, such as class_values, to query its rows.",
     ),
-    run("--output-dir", metavar="FOLDER", help="Write a file a statement, all of them or none."),
+    run(
+        "--output-dir",
+        metavar="FOLDER",
+        help="Write each statement to a file of its own, all or none.",
+    ),
 )
 
 
@@ -423,7 +426,7 @@ TELL = (
         count=True,
         expose_value=False,
         callback=_remember_verbosity,
-        help="Tell each step on stderr; -vv also where an error came from.",
+        help="Print each step on stderr; -vv also prints the traceback of an error.",
     ),
     click.option(
         "-q",
@@ -432,6 +435,6 @@ TELL = (
         is_flag=True,
         expose_value=False,
         callback=_remember_quiet,
-        help="Verdicts and warnings only; on stderr nothing but errors.",
+        help="Print verdicts and warnings only, and on stderr only errors.",
     ),
 )

@@ -88,7 +88,7 @@ def connect(
     """
     scheme = _scheme(target) if isinstance(target, str) else None
     if scheme is not None and dialect is not None:
-        raise SpecError(f"a URL tells the dialect: leave out dialect={dialect!r}.")
+        raise SpecError(f"a URL implies the dialect: leave out dialect={dialect!r}.")
     if is_embedded(target):
         from kanon_sql.engines.duckdb.engine import DuckDBEngine
 
@@ -103,13 +103,13 @@ def connect(
         )
     if memory_limit is not None or threads is not None:
         raise SpecError(
-            "a memory limit and a number of threads are for the DuckDB that is started here; this "
-            "database has its own. Set them there."
+            "a memory limit and a number of threads apply to the DuckDB that is started here; this "
+            "database has its own settings. Set them there."
         )
     if delimiter is not None or null_strings or header not in (None, {}):
         raise SpecError(
-            "a delimiter, null strings and a header say how text files are read, and this database "
-            "reads none here. Leave them out."
+            "a delimiter, null strings and a header are for text files, and this database reads "
+            "none here. Leave them out."
         )
     if isinstance(target, Engine):
         return target
@@ -263,4 +263,4 @@ def _awaits(target: Any, method: str) -> bool:
 
 def _not_ours(target: Any, instead: str) -> SpecError:
     kind = type(target)
-    return SpecError(f"can't ask a {kind.__module__}.{kind.__qualname__}. {instead}")
+    return SpecError(f"can't query a {kind.__module__}.{kind.__qualname__}. {instead}")

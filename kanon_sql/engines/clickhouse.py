@@ -180,8 +180,8 @@ class ClickHouse(Catalogued):
     def __init__(self, client: Any, *, owned: bool = False) -> None:
         if client.query_limit:
             raise InputError(
-                f"the ClickHouse client cuts answers to {client.query_limit:,} rows, which would "
-                "make classes look fewer. Pass one without query_limit."
+                f"the ClickHouse client cuts answers to {client.query_limit:,} rows, so that "
+                "classes would be missing. Pass one without query_limit."
             )
         lacking = [name for name in NEEDED if name not in client.server_settings]
         if lacking:
@@ -328,8 +328,8 @@ class ClickHouse(Catalogued):
     def _columns(self, found: tuple[str, ...]) -> Sequence[Column]:
         if found[1] == TEMPORARY:
             raise InputError(
-                f"{found[-1]} is temporary, and stands before any other table of this name. Copy "
-                "it into a table that is not, or name another with its database."
+                f"{found[-1]} is temporary, and hides any other table of this name. Copy it into a "
+                "permanent table, or name another with its database."
             )
         return [Column(name, duckdb_type(type)) for name, type in self._catalogued(found)]
 
@@ -396,9 +396,9 @@ class ClickHouse(Catalogued):
                 "come out wrong. Take one whose profile has readonly = 0."
             )
         if code in _FORBIDDEN:
-            return InputError("the ClickHouse user may not read a table of the question.")
+            return InputError("the ClickHouse user may not read a table of the audit.")
         if code in _OUT_OF_MEMORY:
-            return EngineError("ClickHouse ran out of the memory that a query may have.")
+            return EngineError("ClickHouse reached the memory limit of a query.")
         if code in _NOT_READ:
             return unreadable("ClickHouse", f" ({_name(error)}).")
         if code in _NO_VALUE:

@@ -173,8 +173,8 @@ class DBAPI(Catalogued):
         """Raise `SpecError` if the database can't prepare the statement; nothing is executed."""
         if not self.explains:
             raise SpecError(
-                f"{self.title} has no EXPLAIN, so a question can't be looked at there without "
-                "being asked. An audit asks it."
+                f"{self.title} has no EXPLAIN, so a query can't be estimated there without running "
+                "it. Run the audit instead."
             )
         super().check(sql)
 
@@ -330,8 +330,8 @@ class DBAPI(Catalogued):
         for name, type, digits, decimals, collation in rows:
             collation = collation or _collation_in(str(type))
             fault = (
-                f"has the collation {collation}, which may take different texts for one and would "
-                "make classes look larger. Audit a view in which it has one that compares bytes "
+                f"has the collation {collation}, which may treat different texts as equal and "
+                "would make classes look larger. Audit a view with a collation that compares bytes "
                 "and pads nothing, or a copy in a file."
             )
             yield Column(

@@ -11,8 +11,8 @@ from typing import Any
 from kanon_sql.errors import EngineError, InputError, KanonError, SpecError
 
 LOOK = (
-    "Look at the conditions that you gave (where) and the types of their columns; where you gave "
-    "none, report it as a fault of kanon-sql."
+    "Check your conditions (where) and the types of their columns; if you gave none, report this "
+    "as a defect of kanon-sql."
 )
 
 _STOPPED = ("HY008", "70100")
@@ -103,30 +103,29 @@ def stopped_there(title: str) -> EngineError:
     return EngineError(
         f"{title} stopped the query before its end: a time limit of the server, the role or the "
         "session was reached, such as statement_timeout, or someone cancelled it. Raise the limit, "
-        "or ask for fewer columns at a time. Nothing was left behind."
+        "or use fewer columns at a time. Nothing was left behind."
     )
 
 
 def locked_there(title: str) -> EngineError:
     return EngineError(
-        f"{title} did not get hold of a table of the question: someone else is changing it, and to "
-        "wait for them took longer than the server, the role or the session allows (lock_timeout). "
-        "Ask again when they are done, or raise the limit. Nothing was left behind."
+        f"{title} could not lock a table of the audit: another session is changing it, and waiting "
+        "took longer than the server, the role or the session allows (lock_timeout). Run the audit "
+        "again when that is done, or raise the limit. Nothing was left behind."
     )
 
 
 def full_there(title: str) -> EngineError:
     return EngineError(
-        f"{title} had no room for what the question sets aside: its disk for temporary files is "
-        "full, its memory is, or it may open no more files. Give the server more of them, or ask "
-        "fewer checks at a time. Nothing was left behind."
+        f"{title} ran out of resources: disk space for temporary files, memory, or open files. "
+        "Give the server more of them, or run fewer checks at a time. Nothing was left behind."
     )
 
 
 def ended_there(title: str) -> EngineError:
     return EngineError(
-        f"{title} ended the session before the answer: an administrator ended it, or the server "
-        "was shut down. Connect and ask again. Nothing was left behind."
+        f"{title} ended the session before the result: an administrator ended it, or the server "
+        "was shut down. Connect again and run the audit again. Nothing was left behind."
     )
 
 
@@ -137,22 +136,22 @@ def refused_to_write() -> EngineError:
 def no_such_value() -> InputError:
     """The error for a failed cast or an overflow."""
     return InputError(
-        "a value does not convert to the number, date or type that the question needs. Look at "
-        "the columns with a level, a clip, an order or a comparison."
+        "a value can't be converted to the number, date or type that the audit needs. Check the "
+        "columns with a level, a clip, an order or a comparison."
     )
 
 
 def unreadable(title: str, said: str, advice: str = LOOK) -> SpecError:
     """The error for an invalid statement; `said` is known to contain only names and SQL."""
     said = said if said.endswith(".") else f"{said}."
-    return SpecError(f"{title} can't read the question as it is asked{said} {advice}")
+    return SpecError(f"{title} rejects the SQL of the audit{said} {advice}")
 
 
 def unreadable_or_failed(title: str, kind: str) -> SpecError:
     """The error for an invalid statement, or a failing view or function, which may quote data."""
     return SpecError(
-        f"{title} can't read the question as it is asked, or a view or function of it fails on a "
-        f"value ({kind}). The message is withheld, as it may hold values of the data. {LOOK}"
+        f"{title} rejects the SQL of the audit, or a view or function in it fails on a value "
+        f"({kind}). The message is withheld, as it may hold values of the data. {LOOK}"
     )
 
 
@@ -187,8 +186,8 @@ def explained(
         return refused_to_write()
     if state == "42501":
         return InputError(
-            f"{title}: the role may not read a table of the question, or not all of its rows "
-            "(row-level security), of which an audit would say nothing."
+            f"{title}: the role may not read a table of the audit, or not all of its rows "
+            "(row-level security), and the audit would miss them silently."
         )
     if state.startswith("42"):
         if about_the_statement:

@@ -48,7 +48,7 @@ def named(
             return meant[0]
         if meant:
             raise InputError(
-                f"{name} may be any of {', '.join(map('.'.join, meant))}. Write the one you mean "
+                f"{name} is ambiguous: {', '.join(map('.'.join, meant))}. Write the one you mean "
                 f"in full and in double quotes: '{'.'.join(map(identifier, meant[0]))}'."
             )
     databases = {here.casefold(), *(one[0].casefold() for one in known)}

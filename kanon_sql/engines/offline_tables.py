@@ -53,7 +53,9 @@ def _as_here(found: Table) -> str:
         return found.sql.removeprefix('"main".')
     stem = Path(found.name).name.split(".")[0]
     if not stem or set(stem) & set("*?["):
-        raise SpecError(f"say what {found.name} is called there: {option('table', 'NAME')}.")
+        raise SpecError(
+            f"name the table of {found.name} in that database: {option('table', 'NAME')}."
+        )
     return identifier(stem)
 
 

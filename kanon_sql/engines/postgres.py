@@ -71,8 +71,8 @@ class Postgres(DBAPI):
         columns = self._asked(render("postgres_collations", schema=stored, table=name))[1]
         if not columns:
             raise InputError(
-                f"{target} is {schema}.{name}, of which this role may read nothing. Have it "
-                "granted, or name another table with its schema."
+                f"{target} is {schema}.{name}, which this role may not read. Have it granted, or "
+                "name another table with its schema."
             )
         table = _as_readable(table, {name for name, _ in columns})
         if any(is_own for _, is_own in columns):
@@ -115,7 +115,7 @@ class Postgres(DBAPI):
         if self._said_begin:
             self._execute(f"begin {READ_ONLY}")
         if not self._reads_only():
-            raise InputError("the Postgres connection can't be told to read only.")
+            raise InputError("the Postgres connection can't be set to read only.")
         for setting in SETTINGS:
             self._execute(setting)
         [[self._own_limit]] = self._execute(render("postgres_statement_timeout"))[1]
@@ -182,13 +182,13 @@ class Postgres(DBAPI):
         fault = None
         if is_apart:
             fault = (
-                f"({type}) holds numbers that are written in several ways and count as one, as 1.0 "
-                "and 1.00 do, which would make classes look larger. Audit a view with "
+                f"({type}) holds numbers with several spellings that compare as equal, such as 1.0 "
+                "and 1.00, which would make classes look larger. Audit a view with "
                 f"cast({name} as numeric(p, s)), or as text."
             )
         elif merges:
             fault = (
-                f"({type}) takes different texts for one, or may, which would make classes look "
+                f"({type}) treats different texts as equal, or may, which would make classes look "
                 f'larger. Audit a view with cast({name} as text) collate "C".'
             )
         return Column(

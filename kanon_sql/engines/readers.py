@@ -93,8 +93,8 @@ def folder_of_files(folder: str) -> list[Path]:
     for log in ("_delta_log", ".hoodie", "metadata"):
         if Path(folder, log).is_dir():
             raise InputError(
-                f"{folder} is no folder of Parquet files but a table ({log} is in it), and old "
-                "records may lie there. Ask for the table by its name."
+                f"{folder} is not a folder of Parquet files but a table ({log} is in it), and may "
+                "hold old records. Name the table instead."
             )
     files = sorted(Path(folder).rglob("*.parquet"))
     for file in files:
@@ -172,6 +172,6 @@ def require_usable_names(table: str, names: Sequence[str]) -> None:
 def damaged(file: str, expected: str) -> InputError:
     """The error for a file whose content doesn't match its suffix."""
     return InputError(
-        f"{file} can't be read as {expected}: it is truncated or damaged, or no such file at all. "
-        "Write it anew."
+        f"{file} can't be read as {expected}: it is truncated, damaged or of another format. Write "
+        "it again."
     )

@@ -24,39 +24,38 @@ class SemanticCheck:
 
 CANARIES = {
     "kanon_texts_differ": SemanticCheck(
-        "takes some of 'a', 'A' and 'a ' for one value",
+        "treats some of 'a', 'A' and 'a ' as equal",
         "classes would look larger than they are",
         "Connect with a collation that compares bytes and pads nothing, such as MySQL's "
         "utf8mb4_0900_bin or MariaDB's utf8mb4_nopad_bin; where there is none, audit a copy in a "
         "file.",
     ),
     "kanon_backslash_is_itself": SemanticCheck(
-        "reads a backslash in a text of the question otherwise than it is written",
-        "values that a spec names would be sought under another spelling and not be found",
-        "Set the session back to how it reads literals by itself (MySQL: no "
+        "reads a backslash in a string literal differently than expected",
+        "values named in a spec would be spelled differently and not be found",
+        "Reset how the session reads literals (MySQL: no "
         "NO_BACKSLASH_ESCAPES; Spark: spark.sql.parser.escapedStringLiterals=false; Postgres: "
         "standard_conforming_strings=on).",
     ),
     "kanon_quote_is_itself": SemanticCheck(
-        "reads a quote in a text of the question otherwise than it is written",
-        "values that a spec names would be sought under another spelling and not be found",
-        "Set the session back to how it reads literals by itself, and see that the dialect is "
-        "the database's own.",
+        "reads a quote in a string literal differently than expected",
+        "values named in a spec would be spelled differently and not be found",
+        "Reset how the session reads literals, and check that the dialect is the database's own.",
     ),
     "kanon_empty_is_a_value": SemanticCheck(
-        "takes the empty text for NULL",
+        "treats the empty text as NULL",
         "two different values would count as one",
         "Switch to the mode in which they differ, or audit a copy in a file.",
     ),
     "kanon_texts_join": SemanticCheck(
-        "does not join two texts where the question does",
+        "does not join two texts with ||",
         "generalised values would not be what their level says",
         "Set the mode in which || joins texts (MySQL: PIPES_AS_CONCAT).",
     ),
     "kanon_parts_of_text": SemanticCheck(
         "does not count the characters of a text from 1",
         "generalised values would not be what their level says",
-        "See that the dialect is the database's own.",
+        "Check that the dialect is the database's own.",
     ),
     "kanon_nulls_are_a_group": SemanticCheck(
         "does not group all NULLs together",
@@ -64,7 +63,7 @@ CANARIES = {
         "Set the mode of standard SQL, or audit a copy in a file.",
     ),
     "kanon_miss_is_null": SemanticCheck(
-        "fills what a left join does not find with a value",
+        "fills the unmatched rows of a left join with a value",
         "people whom the reference lacks would count as found in it",
         "Set it to give NULL there (ClickHouse: join_use_nulls=1).",
     ),
@@ -74,14 +73,14 @@ CANARIES = {
         "Set the date format to ISO and the widest type of dates (ClickHouse: Date32).",
     ),
     "kanon_quotients": SemanticCheck(
-        "rounds the quotient of two numbers, or cuts it off",
+        "rounds or truncates the quotient of two numbers",
         "risks and distances would look smaller than they are",
         "Set the mode in which a cast to double gives a double.",
     ),
     "kanon_logarithms": SemanticCheck(
         "does not compute ln and exp as mathematics does",
         "entropies and distances would be wrong",
-        "See that the dialect is the database's own.",
+        "Check that the dialect is the database's own.",
     ),
 }
 """By result column, which is 1 if the semantics are as expected."""
@@ -89,8 +88,8 @@ CANARIES = {
 _OF_SPARK = "Take a session without legacy settings, or functions of its own in place of Spark's."
 _CANARIES_OF_SPARK = {
     "kanon_literals": SemanticCheck(
-        "reads a backslash before a quote in a text of the question otherwise than it is written",
-        "values that a spec names would be sought under another spelling and not be found",
+        "reads a backslash before a quote in a string literal differently than expected",
+        "values named in a spec would be spelled differently and not be found",
         _OF_SPARK,
     ),
     "kanon_texts_compare": SemanticCheck(
@@ -119,7 +118,7 @@ def require_trustworthy(engine: Engine) -> None:
         [answers] = engine.query(render("canaries", dialect=engine.dialect))
     except EngineError as error:
         raise EngineError(
-            f"{engine.name} can't answer what shows whether it can be trusted with an audit: "
+            f"{engine.name} can't run the statement that tests whether its results are reliable: "
             f"{error.marked}"
         ) from None
     for column, canary in (CANARIES | CANARIES_OF.get(engine.dialect, {})).items():

@@ -100,7 +100,8 @@ def time_limit(
             watchdog.join(GRACE)
     if expired.is_set():
         raise EngineError(
-            f"stopped, because the time limit was reached. Raise {option('timeout')}, or ask less."
+            f"stopped, because the time limit was reached. Raise {option('timeout')}, or run fewer "
+            "checks."
         )
 
 
@@ -152,7 +153,7 @@ def refuse_time_limit(engine: Engine, seconds: float | None) -> None:
     """Raise `SpecError` for a limit that is invalid or that the engine can't enforce."""
     refuse_no_time(seconds)
     if seconds is not None and not engine.can_cancel:
-        raise SpecError(f"a time limit can't be kept {engine.why_no_limit}")
+        raise SpecError(f"a time limit is not possible {engine.why_no_limit}")
 
 
 def asked_within(

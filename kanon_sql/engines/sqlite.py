@@ -34,8 +34,9 @@ _MIXED = "VARCHAR OR BIGINT"
 _HELD = ("VARCHAR", _MIXED, "DOUBLE", "BLOB")
 """Candidate types, tested in order, for a column whose values don't match its declared type."""
 _OF_SEVERAL_KINDS = (
-    "holds values of several kinds (text, numbers, bytes), of which SQLite takes some for one and "
-    "others apart that look the same. Audit a view with cast({} as text), or of one kind."
+    "holds values of several types (text, numbers, bytes). SQLite treats some different ones as "
+    "equal, and others that look the same as different. Audit a view with cast({} as text), or of "
+    "one type."
 )
 FILE = "main"
 """Pseudo-database above all schemas."""
@@ -63,7 +64,7 @@ class SQLite(DBAPI):
             raise InputError(f"there is no file {file} to connect to.{hint}")
         if not is_sqlite(str(file)):
             raise InputError(
-                f"{file} is no database of SQLite, or is encrypted, or may not be read."
+                f"{file} is not a SQLite database, or is encrypted, or may not be read."
             )
         # Another thread may stop a query.
         again = partial(
@@ -87,8 +88,8 @@ class SQLite(DBAPI):
             )
         if getattr(connection, "text_factory", str) is not str:
             raise InputError(
-                "the SQLite connection has a text_factory of its own, which brings texts as "
-                "something else. Set it to str, or pass another connection."
+                "the SQLite connection has its own text_factory, which converts texts to another "
+                "type. Set it to str, or pass another connection."
             )
         super().__init__(connection, **settings)
         self._mixed: set[str] = set()
@@ -103,8 +104,8 @@ class SQLite(DBAPI):
         """Transpile a template's SELECT. Raises `SpecError` for what this version can't compute."""
         if self._version < ORDERED and joins_texts(sql):
             raise SpecError(
-                f"SQLite {'.'.join(map(str, self._version))} joins texts in no order, and so can't "
-                "tell whose records lie in the same classes. Open the database with SQLite "
+                f"SQLite {'.'.join(map(str, self._version))} joins texts in no defined order, so "
+                "it can't compare the classes of people. Open the database with SQLite "
                 f"{'.'.join(map(str, ORDERED))} or later, or leave out the entity."
             )
         return super().in_own_words(sql)
@@ -180,7 +181,7 @@ class SQLite(DBAPI):
             if _MERGING.search(definition):
                 raise InputError(
                     f"{table} is defined, or may read what is defined, with a collation other than "
-                    "binary, which takes different texts for one and would make classes look "
+                    "binary, which treats different texts as equal and would make classes look "
                     "larger. Audit a copy without it."
                 )
 

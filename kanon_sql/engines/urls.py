@@ -47,8 +47,8 @@ class Url:
         for name in self.options:
             if name not in known:
                 raise SpecError(
-                    f"{self.scheme}://… has no option of that name: "
-                    f"there are {', '.join(known)}.{did_you_mean(name, known)}"
+                    f"{self.scheme}://… has no option of that name; the options are "
+                    f"{', '.join(known)}.{did_you_mean(name, known)}"
                     if known
                     else f"{self.scheme}://… takes no options after a question mark."
                 )

@@ -58,8 +58,8 @@ class Warehouse(CteStore, ABC):
         names, rows = self._asked(self.in_dialect(sql))
         if len(rows) > MOST_ROWS:
             raise EngineError(
-                f"an answer has more than {MOST_ROWS:,} rows, more than an audit takes out of a "
-                "database. Ask for fewer columns at a time."
+                f"a result has more than {MOST_ROWS:,} rows, the most that an audit fetches from a "
+                "database. Use fewer columns at a time."
             )
         return [dict(zip(names, map(plain, row), strict=True)) for row in rows]
 

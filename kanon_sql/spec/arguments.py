@@ -156,12 +156,12 @@ def _demanded(demands: Mapping[str, Any], sensitive: list[str], references: list
     """The checks that `k`, `l`, `t` and `k_map` ask for."""
     for key in ("l", "t"):
         if demands.get(key) is not None and not sensitive:
-            raise SpecError(f'{key} needs the attribute that it is about, as in sensitive="COL".')
+            raise SpecError(f'{key} needs a sensitive attribute, as in sensitive="COL".')
     if demands.get("k_map") is not None and not references:
-        raise SpecError("k_map needs the table to link against: references={NAME: TABLE}.")
+        raise SpecError("k_map needs a reference: references={NAME: TABLE}.")
     if demands.get("k_map") is not None and len(references) > 1:
         raise SpecError(
-            "k_map can't tell which of the references is meant: write "
+            "k_map is ambiguous with several references: write "
             f"checks=[KMap({demands['k_map']}, reference={references[0]!r})]."
         )
     return [*short_checks(demands, sensitive, references[0] if references else None)]
@@ -203,8 +203,7 @@ def _part(key: str, value: Any) -> Any:
     if key == "levels":
         if not isinstance(value, Mapping | None):
             raise SpecError(
-                f'levels must say which column is at which, as in {{"zip": 2}}; found '
-                f"{kind_of(value)}."
+                f'levels must map columns to levels, as in {{"zip": 2}}; found {kind_of(value)}.'
             )
         return by_column(key, value)
     return value
@@ -214,7 +213,7 @@ def by_column(parameter: str, given: Any) -> dict[str, Any]:
     """What is said of some columns, by their names."""
     if not isinstance(given, Mapping | None):
         raise SpecError(
-            f'{parameter} must say it of each column, as in {{"zip": 2}}; found {kind_of(given)}.'
+            f'{parameter} must map columns to values, as in {{"zip": 2}}; found {kind_of(given)}.'
         )
     return {_column(name): value for name, value in (given or {}).items()}
 

@@ -317,7 +317,7 @@ class GeneralizationHierarchy(Described):
             if finer == SUPPRESS:
                 return "suppress leaves nothing to generalise. Put it last."
             if isinstance(finer, Mask) and coarser != SUPPRESS:
-                return "mask goes on until no character is left. Only suppress may follow it."
+                return "mask continues until no character is left. Only suppress may follow it."
             if _is_finer(finer, coarser):
                 return (
                     f"{spoken(coarser)} comes after {spoken(finer)} and is finer. Order the "

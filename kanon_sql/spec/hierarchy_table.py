@@ -182,7 +182,7 @@ class HierarchyTable:
             line = seen.setdefault((row.value, row.ancestors), row.line)
             if line != row.line:
                 at = self.at(row.line)
-                again = f"repeats line {line}" if self.has_lines else "is there twice"
+                again = f"repeats line {line}" if self.has_lines else "occurs twice"
                 what = "this line" if self.has_lines else "a row"
                 yield self._fault(
                     "duplicate", row.line, f"{at}: {what} {again}.", f'{at}: "{row.value}" {again}.'
@@ -395,13 +395,13 @@ def _rows(path: Path) -> list[_Record]:
     try:
         if found := other_than_a_file(path):
             raise SpecError(
-                f"{path} is {found}. A hierarchy is read from a file, more than once: write it "
-                "into one and name that."
+                f"{path} is {found}. A hierarchy is read more than once: write it to a file and "
+                "name that."
             )
         text = path.read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
         reason = (
-            f"{error.strerror}. Name a file that is there and may be read."
+            f"{error.strerror}. Name a file that exists and is readable."
             if isinstance(error, OSError)
             else "it is not UTF-8. Save it as CSV in UTF-8, or name a Parquet, JSON or Arrow file."
         )
@@ -420,7 +420,7 @@ def _rows(path: Path) -> list[_Record]:
             before = reader.line_num
     except csv.Error as error:
         raise SpecError(
-            f"{path}:{reader.line_num}: this line is no CSV: {error}. Close its quotes."
+            f"{path}:{reader.line_num}: this line is not CSV: {error}. Close its quotes."
         ) from None
     if not rows:
         raise SpecError(f"{path}: the hierarchy is empty. Give each value a line.")

@@ -119,7 +119,7 @@ ColumnNames = Annotated[list[str], BeforeValidator(names), Field(json_schema_ext
 
 
 EXAMPLE = "zip: {levels: [{mask: right}]}"
-BESIDE_A_COLUMN = f"stands with its quasi-identifier: quasi_identifiers: {{{EXAMPLE}}}"
+BESIDE_A_COLUMN = f"belongs to its quasi-identifier: quasi_identifiers: {{{EXAMPLE}}}"
 
 
 def generalisable(value: Any) -> Any:
@@ -128,8 +128,8 @@ def generalisable(value: Any) -> Any:
     if isinstance(value, list | tuple):
         if not all(isinstance(name, str) for name in value):
             raise ValueError(
-                "a list is of names alone. To say how a column may be generalised, make it a "
-                f"mapping, as in {{{EXAMPLE}, sex: {{}}}}."
+                "a list holds names only. To generalise a column, write a mapping, as in "
+                f"{{{EXAMPLE}, sex: {{}}}}."
             )
         repeated = first_repeated(value)
         if repeated is not None:

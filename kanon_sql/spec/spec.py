@@ -160,7 +160,7 @@ class TableSpec(SpecPart, BaseModel):
         for part, column in self._parts():
             if seen.setdefault(column, part) != part:
                 raise ValueError(
-                    f'column "{column}" is both {seen[column]} and {part}; it can play one part.'
+                    f'column "{column}" is both {seen[column]} and {part}; give it one role.'
                 )
         for part, columns in (
             ("sensitive", self.sensitive),
@@ -440,13 +440,13 @@ def _first_fault(error: ValidationError) -> tuple[Sequence[int | str], str, bool
             return location, f"must be one character; found {found}.", False
         case "int_type" if "levels" in location:
             message = (
-                f"must be the level to look at, a whole number; found {found}. How a "
-                f"column may be generalised {BESIDE_A_COLUMN}."
+                f"must be the number of a level; found {found}. The hierarchy of a column "
+                f"{BESIDE_A_COLUMN}."
             )
             return location, message, False
         case "model_type" if _part_at(location) is GeneralizationHierarchy:
             message = (
-                "must be how the column may be generalised, as in {levels: [{mask: right}]} or "
+                "must say how to generalise the column, as in {levels: [{mask: right}]} or "
                 f"{{hierarchy: {location[-1]}.csv}}; found {found}."
             )
             return location, message, False
@@ -495,10 +495,10 @@ def advice(key: str, part: type[BaseModel]) -> str:
         if key in KINDS_OF_LEVELS:
             return " Levels are a list, also of one, as in levels: [{mask: right}]."
     elif key in ("hierarchies", *GeneralizationHierarchy.model_fields):
-        return f" How a column may be generalised {BESIDE_A_COLUMN}."
+        return f" The hierarchy of a column {BESIDE_A_COLUMN}."
     elif part is AuditSpec and key in TableSpec.model_fields:
         or_once = ", or once under defaults" if key in Defaults.model_fields else ""
-        return f" It stands in each table, beside its source{or_once}."
+        return f" It belongs to each table, next to its source{or_once}."
     return did_you_mean(key, part.model_fields)
 
 

@@ -70,8 +70,8 @@ def _loader(name: str | Path, text: str, loader_of: type[_Bounded]) -> _Bounded:
     except yaml.reader.ReaderError as error:
         line = text.count("\n", 0, error.position) + 1
         raise SpecError(
-            f"{name}:{line}: the character U+{error.character:04X} may not stand in YAML. Take it "
-            "out."
+            f"{name}:{line}: the character U+{error.character:04X} is not allowed in YAML. Remove "
+            "it."
         ) from None
 
 
@@ -166,8 +166,8 @@ class YamlDocument:
             raise
         except RecursionError:
             raise SpecError(
-                f"{path} is nested more than {MOST_LEVELS} levels deep, and nothing that is asked "
-                "has more than a dozen. Look for brackets that are never closed."
+                f"{path} is nested more than {MOST_LEVELS} levels deep, and no spec needs more "
+                "than a dozen. Look for brackets that are never closed."
             ) from None
         except yaml.YAMLError as error:
             raise SpecError(f"{path} is not YAML: {error}") from None
@@ -227,11 +227,11 @@ class _Walk:
         if node in self._sizes:
             return self._sizes[node]
         if node in inside:
-            raise self._error(node, "an alias may not stand in what it names.")
+            raise self._error(node, "an alias must not occur inside its own anchor.")
         size = 1 + sum(self.through(each, (*inside, node)) for each in self._values(node))
         if size > MOST_NODES:
             raise self._error(
-                node, f"with its aliases this is more than {MOST_NODES:,} values. Name fewer."
+                node, f"its aliases expand this to more than {MOST_NODES:,} values. Use fewer."
             )
         self._sizes[node] = size
         return size
@@ -241,7 +241,7 @@ class _Walk:
         for key, value in node.value if isinstance(node, yaml.MappingNode) else ():
             if isinstance(key, yaml.ScalarNode) and not self._repeated_keys:
                 if key.value in seen:
-                    raise self._error(key, f'the key "{key.value}" is there twice.')
+                    raise self._error(key, f'the key "{key.value}" is given twice.')
                 seen.add(key.value)
             yield value
         yield from node.value if isinstance(node, yaml.SequenceNode) else ()

@@ -349,4 +349,4 @@ def test_its_roles_and_demands_can_be_audited(name: str, project: Path) -> None:
     )  # fmt: skip
 
     assert (run.returncode, run.stderr) == (0, "")
-    assert "is not asked here" not in run.stdout
+    assert "is not run here" not in run.stdout

@@ -96,7 +96,7 @@ def test_without_weights_nothing_is_said_of_them(people: str) -> None:
         ({"keep": ["sex", "SEX"]}, 'keep names "sex" twice'),
         ({"at_most": {"zip": -1}}, "number of a level"),
         ({"at_most": {"zip": True}}, "number of a level"),
-        ({"at_most": ["zip"]}, "at_most must say it of each column"),
+        ({"at_most": ["zip"]}, "at_most must map columns to values"),
         ({"at_most": {"zip": 1}, "keep": "zip"}, "in keep and in at_most"),
         ({"weights": {"zip": 0}}, "above 0"),
         ({"weights": {"zip": -1.5}}, "above 0"),

@@ -559,7 +559,7 @@ def test_classes_that_a_text_file_would_merge_are_not_written_to_one(
     table = pa.table({"q": values * 3})
     asked: dict[str, Any] = {"quasi_identifiers": "q", "k": 3, "max_suppressed": 0}
 
-    with pytest.raises(kanon.InputError, match="gives back as NULL"):
+    with pytest.raises(kanon.InputError, match="reads back as NULL"):
         kanon.anonymize(table, **asked, null_strings=null_strings, output=tmp_path / "r.csv")
     made = kanon.anonymize(table, **asked, output=tmp_path / "r.parquet")
 
@@ -594,7 +594,7 @@ def test_a_text_file_is_read_back_as_it_was_written_or_refused(
         engine.will_write(path, path)
         engine.keep_rows("kept", names, rows)
         if {cell for row in rows for cell in row} & {"", *null_strings}:
-            with pytest.raises(kanon.InputError, match="gives back as NULL"):
+            with pytest.raises(kanon.InputError, match="reads back as NULL"):
                 engine.write("kept", path)
             return
         engine.write("kept", path)

@@ -157,7 +157,7 @@ def test_exit_codes(run, arguments, code):
         (["--timeout", "0"], "--timeout must be a number of seconds above 0; found '0'."),
         (["--qi", "zip"], 'column "zip" is named twice.'),
         (["--qi", 'sex,"a'], "--qi 'sex,\"a' is not a list of names; quote one with a comma"),
-        (["--qi", "sex,,id"], "--qi 'sex,,id' has an empty part."),
+        (["--qi", "sex,,id"], "--qi 'sex,,id' has an empty item."),
         (["--sensitive", "zip"], 'column "zip" is both a quasi-identifier and sensitive'),
         (
             ["--format", "jsn"],
@@ -167,11 +167,11 @@ def test_exit_codes(run, arguments, code):
             ["--check", "k_anonimity:k=2"],
             'there is no model "k_anonimity". Did you mean "k_anonymity"?',
         ),
-        (["--check", "k_anonymity:k=2,k=3"], "--check k_anonymity:k=2,k=3: k is there twice."),
+        (["--check", "k_anonymity:k=2,k=3"], "--check k_anonymity:k=2,k=3: k is given twice."),
         (["--check", "k_anonymity:n=2"], 'k_anonymity has no parameter "n". Its parameters: k.'),
         (["--check", "k_anonymity:2"], "--check k_anonymity:2: '2' is not KEY=VALUE, as in k=5."),
         (["--check", "k_anonymity:"], "--check k_anonymity:: '' is not KEY=VALUE, as in k=5."),
-        (["--k-map", "2"], "--k-map needs the table to link against: --reference SRC."),
+        (["--k-map", "2"], "--k-map needs a reference: --reference SRC."),
         (["--reference-entity", "id"], "--reference-entity needs a table that it is about"),
         (["--kk", "2"], "No such option"),
     ],
@@ -195,7 +195,7 @@ def test_the_quasi_identifiers_must_be_named(run):
 def test_a_command_that_is_misspelled(run):
     assert run("audti", "patients.csv").err == (
         'error: there is no command "audti". Did you mean "audit"?\n'
-        "kanon-sql --help tells how it is used.\n"
+        "kanon-sql --help shows how to use it.\n"
     )
 
 
@@ -286,7 +286,7 @@ def test_options_of_several_references_begin_with_a_name(run):
     both = ["--reference", "old=voters.csv", "--reference", "new=voters.csv"]
     audit = ["audit", "patients.csv", "--qi", "zip", *both]
     assert run(*audit, "--k-map", "2").err == (
-        "error: --k-map can't tell which of the references is meant: write --check "
+        "error: --k-map is ambiguous with several references: write --check "
         "k_map:k=2,reference=old or --check k_map:k=2,reference=new.\n"
     )
     assert run(*audit, "--reference-columns", "zip=zip_code").err == (
@@ -589,14 +589,13 @@ def test_force_overwrites(run):
 
 
 OF_EACH = {
-    "audit patients.csv --qi zip --output": ".json, .md, .sarif, .xml or .txt, or say with "
-    "--format what to write",
+    "audit patients.csv --qi zip "
+    "--output": ".json, .md, .sarif, .xml or .txt, or choose one with --format",
     "audit patients.csv --qi zip --dry-run --output": ".txt",
-    "anonymize patients.csv --qi zip --k 1 --result": ".json, .md or .txt, or say with --format "
-    "what to write",
-    "profile patients.csv --qi zip --output": ".json, .md or .txt, or say with --format what to "
-    "write",
-    "diff old.json new.json --output": ".json, .md or .txt, or say with --format what to write",
+    "anonymize patients.csv --qi zip --k 1 "
+    "--result": ".json, .md or .txt, or choose one with --format",
+    "profile patients.csv --qi zip --output": ".json, .md or .txt, or choose one with --format",
+    "diff old.json new.json --output": ".json, .md or .txt, or choose one with --format",
     "compile patients.csv --qi zip --output": ".sql or .txt",
     "baseline patients.csv --qi zip --k 1 --output": ".json",
 }
@@ -608,7 +607,7 @@ def test_an_ending_that_promises_another_form_is_refused(run, command, name):
     assert run(*command.split(), name) == Ended(
         2,
         "",
-        f"error: {name}: nothing is written in the form of {Path(name).suffix} here. Name a file "
+        f"error: {name}: this command writes no {Path(name).suffix} file. Name a file "
         f"that ends with {OF_EACH[command]}.\n",
     )
     assert not Path(name).exists()
@@ -699,11 +698,11 @@ def test_where_it_went_wrong_is_told_on_demand(run, monkeypatch):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ("--also result.pdf", "the form of a result is told by the end of its name"),
-        ("--also result.json --also result.json", "result.json is to be written twice"),
-        ("--output result.json --also result.json", "result.json is to be written twice"),
+        ("--also result.pdf", "the suffix gives the format of the result"),
+        ("--also result.json --also result.json", "result.json would be written twice"),
+        ("--output result.json --also result.json", "result.json would be written twice"),
         ("--also kanon.yml", "kanon.yml"),
-        ("--also result.json --dry-run", "--dry-run has no result yet"),
+        ("--also result.json --dry-run", "--dry-run has no result for --also"),
     ],
 )
 def test_the_same_result_goes_to_files_of_their_own(run, options, message):

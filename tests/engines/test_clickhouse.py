@@ -172,7 +172,7 @@ def test_a_temporary_table_is_not_taken_for_the_one_behind_it(chdb: ChDB) -> Non
     chdb.run("create or replace table shadowed (zip String) engine = Memory")
     chdb.run("create temporary table shadowed as select '1' as zip")
 
-    with pytest.raises(InputError, match="shadowed is temporary, and stands before any other"):
+    with pytest.raises(InputError, match="shadowed is temporary, and hides any other"):
         kanon.audit("shadowed", engine=chdb.client, quasi_identifiers="zip")
 
     result = kanon.audit("default.shadowed", engine=chdb.client, quasi_identifiers="zip")

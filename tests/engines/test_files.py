@@ -402,24 +402,24 @@ def test_a_file_that_is_not_there_names_those_that_are(
         ),
         (
             "notes.md",
-            "notes.md: the name doesn't say what the file holds. Its end should be one of "
+            "notes.md: the name does not give the format of the file. Its suffix should be one of "
             ".parquet .pq .csv .tsv .txt .csv.gz .tsv.gz .txt.gz .json .jsonl .ndjson .arrow "
             ".feather .ipc.",
         ),
         (
             "torn.parquet",
-            "torn.parquet can't be read as Parquet: it is truncated or damaged, or no such file "
-            "at all. Write it anew.",
+            "torn.parquet can't be read as Parquet: it is truncated, damaged or of another format. "
+            "Write it again.",
         ),
         (
             "torn.json",
-            "torn.json can't be read as JSON objects, one a line or in one array: it is truncated "
-            "or damaged, or no such file at all. Write it anew.",
+            "torn.json can't be read as JSON objects, one a line or in one array: it is truncated, "
+            "damaged or of another format. Write it again.",
         ),
         (
             "torn.arrow",
-            "torn.arrow can't be read as Arrow: it is truncated or damaged, or no such file at "
-            "all. Write it anew.",
+            "torn.arrow can't be read as Arrow: it is truncated, damaged or of another format. "
+            "Write it again.",
         ),
         ("torn.csv.gz", "torn.csv.gz is not a whole gzip file. Fetch or pack it again."),
     ],
@@ -606,7 +606,7 @@ def test_a_pipe_and_a_device_are_no_files(tmp_path: Path, kind: str) -> None:
 
 def test_a_pipe_of_which_nothing_is_known_is_not_waited_for(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "people")
-    assert refusal(tmp_path / "people").startswith("people: the name doesn't say what the file")
+    assert refusal(tmp_path / "people").startswith("people: the name does not give the format")
 
 
 def test_columns_that_differ_only_by_case_are_refused(tmp_path: Path) -> None:
@@ -811,7 +811,7 @@ def test_a_database_is_told_from_a_file(tmp_path: Path) -> None:
         kanon.audit("visits", engine="clinic.duckdb", quasi_identifiers=["zip"])
 
     assert str(as_table.value) == (
-        f"{database} is a database, and it is asked for a table of it: kanon-sql audit TABLE "
+        f"{database} is a database; name one of its tables: kanon-sql audit TABLE "
         f"--connect duckdb:{database}."
     )
     assert str(as_url.value) == "a DuckDB file is connected to as duckdb:clinic.duckdb."

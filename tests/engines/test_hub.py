@@ -100,7 +100,7 @@ def test_what_is_no_database_is_refused(tmp_path: Path, content: bytes | None) -
     path = tmp_path / "x.duckdb"
     if content:
         path.write_bytes(content)
-    with pytest.raises(InputError, match=r"no such DuckDB file|no DuckDB file"):
+    with pytest.raises(InputError, match=r"no such DuckDB file|not a DuckDB file"):
         DuckDBEngine(database=path)
 
 
@@ -230,7 +230,7 @@ def test_a_query_beyond_the_memory_says_what_to_do() -> None:
         message = refusal(engine, "select list(i::varchar) as l from range(10000000) as t(i)")
     assert message == (
         "DuckDB ran out of memory, or of disk to spill to. Raise memory_limit, free disk "
-        "space, or ask for fewer columns at a time."
+        "space, or use fewer columns at a time."
     )
 
 
@@ -243,8 +243,8 @@ def test_what_duckdb_says_of_a_value_as_of_a_statement_is_withheld() -> None:
             connection.execute(f"select {made} from people").fetchall()
         with DuckDBEngine(connection=connection) as engine:
             assert refusal(engine, f"select {made} as it from people") == (
-                "DuckDB can't read the question as it is asked, or a view or function of it fails "
-                "on a value (ParserException). The message is withheld, as it may hold values of "
+                "DuckDB rejects the SQL of the audit, or a view or function in it fails on a value "
+                "(ParserException). The message is withheld, as it may hold values of "
                 f"the data. {LOOK}"
             )
             assert 'column "nothing" not found' in refusal(engine, "select nothing from people")
@@ -347,10 +347,10 @@ def test_a_relation_is_read_in_its_own_session_from_duckdb_2_on(tmp_path: Path) 
         )
         both = f"{table.sql} natural join {engine.table(path).sql}"
         assert engine.query(f"select id from {both}") == [{"id": 1}]
-        assert "DuckDB can't read the question" in refusal(
+        assert "DuckDB rejects the SQL of the audit" in refusal(
             engine, f"select nothing from {table.sql}"
         )
-        with pytest.raises(InputError, match="only files can stand beside it"):
+        with pytest.raises(InputError, match="the other tables must be files"):
             engine.table(pd.DataFrame({"a": [1]}))
         views = connection.execute("select view_name from duckdb_views() where not internal")
         assert views.fetchall() == []
@@ -473,7 +473,7 @@ def test_a_view_that_only_looks_up_by_a_collation_is_read(tmp_path: Path) -> Non
 
 
 HOSTILE_SESSIONS = {
-    "create macro sum(a) as 99": "macros that stand in for DuckDB's functions: sum",
+    "create macro sum(a) as 99": "macros that replace DuckDB's functions: sum",
     "set default_order = 'desc'": "the DuckDB session has default_order = DESC",
     "set default_collation = 'nocase'": "has text with a collation",
 }
@@ -637,7 +637,7 @@ def test_a_time_limit_that_is_reached_while_a_file_opens_says_so(
     with pytest.raises(EngineError) as stopped:
         kanon.audit(path, quasi_identifiers="a", timeout=0.05)
     assert str(stopped.value) == (
-        "stopped, because the time limit was reached. Raise timeout, or ask less."
+        "stopped, because the time limit was reached. Raise timeout, or run fewer checks."
     )
 
 

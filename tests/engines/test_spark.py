@@ -244,7 +244,7 @@ def test_folders_are_columns_of_text(tmp_path: Path, session: Any) -> None:
         pq.write_table(pa.table({"n": [1]}), tmp_path / f"part={value}" / "a.parquet")
     asked = {"quasi_identifiers": ["part", "n"], "engine": session}
 
-    with pytest.raises(kanon.InputError, match="Spark would take 02 and 2 for one"):
+    with pytest.raises(kanon.InputError, match="Spark would read 02 and 2 as equal"):
         kanon.audit(f"{tmp_path}/", **asked)
     session.conf.set("spark.sql.sources.partitionColumnTypeInference.enabled", "false")
 
@@ -264,7 +264,7 @@ def test_a_folder_is_not_read_in_place_of_a_column(tmp_path: Path, session: Any)
 @pytest.mark.parametrize(
     ("target", "message"),
     [
-        ("people.csv", "Spark is asked about Parquet and about tables only"),
+        ("people.csv", "Spark reads only Parquet and tables here"),
         ("peple", 'Tables and views: people. Did you mean "people"?'),
         ("nothing/here.parquet", "finds no file"),
         ("kanon_missing.people", "no table or view kanon_missing.people"),
@@ -494,7 +494,7 @@ def test_validate_finds_a_question_that_spark_cannot_read(session: Any) -> None:
 def test_an_error_holds_no_value(session: Any) -> None:
     with (
         Spark(with_view(session)) as spark,
-        pytest.raises(kanon.InputError, match="a value does not convert") as refused,
+        pytest.raises(kanon.InputError, match="a value can't be converted") as refused,
     ):
         spark.query(f"select cast(zip as double) as x from {spark.table('people').sql}")
 
@@ -650,7 +650,7 @@ def test_files_that_spark_would_leave_out_are_refused(folder: Path) -> None:
 def test_a_folder_that_is_a_table_of_its_own_format_is_refused(folder: Path) -> None:
     (folder / "_delta_log").mkdir()
 
-    with pytest.raises(kanon.InputError, match="Ask for the table by its name"):
+    with pytest.raises(kanon.InputError, match="Name the table instead"):
         Launched("spark:local[2]", None, None, folder, None).path(f"{folder}/")
 
 

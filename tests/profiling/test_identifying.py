@@ -462,7 +462,7 @@ def test_why_a_database_can_not_compare_the_values_of_a_column_is_said() -> None
         ]
 
     assert shoe.distinct is None
-    assert shoe.why.startswith("holds values of several kinds (text, numbers, bytes)")
+    assert shoe.why.startswith("holds values of several types (text, numbers, bytes)")
     assert "Audit a view with" in shoe.why
 
 

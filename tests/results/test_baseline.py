@@ -718,7 +718,7 @@ def test_a_json_file_with_quasi_identifiers_is_a_table(run):
     assert run("baseline", "people.json", "--k", "2") == (
         2,
         "",
-        "error: people.json is taken for a result, of which --k asks nothing. To audit it as a "
+        "error: people.json is read as a result, which takes no --k. To audit it as a "
         "table, name its quasi-identifiers: --qi COL,….\n",
     )
 

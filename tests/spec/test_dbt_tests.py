@@ -117,11 +117,11 @@ def test_a_meta_overrides_a_test_and_the_difference_is_said(tmp_path: Path) -> N
 
     assert table_of(chosen).checks == [kanon.KAnonymity(k=5)]
     assert chosen.notes == ((
-        "dbt's test k_anonymity_released is not asked here: config.meta.kanon_sql overrides its "
+        "dbt's test k_anonymity_released is not run here: config.meta.kanon_sql overrides its "
         "k = 3 by 5.",
-        "dbt's test l_diversity_released is not asked here: its quasi-identifiers are zip, and the "
+        "dbt's test l_diversity_released is not run here: its quasi-identifiers are zip, and the "
         "roles say zip, sex.",
-        'dbt\'s test t_closeness_released is not asked here: "zip" has another role than '
+        'dbt\'s test t_closeness_released is not run here: "zip" has another role than '
         "sensitive.",
     ),)  # fmt: skip
 
@@ -167,8 +167,8 @@ def test_a_filter_that_all_tests_have_is_the_tables(tmp_path: Path) -> None:
 
     assert table_of(chosen).where == "zip is not null"
     assert chosen.notes == ((
-        "dbt's test k_anonymity_released tolerates some failures (error_if), and is asked here in "
-        "full.",
+        "dbt's test k_anonymity_released tolerates some failures (error_if), and is checked here "
+        "in full.",
     ),)  # fmt: skip
 
 
@@ -179,7 +179,7 @@ def test_tests_of_which_none_asks_about_all_quasi_identifiers_are_refused(tmp_pa
         generic("k_anonymity", quasi_identifiers=["zip"], k=5),
         generic("k_anonymity", quasi_identifiers=["sex"], k=5),
     )
-    assert "demands nothing" in message
+    assert "has no checks" in message
     assert "its quasi-identifiers are sex, and the roles say zip, sex." in message
 
 

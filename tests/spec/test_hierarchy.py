@@ -110,7 +110,7 @@ def test_levels_are_called_what_they_are(levels: list[Any], words: list[str] | N
         ({"levels": ["suppress", {"width": 5}]},
          "suppress leaves nothing to generalise. Put it last."),
         ({"levels": [{"mask": "right"}, {"prefix": 2}]},
-         "mask goes on until no character is left. Only suppress may follow it."),
+         "mask continues until no character is left. Only suppress may follow it."),
         ({"levels": [{"width": 10}, {"width": 5}]},
          "width 5 comes after width 10 and is finer. Order the levels from the finest to the "
          "coarsest."),
@@ -318,7 +318,7 @@ def test_a_file_is_read_whole(tmp_path: Path, text: str, labels: dict[str, str])
         ("a,x\nb,y\u2028z\n".encode(),
          "age.csv:2: a value has a line break in it. Write it on one line."),
         (b'a,x\n"b,y\n',
-         "age.csv:2: this line is no CSV: unexpected end of data. Close its quotes."),
+         "age.csv:2: this line is not CSV: unexpected end of data. Close its quotes."),
     ],
 )  # fmt: skip
 def test_what_holds_no_levels_is_refused(tmp_path: Path, content: bytes, message: str) -> None:
@@ -336,15 +336,15 @@ def test_a_file_that_is_not_there_is_refused(tmp_path: Path) -> None:
         read_hierarchy(tmp_path / "age.csv")
 
     assert str(refused.value).endswith(
-        "age.csv: the hierarchy can't be read: No such file or directory. Name a file that is "
-        "there and may be read."
+        "age.csv: the hierarchy can't be read: No such file or directory. Name a file that exists "
+        "and is readable."
     )
 
 
 def test_a_pipe_is_not_waited_for(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "age.csv")
 
-    with pytest.raises(kanon.SpecError, match=r"is a pipe\. A hierarchy is read from a file"):
+    with pytest.raises(kanon.SpecError, match=r"is a pipe\. A hierarchy is read more than once"):
         read_hierarchy(tmp_path / "age.csv")
     assert parse_builder(str(tmp_path / "age.csv")).hierarchy == str(tmp_path / "age.csv")
 
@@ -417,13 +417,13 @@ def test_faults_of_a_table_say_which_column() -> None:
         'zips: level 1 (column "area") is empty in a row. In all 2 fields are empty.',
         'zips: a value lies under 2 parents in level 1 (column "area"), so nobody can tell which '
         "is meant.",
-        "zips: a row is there twice.",
+        "zips: a row occurs twice.",
         'zips: a label of level 1 (column "area") lies under 2 of level 2 (column "state"), so '
         "level 2 would publish a wrong label for 2 values.",
     ]
     assert summary(faults, show_values=True).splitlines()[1:3] == [
         'zips: "b" lies under both "x" and "y" (level 1), so nobody can tell which is meant.',
-        'zips: "c" is there twice.',
+        'zips: "c" occurs twice.',
     ]
 
 
@@ -441,7 +441,7 @@ def test_rows_of_a_table_have_no_lines() -> None:
     rows = (HierarchyRow(1, "a", ("x",)), HierarchyRow(2, "a", ("x",)))
 
     assert [str(fault) for fault in HierarchyTable("ages", rows, has_lines=False).faults] == [
-        'ages: "a" is there twice.'
+        'ages: "a" occurs twice.'
     ]
 
 

@@ -107,8 +107,8 @@ def test_the_home_folder_is_looked_at_last(project: Project, tmp_path: Path) -> 
 @pytest.mark.parametrize(
     ("output", "said"),
     [
-        ({"type": "duckdb"}, "no connection can be made of the target dev, which is duckdb"),
-        ({"type": "duckdb", "path": "md:clinic"}, "no connection can be made of"),
+        ({"type": "duckdb"}, "no connection can be made from the target dev, which is duckdb"),
+        ({"type": "duckdb", "path": "md:clinic"}, "no connection can be made from"),
         ({"type": "oracle", **SERVER}, "which is oracle"),
         ({"type": "bigquery", "method": "service-account", "project": "p", "dataset": "d",
           "keyfile": SECRET}, "(dataset, keyfile, method, project, type)"),

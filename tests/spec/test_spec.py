@@ -134,8 +134,8 @@ def test_words_stay_words(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("a: \x00", "kanon.yml:1: the character U+0000 may not stand in YAML. Take it out."),
-        ("a:\n  \x1b[0m", "kanon.yml:2: the character U+001B may not stand in YAML. Take it out."),
+        ("a: \x00", "kanon.yml:1: the character U+0000 is not allowed in YAML. Remove it."),
+        ("a:\n  \x1b[0m", "kanon.yml:2: the character U+001B is not allowed in YAML. Remove it."),
         ("", "kanon.yml is empty; kanon-sql demo writes an example of a spec."),
         ("tables: []", """\
 kanon.yml:1:9: must not be empty.
@@ -168,7 +168,7 @@ kanon.yml:2:5: the key "source" is missing in tables[0].
     2 |   - name: x
       |     ^^^^^^^"""),
         ("tables:\n  - source: a.csv\n    source: b.csv", """\
-kanon.yml:3:5: the key "source" is there twice.
+kanon.yml:3:5: the key "source" is given twice.
     2 |   - source: a.csv
     3 |     source: b.csv
       |     ^^^^^^"""),
@@ -178,7 +178,7 @@ kanon.yml:3:24: column "zip" is named twice.
     3 |     quasi_identifiers: [zip, zip]
       |                        ^^^^^^^^^^"""),
         ("tables:\n  - {source: a.csv, quasi_identifiers: [zip], sensitive: [zip]}", """\
-kanon.yml:2:5: column "zip" is both a quasi-identifier and sensitive; it can play one part.
+kanon.yml:2:5: column "zip" is both a quasi-identifier and sensitive; give it one role.
     1 | tables:
     2 |   - {source: a.csv, quasi_identifiers: [zip], sensitive: [zip]}
       |     ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^"""),
@@ -221,25 +221,25 @@ quarter, year, suppress.
     4 |       age: {levels: [{wdth: 5}]}
       |                      ^^^^^^^^^"""),
         ("tables:\n  - source: a.csv\n    hierarchies: {zip: zip.csv}", """\
-kanon.yml:3:5: unknown key "hierarchies" in tables[0]. How a column may be generalised stands with \
+kanon.yml:3:5: unknown key "hierarchies" in tables[0]. The hierarchy of a column belongs to \
 its quasi-identifier: quasi_identifiers: {zip: {levels: [{mask: right}]}}.
     2 |   - source: a.csv
     3 |     hierarchies: {zip: zip.csv}
       |     ^^^^^^^^^^^"""),
         ("connect: duckdb:a\ntables:\n  - source: a\n", """\
-kanon.yml:1:1: unknown key "connect". It stands in each table, beside its source, or once under \
+kanon.yml:1:1: unknown key "connect". It belongs to each table, next to its source, or once under \
 defaults.
     1 | connect: …
       | ^^^^^^^"""),
         ("tables:\n  - source: a.csv\n    hierarchy: zip.csv", """\
-kanon.yml:3:5: unknown key "hierarchy" in tables[0]. How a column may be generalised stands with \
+kanon.yml:3:5: unknown key "hierarchy" in tables[0]. The hierarchy of a column belongs to \
 its quasi-identifier: quasi_identifiers: {zip: {levels: [{mask: right}]}}.
     2 |   - source: a.csv
     3 |     hierarchy: zip.csv
       |     ^^^^^^^^^"""),
         ("tables:\n  - source: a.csv\n    levels: {zip: [suppress]}", """\
-kanon.yml:3:19: must be the level to look at, a whole number; found ['suppress']. How a column may \
-be generalised stands with its quasi-identifier: quasi_identifiers: \
+kanon.yml:3:19: must be the number of a level; found ['suppress']. The hierarchy of a column \
+belongs to its quasi-identifier: quasi_identifiers: \
 {zip: {levels: [{mask: right}]}}.
     2 |   - source: a.csv
     3 |     levels: {zip: [suppress]}
@@ -251,14 +251,14 @@ one, as in levels: [{mask: right}].
     3 |     quasi_identifiers: {zip: {mask: right}}
       |                               ^^^^"""),
         ("tables:\n  - source: a.csv\n    quasi_identifiers: {zip: zip.csv}", """\
-kanon.yml:3:30: must be how the column may be generalised, as in {levels: [{mask: right}]} or \
+kanon.yml:3:30: must say how to generalise the column, as in {levels: [{mask: right}]} or \
 {hierarchy: zip.csv}; found 'zip.csv'.
     2 |   - source: a.csv
     3 |     quasi_identifiers: {zip: zip.csv}
       |                              ^^^^^^^"""),
         ("tables:\n  - source: a.csv\n    quasi_identifiers: [{zip: {}}, sex]", """\
-kanon.yml:3:24: a list is of names alone. To say how a column may be generalised, make it a \
-mapping, as in {zip: {levels: [{mask: right}]}, sex: {}}.
+kanon.yml:3:24: a list holds names only. To generalise a column, write a mapping, \
+as in {zip: {levels: [{mask: right}]}, sex: {}}.
     2 |   - source: a.csv
     3 |     quasi_identifiers: [{zip: {}}, sex]
       |                        ^^^^^^^^^^^^^^^^"""),
@@ -493,7 +493,8 @@ def test_a_file_of_nested_aliases_is_refused(tmp_path: Path, read: Any) -> None:
     with pytest.raises(kanon.SpecError) as refused:
         read(tmp_path / "laughs.yml")
     assert str(refused.value).splitlines()[0] == (
-        f"{tmp_path}/laughs.yml:5:5: with its aliases this is more than 100,000 values. Name fewer."
+        f"{tmp_path}/laughs.yml:5:5: its aliases expand this to more than 100,000 values. Use "
+        "fewer."
     )
 
 
@@ -506,8 +507,8 @@ def test_a_file_that_is_nested_too_deeply_is_refused(tmp_path: Path, read: Any, 
     with pytest.raises(kanon.SpecError) as refused:
         read(tmp_path / "deep.yml")
     assert str(refused.value) == (
-        f"{tmp_path}/deep.yml is nested more than 50 levels deep, and nothing that is asked has "
-        "more than a dozen. Look for brackets that are never closed."
+        f"{tmp_path}/deep.yml is nested more than 50 levels deep, and no spec needs more than a "
+        "dozen. Look for brackets that are never closed."
     )
 
 

@@ -382,7 +382,7 @@ ENGINES = {
     "mariadb": EngineUnderTest(mariadb, lacks=("any value known", "any value sensitive")),
     "sqlite": EngineUnderTest(
         sqlite,
-        refuses="joins texts in no order|no words for a time",
+        refuses="joins texts in no defined order|no words for a time",
         # It writes a float with 17 digits, and a decimal as a float.
         spells_otherwise=("width of floats", "top", "bottom"),
         lacks=(

@@ -246,8 +246,8 @@ class DuckDBEngine:
                 )
         except (duckdb.IOException, duckdb.PermissionException):
             raise EngineError(
-                f"{becomes} can't be written: is there room, and may you write "
-                "there? Nothing was left behind."
+                f"{becomes} can't be written. Check the free space and the permissions of its "
+                "folder. Nothing was left behind."
             ) from None
         except duckdb.Error as error:
             raise explained(error) from None
@@ -266,7 +266,7 @@ class DuckDBEngine:
                 or_else = f" or one of {option('null_strings')}" if null_strings else ""
                 raise InputError(
                     f'{file}: "{column}" is an empty text{or_else} in {plural(records, "record")}, '
-                    "which a text file gives back as NULL. Write a .parquet, or replace that text "
+                    "which a text file reads back as NULL. Write a .parquet, or replace that text "
                     "in the table. Nothing was written."
                 )
 
@@ -369,7 +369,7 @@ class DuckDBEngine:
             self.close()
             refuse_sqlite(database)
             raise InputError(
-                f"{database} can't be opened for reading: it is no DuckDB file, is from a newer "
+                f"{database} can't be opened for reading: it is not a DuckDB file, is from a newer "
                 "DuckDB, or is open for writing elsewhere. In this process, pass the open "
                 "connection instead."
             ) from None
@@ -457,14 +457,14 @@ def require_plain_session(asked: Asked) -> None:
     """Refuse a session in which functions, or the order of values, are not what is meant."""
     if macros := [str(macro) for (macro,) in asked(render("shadowing_macros"))]:
         raise InputError(
-            f"the database has macros that stand in for DuckDB's functions: "
-            f"{', '.join(sorted(macros))}. No count could be trusted. Rename them."
+            "the database has macros that replace DuckDB's functions: "
+            f"{', '.join(sorted(macros))}. No count would be reliable. Rename them."
         )
     [[order]] = asked(render("default_order"))
     if str(order).upper().startswith("DESC"):
         raise InputError(
-            f"the DuckDB session has default_order = {order}, which turns around the order "
-            "that distances and risks are read off. Reset it: reset default_order."
+            f"the DuckDB session has default_order = {order}, which reverses the order on which "
+            "distances and risks rely. Reset it: reset default_order."
         )
 
 
@@ -475,6 +475,6 @@ def require_plain_comparison(asked: Asked, table: Table) -> None:
     merged = render("texts_merged", relation=table.sql, columns=texts)
     if collation or (texts and any(asked(merged)[0])):
         raise InputError(
-            f"{table.name} has text with a collation, which takes different values for one "
-            "and would make classes look larger. Audit a copy without it."
+            f"{table.name} has text with a collation, which treats different values as equal and "
+            "would make classes look larger. Audit a copy without it."
         )

@@ -31,7 +31,7 @@ def without_values(text: str) -> str:
 
 def relation_alone() -> InputError:
     return InputError(
-        "a DuckDB relation is audited in its own session, where only files can stand beside it. "
+        "a DuckDB relation is audited in its own session, where the other tables must be files. "
         "Pass the other table as a file, or both as tables of one connection."
     )
 
@@ -51,7 +51,7 @@ def explained(error: duckdb.Error, *, told: bool = True) -> KanonError:
     if isinstance(error, duckdb.OutOfMemoryException):
         return EngineError(
             f"DuckDB ran out of memory, or of disk to spill to. Raise {option('memory_limit')}, "
-            "free disk space, or ask for fewer columns at a time."
+            "free disk space, or use fewer columns at a time."
         )
     if isinstance(error, duckdb.ConversionException | duckdb.OutOfRangeException):
         return no_such_value()
@@ -68,7 +68,7 @@ def explained(error: duckdb.Error, *, told: bool = True) -> KanonError:
     message = first_line(error)
     if line := re.match(r"Invalid Input Error: CSV Error on Line: (\d+)", message):
         return InputError(
-            f"a CSV file can't be read whole at line {line[1]}. It read well at the start: did "
+            f"a CSV file can't be read at line {line[1]}, although it could be at the start. Did "
             "it change?"
         )
     if "JSON" in message:

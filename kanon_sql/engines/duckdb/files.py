@@ -60,7 +60,7 @@ def matching_files(path: str, run: Run) -> tuple[tuple[str, ...], tuple[str, ...
     if Path(path).exists():
         return (path,), ()
     if "://" in path:
-        raise InputError(f"{path}: only files of this machine are read; fetch it first.")
+        raise InputError(f"{path}: only local files are read; download it first.")
     if not any(character in path for character in GLOB_CHARACTERS):
         raise InputError(f"{path}: no such file.{_those_beside(path)}")
     found = [str(file) for (file,) in run(render("matching_files", pattern=literal(path)))]
@@ -158,7 +158,7 @@ def require_readable(file: str) -> None:
     if not start:
         raise InputError(f"{file} is empty.")
     if file_kind(file) == "json" and start.strip() in (b"[]", b"{}"):
-        raise InputError(f"{file} holds no records, and so no columns to ask about.")
+        raise InputError(f"{file} holds no records, so its columns are unknown.")
 
 
 def parquet_source(written: str, files: tuple[str, ...], run: Run) -> FileSource:

@@ -76,8 +76,8 @@ def readable_pandas(frame: Any) -> Any:
         raise InputError(f"{name} has no columns.")
     if index := [str(level) for level in frame.index.names if level is not None]:
         raise InputError(
-            f"{name} has an index ({', '.join(index)}), which is no column, so an audit would not "
-            "look at it. Make columns of it with reset_index(), or leave it out with "
+            f"{name} has an index ({', '.join(index)}), which is not a column, so an audit would "
+            "ignore it. Turn it into columns with reset_index(), or drop it with "
             "reset_index(drop=True)."
         )
     readable = frame.set_axis(columns, axis=1)
@@ -88,7 +88,8 @@ def readable_pandas(frame: Any) -> Any:
         if values.dtype == object and content not in ONE_TYPE:
             raise InputError(
                 f'{name}: column "{column}" holds values of several or unknown types ({content}), '
-                "of which DuckDB may merge some. Convert it to one type, for example with astype."
+                "and DuckDB may treat different ones as equal. Convert it to one type, for example "
+                "with .astype(str)."
             )
         if values is not series and content != "string":
             # Numeric categories with a NULL among the values would become DOUBLE.

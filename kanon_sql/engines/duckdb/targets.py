@@ -262,7 +262,7 @@ def _kind(path: str, known_as: str) -> Kind:
     refuse_sqlite(path)
     if is_database(path):
         raise InputError(
-            f"{path} is a database, and it is asked for a table of it: kanon-sql audit TABLE "
+            f"{path} is a database; name one of its tables: kanon-sql audit TABLE "
             f"--connect duckdb:{path}."
         )
     if path.lower().endswith((".yml", ".yaml")):
@@ -270,7 +270,7 @@ def _kind(path: str, known_as: str) -> Kind:
             f"{path} is a spec, and a table is needed. Read it with AuditSpec.from_file({path!r})."
         )
     raise InputError(
-        f"{path}: the name doesn't say what the file holds. Its end should be one of "
+        f"{path}: the name does not give the format of the file. Its suffix should be one of "
         f"{' '.join(KINDS)}."
     )
 
@@ -279,6 +279,6 @@ def refuse_sqlite(path: str) -> None:
     """Raise `InputError` for a SQLite database file, with how to connect to it."""
     if is_sqlite(path):
         raise InputError(
-            f"{path} is a database of SQLite, and it is asked for a table of it: kanon-sql audit "
+            f"{path} is a SQLite database; name one of its tables: kanon-sql audit "
             f"TABLE --connect sqlite:{path}."
         )

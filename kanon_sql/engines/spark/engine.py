@@ -99,7 +99,7 @@ class Spark(Warehouse):
             )
         if target.lower().endswith(OTHER_KINDS):
             raise InputError(
-                f"{target}: Spark is asked about Parquet and about tables only. Read the file "
+                f"{target}: Spark reads only Parquet and tables here. Read the file "
                 f"without {option('engine')}, or write it as Parquet."
             )
         with self._explaining():
@@ -207,8 +207,8 @@ class Spark(Warehouse):
         """Reject partition type inference, which would merge year=02 and year=2."""
         if self._session.conf.get(FOLDER_TYPES, "true").lower() == "true":
             raise InputError(
-                f"{target}: the names of its folders are values, and Spark would take 02 and 2 "
-                f"for one. Set {FOLDER_TYPES} to false."
+                f"{target}: the names of its folders are values, and Spark would read 02 and 2 as "
+                f"equal. Set {FOLDER_TYPES} to false."
             )
 
     def _viewed(self, name: str, records: Any) -> str:
@@ -248,7 +248,7 @@ class Spark(Warehouse):
         """The statement. Raises `SpecError` if variable substitution would change it."""
         if "${" in sql and self._session.conf.get(VARIABLES, "true").lower() == "true":
             raise SpecError(
-                "there is a ${ in a name or a text of the question, which Spark would replace. "
+                "a name or a text of the audit contains ${, which Spark would replace. "
                 f"Set {VARIABLES} to false."
             )
         return sql
@@ -339,7 +339,7 @@ def _column(field: Any) -> Column:
         return Column(field.name, '"NULL"')
     plain = "string" if type.startswith("string ") else type
     fault = (
-        f"({type}) takes different texts for one, which would make classes look larger. Audit a "
+        f"({type}) treats different texts as equal, which would make classes look larger. Audit a "
         f"view with cast({field.name} as string)"
         f"{'' if type.startswith('char') else ' collate utf8_binary'}."
     )

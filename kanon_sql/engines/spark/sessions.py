@@ -66,7 +66,7 @@ def require_settings(session: Any) -> None:
     }
     if wrong:
         raise SpecError(
-            "the Spark session is set so that answers could be wrong, and is left as it is. "
+            "the Spark session has settings that could make results wrong, and was left unchanged. "
             f"Set {' and '.join(f'{name} to {value}' for name, value in wrong.items())}, for "
             f'example spark.conf.set("{next(iter(wrong))}", "{next(iter(wrong.values()))}").'
         )
@@ -187,7 +187,7 @@ def _connected(url: str) -> Started:
             session.client.set_retry_policies(patient)
         except Exception as error:
             raise EngineError(
-                f"Spark Connect at {host[0]}:{host[1]} can't be asked: it fails with "
+                f"Spark Connect at {host[0]}:{host[1]} can't be queried: it fails with "
                 f"{type(error).__name__}."
             ) from None
     return Started(url, session)

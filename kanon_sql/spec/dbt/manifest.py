@@ -101,12 +101,12 @@ def read_manifest(
 def _nothing(path: str | Path, idle: list[str], manifest: Manifest) -> str:
     """Why nothing is audited."""
     if not idle:
-        return f"no model of {path} says anything to kanon-sql, so nothing was audited."
+        return f"no model of {path} has roles or checks for kanon-sql, so nothing was audited."
     names = [node.called for node in manifest.nodes if node.speaks]
     near = did_you_mean(idle[0], [name for name in names if name != idle[0]])
     return (
-        f"{option('select', ' '.join(idle) or repr(''))} selects no model of {path} that says "
-        f"anything to kanon-sql, so nothing was audited.{near}"
+        f"{option('select', ' '.join(idle) or repr(''))} selects no model of {path} that has roles "
+        f"or checks for kanon-sql, so nothing was audited.{near}"
     )
 
 
@@ -134,17 +134,17 @@ class Manifest:
             reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
             raise InputError(f"{path} can't be read: {reason}.") from None
         except json.JSONDecodeError as error:
-            raise InputError(f"{path}:{error.lineno}: this is no JSON: {error.msg}.") from None
+            raise InputError(f"{path}:{error.lineno}: this is not JSON: {error.msg}.") from None
         if not isinstance(found, dict) or not isinstance(found.get("nodes"), dict):
             raise InputError(
-                f"{path} is no dbt manifest, as it has no nodes. dbt parse writes "
+                f"{path} is not a dbt manifest: it has no nodes. dbt parse writes "
                 "target/manifest.json."
             )
         raw = [*found["nodes"].values(), *mapping(found.get("sources")).values()]
         if not all(isinstance(each, dict) for each in raw):
             raise InputError(
-                f"{path} is a damaged manifest: a node of it is no mapping. dbt parse writes it "
-                "anew."
+                f"{path} is a damaged manifest: a node is not a mapping. Write it again with dbt "
+                "parse."
             )
         metadata = mapping(found.get("metadata"))
         project = Project.of_manifest(path, metadata.get("project_name"))
@@ -168,9 +168,9 @@ class Manifest:
         quasi_identifiers = node.with_role("quasi_identifier")
         if not quasi_identifiers:
             raise node.fail(
-                "no column has the role quasi_identifier, so nothing can be asked. Give each "
-                "column that someone may know of a person config.meta.kanon_sql.role, or name them "
-                "in a test."
+                "no column has the role quasi_identifier, so nothing can be audited. Give "
+                "config.meta.kanon_sql.role to each column that someone could know of a person, or "
+                "name the columns in a test."
             )
         sensitive = node.with_role("sensitive")
         asked: dict[str, Any] = {
@@ -199,7 +199,7 @@ class Manifest:
             raise node.fail(error.marked) from None
         if not any(check.gates for check in table.checks):
             raise node.fail(
-                "its columns have roles, and its config.meta.kanon_sql demands nothing: k, l, t, "
+                "its columns have roles, and its config.meta.kanon_sql has no checks: k, l, t, "
                 "k_map, or checks with a threshold. (dbt keeps only one meta of a model: the "
                 f"YAML, config() or dbt_project.yml.){''.join(f' {each}' for each in differences)}"
             )
@@ -235,11 +235,11 @@ class Manifest:
                 elif check not in checks:
                     checks.append(check)
             if why:
-                differences.append(f"dbt's test {test.name} is not asked here: {'; '.join(why)}.")
+                differences.append(f"dbt's test {test.name} is not run here: {'; '.join(why)}.")
             elif test.tolerates:
                 differences.append(
-                    f"dbt's test {test.name} tolerates some failures (error_if), and is asked here "
-                    "in full."
+                    f"dbt's test {test.name} tolerates some failures (error_if), and is checked "
+                    "here in full."
                 )
         return {"checks": checks, **others}, differences
 
@@ -252,7 +252,7 @@ class Manifest:
             each for each in self.nodes if name in each.names and each.unique_id in test.upstream
         ]
         if not found:
-            raise SpecError(f"the {key} of dbt's test {test.name} is no node of {self.path}.")
+            raise SpecError(f"the {key} of dbt's test {test.name} is not a node of {self.path}.")
         spec = {**said, "source": _source(found[0])}
         there = others["references" if key == "reference" else "earlier_releases"]
         called = next((each for each, known in there.items() if known == spec), None)
@@ -270,8 +270,8 @@ class Manifest:
         if has_meta and node.is_described and self._description(node) is None:
             yield (
                 f"{node.location} was not found in {self.project.folder}, or does not describe "
-                f"{node.called} there, so whether dbt has kept what it says was not seen. Leave "
-                "the manifest in its project, or run kanon-sql there."
+                f"{node.called} there, so kanon-sql can't verify that dbt kept all of its "
+                "settings. Keep the manifest in its project, or run kanon-sql there."
             )
 
     def place(self, node: Node) -> Place:
@@ -290,7 +290,8 @@ class Manifest:
             if lost:
                 raise node.fail(
                     f"dbt_project.yml says {' and '.join(lost)} of it, and {self.path} does not: "
-                    "dbt replaces one kanon_sql by another. Say all of it in one place, or run dbt "
+                    "dbt keeps only one of several kanon_sql. Write all of it in one place, or run "
+                    "dbt "
                     "parse if the manifest is older."
                 )
         if not (node.speaks or self.project.mentions(self._file(node), OURS)):
@@ -306,9 +307,9 @@ class Manifest:
         for where, meta, kept in pairs:
             if OURS in meta and not _is_kept(meta[OURS], kept):
                 raise node.fail(
-                    f"{where} is not what {self.path} has. Is the manifest older than the file? "
-                    "Then dbt parse writes it anew. Else config() in the model or dbt_project.yml "
-                    "has a meta too, and one replaces the other: say it in one place."
+                    f"{where} differs from {self.path}. If the manifest is older than the file, "
+                    "run dbt parse. Otherwise config() in the model or dbt_project.yml has a meta "
+                    "too, and one replaces the other: write it in one place."
                 )
 
     def _name(self, node: Node) -> str:
@@ -341,7 +342,7 @@ class Manifest:
             )
         if len(found) > 1:
             candidates = " or ".join(each.unique_id for each in found)
-            raise node.fail(f'"{name}" for its reference may be any of several: say {candidates}.')
+            raise node.fail(f'"{name}" for its reference is ambiguous: write {candidates}.')
         own = {
             key.removeprefix("reference_"): value
             for key, value in node.meta.items()

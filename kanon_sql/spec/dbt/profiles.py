@@ -88,7 +88,7 @@ def connection_of(project: Project, adapter: str | None, profiles_dir: str | Pat
 
     Raises `SpecError` where there is none, or none of an engine that a URL can be made for.
     """
-    instead = f"Say where the tables lie: {option('engine', 'duckdb:FILE')}."
+    instead = f"Name the database of the tables: {option('engine', 'duckdb:FILE')}."
     folders = list(_folders(project, profiles_dir))
     file = next((folder / _FILE for folder in folders if (folder / _FILE).is_file()), None)
     if file is None:
@@ -116,7 +116,7 @@ def connection_of(project: Project, adapter: str | None, profiles_dir: str | Pat
     url = _url(kind, values, project.folder)
     if url is None:
         raise SpecError(
-            f"{file}: no connection can be made of the target {target}, which is {kind} "
+            f"{file}: no connection can be made from the target {target}, which is {kind} "
             f"({', '.join(sorted(values))}). {instead}"
         )
     return url

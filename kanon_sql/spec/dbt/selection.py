@@ -36,8 +36,8 @@ class Selection:
         inner = selector.removeprefix("+").removesuffix("+")
         if any(operator in inner for operator in "+@,"):
             raise SpecError(
-                f"{option(given, selector)}: of dbt's operators there is + before or behind a "
-                "selector. Write intersections and other operators as the models' names."
+                f"{option(given, selector)}: the only supported operator of dbt is + before or "
+                "after a selector. Replace intersections and other operators by the models' names."
             )
         found = frozenset(
             node.unique_id for node in self.nodes if self._is_meant(given, inner, node)
@@ -68,7 +68,7 @@ class Selection:
         if method == "state" and wanted in ("modified", "new"):
             return self._is_changed(given, selector, node)
         raise SpecError(
-            f"{option(given, selector)}: there is a model's name, tag:NAME, path:FOLDER, "
+            f"{option(given, selector)}: a selector is a model's name, tag:NAME, path:FOLDER, "
             "state:modified or state:new."
         )
 
