@@ -9,7 +9,6 @@ from typing import Any, Literal, Unpack
 
 from kanon_sql.anonymizing import anonymizer
 from kanon_sql.anonymizing import tradeoff as weighed
-from kanon_sql.anonymizing.again import made_again
 from kanon_sql.anonymizing.release.options import ReleaseOptions
 from kanon_sql.anonymizing.release.result import AnonymizationResult
 from kanon_sql.anonymizing.release.views import is_nameless, require_name, views_of_no_table
@@ -265,13 +264,14 @@ def anonymize(
         force=force,
     )
     require_name(spec.tables[0], writes_views=wanted.writes_views)
-    bounds = limits(memory_limit, threads, timeout)
-    result = anonymizer.anonymize(spec, wanted, engine=engine, **bounds)
+    result = anonymizer.anonymize(
+        spec, wanted, engine=engine, keep_records=True, **limits(memory_limit, threads, timeout)
+    )
     if is_nameless(spec.tables[0]):
         result = replace(
             result, anonymization=views_of_no_table(result.anonymization, spec.tables[0])
         )
-    return replace(result, made_again=made_again(spec, wanted, result, engine, bounds))
+    return result
 
 
 @knows_its_parameters

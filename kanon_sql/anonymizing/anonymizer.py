@@ -19,7 +19,7 @@ from kanon_sql.anonymizing.recoding.recoded_views import (
 from kanon_sql.anonymizing.release.delivery import delivered, new_file, refuse_described
 from kanon_sql.anonymizing.release.options import ReleaseOptions
 from kanon_sql.anonymizing.release.release_job import ReleaseJob, ReleaseOutcome, Tell, refuse_names
-from kanon_sql.anonymizing.release.result import AnonymizationResult
+from kanon_sql.anonymizing.release.result import AnonymizationResult, KeptRecords
 from kanon_sql.anonymizing.release.untouched import refuse_untouched
 from kanon_sql.anonymizing.search.estimated_sizes import with_estimated_sizes
 from kanon_sql.anonymizing.search.first_set import first_set
@@ -62,12 +62,13 @@ def anonymize(
     watch: Watch | None = None,
     tell: Tell | None = None,
     writes: Sequence[Path] = (),
+    keep_records: bool = False,
 ) -> AnonymizationResult:
     """Generalise and suppress the single table of `spec` until its checks hold, and audit it.
 
     A release that fails its audit is not written, unless `wanted.force` is set. The input is never
     written to. `tell` is a callback for each step. `writes` are further files to be written with
-    the release.
+    the release. With `keep_records` the result of an embedded engine keeps its records.
 
     Raises `SpecError` or `InputError` for an invalid request, `EngineError` if the engine fails;
     nothing is written then.
@@ -92,6 +93,9 @@ def anonymize(
         new = stack.enter_context(new_file(wanted))
         if new is not None and isinstance(database, Hub):
             database.will_write(new, wanted.output or new)
+        records = None
+        if keep_records and isinstance(database, Hub) and database is not engine:
+            records = KeptRecords(wanted.output, database)
         expired = threading.Event()
         with (
             time_limit(database, timeout, expired) as lift,
@@ -102,13 +106,17 @@ def anonymize(
             _refuse_what_cannot_be_released(plan, wanted)
             making = ReleaseJob(
                 spec, asked, k, plan, wanted, preferences_of(wanted, plan.bound), database, here,
-                expired, watch, tell or (lambda step: None), deadline, time.monotonic(),
+                expired, watch, tell or (lambda step: None), deadline, time.monotonic(), records,
             )  # fmt: skip
             refuse_to_overwrite([*wanted.files, *wanted.seeds, *writes], database.files_read())
             result, chain = unless_changed(database, lambda: _made(making, new))
             database.verify_unchanged()
             database.forget_all()
-        return delivered(_telling(result, left_over), chain, wanted, new)
+        result = delivered(_telling(result, left_over), chain, wanted, new)
+        if records is None or chain is None or not result.is_publishable:
+            return result
+        records.take_fingerprint()
+        return replace(result, kept_records=records)
 
 
 def _telling(result: AnonymizationResult, warnings: Sequence[str]) -> AnonymizationResult:

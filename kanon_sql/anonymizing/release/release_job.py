@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from kanon_sql.anonymizing.release.dbt_model import name_of
 from kanon_sql.anonymizing.release.options import ReleaseOptions
-from kanon_sql.anonymizing.release.result import AnonymizationResult
+from kanon_sql.anonymizing.release.result import AnonymizationResult, KeptRecords
 from kanon_sql.anonymizing.release.suppression import (
     IN_ORDER,
     RELEASED,
@@ -89,6 +89,8 @@ class ReleaseJob:
     tell: Tell
     deadline: Deadline
     started: float
+    records: KeptRecords | None = None
+    """Where the published records are kept for the result, if they are."""
 
     @property
     def bound(self) -> ResolvedQuestion:
@@ -169,6 +171,8 @@ class ReleaseJob:
         untouched = replace(self.untouched, alone=self._alone(chain, published))
         self._refuse_another_count(before, after, left_out.records)
         self._refuse_other_classes(before, after, left_out)
+        if self.records and isinstance(self.engine, Hub) and self.wanted.publishes(after.status):
+            self.records.write(self.engine, _in_file(chain))
         return after, untouched
 
     def statements(self, chain: ViewChain | None) -> tuple[str, ...]:
@@ -235,7 +239,7 @@ class ReleaseJob:
         """The release as a table: the written file, if there is one."""
         if new is None or not isinstance(self.engine, Hub):
             return replace(chain, kept=self.engine.keeps_rows).published
-        self.engine.write(RELEASED if chain.keeps_order else IN_ORDER, new)
+        self.engine.write(_in_file(chain), new)
         return self.engine.table(str(new))
 
     def _reading_the_output(self, after: TableResult, new: Path | None) -> TableResult:
@@ -329,6 +333,11 @@ class ReleaseJob:
             f"{before.name} changed while its release was being made; run again. Nothing was "
             "written."
         )
+
+
+def _in_file(chain: ViewChain) -> str:
+    """Name of the relation with the release in the order of its file."""
+    return RELEASED if chain.keeps_order else IN_ORDER
 
 
 def name_of_release(bound: ResolvedQuestion, wanted: ReleaseOptions) -> str:
