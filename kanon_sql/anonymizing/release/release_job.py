@@ -5,10 +5,10 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from kanon_sql.anonymizing.release.dbt_model import name_of
 from kanon_sql.anonymizing.release.options import ReleaseOptions
@@ -22,11 +22,13 @@ from kanon_sql.anonymizing.release.untouched import said_of, what_becomes_of_unt
 from kanon_sql.anonymizing.release.view_names import refuse_taken_names, view_name
 from kanon_sql.anonymizing.release.views import ViewChain, dropped_columns
 from kanon_sql.anonymizing.search.frequency_sets import FrequencySets
+from kanon_sql.anonymizing.search.losses import Loss, metrics
 from kanon_sql.anonymizing.search.optimal_search import Deadline
 from kanon_sql.anonymizing.search.preferences import Preferences
 from kanon_sql.anonymizing.search.qi_levels import Levels
+from kanon_sql.anonymizing.search.suggest_hierarchies import builders
 from kanon_sql.anonymizing.search.table_constraints import searched_beside
-from kanon_sql.auditing.auditor import answered
+from kanon_sql.auditing.auditor import answered, clips
 from kanon_sql.auditing.warnings import left_out
 from kanon_sql.engines.base import Engine, Hub
 from kanon_sql.engines.session import Session, Watch
@@ -42,10 +44,14 @@ from kanon_sql.plan.violating_classes import (
     reference_demands,
 )
 from kanon_sql.results.release import (
+    Anonymization,
+    Before,
     GeneralizationStep,
+    Metrics,
     Untouched,
 )
-from kanon_sql.results.table import TableResult
+from kanon_sql.results.table import TableResult, today
+from kanon_sql.results.version import VERSION
 from kanon_sql.spec.hierarchy_table import summary as summary_of_faults
 from kanon_sql.spec.models.base import ReferenceModel
 from kanon_sql.spec.spec import AuditSpec, TableSpec, Unassigned
@@ -175,16 +181,6 @@ class ReleaseJob:
             self.records.write(self.engine, _in_file(chain))
         return after, untouched
 
-    def statements(self, chain: ViewChain | None) -> tuple[str, ...]:
-        """The statements that create the views of the release, as they were run."""
-        return chain.statements(self.engine.in_own_words) if chain else ()
-
-    def without_values(
-        self, statements: tuple[str, ...], chain: ViewChain | None
-    ) -> tuple[str, ...]:
-        withheld = self.bound.hierarchy_texts | (chain.values if chain else frozenset())
-        return tuple(without_texts(each, self.engine.dialect, withheld) for each in statements)
-
     def warnings(
         self, sets: FrequencySets, generalised: Sequence[str], untouched: Untouched
     ) -> Iterator[str]:
@@ -228,7 +224,73 @@ class ReleaseJob:
                 "search does not look for it. It is judged on the release."
             )
 
+    def cost(self, before: TableResult, left_out: Suppression, lost: Iterable[Loss]) -> Metrics:
+        """The metrics of the release, by what each quasi-identifier has lost."""
+        return metrics(
+            list(lost),
+            left_out.classes,
+            records=before.summary.records or 0,
+            suppressed=left_out.records,
+            weights=self.preferred.weights,
+        )
+
+    def outcome(
+        self,
+        sets: FrequencySets,
+        before: TableResult,
+        after: TableResult,
+        left_out: Suppression,
+        chain: ViewChain | None,
+        untouched: Untouched,
+        warnings: Iterable[str] = (),
+        *,
+        highest: Levels,
+        **found: Any,
+    ) -> ReleaseOutcome:
+        """The result of the release and its views; without a chain, of the levels tried in vain.
+
+        `highest` is the highest level of each quasi-identifier. `found` are the fields of the
+        `Anonymization` that depend on the algorithm.
+        """
+        generalised = [name for name, level in highest.items() if level]
+        statements = chain.statements(self.engine.in_own_words) if chain else ()
+        said = (*self.warnings(sets, generalised, untouched), *warnings, *after.warnings)
+        released = replace(
+            after,
+            why=before.why,
+            release=before.release,
+            clip=clips(self.bound, highest),
+            insensitive=before.insensitive,
+            unassigned=(),
+            warnings=tuple(dict.fromkeys(said)),
+            seconds=time.monotonic() - self.started,
+        )
+        anonymization = Anonymization(
+            algorithm=self.wanted.algorithm,
+            reached_top=chain is None,
+            suppressed=left_out.records,
+            step4=left_out.step4,
+            suppressed_as=self.wanted.suppressed,
+            k=after.summary.k,
+            classes=after.summary.classes,
+            views=statements,
+            views_without_values=self._without_values(statements, chain),
+            before=Before(before.name, before.summary, before.checks, before.risk),
+            untouched=untouched,
+            builders=builders(sets, highest),
+            values_at_top={} if chain else sets.values_at(highest),
+            **found,
+        )
+        result = AnonymizationResult((released,), VERSION, anonymization, audited=today())
+        return ReleaseOutcome(result, chain)
+
     # --- internal ---------------------------------------------------------------------------
+
+    def _without_values(
+        self, statements: tuple[str, ...], chain: ViewChain | None
+    ) -> tuple[str, ...]:
+        withheld = self.bound.hierarchy_texts | (chain.values if chain else frozenset())
+        return tuple(without_texts(each, self.engine.dialect, withheld) for each in statements)
 
     @property
     def _untouched_columns(self) -> tuple[Column, ...]:
