@@ -15,7 +15,7 @@ from typing import Any
 from kanon_sql.auditing.facts import longest_value
 from kanon_sql.auditing.opening import open_table, opening
 from kanon_sql.engines.base import Engine
-from kanon_sql.engines.session import Watch, asked_within
+from kanon_sql.engines.session import RunOptions, asked_within
 from kanon_sql.errors import EngineError, InputError, NoDataError, SpecError, option
 from kanon_sql.plan.levels import ColumnLevels
 from kanon_sql.plan.question import BoundColumn, ResolvedQuestion
@@ -35,13 +35,9 @@ TOP = "*"
 def new_hierarchy(
     spec: AuditSpec,
     output: Path,
+    run: RunOptions,
     *,
     show_values: bool = False,
-    engine: Any = None,
-    memory_limit: str | None = None,
-    threads: int | None = None,
-    timeout: float | None = None,
-    watch: Watch | None = None,
 ) -> int:
     """Write the values of the single quasi-identifier of `spec` to `output`, a CSV file without a
     header, each with its label at every level and `*` at the end; returns the number of values.
@@ -55,15 +51,14 @@ def new_hierarchy(
             f"personal data. Ask for it with {option('show_values')}."
         )
     [asked] = spec.tables
-    with opening(engine, memory_limit, threads, timeout) as engine_of:
+    with opening(run) as engine_of:
         hub = engine_of(asked)
-        table = open_table(spec, 0, hub, timeout)
+        table = open_table(spec, 0, hub, run.timeout)
         refuse_to_overwrite([output], hub.files_read())
         bound = table.bound
         found = asked_within(
             hub,
-            timeout,
-            watch,
+            run,
             lambda session: _rows(session.rows, hub, bound),
             lambda session, error: error,
             spent=table.seconds,

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from kanon_sql.auditing.facts import HierarchyReading, read_facts
 from kanon_sql.engines import connect, is_elsewhere, is_embedded
 from kanon_sql.engines.base import Engine
-from kanon_sql.engines.session import time_limit, within
+from kanon_sql.engines.session import RunOptions, time_limit, within
 from kanon_sql.errors import InputError, SpecError, no_first_records, option
 from kanon_sql.plan.audit_plan import Plan, plan_audit
 from kanon_sql.plan.question import ResolvedQuestion
@@ -83,25 +83,19 @@ def about(parameter: str) -> Iterator[None]:
 
 
 @contextmanager
-def opened(
-    table: TableSpec,
-    engine: Any,
-    memory_limit: str | None = None,
-    threads: int | None = None,
-    timeout: float | None = None,
-) -> Iterator[Engine]:
+def opened(table: TableSpec, run: RunOptions) -> Iterator[Engine]:
     """The engine of a table, closed at the end unless the caller opened it. A server must connect
-    within `timeout` seconds."""
-    where = engine if engine is not None else table.connect
+    within the time limit."""
+    where = run.engine if run.engine is not None else table.connect
     if table.first and isinstance(where, str) and not is_embedded(where):
         # Before a driver is imported, which would not help.
         raise no_first_records(str(table.source))
     hub = within(
-        timeout if is_elsewhere(where) else None,
+        run.timeout if is_elsewhere(where) else None,
         lambda: connect(
             where,
-            memory_limit=memory_limit,
-            threads=threads,
+            memory_limit=run.memory_limit,
+            threads=run.threads,
             delimiter=table.delimiter,
             null_strings=table.null_strings,
             header={
@@ -114,19 +108,14 @@ def opened(
     try:
         yield hub
     finally:
-        if hub is engine:
+        if hub is run.engine:
             hub.renew()
         else:
             hub.close()
 
 
 @contextmanager
-def opening(
-    engine: Any,
-    memory_limit: str | None = None,
-    threads: int | None = None,
-    timeout: float | None = None,
-) -> Iterator[Callable[[TableSpec], Engine]]:
+def opening(run: RunOptions) -> Iterator[Callable[[TableSpec], Engine]]:
     """A callback that opens the engine of each table; all are closed at the end.
 
     Tables in one database share a connection and a snapshot. The embedded engine is opened once per
@@ -136,12 +125,10 @@ def opening(
     with ExitStack() as stack:
 
         def engine_of(table: TableSpec) -> Engine:
-            target = engine if engine is not None else table.connect
+            target = run.engine if run.engine is not None else table.connect
             place = target if isinstance(target, str) else id(target)
             if is_embedded(target) or place not in shared:
-                shared[place] = stack.enter_context(
-                    opened(table, engine, memory_limit, threads, timeout)
-                )
+                shared[place] = stack.enter_context(opened(table, run))
             return shared[place]
 
         yield engine_of

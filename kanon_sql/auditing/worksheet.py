@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from kanon_sql.auditing.opening import open_table, opening
-from kanon_sql.engines.session import Session, Watch, asked_within
+from kanon_sql.engines.session import RunOptions, Session, asked_within
 from kanon_sql.errors import EngineError, InputError, NoDataError, SpecError, option
 from kanon_sql.plan.join_columns import pairs
 from kanon_sql.plan.preconditions import preconditions, without_entity
@@ -36,15 +36,11 @@ PERSONAL_DATA = (
 def write_worksheet(
     spec: AuditSpec,
     output: Path,
+    run: RunOptions,
     *,
     sample: int = 20,
     seed: int = 1,
     show_values: bool = False,
-    engine: Any = None,
-    memory_limit: str | None = None,
-    threads: int | None = None,
-    timeout: float | None = None,
-    watch: Watch | None = None,
 ) -> int:
     """Write the `sample` riskiest records of a table to `output`, a CSV file with empty columns for
     the results of the test; returns their number.
@@ -62,11 +58,11 @@ def write_worksheet(
         )
     if len(spec.tables) > 1:
         raise SpecError("a worksheet is of one table, and the spec has several.")
-    with opening(engine, memory_limit, threads, timeout) as engine_of:
+    with opening(run) as engine_of:
         hub = engine_of(spec.tables[0])
         if not TRAITS[hub.dialect].hashes:
             raise SpecError(f"a worksheet can't be drawn in {hub.name}, which has no md5().")
-        table = open_table(spec, 0, hub, timeout)
+        table = open_table(spec, 0, hub, run.timeout)
         refuse_to_overwrite([output], hub.files_read())
         bound = table.bound
         if bound.wildcard:
@@ -75,8 +71,7 @@ def write_worksheet(
             )
         found = asked_within(
             hub,
-            timeout,
-            watch,
+            run,
             lambda session: _rows(session, bound, sample, seed),
             lambda session, error: error,
             spent=table.seconds,

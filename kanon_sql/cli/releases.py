@@ -13,7 +13,6 @@ from kanon_sql.cli.help import Grouped
 from kanon_sql.cli.main import main
 from kanon_sql.cli.options import anonymize_options, tradeoff_options
 from kanon_sql.cli.output import (
-    bounds_of,
     deliver,
     expected_page,
     files_of,
@@ -22,6 +21,7 @@ from kanon_sql.cli.output import (
     refuse_format,
     rendered,
     result_file_of,
+    run_of,
     say_written,
     telling,
     watching,
@@ -75,10 +75,8 @@ def anonymize(context: click.Context, /, target: str, **values: Any) -> int:
         deliver(expected_page([dry_run(spec, wanted)], to_terminal=True), None)
         return 0
     with watching(context) as watch, telling(context) as tell:
-        writes = files_of(result_file)
-        result = CLOCK.told(
-            run(spec, wanted, watch=watch, tell=tell, writes=writes, **bounds_of(values))
-        )
+        how = run_of(values, watch, files_of(result_file))
+        result = CLOCK.told(run(spec, wanted, how, tell=tell))
     result = with_command(result, context, result_file)
     if result.anonymization.release:
         stops.code = result.exit_code
@@ -114,7 +112,7 @@ def tradeoff(context: click.Context, /, target: str, **values: Any) -> int:
     output = output_of(context, spec, values)
     wanted = ReleaseOptions(**{key: values[key] for key in _SEARCH}, **preferences(values))
     with watching(context) as watch:
-        result = run(spec, wanted, ks, watch=watch, writes=files_of(output), **bounds_of(values))
+        result = run(spec, wanted, ks, run_of(values, watch, files_of(output)))
     result = with_command(result, context, output)
     form = form_of(context, values, output)
     text = rendered(result, result.page(), form, to_terminal=output is None)

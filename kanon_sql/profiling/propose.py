@@ -13,7 +13,7 @@ from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
 from kanon_sql.auditing.opening import open_table, opening
-from kanon_sql.engines.session import Session, Watch, asked_within
+from kanon_sql.engines.session import RunOptions, Session, asked_within
 from kanon_sql.errors import EngineError, NoDataError, SpecError
 from kanon_sql.files import file_of_url
 from kanon_sql.plan.identifying import Identifying
@@ -68,31 +68,26 @@ class Proposal:
 
 def propose(
     spec: AuditSpec,
+    run: RunOptions,
     *,
     output: Path | None = None,
-    engine: Any = None,
-    memory_limit: str | None = None,
-    threads: int | None = None,
-    timeout: float | None = None,
-    watch: Watch | None = None,
 ) -> Proposal:
     """Propose a spec for the single table of `spec`, keeping the roles it already gives.
 
     Writes it to `output` if given. Raises `SpecError`, `InputError` (also for a table without
     records) and `EngineError`.
     """
-    [asked] = spec.tables
+    [asked], engine = spec.tables, run.engine
     where = asked.connect or (engine if isinstance(engine, str) else None)
     source = _source(asked, output, is_file=where is None and engine is None)
     settings = _settings(asked, where, output)
-    with opening(engine, memory_limit, threads, timeout) as engine_of:
+    with opening(run) as engine_of:
         hub = engine_of(asked)
-        table = open_table(spec, 0, hub, timeout, asked=as_profiled(asked), is_open=True)
+        table = open_table(spec, 0, hub, run.timeout, asked=as_profiled(asked), is_open=True)
         refuse_to_overwrite([output] if output else [], hub.files_read())
         found = asked_within(
             hub,
-            timeout,
-            watch,
+            run,
             lambda session: _profiled(table.bound, session),
             lambda session, error: _Failed(error),
             spent=table.seconds,
