@@ -5,19 +5,21 @@ from __future__ import annotations
 import os
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from typing import Any, NamedTuple
+from pathlib import Path
+from typing import Any, NamedTuple, NoReturn
 
 from kanon_sql.auditing.facts import HierarchyReading, read_facts
 from kanon_sql.engines import connect, is_elsewhere, is_embedded
 from kanon_sql.engines.base import Engine
-from kanon_sql.engines.session import RunOptions, time_limit, within
-from kanon_sql.errors import InputError, SpecError, no_first_records, option
+from kanon_sql.engines.session import Found, RunOptions, Session, asked_within, time_limit, within
+from kanon_sql.errors import EngineError, InputError, SpecError, no_first_records, option
 from kanon_sql.plan.audit_plan import Plan, plan_audit
 from kanon_sql.plan.question import ResolvedQuestion
 from kanon_sql.plan.resolve import bind
 from kanon_sql.plan.resolve_roles import resolve
+from kanon_sql.results.writing import refuse_to_overwrite
 from kanon_sql.spec.spec import AuditSpec, TableSpec
 
 
@@ -132,6 +134,33 @@ def opening(run: RunOptions) -> Iterator[Callable[[TableSpec], Engine]]:
             return shared[place]
 
         yield engine_of
+
+
+def answer_of_one_table(
+    spec: AuditSpec,
+    run: RunOptions,
+    answer: Callable[[Session, OpenTable], Found],
+    *,
+    writes: Sequence[Path],
+    asked: TableSpec | None = None,
+    is_open: bool = False,
+) -> tuple[ResolvedQuestion, Found]:
+    """The question of the single table of `spec`, and its answer, to be written to `writes`.
+
+    `asked` and `is_open` are passed to `open_table`. Raises `EngineError`, which names the table.
+    """
+    with opening(run) as engine_of:
+        engine = engine_of(spec.tables[0])
+        table = open_table(spec, 0, engine, run.timeout, asked=asked, is_open=is_open)
+        refuse_to_overwrite(writes, engine.files_read())
+
+        def failed(_: Session, error: str) -> NoReturn:
+            raise EngineError(f"{table.bound.table.name}: {error}") from None
+
+        found = asked_within(
+            engine, run, lambda session: answer(session, table), failed, spent=table.seconds
+        )
+    return table.bound, found
 
 
 class PlannedTable(NamedTuple):
