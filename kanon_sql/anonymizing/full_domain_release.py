@@ -12,7 +12,6 @@ from kanon_sql.anonymizing.release.release_job import (
     ReleaseJob,
     ReleaseOutcome,
     ShownAt,
-    name_of_release,
 )
 from kanon_sql.anonymizing.release.suppression import (
     nothing_suppressed,
@@ -27,7 +26,6 @@ from kanon_sql.anonymizing.search.losses import associations, losses
 from kanon_sql.anonymizing.search.node_evaluation import LatticeStatistics
 from kanon_sql.anonymizing.search.optimal_search import OptimalSearch
 from kanon_sql.anonymizing.search.qi_levels import Levels
-from kanon_sql.plan.violating_classes import class_size
 from kanon_sql.results.release import GeneralizationStep, Metrics, Search
 from kanon_sql.results.table import Rows, TableResult
 
@@ -37,21 +35,8 @@ def released_at_levels(
 ) -> ReleaseOutcome:
     """Search, build and audit; the release's records are written to `new`."""
     path, made, beside = _levels_found(making, sets, allowed)
-    chain = ViewChain(
-        making.bound,
-        sets.quasi_identifiers,
-        tuple(_as_taken(sets, step) for step in path.steps or _straight(sets, path.levels)),
-        making.k,
-        max(making.k, class_size(making.bound.checks) or 0),
-        making.wanted.suppressed,
-        has_donors=False,
-        name=name_of_release(making.bound, making.wanted),
-        dropped=making.dropped,
-        keeps_order=making.wanted.keep_order,
-        is_single=making.wanted.single_view,
-        dialect=making.engine.dialect,
-        algorithm=making.wanted.algorithm,
-    )
+    steps = tuple(_as_taken(sets, step) for step in path.steps or _straight(sets, path.levels))
+    chain = making.chain(ViewChain, sets, steps)
     in_step4 = making.wanted.algorithm == "datafly" and allowed >= making.k
     untouched = making.untouched
     if path.reached_top:

@@ -22,7 +22,7 @@ from kanon_sql.anonymizing.recoding.split_tree import (
     split_tree,
     too_many,
 )
-from kanon_sql.anonymizing.release.release_job import ReleaseJob, ReleaseOutcome, name_of_release
+from kanon_sql.anonymizing.release.release_job import ReleaseJob, ReleaseOutcome
 from kanon_sql.anonymizing.release.suppression import (
     IN_ORDER,
     RELEASED,
@@ -31,7 +31,6 @@ from kanon_sql.anonymizing.release.suppression import (
 from kanon_sql.anonymizing.search.frequency_sets import FrequencySets
 from kanon_sql.anonymizing.search.losses import associations, losses
 from kanon_sql.errors import InputError, option
-from kanon_sql.plan.violating_classes import class_size
 from kanon_sql.results.release import Recoded
 from kanon_sql.results.table import Rows, TableResult
 
@@ -144,20 +143,9 @@ def _most_parts(making: ReleaseJob) -> int:
 def _chain(making: ReleaseJob, recoded: RecodedSets) -> RecodedChain:
     cuts = split_tree(recoded, _most_parts(making))
     no_views = too_many(MOST_PARTS) if isinstance(cuts, SplitTree) else cuts
-    return RecodedChain(
-        making.bound,
-        recoded.sets.quasi_identifiers,
-        (),
-        making.k,
-        max(making.k, class_size(making.bound.checks) or 0),
-        making.wanted.suppressed,
-        has_donors=False,
-        name=name_of_release(making.bound, making.wanted),
-        dropped=making.dropped,
-        keeps_order=making.wanted.keep_order,
-        is_single=making.wanted.single_view,
-        dialect=making.engine.dialect,
-        algorithm="local",
+    return making.chain(
+        RecodedChain,
+        recoded.sets,
         cuts=cuts if isinstance(cuts, SplitTree) else None,
         no_views=None if isinstance(cuts, SplitTree) and cuts.are_few else no_views,
         mixed=recoded.generalised,

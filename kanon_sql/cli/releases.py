@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import fields
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -32,11 +33,8 @@ from kanon_sql.cli.signals import stops
 from kanon_sql.cli.targets import only_one
 from kanon_sql.errors import SpecError
 
-_SEARCH = ("algorithm", "metric", "max_suppressed", "gap", "pull_frequencies")
-"""Options of the search."""
-_RELEASE = ("minimal_nodes", "suppressed", "dialect", "emit", "view_name", "single_view",
-            "keep_order", "untouched", "force")  # fmt: skip
-"""Options of the release."""
+if TYPE_CHECKING:
+    from kanon_sql.anonymizing.release.options import ReleaseOptions
 
 
 @main.command(cls=Grouped)
@@ -54,16 +52,10 @@ def anonymize(context: click.Context, /, target: str, **values: Any) -> int:
     """
     from kanon_sql.anonymizing.anonymizer import anonymize as run
     from kanon_sql.anonymizing.anonymizer import dry_run
-    from kanon_sql.anonymizing.release.options import ReleaseOptions
 
     spec = question(context, target, values)
     result_file = result_file_of(context, values["result"], spec.files(), values)
-    wanted = ReleaseOptions(
-        **{key: values[key] for key in _SEARCH},
-        **{key: values[key] for key in _RELEASE},
-        **preferences(values),
-        output=writable(values["output"], spec.files(), values),
-    )
+    wanted = _options(values, writable(values["output"], spec.files(), values))
     if wanted.output is not None and wanted.output == result_file:
         raise SpecError("--output and --result name the same file. Give each its own.")
     if values["dry_run"]:
@@ -103,14 +95,13 @@ def tradeoff(context: click.Context, /, target: str, **values: Any) -> int:
 
     Exit codes: 0 measured; 2 a bad question or input; 3 the engine failed; 4 no data.
     """
-    from kanon_sql.anonymizing.release.options import ReleaseOptions
     from kanon_sql.anonymizing.tradeoff import KS
     from kanon_sql.anonymizing.tradeoff import tradeoff as run
 
     ks = sizes(values) or KS
     spec = question(context, target, {**values, "k": None})
     output = output_of(context, spec, values)
-    wanted = ReleaseOptions(**{key: values[key] for key in _SEARCH}, **preferences(values))
+    wanted = _options(values, None)
     with watching(context) as watch:
         result = run(spec, wanted, ks, run_of(values, watch, files_of(output)))
     result = with_command(result, context, output)
@@ -118,3 +109,11 @@ def tradeoff(context: click.Context, /, target: str, **values: Any) -> int:
     text = rendered(result, result.page(), form, to_terminal=output is None)
     deliver(text, output)
     return result.exit_code
+
+
+def _options(values: dict[str, Any], output: Path | None) -> ReleaseOptions:
+    """The options of a release, of those that the command has."""
+    from kanon_sql.anonymizing.release.options import ReleaseOptions
+
+    named = {each.name: values[each.name] for each in fields(ReleaseOptions) if each.name in values}
+    return ReleaseOptions(**named | preferences(values) | {"output": output})

@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from kanon_sql.anonymizing.release.dbt_model import name_of
 from kanon_sql.anonymizing.release.options import ReleaseOptions
@@ -40,6 +40,7 @@ from kanon_sql.plan.resolve import bind, column_levels
 from kanon_sql.plan.resolve_roles import resolve
 from kanon_sql.plan.steps import counted, spoken
 from kanon_sql.plan.violating_classes import (
+    class_size,
     is_judged_by_class,
     reference_demands,
 )
@@ -68,6 +69,8 @@ Tell = Callable[[GeneralizationStep], None]
 ShownAt = Mapping[str, tuple[ColumnLevels, int | None]]
 """The generalised quasi-identifiers of a release with their levels; None if each class has its
 own."""
+
+Chain = TypeVar("Chain", bound=ViewChain)
 
 
 class ReleaseOutcome(NamedTuple):
@@ -117,11 +120,6 @@ class ReleaseJob:
         return Untouched(tuple(each.name for each in self._untouched_columns))
 
     @property
-    def dropped(self) -> tuple[str, ...]:
-        """The columns left out of the release."""
-        return dropped_columns(self.bound, untouched=self.unassigned == "drop")
-
-    @property
     def name(self) -> str:
         return self.bound.spec.name or self.bound.table.name
 
@@ -147,6 +145,31 @@ class ReleaseJob:
                 f"{before.name} has {counted:,} {noun}, so no class of it can have {self.k:,}. "
                 "Ask for a smaller k, or for more data."
             )
+
+    def chain(
+        self,
+        kind: type[Chain],
+        sets: FrequencySets,
+        steps: tuple[GeneralizationStep, ...] = (),
+        **found: Any,
+    ) -> Chain:
+        """The views of the release; `found` are the fields that only this kind of views has."""
+        return kind(
+            self.bound,
+            sets.quasi_identifiers,
+            steps,
+            self.k,
+            max(self.k, class_size(self.bound.checks) or 0),
+            self.wanted.suppressed,
+            has_donors=False,
+            name=name_of_release(self.bound, self.wanted),
+            dropped=dropped_columns(self.bound, untouched=self.unassigned == "drop"),
+            keeps_order=self.wanted.keep_order,
+            is_single=self.wanted.single_view,
+            dialect=self.engine.dialect,
+            algorithm=self.wanted.algorithm,
+            **found,
+        )
 
     def audited_at(self, sets: FrequencySets, levels: Levels) -> TableResult:
         """The audit of the table at these levels, without suppression."""
