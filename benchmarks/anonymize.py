@@ -36,7 +36,7 @@ from kanon_sql.anonymizing.search.datafly_counts import violating_on
 from kanon_sql.anonymizing.search.frequency_sets import FrequencySets
 from kanon_sql.auditing.opening import opened, planned
 from kanon_sql.engines.base import Engine
-from kanon_sql.engines.session import Session
+from kanon_sql.engines.session import RunOptions, Session
 from kanon_sql.plan.audit_plan import Plan
 from kanon_sql.plan.resolve import column_levels
 from kanon_sql.results.release import Anonymization, GeneralizationStep
@@ -142,7 +142,7 @@ def searched(source: Path, columns: list[str], new: Path | None = None) -> Itera
         identifiers=[IDENTIFIER],
         checks=[kanon.KAnonymity(k=K)],
     )
-    with opened(asked, None) as engine:
+    with opened(asked, RunOptions()) as engine:
         if new is not None:
             engine.will_write(new, new)
         plan = planned(AuditSpec(tables=[asked]), 0, engine).plan

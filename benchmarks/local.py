@@ -31,7 +31,7 @@ import kanon_sql as kanon
 from kanon_sql.anonymizing.recoding.local_recoding import local_recoding
 from kanon_sql.anonymizing.search.frequency_sets import FrequencySets
 from kanon_sql.auditing.opening import opened, planned
-from kanon_sql.engines.session import Session
+from kanon_sql.engines.session import RunOptions, Session
 from kanon_sql.plan.resolve import column_levels
 from kanon_sql.spec.spec import AuditSpec, table_spec
 
@@ -177,7 +177,7 @@ def recoded(path: str, columns: list[str], k: int) -> dict[str, float]:
         quasi_identifiers=hierarchies(columns),
         checks=[kanon.KAnonymity(k=k)],
     )
-    with opened(asked, None) as engine:
+    with opened(asked, RunOptions()) as engine:
         bound = planned(AuditSpec(tables=[asked]), 0, engine).plan.bound
         ask = Session(engine, None, threading.Event(), time.monotonic())
         sets = FrequencySets(bound, ask, column_levels(bound.roles, bound.facts))

@@ -37,7 +37,7 @@ from kanon_sql.anonymizing.search.node_evaluation import LatticeStatistics
 from kanon_sql.anonymizing.search.optimal_search import OptimalSearch, SearchResult
 from kanon_sql.anonymizing.search.preferences import Preferences
 from kanon_sql.auditing.opening import opened, planned
-from kanon_sql.engines.session import Session
+from kanon_sql.engines.session import RunOptions, Session
 from kanon_sql.plan.resolve import column_levels
 from kanon_sql.spec.builders import parse_builder
 from kanon_sql.spec.spec import AuditSpec, table_spec
@@ -147,7 +147,7 @@ class Question:
             quasi_identifiers={name: parse_builder(BUILDERS[name]) for name in self.columns},
             checks=[kanon.KAnonymity(k=K)],
         )
-        with opened(asked, None) as engine:
+        with opened(asked, RunOptions()) as engine:
             plan = planned(AuditSpec(tables=[asked]), 0, engine).plan
             bound, ask = plan.bound, Session(engine, None, threading.Event(), time.monotonic())
             sets = FrequencySets(bound, ask, column_levels(bound.roles, bound.facts))

@@ -9,7 +9,6 @@ from typing import Any, Literal, Unpack
 
 from kanon_sql.anonymizing import anonymizer
 from kanon_sql.anonymizing import tradeoff as weighed
-from kanon_sql.anonymizing.again import made_again
 from kanon_sql.anonymizing.release.options import ReleaseOptions
 from kanon_sql.anonymizing.release.result import AnonymizationResult
 from kanon_sql.anonymizing.release.views import is_nameless, require_name, views_of_no_table
@@ -17,6 +16,7 @@ from kanon_sql.anonymizing.tradeoff import TradeoffResult
 from kanon_sql.auditing import auditor, compiler
 from kanon_sql.auditing.compiler import CompiledAudit
 from kanon_sql.auditing.result import AuditResult
+from kanon_sql.engines.session import RunOptions
 from kanon_sql.plan import profile_plan
 from kanon_sql.plan.identifying import SAMPLING_FRACTION, Identifying
 from kanon_sql.profiling import profiler
@@ -39,7 +39,6 @@ from kanon_sql.spec.arguments import (
     QuasiIdentifiers,
     by_column,
     knows_its_parameters,
-    limits,
     names_listed,
     path_given,
     spec_asked,
@@ -118,12 +117,8 @@ def audit(
         hierarchy_faults=hierarchy_faults, with_other_sensitive=with_other_sensitive, weight=weight,
         null_strings=null_strings, delimiter=delimiter, header=header, name=name,
     )  # fmt: skip
-    return auditor.audit(
-        spec,
-        engine=engine,
-        show_values=show_values,
-        **limits(memory_limit, threads, timeout),
-    )
+    run = RunOptions(engine, memory_limit, threads, timeout)
+    return auditor.audit(spec, run, show_values=show_values)
 
 
 @knows_its_parameters
@@ -265,13 +260,13 @@ def anonymize(
         force=force,
     )
     require_name(spec.tables[0], writes_views=wanted.writes_views)
-    bounds = limits(memory_limit, threads, timeout)
-    result = anonymizer.anonymize(spec, wanted, engine=engine, **bounds)
+    run = RunOptions(engine, memory_limit, threads, timeout)
+    result = anonymizer.anonymize(spec, wanted, run, keep_records=True)
     if is_nameless(spec.tables[0]):
         result = replace(
             result, anonymization=views_of_no_table(result.anonymization, spec.tables[0])
         )
-    return replace(result, made_again=made_again(spec, wanted, result, engine, bounds))
+    return result
 
 
 @knows_its_parameters
@@ -340,11 +335,10 @@ def profile(
     )
     return profiler.profile(
         spec,
+        RunOptions(engine, memory_limit, threads, timeout),
         attacker_knows=names_listed("attacker_knows", attacker_knows),
         k=k,
         identifying=identifying,
-        engine=engine,
-        **limits(memory_limit, threads, timeout),
     )
 
 
@@ -376,7 +370,7 @@ def init(
     path = path_given(output)
     if path is not None:
         check_writable(path, inputs=spec.files(engine), force=force)
-    return propose(spec, output=path, engine=engine, **limits(memory_limit, threads, timeout))
+    return propose(spec, RunOptions(engine, memory_limit, threads, timeout), output=path)
 
 
 @knows_its_parameters
@@ -437,9 +431,8 @@ def tradeoff(
         gap=gap,
         pull_frequencies=pull_frequencies,
     )
-    return weighed.tradeoff(
-        spec, wanted, _ks(k), engine=engine, **limits(memory_limit, threads, timeout)
-    )
+    run = RunOptions(engine, memory_limit, threads, timeout)
+    return weighed.tradeoff(spec, wanted, _ks(k), run)
 
 
 def _ks(k: Any) -> Sequence[int]:

@@ -93,7 +93,7 @@ class HeldFolder:
             self.path = parent / f"{before}{secrets.token_hex(8)}{after}"
             self._lock: list[int] = []
             # Registered before creation, as an interrupt may follow at once.
-            self._let_go = weakref.finalize(self, _let_go, self.path, self._lock)
+            self._let_go = weakref.finalize(self, _let_go, self.path, self._lock, os.getpid())
             self.path.mkdir(mode=0o700)
             # Another run may remove it as a leftover before it is locked.
             with suppress(BlockingIOError, FileNotFoundError):
@@ -112,7 +112,10 @@ class HeldFolder:
         self.remove()
 
 
-def _let_go(folder: Path, lock: list[int]) -> None:
+def _let_go(folder: Path, lock: list[int], owner: int | None = None) -> None:
+    """Remove a folder and end its lock, but not in a process that was forked from its owner."""
+    if owner not in (None, os.getpid()):
+        return
     shutil.rmtree(folder, ignore_errors=True)
     while lock:
         os.close(lock.pop())

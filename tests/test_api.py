@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import inspect
+import os
 import pydoc
 import random
 import re
+import stat
+import warnings
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from decimal import Decimal
@@ -197,19 +200,55 @@ def test_a_release_is_given_whatever_the_order_of_its_sums() -> None:
         assert result.release.to_arrow().num_rows == 400
 
 
-def test_a_release_of_data_that_changed_is_not_given() -> None:
+def test_a_release_stays_what_it_was_and_its_file_goes_with_it() -> None:
     people = PEOPLE.copy()
     result = kanon.anonymize(people, MASKED, k=2, max_suppressed=1)
     people.loc[3, "zip"] = "02138"
+    assert result.kept_records is not None
+    file = result.kept_records.file
 
-    with pytest.raises(kanon.EngineError, match="call anonymize again"):
+    assert result.release.to_pandas()["zip"].to_list() == RELEASE["zip"]
+    assert [stat.S_IMODE(file.parent.stat().st_mode), *file.parent.iterdir()] == [0o700, file]
+    if hasattr(os, "fork"):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", DeprecationWarning)
+            child = os.fork()
+        if child == 0:
+            del result
+            os._exit(0)
+        os.waitpid(child, 0)
+        assert file.exists()
+    del result
+    assert not file.parent.exists()
+
+
+def test_a_release_that_is_a_parquet_file_is_read_from_it(tmp_path: Path) -> None:
+    output = tmp_path / "release.parquet"
+    result = kanon.anonymize(PEOPLE, MASKED, k=2, max_suppressed=1, output=output)
+
+    assert result.kept_records is not None
+    assert result.kept_records.file == output
+    assert result.release.to_pandas()["zip"].to_list() == RELEASE["zip"]
+    output.unlink()
+    with pytest.raises(kanon.EngineError, match="not the release that was written; call anonymize"):
         result.release.to_pandas()
+
+
+def test_a_release_of_values_that_no_parquet_file_holds_is_not_given() -> None:
+    connection = duckdb.connect()
+    connection.execute("create table people as select 'x' as zip, interval 3 day as stay, 1 as n")
+    result = kanon.anonymize("people", ["zip"], k=1, engine=connection)
+
+    assert result.status == "holds"
+    for _ in range(2):
+        with pytest.raises(kanon.InputError, match=r"can't hold the values of \"stay\""):
+            result.release.to_arrow()
 
 
 def test_what_may_not_be_published_is_no_table() -> None:
     result = kanon.anonymize(PEOPLE, {"zip": {"levels": [{"prefix": 4}]}}, k=4, max_suppressed=0)
 
-    assert result.status == "violated"
+    assert (result.status, result.kept_records) == ("violated", None)
     with pytest.raises(kanon.PrivacyViolation, match="no release that may be published"):
         result.release.to_arrow()
 

@@ -19,7 +19,7 @@ from kanon_sql.anonymizing.recoding.recoded_views import (
 from kanon_sql.anonymizing.release.delivery import delivered, new_file, refuse_described
 from kanon_sql.anonymizing.release.options import ReleaseOptions
 from kanon_sql.anonymizing.release.release_job import ReleaseJob, ReleaseOutcome, Tell, refuse_names
-from kanon_sql.anonymizing.release.result import AnonymizationResult
+from kanon_sql.anonymizing.release.result import AnonymizationResult, KeptRecords
 from kanon_sql.anonymizing.release.untouched import refuse_untouched
 from kanon_sql.anonymizing.search.estimated_sizes import with_estimated_sizes
 from kanon_sql.anonymizing.search.first_set import first_set
@@ -31,7 +31,7 @@ from kanon_sql.auditing.opening import opened, planned
 from kanon_sql.engines import connect, is_embedded
 from kanon_sql.engines.base import Engine, Hub
 from kanon_sql.engines.duckdb.frames import RELATION_KIND, frame_name
-from kanon_sql.engines.session import Watch, refuse_time_limit, time_limit, unless_changed
+from kanon_sql.engines.session import RunOptions, refuse_time_limit, time_limit, unless_changed
 from kanon_sql.errors import InputError, SpecError, option
 from kanon_sql.files import remove_leftovers
 from kanon_sql.plan.audit_plan import Plan
@@ -54,20 +54,16 @@ from kanon_sql.spec.spec import AuditSpec, TableSpec
 def anonymize(
     spec: AuditSpec,
     wanted: ReleaseOptions,
+    run: RunOptions,
     *,
-    engine: Any = None,
-    memory_limit: str | None = None,
-    threads: int | None = None,
-    timeout: float | None = None,
-    watch: Watch | None = None,
     tell: Tell | None = None,
-    writes: Sequence[Path] = (),
+    keep_records: bool = False,
 ) -> AnonymizationResult:
     """Generalise and suppress the single table of `spec` until its checks hold, and audit it.
 
     A release that fails its audit is not written, unless `wanted.force` is set. The input is never
-    written to. `tell` is a callback for each step. `writes` are further files to be written with
-    the release.
+    written to. `tell` is a callback for each step. With `keep_records` the result of an embedded
+    engine keeps its records.
 
     Raises `SpecError` or `InputError` for an invalid request, `EngineError` if the engine fails;
     nothing is written then.
@@ -76,39 +72,43 @@ def anonymize(
     k = _demanded_k(asked)
     refuse_described(wanted)
     for path in wanted.files:
-        check_writable(path, inputs=spec.files(engine), force=wanted.force)
-    _refuse_before_connecting(asked, engine, wanted)
+        check_writable(path, inputs=spec.files(run.engine), force=wanted.force)
+    _refuse_before_connecting(asked, run.engine, wanted)
     with ExitStack() as stack:
-        database = stack.enter_context(opened(asked, engine, memory_limit, threads, timeout))
-        refuse_time_limit(database, timeout)
+        database = stack.enter_context(opened(asked, run))
+        refuse_time_limit(database, run.timeout)
         refuse_what_it_can_t(database, wanted)
-        here = (
-            connect(memory_limit=memory_limit, threads=threads) if wanted.pull_frequencies else None
-        )
-        if here:
-            stack.callback(here.close)
+        here = connected_here(wanted, run, stack)
         folders = dict.fromkeys(path.parent for path in (*wanted.files, *wanted.seeds))
         left_over = [said for folder in folders for said in remove_leftovers(folder)]
         new = stack.enter_context(new_file(wanted))
         if new is not None and isinstance(database, Hub):
             database.will_write(new, wanted.output or new)
+        records = None
+        if keep_records and isinstance(database, Hub) and database is not run.engine:
+            records = KeptRecords(wanted.output, database)
         expired = threading.Event()
         with (
-            time_limit(database, timeout, expired) as lift,
-            cancelled_too(here, timeout, expired) as lift_here,
+            time_limit(database, run.timeout, expired) as lift,
+            cancelled_too(here, run.timeout, expired) as lift_here,
         ):
-            deadline = deadline_of(wanted, timeout, lift, lift_here)
+            deadline = deadline_of(wanted, run.timeout, lift, lift_here)
             plan = planned(spec, 0, database).plan
             _refuse_what_cannot_be_released(plan, wanted)
             making = ReleaseJob(
                 spec, asked, k, plan, wanted, preferences_of(wanted, plan.bound), database, here,
-                expired, watch, tell or (lambda step: None), deadline, time.monotonic(),
+                expired, run.watch, tell or (lambda step: None), deadline, time.monotonic(),
+                records,
             )  # fmt: skip
-            refuse_to_overwrite([*wanted.files, *wanted.seeds, *writes], database.files_read())
+            refuse_to_overwrite([*wanted.files, *wanted.seeds, *run.writes], database.files_read())
             result, chain = unless_changed(database, lambda: _made(making, new))
             database.verify_unchanged()
             database.forget_all()
-        return delivered(_telling(result, left_over), chain, wanted, new)
+        result = delivered(_telling(result, left_over), chain, wanted, new)
+        if records is None or chain is None or not result.is_publishable:
+            return result
+        records.take_fingerprint()
+        return replace(result, kept_records=records)
 
 
 def _telling(result: AnonymizationResult, warnings: Sequence[str]) -> AnonymizationResult:
@@ -125,7 +125,7 @@ def dry_run(spec: AuditSpec, wanted: ReleaseOptions, *, engine: Any = None) -> E
     asked = the_table(spec)
     _demanded_k(asked)
     _refuse_before_connecting(asked, engine, wanted)
-    with opened(asked, engine) as database:
+    with opened(asked, RunOptions(engine)) as database:
         refuse_what_it_can_t(database, wanted)
         plan = planned(spec, 0, database).plan
         refuse_names(plan.bound, wanted)
@@ -217,6 +217,15 @@ def refuse_for_url(asked: TableSpec, engine: Any, wanted: ReleaseOptions) -> Non
         _refuse_local_in_place(name, wanted)
         if wanted.writes_records:
             raise _records_stay(wanted, name)
+
+
+def connected_here(wanted: ReleaseOptions, run: RunOptions, stack: ExitStack) -> Engine | None:
+    """The embedded engine into which frequencies are fetched, if they are; closed with `stack`."""
+    if not wanted.pull_frequencies:
+        return None
+    here = connect(memory_limit=run.memory_limit, threads=run.threads)
+    stack.callback(here.close)
+    return here
 
 
 @contextmanager

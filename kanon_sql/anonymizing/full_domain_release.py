@@ -3,7 +3,6 @@ builds the release and audits it."""
 
 from __future__ import annotations
 
-import time
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -13,9 +12,7 @@ from kanon_sql.anonymizing.release.release_job import (
     ReleaseJob,
     ReleaseOutcome,
     ShownAt,
-    name_of_release,
 )
-from kanon_sql.anonymizing.release.result import AnonymizationResult
 from kanon_sql.anonymizing.release.suppression import (
     nothing_suppressed,
     suppress,
@@ -25,22 +22,12 @@ from kanon_sql.anonymizing.search.datafly import SearchPath, climb, datafly
 from kanon_sql.anonymizing.search.datafly import Step as Taken
 from kanon_sql.anonymizing.search.datafly_counts import violating_on
 from kanon_sql.anonymizing.search.frequency_sets import FrequencySets
-from kanon_sql.anonymizing.search.losses import associations, losses, metrics
+from kanon_sql.anonymizing.search.losses import associations, losses
 from kanon_sql.anonymizing.search.node_evaluation import LatticeStatistics
 from kanon_sql.anonymizing.search.optimal_search import OptimalSearch
 from kanon_sql.anonymizing.search.qi_levels import Levels
-from kanon_sql.anonymizing.search.suggest_hierarchies import builders
-from kanon_sql.auditing.auditor import clips
-from kanon_sql.plan.violating_classes import class_size
-from kanon_sql.results.release import (
-    Anonymization,
-    Before,
-    GeneralizationStep,
-    Metrics,
-    Search,
-)
-from kanon_sql.results.table import Rows, TableResult, today
-from kanon_sql.results.version import VERSION
+from kanon_sql.results.release import GeneralizationStep, Metrics, Search
+from kanon_sql.results.table import Rows, TableResult
 
 
 def released_at_levels(
@@ -48,21 +35,8 @@ def released_at_levels(
 ) -> ReleaseOutcome:
     """Search, build and audit; the release's records are written to `new`."""
     path, made, beside = _levels_found(making, sets, allowed)
-    chain = ViewChain(
-        making.bound,
-        sets.quasi_identifiers,
-        tuple(_as_taken(sets, step) for step in path.steps or _straight(sets, path.levels)),
-        making.k,
-        max(making.k, class_size(making.bound.checks) or 0),
-        making.wanted.suppressed,
-        has_donors=False,
-        name=name_of_release(making.bound, making.wanted),
-        dropped=making.dropped,
-        keeps_order=making.wanted.keep_order,
-        is_single=making.wanted.single_view,
-        dialect=making.engine.dialect,
-        algorithm=making.wanted.algorithm,
-    )
+    steps = tuple(_as_taken(sets, step) for step in path.steps or _straight(sets, path.levels))
+    chain = making.chain(ViewChain, sets, steps)
     in_step4 = making.wanted.algorithm == "datafly" and allowed >= making.k
     untouched = making.untouched
     if path.reached_top:
@@ -71,67 +45,33 @@ def released_at_levels(
     else:
         left_out, chain = suppress(sets, chain, path.levels, in_step4=in_step4, beside=beside)
         after, untouched = making.judged(chain, new, before, left_out, _shown(sets, path.levels))
-    lost = metrics(
-        list(losses(sets, path.levels)),
-        left_out.classes,
-        records=before.summary.records or 0,
-        suppressed=left_out.records,
-        weights=making.preferred.weights,
-    )
-    generalised = [name for name, level in path.levels.items() if level]
-    statements = making.statements(None if path.reached_top else chain)
-    result = AnonymizationResult(
-        (
-            replace(
-                after,
-                why=before.why,
-                release=before.release,
-                clip=clips(making.bound, path.levels),
-                insensitive=before.insensitive,
-                unassigned=(),
-                warnings=tuple(
-                    dict.fromkeys((*making.warnings(sets, generalised, untouched), *after.warnings))
-                ),
-                seconds=time.monotonic() - making.started,
-            ),
+    cost = making.cost(before, left_out, losses(sets, path.levels))
+    return making.outcome(
+        sets,
+        before,
+        after,
+        left_out,
+        None if path.reached_top else chain,
+        untouched,
+        max_suppressed=allowed,
+        highest=path.levels,
+        metrics=cost,
+        levels=path.levels,
+        labels={
+            each.name: each.levels.label(path.levels[each.name]) for each in sets.quasi_identifiers
+        },
+        steps=Rows(_as_taken(sets, step) for step in path.steps),
+        records_violating=path.records_violating,
+        associations=tuple(associations(sets, making.bound, path.levels)),
+        stopped_earlier=stopped_earlier(
+            sets,
+            making.preferred,
+            path,
+            k=making.k,
+            combinations=before.summary.classes or 0,
         ),
-        VERSION,
-        audited=today(),
-        anonymization=Anonymization(
-            algorithm=making.wanted.algorithm,
-            levels=path.levels,
-            labels={
-                each.name: each.levels.label(path.levels[each.name])
-                for each in sets.quasi_identifiers
-            },
-            steps=Rows(_as_taken(sets, step) for step in path.steps),
-            reached_top=path.reached_top,
-            max_suppressed=allowed,
-            records_violating=path.records_violating,
-            suppressed=left_out.records,
-            step4=left_out.step4,
-            suppressed_as=making.wanted.suppressed,
-            k=after.summary.k,
-            classes=after.summary.classes,
-            metrics=lost,
-            associations=tuple(associations(sets, making.bound, path.levels)),
-            views=statements,
-            views_without_values=making.without_values(statements, chain),
-            before=Before(before.name, before.summary, before.checks, before.risk),
-            untouched=untouched,
-            builders=builders(sets, path.levels),
-            values_at_top=sets.values_at(path.levels) if path.reached_top else {},
-            stopped_earlier=stopped_earlier(
-                sets,
-                making.preferred,
-                path,
-                k=making.k,
-                combinations=before.summary.classes or 0,
-            ),
-            **_at_best(made, lost),
-        ),
+        **_at_best(made, cost),
     )
-    return ReleaseOutcome(result, None if path.reached_top else chain)
 
 
 def _levels_found(

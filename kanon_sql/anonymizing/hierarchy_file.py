@@ -10,18 +10,16 @@ import csv
 import io
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 from kanon_sql.auditing.facts import longest_value
-from kanon_sql.auditing.opening import open_table, opening
-from kanon_sql.engines.base import Engine
-from kanon_sql.engines.session import Watch, asked_within
-from kanon_sql.errors import EngineError, InputError, NoDataError, SpecError, option
+from kanon_sql.auditing.opening import OpenTable, answer_of_one_table
+from kanon_sql.engines.session import RunOptions, Session
+from kanon_sql.errors import InputError, NoDataError, SpecError, option
 from kanon_sql.plan.levels import ColumnLevels
 from kanon_sql.plan.question import BoundColumn, ResolvedQuestion
 from kanon_sql.plan.resolve import column_levels
 from kanon_sql.plan.steps import records, step
-from kanon_sql.results.writing import refuse_to_overwrite, write_whole
+from kanon_sql.results.writing import write_whole
 from kanon_sql.spec.spec import AuditSpec
 from kanon_sql.sql.macros import render
 from kanon_sql.sql.quoting import identifier
@@ -35,13 +33,9 @@ TOP = "*"
 def new_hierarchy(
     spec: AuditSpec,
     output: Path,
+    run: RunOptions,
     *,
     show_values: bool = False,
-    engine: Any = None,
-    memory_limit: str | None = None,
-    threads: int | None = None,
-    timeout: float | None = None,
-    watch: Watch | None = None,
 ) -> int:
     """Write the values of the single quasi-identifier of `spec` to `output`, a CSV file without a
     header, each with its label at every level and `*` at the end; returns the number of values.
@@ -54,33 +48,19 @@ def new_hierarchy(
             "a hierarchy file holds the values of the column, and rare ones point at people: it is "
             f"personal data. Ask for it with {option('show_values')}."
         )
-    [asked] = spec.tables
-    with opening(engine, memory_limit, threads, timeout) as engine_of:
-        hub = engine_of(asked)
-        table = open_table(spec, 0, hub, timeout)
-        refuse_to_overwrite([output], hub.files_read())
-        bound = table.bound
-        found = asked_within(
-            hub,
-            timeout,
-            watch,
-            lambda session: _rows(session.rows, hub, bound),
-            lambda session, error: error,
-            spent=table.seconds,
-        )
-    if isinstance(found, str):
-        raise EngineError(f"{bound.table.name}: {found}")
+    _, found = answer_of_one_table(spec, run, _rows, writes=[output])
     write_whole(output, _text(found), private=True)
     return len(found)
 
 
-def _rows(ask: Any, engine: Engine, bound: ResolvedQuestion) -> Rows:
+def _rows(ask: Session, table: OpenTable) -> Rows:
+    bound = table.bound
     [column] = bound.quasi_identifiers
     levels = column_levels(bound.roles, bound.facts)[column.name]
     if levels.needs_longest:
-        longest = longest_value(engine, bound.table, column, records(bound, [column]))
+        longest = longest_value(table.engine, bound.table, column, records(bound, [column]))
         levels = levels.with_longest(longest)
-    rows = [list(row.values()) for row in ask(_statement(bound, column, levels))]
+    rows = [list(row.values()) for row in ask.rows(_statement(bound, column, levels))]
     if not rows:
         raise NoDataError(f'{bound.table.name}: "{column.name}" has no values to begin with.')
     lacking = sum(None in row for row in rows)

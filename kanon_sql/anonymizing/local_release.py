@@ -3,7 +3,6 @@ release and audits it."""
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
@@ -23,26 +22,17 @@ from kanon_sql.anonymizing.recoding.split_tree import (
     split_tree,
     too_many,
 )
-from kanon_sql.anonymizing.release.release_job import ReleaseJob, ReleaseOutcome, name_of_release
-from kanon_sql.anonymizing.release.result import AnonymizationResult
+from kanon_sql.anonymizing.release.release_job import ReleaseJob, ReleaseOutcome
 from kanon_sql.anonymizing.release.suppression import (
     IN_ORDER,
     RELEASED,
     nothing_suppressed,
 )
 from kanon_sql.anonymizing.search.frequency_sets import FrequencySets
-from kanon_sql.anonymizing.search.losses import associations, losses, metrics
-from kanon_sql.anonymizing.search.suggest_hierarchies import builders
-from kanon_sql.auditing.auditor import clips
+from kanon_sql.anonymizing.search.losses import associations, losses
 from kanon_sql.errors import InputError, option
-from kanon_sql.plan.violating_classes import class_size
-from kanon_sql.results.release import (
-    Anonymization,
-    Before,
-    Recoded,
-)
-from kanon_sql.results.table import Rows, TableResult, today
-from kanon_sql.results.version import VERSION
+from kanon_sql.results.release import Recoded
+from kanon_sql.results.table import Rows, TableResult
 
 
 def released_by_class(
@@ -85,79 +75,41 @@ def released_by_class(
         associated = tuple(recoded.associations())
         reached = recoded.levels_by_records
     highest = {name: max(levels, default=0) for name, levels in reached.items()}
-    generalised = [name for name, level in highest.items() if level]
-    statements = making.statements(chain)
-    result = AnonymizationResult(
-        (
-            replace(
-                after,
-                why=before.why,
-                release=before.release,
-                clip=clips(making.bound, dict.fromkeys(generalised, 1)),
-                insensitive=before.insensitive,
-                unassigned=(),
-                warnings=tuple(
-                    dict.fromkeys(
-                        (
-                            *making.warnings(sets, generalised, untouched),
-                            *(said_of_recoding(making.bound, chain) if chain else ()),
-                            *after.warnings,
-                        )
-                    )
-                ),
-                seconds=time.monotonic() - making.started,
-            ),
-        ),
-        VERSION,
-        audited=today(),
-        anonymization=Anonymization(
-            algorithm=making.wanted.algorithm,
-            levels=None,
-            labels={},
-            steps=Rows(),
-            reached_top=recoding.fails,
-            max_suppressed=allowed,
-            records_violating=recoding.records_violating,
-            suppressed=left_out.records,
-            step4=0,
-            suppressed_as=making.wanted.suppressed,
-            k=after.summary.k,
-            classes=after.summary.classes,
-            metrics=metrics(
-                lost,
-                left_out.classes,
-                records=before.summary.records or 0,
-                suppressed=left_out.records,
-                weights=making.preferred.weights,
-            ),
-            associations=associated,
-            views=statements,
-            views_without_values=making.without_values(statements, chain),
-            before=Before(before.name, before.summary, before.checks, before.risk),
-            untouched=untouched,
-            builders=builders(sets, highest),
-            values_at_top=sets.values_at(starts) if recoding.fails else {},
-            recoded=Recoded(
-                len(recoding.rounds),
-                reached,
-                {
-                    each.name: {
-                        level: each.levels.label(level) for level in range(starts[each.name] + 1)
-                    }
-                    for each in sets.quasi_identifiers
-                },
-                one_level_for_all(
-                    sets,
-                    making.preferred,
-                    making.wanted.suppressed,
-                    k=making.k,
-                    max_suppressed=allowed,
-                    combinations=before.summary.classes or 0,
-                ),
+    return making.outcome(
+        sets,
+        before,
+        after,
+        left_out,
+        chain,
+        untouched,
+        said_of_recoding(making.bound, chain) if chain else (),
+        max_suppressed=allowed,
+        highest=highest,
+        metrics=making.cost(before, left_out, lost),
+        levels=None,
+        labels={},
+        steps=Rows(),
+        records_violating=recoding.records_violating,
+        associations=associated,
+        recoded=Recoded(
+            len(recoding.rounds),
+            reached,
+            {
+                each.name: {
+                    level: each.levels.label(level) for level in range(starts[each.name] + 1)
+                }
+                for each in sets.quasi_identifiers
+            },
+            one_level_for_all(
+                sets,
+                making.preferred,
+                making.wanted.suppressed,
+                k=making.k,
+                max_suppressed=allowed,
+                combinations=before.summary.classes or 0,
             ),
         ),
     )
-    return ReleaseOutcome(result, chain)
 
 
 def _refusing_views(making: ReleaseJob) -> Callable[[RecodingRound], None]:
@@ -191,20 +143,9 @@ def _most_parts(making: ReleaseJob) -> int:
 def _chain(making: ReleaseJob, recoded: RecodedSets) -> RecodedChain:
     cuts = split_tree(recoded, _most_parts(making))
     no_views = too_many(MOST_PARTS) if isinstance(cuts, SplitTree) else cuts
-    return RecodedChain(
-        making.bound,
-        recoded.sets.quasi_identifiers,
-        (),
-        making.k,
-        max(making.k, class_size(making.bound.checks) or 0),
-        making.wanted.suppressed,
-        has_donors=False,
-        name=name_of_release(making.bound, making.wanted),
-        dropped=making.dropped,
-        keeps_order=making.wanted.keep_order,
-        is_single=making.wanted.single_view,
-        dialect=making.engine.dialect,
-        algorithm="local",
+    return making.chain(
+        RecodedChain,
+        recoded.sets,
         cuts=cuts if isinstance(cuts, SplitTree) else None,
         no_views=None if isinstance(cuts, SplitTree) and cuts.are_few else no_views,
         mixed=recoded.generalised,

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from kanon_sql.anonymizing.alternative import MOST_COMBINATIONS, MOST_NODES
 from kanon_sql.anonymizing.anonymizer import (
     cancelled_too,
+    connected_here,
     deadline_of,
     refuse_for_url,
     refuse_what_it_can_t,
@@ -34,8 +35,13 @@ from kanon_sql.anonymizing.search.table_constraints import searched_beside
 from kanon_sql.auditing.auditor import answered
 from kanon_sql.auditing.opening import opened, planned
 from kanon_sql.auditing.warnings import left_out
-from kanon_sql.engines import connect
-from kanon_sql.engines.session import Session, Watch, refuse_time_limit, time_limit, unless_changed
+from kanon_sql.engines.session import (
+    RunOptions,
+    Session,
+    refuse_time_limit,
+    time_limit,
+    unless_changed,
+)
 from kanon_sql.errors import SpecError, found_instead
 from kanon_sql.plan.question import ResolvedQuestion
 from kanon_sql.plan.resolve import column_levels
@@ -143,14 +149,8 @@ class TradeoffResult:
 def tradeoff(
     spec: AuditSpec,
     wanted: ReleaseOptions,
-    ks: Sequence[int] = KS,
-    *,
-    engine: Any = None,
-    memory_limit: str | None = None,
-    threads: int | None = None,
-    timeout: float | None = None,
-    watch: Watch | None = None,
-    writes: Sequence[Path] = (),
+    ks: Sequence[int],
+    run: RunOptions,
 ) -> TradeoffResult:
     """The best levels for each k, with their losses. Nothing is released.
 
@@ -166,28 +166,24 @@ def tradeoff(
     asked = _asking(spec, max(ks))
     started = time.monotonic()
     table = the_table(asked)
-    refuse_for_url(table, engine, wanted)
+    refuse_for_url(table, run.engine, wanted)
     with ExitStack() as stack:
-        database = stack.enter_context(opened(table, engine, memory_limit, threads, timeout))
-        refuse_time_limit(database, timeout)
+        database = stack.enter_context(opened(table, run))
+        refuse_time_limit(database, run.timeout)
         refuse_what_it_can_t(database, wanted)
-        here = (
-            connect(memory_limit=memory_limit, threads=threads) if wanted.pull_frequencies else None
-        )
-        if here:
-            stack.callback(here.close)
+        here = connected_here(wanted, run, stack)
         expired = threading.Event()
         with (
-            time_limit(database, timeout, expired) as lift,
-            cancelled_too(here, timeout, expired) as lift_here,
+            time_limit(database, run.timeout, expired) as lift,
+            cancelled_too(here, run.timeout, expired) as lift_here,
         ):
-            deadline = deadline_of(wanted, timeout, lift, lift_here)
+            deadline = deadline_of(wanted, run.timeout, lift, lift_here)
             plan = planned(asked, 0, database).plan
             preferred = preferences_of(wanted, plan.bound)
-            refuse_to_overwrite(list(writes), database.files_read())
+            refuse_to_overwrite(run.writes, database.files_read())
 
             def found() -> Tradeoff:
-                session = Session(database, watch, expired, started=started)
+                session = Session(database, run.watch, expired, started=started)
                 before = answered(plan, session)
                 name = plan.bound.spec.name or plan.bound.table.name
                 metric = wanted.metric or "loss"
@@ -201,7 +197,7 @@ def tradeoff(
                 if wanted.algorithm == "optimal":
                     bound = with_estimated_sizes(bound, before)
                 levels = column_levels(bound.roles, bound.facts)
-                kept = Session(here, watch, expired, started=started) if here else None
+                kept = Session(here, run.watch, expired, started=started) if here else None
                 sets = FrequencySets(bound, kept or session, levels, kept and session)
                 warnings = tuple(dict.fromkeys(_warnings(plan.bound, wanted)))
                 weighed = _weigh(sets, wanted, preferred, ks, allowed, before, deadline)

@@ -22,7 +22,7 @@ from kanon_sql.auditing.unassigned import telling_apart
 from kanon_sql.auditing.verdicts import verdicts
 from kanon_sql.auditing.warnings import warnings
 from kanon_sql.engines.base import Engine
-from kanon_sql.engines.session import Session, Watch, asked_within, refuse_no_time
+from kanon_sql.engines.session import RunOptions, Session, asked_within, refuse_no_time
 from kanon_sql.errors import EngineError, Faults, InputError, SpecError, plural
 from kanon_sql.plan.audit_plan import Plan, plan_audit
 from kanon_sql.plan.preconditions import without_label
@@ -42,40 +42,26 @@ if TYPE_CHECKING:
     from kanon_sql.results.expected import ExpectedTable
 
 
-def audit(
-    spec: AuditSpec,
-    *,
-    engine: Any = None,
-    show_values: bool = False,
-    memory_limit: str | None = None,
-    threads: int | None = None,
-    timeout: float | None = None,
-    watch: Watch | None = None,
-    writes: Sequence[Path] = (),
-) -> AuditResult:
+def audit(spec: AuditSpec, run: RunOptions, *, show_values: bool = False) -> AuditResult:
     """Audit every table of `spec` in place.
-
-    `engine` is anything that `connect` accepts and replaces each table's own `connect`. `timeout`
-    is in seconds per table. `watch` is a callback that receives the question of each statement when
-    it starts. `writes` are files to be written afterwards.
 
     Raises `SpecError` or `InputError` before the first query, with the errors of all tables that
     cannot be opened or planned: an audit of the others alone would pass for a complete one. A table
     on which the engine fails has the status `error`; one that cannot be opened within the time
     limit raises `EngineError`.
     """
-    refuse_no_time(timeout)
-    with opening(engine, memory_limit, threads, timeout) as engine_of:
+    refuse_no_time(run.timeout)
+    with opening(run) as engine_of:
         tables = []
         with Faults() as faults:
             for place, table in enumerate(spec.tables):
                 with faults.collected():
                     engine_here = engine_of(table)
                     tables.append(
-                        planned(spec, place, engine_here, timeout, show_values=show_values)
+                        planned(spec, place, engine_here, run.timeout, show_values=show_values)
                     )
-                    refuse_to_overwrite(writes, engine_here.files_read())
-        results = [_audited(table, show_values, timeout, watch) for table in tables]
+                    refuse_to_overwrite(run.writes, engine_here.files_read())
+        results = [_audited(table, show_values, run) for table in tables]
     return AuditResult(tuple(results), VERSION, audited=today())
 
 
@@ -91,7 +77,7 @@ def validate(spec: AuditSpec, *, engine: Any = None) -> list[str]:
 
 def _fits(spec: AuditSpec, place: int, engine: Any) -> str:
     """A summary of one table, once its whole question is valid."""
-    with opened(spec.tables[place], engine) as hub:
+    with opened(spec.tables[place], RunOptions(engine)) as hub:
         plan = planned(spec, place, hub).plan
         try:
             _refuse_values_without_label(plan, hub)
@@ -118,7 +104,7 @@ def dry_run(
     """
     tables = []
     for place, table in enumerate(spec.tables):
-        with opened(table, engine) as hub:
+        with opened(table, RunOptions(engine)) as hub:
             plan = planned(spec, place, hub, hierarchies="opened").plan
             refuse_to_overwrite(writes, hub.files_read())
             tables.append(expected(plan, plan.steps, hub))
@@ -154,13 +140,10 @@ def _refuse_values_without_label(plan: Plan, hub: Engine) -> None:
                 raise InputError(fault)
 
 
-def _audited(
-    table: PlannedTable, show_values: bool, timeout: float | None, watch: Watch | None
-) -> TableResult:
+def _audited(table: PlannedTable, show_values: bool, run: RunOptions) -> TableResult:
     return asked_within(
         table.engine,
-        timeout,
-        watch,
+        run,
         lambda session: answered(table.plan, session, show_values),
         lambda session, error: _result(table.plan, "error", session, error=error),
         spent=table.seconds,

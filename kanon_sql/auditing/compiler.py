@@ -14,6 +14,7 @@ from kanon_sql.auditing.facts import facts_unread
 from kanon_sql.auditing.opening import about, name_of, opened, planned
 from kanon_sql.engines.base import Engine
 from kanon_sql.engines.offline_tables import refuse_hidden_table, table_of_names, table_there
+from kanon_sql.engines.session import RunOptions
 from kanon_sql.errors import SpecError, did_you_mean, option
 from kanon_sql.files import file_kind
 from kanon_sql.plan.audit_plan import Plan, plan_audit
@@ -178,7 +179,7 @@ def _compiled(spec: AuditSpec, place: int, engine: Any, how: _Written) -> Compil
     asked = spec.tables[place]
     dialect = how.dialect or DIALECT
     named_alone = _is_named_alone(asked, asked.source, engine) and how.dialect is not None
-    with nullcontext() if named_alone else opened(asked, engine) as hub:
+    with nullcontext() if named_alone else opened(asked, RunOptions(engine)) as hub:
         if hub is not None and how.dialect in (None, hub.dialect):
             if how.called is not None:
                 raise SpecError(
@@ -249,7 +250,7 @@ def _tables(
         elif _is_named_alone(asked, source, engine):
             yield role, table_of_names(source, named())
         elif hub is None:
-            with opened(asked, engine) as files, about(parameter):
+            with opened(asked, RunOptions(engine)) as files, about(parameter):
                 yield role, table_there(files.table(source))
         else:
             with about(parameter):

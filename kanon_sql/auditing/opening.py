@@ -5,19 +5,21 @@ from __future__ import annotations
 import os
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from typing import Any, NamedTuple
+from pathlib import Path
+from typing import Any, NamedTuple, NoReturn
 
 from kanon_sql.auditing.facts import HierarchyReading, read_facts
 from kanon_sql.engines import connect, is_elsewhere, is_embedded
 from kanon_sql.engines.base import Engine
-from kanon_sql.engines.session import time_limit, within
-from kanon_sql.errors import InputError, SpecError, no_first_records, option
+from kanon_sql.engines.session import Found, RunOptions, Session, asked_within, time_limit, within
+from kanon_sql.errors import EngineError, InputError, SpecError, no_first_records, option
 from kanon_sql.plan.audit_plan import Plan, plan_audit
 from kanon_sql.plan.question import ResolvedQuestion
 from kanon_sql.plan.resolve import bind
 from kanon_sql.plan.resolve_roles import resolve
+from kanon_sql.results.writing import refuse_to_overwrite
 from kanon_sql.spec.spec import AuditSpec, TableSpec
 
 
@@ -83,25 +85,19 @@ def about(parameter: str) -> Iterator[None]:
 
 
 @contextmanager
-def opened(
-    table: TableSpec,
-    engine: Any,
-    memory_limit: str | None = None,
-    threads: int | None = None,
-    timeout: float | None = None,
-) -> Iterator[Engine]:
+def opened(table: TableSpec, run: RunOptions) -> Iterator[Engine]:
     """The engine of a table, closed at the end unless the caller opened it. A server must connect
-    within `timeout` seconds."""
-    where = engine if engine is not None else table.connect
+    within the time limit."""
+    where = run.engine if run.engine is not None else table.connect
     if table.first and isinstance(where, str) and not is_embedded(where):
         # Before a driver is imported, which would not help.
         raise no_first_records(str(table.source))
     hub = within(
-        timeout if is_elsewhere(where) else None,
+        run.timeout if is_elsewhere(where) else None,
         lambda: connect(
             where,
-            memory_limit=memory_limit,
-            threads=threads,
+            memory_limit=run.memory_limit,
+            threads=run.threads,
             delimiter=table.delimiter,
             null_strings=table.null_strings,
             header={
@@ -114,19 +110,14 @@ def opened(
     try:
         yield hub
     finally:
-        if hub is engine:
+        if hub is run.engine:
             hub.renew()
         else:
             hub.close()
 
 
 @contextmanager
-def opening(
-    engine: Any,
-    memory_limit: str | None = None,
-    threads: int | None = None,
-    timeout: float | None = None,
-) -> Iterator[Callable[[TableSpec], Engine]]:
+def opening(run: RunOptions) -> Iterator[Callable[[TableSpec], Engine]]:
     """A callback that opens the engine of each table; all are closed at the end.
 
     Tables in one database share a connection and a snapshot. The embedded engine is opened once per
@@ -136,15 +127,40 @@ def opening(
     with ExitStack() as stack:
 
         def engine_of(table: TableSpec) -> Engine:
-            target = engine if engine is not None else table.connect
+            target = run.engine if run.engine is not None else table.connect
             place = target if isinstance(target, str) else id(target)
             if is_embedded(target) or place not in shared:
-                shared[place] = stack.enter_context(
-                    opened(table, engine, memory_limit, threads, timeout)
-                )
+                shared[place] = stack.enter_context(opened(table, run))
             return shared[place]
 
         yield engine_of
+
+
+def answer_of_one_table(
+    spec: AuditSpec,
+    run: RunOptions,
+    answer: Callable[[Session, OpenTable], Found],
+    *,
+    writes: Sequence[Path],
+    asked: TableSpec | None = None,
+    is_open: bool = False,
+) -> tuple[ResolvedQuestion, Found]:
+    """The question of the single table of `spec`, and its answer, to be written to `writes`.
+
+    `asked` and `is_open` are passed to `open_table`. Raises `EngineError`, which names the table.
+    """
+    with opening(run) as engine_of:
+        engine = engine_of(spec.tables[0])
+        table = open_table(spec, 0, engine, run.timeout, asked=asked, is_open=is_open)
+        refuse_to_overwrite(writes, engine.files_read())
+
+        def failed(_: Session, error: str) -> NoReturn:
+            raise EngineError(f"{table.bound.table.name}: {error}") from None
+
+        found = asked_within(
+            engine, run, lambda session: answer(session, table), failed, spent=table.seconds
+        )
+    return table.bound, found
 
 
 class PlannedTable(NamedTuple):

@@ -12,15 +12,15 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from kanon_sql.auditing.opening import open_table, opening
-from kanon_sql.engines.session import Session, Watch, asked_within
-from kanon_sql.errors import EngineError, InputError, NoDataError, SpecError, option
+from kanon_sql.auditing.opening import OpenTable, answer_of_one_table
+from kanon_sql.engines.session import RunOptions, Session
+from kanon_sql.errors import InputError, NoDataError, SpecError, option
 from kanon_sql.plan.join_columns import pairs
 from kanon_sql.plan.preconditions import preconditions, without_entity
 from kanon_sql.plan.question import BoundReference, Pair, ResolvedQuestion
 from kanon_sql.plan.steps import records, reference_records, spoken, step, with_entity
 from kanon_sql.results.worksheet import FILLED_IN, NUMBER, SIZES
-from kanon_sql.results.writing import refuse_to_overwrite, write_whole
+from kanon_sql.results.writing import write_whole
 from kanon_sql.spec.spec import AuditSpec
 from kanon_sql.sql.dialects.traits import TRAITS
 from kanon_sql.sql.macros import render
@@ -36,15 +36,11 @@ PERSONAL_DATA = (
 def write_worksheet(
     spec: AuditSpec,
     output: Path,
+    run: RunOptions,
     *,
     sample: int = 20,
     seed: int = 1,
     show_values: bool = False,
-    engine: Any = None,
-    memory_limit: str | None = None,
-    threads: int | None = None,
-    timeout: float | None = None,
-    watch: Watch | None = None,
 ) -> int:
     """Write the `sample` riskiest records of a table to `output`, a CSV file with empty columns for
     the results of the test; returns their number.
@@ -62,27 +58,19 @@ def write_worksheet(
         )
     if len(spec.tables) > 1:
         raise SpecError("a worksheet is of one table, and the spec has several.")
-    with opening(engine, memory_limit, threads, timeout) as engine_of:
-        hub = engine_of(spec.tables[0])
-        if not TRAITS[hub.dialect].hashes:
-            raise SpecError(f"a worksheet can't be drawn in {hub.name}, which has no md5().")
-        table = open_table(spec, 0, hub, timeout)
-        refuse_to_overwrite([output], hub.files_read())
-        bound = table.bound
-        if bound.wildcard:
+
+    def answer(session: Session, table: OpenTable) -> list[list[str]]:
+        if not TRAITS[table.engine.dialect].hashes:
+            raise SpecError(
+                f"a worksheet can't be drawn in {table.engine.name}, which has no md5()."
+            )
+        if table.bound.wildcard:
             raise SpecError(
                 "nulls: wildcard forms no classes of which the riskiest could be named."
             )
-        found = asked_within(
-            hub,
-            timeout,
-            watch,
-            lambda session: _rows(session, bound, sample, seed),
-            lambda session, error: error,
-            spent=table.seconds,
-        )
-    if isinstance(found, str):
-        raise EngineError(f"{bound.table.name}: {found}")
+        return _rows(session, table.bound, sample, seed)
+
+    bound, found = answer_of_one_table(spec, run, answer, writes=[output])
     write_whole(output, _text(bound, found), private=True)
     return len(found)
 

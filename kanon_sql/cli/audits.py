@@ -25,20 +25,19 @@ from kanon_sql.cli.output import (
     AUDIT_FORMS,
     Failure,
     also_of,
-    bounds_of,
     deliver,
     expected_page,
     files_of,
     for_pipeline,
     form_of,
     is_quiet,
-    limits_of,
     only_step,
     output_of,
     refuse_failed,
     refuse_format,
     rendered,
     result_file_of,
+    run_of,
     say_written,
     watching,
     writable,
@@ -148,7 +147,7 @@ def _audit_of(
         return AuditResult((), VERSION)
     from kanon_sql.auditing.auditor import audit as run
 
-    return run(spec, watch=watch, writes=writes, **limits_of(values))
+    return run(spec, run_of(values, watch, writes), show_values=values["show_values"])
 
 
 def _baseline(values: dict[str, Any]) -> Baseline | None:
@@ -266,7 +265,7 @@ def _audited(
     with watching(context) as watch:
         from kanon_sql.auditing.auditor import audit as run
 
-        result = run(spec, watch=watch, writes=files_of(output), **bounds_of(values))
+        result = run(spec, run_of(values, watch, files_of(output)))
     refuse_failed(result)
     return result
 
@@ -300,10 +299,10 @@ def worksheet(context: click.Context, /, targets: str | None, **values: Any) -> 
         found = write_worksheet(
             spec,
             output,
+            run_of(values, watch),
             sample=values["sample"],
             seed=values["seed"],
-            watch=watch,
-            **limits_of(values),
+            show_values=values["show_values"],
         )
     say_written(output, f"{plural(found, 'record')}, personal data")
     return 0

@@ -11,15 +11,14 @@ from kanon_sql.cli.help import Grouped
 from kanon_sql.cli.main import main
 from kanon_sql.cli.options import hierarchy_options, init_options, profile_options
 from kanon_sql.cli.output import (
-    bounds_of,
     deliver,
     files_of,
     form_of,
-    limits_of,
     output_of,
     refuse_failed,
     rendered,
     result_file_of,
+    run_of,
     say_written,
     watching,
 )
@@ -61,12 +60,10 @@ def profile(context: click.Context, /, target: str, **values: Any) -> int:
         result = CLOCK.told(
             run(
                 spec,
+                run_of(values, watch, files_of(output)),
                 attacker_knows=attacker_knows(values),
                 k=values["k"],
                 identifying=identifying,
-                watch=watch,
-                writes=files_of(output),
-                **bounds_of(values),
             )
         )
     refuse_failed(result)
@@ -97,7 +94,7 @@ def init(context: click.Context, /, target: str, **values: Any) -> int:
     with watching(context) as watch:
         from kanon_sql.profiling.propose import propose
 
-        proposal = propose(spec, output=output, watch=watch, **bounds_of(values))
+        proposal = propose(spec, run_of(values, watch), output=output)
     if output is None:
         deliver(proposal.text, None)
     else:
@@ -131,6 +128,7 @@ def new(context: click.Context, /, column: str, target: str, **values: Any) -> i
     with watching(context) as watch:
         from kanon_sql.anonymizing.hierarchy_file import new_hierarchy
 
-        found = new_hierarchy(spec, output, watch=watch, **limits_of(values))
+        run, shown = run_of(values, watch), values["show_values"]
+        found = new_hierarchy(spec, output, run, show_values=shown)
     say_written(output, f"{plural(found, 'value')}, personal data")
     return 0

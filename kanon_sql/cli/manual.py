@@ -67,9 +67,10 @@ def demo(context: click.Context, /, folder: str, force: bool) -> int:
     example.write(path, force=force)
     with watching(context) as watch:
         from kanon_sql.auditing.auditor import audit as run
+        from kanon_sql.engines.session import RunOptions
         from kanon_sql.spec.spec import AuditSpec
 
-        result = run(AuditSpec.from_file(path / example.SPEC), watch=watch)
+        result = run(AuditSpec.from_file(path / example.SPEC), RunOptions(watch=watch))
     command = example.own_command()
     example.write_report(path, result)
     next_steps = example.what_next(path, command)

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from kanon_sql.anonymizing.tradeoff import TradeoffResult
     from kanon_sql.auditing.compiler import CompiledAudit
     from kanon_sql.auditing.result import AuditResult
-    from kanon_sql.engines.session import Watch
+    from kanon_sql.engines.session import RunOptions, Watch
     from kanon_sql.profiling.result import ProfileResult
     from kanon_sql.report.document import Block
     from kanon_sql.results.diff import Diff
@@ -67,14 +67,12 @@ def for_pipeline(result: AuditResult, places: tuple[TablePlaces, ...], form: str
     return render(result, places)
 
 
-def bounds_of(values: dict[str, Any]) -> dict[str, Any]:
-    """The resource limits of a run."""
-    return {key: values[key] for key in ("memory_limit", "threads", "timeout")}
+def run_of(values: dict[str, Any], watch: Watch, writes: Sequence[Path] = ()) -> RunOptions:
+    """How a question is run, within the limits that were named."""
+    from kanon_sql.engines.session import RunOptions
 
-
-def limits_of(values: dict[str, Any]) -> dict[str, Any]:
-    """The resource limits, and whether values may be shown."""
-    return {"show_values": values["show_values"], **bounds_of(values)}
+    limits = {key: values[key] for key in ("memory_limit", "threads", "timeout")}
+    return RunOptions(**limits, watch=watch, writes=writes)
 
 
 def output_of(

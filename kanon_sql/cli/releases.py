@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import fields
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -13,7 +14,6 @@ from kanon_sql.cli.help import Grouped
 from kanon_sql.cli.main import main
 from kanon_sql.cli.options import anonymize_options, tradeoff_options
 from kanon_sql.cli.output import (
-    bounds_of,
     deliver,
     expected_page,
     files_of,
@@ -22,6 +22,7 @@ from kanon_sql.cli.output import (
     refuse_format,
     rendered,
     result_file_of,
+    run_of,
     say_written,
     telling,
     watching,
@@ -32,11 +33,8 @@ from kanon_sql.cli.signals import stops
 from kanon_sql.cli.targets import only_one
 from kanon_sql.errors import SpecError
 
-_SEARCH = ("algorithm", "metric", "max_suppressed", "gap", "pull_frequencies")
-"""Options of the search."""
-_RELEASE = ("minimal_nodes", "suppressed", "dialect", "emit", "view_name", "single_view",
-            "keep_order", "untouched", "force")  # fmt: skip
-"""Options of the release."""
+if TYPE_CHECKING:
+    from kanon_sql.anonymizing.release.options import ReleaseOptions
 
 
 @main.command(cls=Grouped)
@@ -54,16 +52,10 @@ def anonymize(context: click.Context, /, target: str, **values: Any) -> int:
     """
     from kanon_sql.anonymizing.anonymizer import anonymize as run
     from kanon_sql.anonymizing.anonymizer import dry_run
-    from kanon_sql.anonymizing.release.options import ReleaseOptions
 
     spec = question(context, target, values)
     result_file = result_file_of(context, values["result"], spec.files(), values)
-    wanted = ReleaseOptions(
-        **{key: values[key] for key in _SEARCH},
-        **{key: values[key] for key in _RELEASE},
-        **preferences(values),
-        output=writable(values["output"], spec.files(), values),
-    )
+    wanted = _options(values, writable(values["output"], spec.files(), values))
     if wanted.output is not None and wanted.output == result_file:
         raise SpecError("--output and --result name the same file. Give each its own.")
     if values["dry_run"]:
@@ -73,10 +65,8 @@ def anonymize(context: click.Context, /, target: str, **values: Any) -> int:
         deliver(expected_page([dry_run(spec, wanted)], to_terminal=True), None)
         return 0
     with watching(context) as watch, telling(context) as tell:
-        writes = files_of(result_file)
-        result = CLOCK.told(
-            run(spec, wanted, watch=watch, tell=tell, writes=writes, **bounds_of(values))
-        )
+        how = run_of(values, watch, files_of(result_file))
+        result = CLOCK.told(run(spec, wanted, how, tell=tell))
     result = with_command(result, context, result_file)
     if result.anonymization.release:
         stops.code = result.exit_code
@@ -103,18 +93,25 @@ def tradeoff(context: click.Context, /, target: str, **values: Any) -> int:
 
     Exit codes: 0 measured; 2 invalid options, spec or input; 3 the engine failed; 4 no data.
     """
-    from kanon_sql.anonymizing.release.options import ReleaseOptions
     from kanon_sql.anonymizing.tradeoff import KS
     from kanon_sql.anonymizing.tradeoff import tradeoff as run
 
     ks = sizes(values) or KS
     spec = question(context, target, {**values, "k": None})
     output = output_of(context, spec, values)
-    wanted = ReleaseOptions(**{key: values[key] for key in _SEARCH}, **preferences(values))
+    wanted = _options(values, None)
     with watching(context) as watch:
-        result = run(spec, wanted, ks, watch=watch, writes=files_of(output), **bounds_of(values))
+        result = run(spec, wanted, ks, run_of(values, watch, files_of(output)))
     result = with_command(result, context, output)
     form = form_of(context, values, output)
     text = rendered(result, result.page(), form, to_terminal=output is None)
     deliver(text, output)
     return result.exit_code
+
+
+def _options(values: dict[str, Any], output: Path | None) -> ReleaseOptions:
+    """The options of a release, of those that the command has."""
+    from kanon_sql.anonymizing.release.options import ReleaseOptions
+
+    named = {each.name: values[each.name] for each in fields(ReleaseOptions) if each.name in values}
+    return ReleaseOptions(**named | preferences(values) | {"output": output})

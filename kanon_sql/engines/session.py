@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, wait
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
-from typing import TypeVar
+from pathlib import Path
+from typing import Any, TypeVar
 
 from kanon_sql.engines.base import Engine
-from kanon_sql.errors import EngineError, InputError, SpecError, option
+from kanon_sql.errors import EngineError, InputError, SpecError, found_instead, option
 from kanon_sql.sql.statement import Statement
 from kanon_sql.sql.tables import Row
 
@@ -25,6 +26,32 @@ GRACE = 1.0
 
 The server's limit is a fallback for a dead client; a live one reports its own.
 """
+
+
+@dataclass(frozen=True)
+class RunOptions:
+    """Where and within which limits a question is asked. Raises `SpecError` for wrong types."""
+
+    engine: Any = None
+    """Anything that `connect` accepts; it replaces each table's own `connect`."""
+    memory_limit: str | None = None
+    threads: int | None = None
+    timeout: float | None = None
+    """Seconds per table."""
+    watch: Watch | None = None
+    """Callback that receives the question of each statement when it starts."""
+    writes: Sequence[Path] = ()
+    """Files to be written afterwards, which no table may be read from."""
+
+    def __post_init__(self) -> None:
+        given: dict[str, Any] = vars(self)
+        if not isinstance(given["memory_limit"], str | None):
+            found = found_instead(given["memory_limit"])
+            raise SpecError(f'memory_limit must be text, as in "4GB"; found {found}.')
+        for name in ("threads", "timeout"):
+            number = given[name]
+            if isinstance(number, bool) or not isinstance(number, int | float | None):
+                raise SpecError(f"{name} must be a number; found {found_instead(number)}.")
 
 
 @dataclass(frozen=True)
@@ -158,8 +185,7 @@ def refuse_time_limit(engine: Engine, seconds: float | None) -> None:
 
 def asked_within(
     engine: Engine,
-    timeout: float | None,
-    watch: Watch | None,
+    run: RunOptions,
     answer: Callable[[Session], Found],
     failed: Callable[[Session, str], Found],
     *,
@@ -170,10 +196,10 @@ def asked_within(
     `spent` seconds count against the limit. If the engine fails, returns `failed` of its message,
     and leaves the engine ready for the next question.
     """
-    refuse_time_limit(engine, timeout)
-    left = None if timeout is None else max(timeout - spent, 0.001)
+    refuse_time_limit(engine, run.timeout)
+    left = None if run.timeout is None else max(run.timeout - spent, 0.001)
     expired = threading.Event()
-    session = Session(engine, watch, expired, started=time.monotonic() - spent)
+    session = Session(engine, run.watch, expired, started=time.monotonic() - spent)
     try:
         with time_limit(engine, left, expired):
             found = unless_changed(engine, lambda: answer(session))

@@ -20,7 +20,7 @@ from kanon_sql.auditing.opening import OpenTable, open_table, opening
 from kanon_sql.auditing.summary import refuse_without_entity
 from kanon_sql.auditing.warnings import left_out
 from kanon_sql.engines.base import Engine
-from kanon_sql.engines.session import Session, Watch, asked_within, refuse_no_time
+from kanon_sql.engines.session import RunOptions, Session, asked_within, refuse_no_time
 from kanon_sql.errors import EngineError, InputError, SpecError, option
 from kanon_sql.plan.identifying import Identifying, refuse_what_does_not_fit
 from kanon_sql.plan.profile_plan import (
@@ -60,16 +60,11 @@ from kanon_sql.sql.tables import Row
 
 def profile(
     spec: AuditSpec,
+    run: RunOptions,
     *,
     attacker_knows: Sequence[str] = (),
     k: int = DEFAULT_K,
     identifying: Identifying | None = None,
-    engine: Any = None,
-    memory_limit: str | None = None,
-    threads: int | None = None,
-    timeout: float | None = None,
-    watch: Watch | None = None,
-    writes: Sequence[Path] = (),
 ) -> ProfileResult:
     """Profile every table of `spec` in place; its checks and references are ignored.
 
@@ -81,18 +76,18 @@ def profile(
     positive_int(k, "k")
     identifying = identifying or Identifying()
     _refuse_nonsense(spec, attacker_knows, identifying)
-    refuse_no_time(timeout)
-    with opening(engine, memory_limit, threads, timeout) as engine_of:
+    refuse_no_time(run.timeout)
+    with opening(run) as engine_of:
         planned = [
-            _planned(spec, place, engine_of(table), attacker_knows, k, identifying, timeout)
+            _planned(spec, place, engine_of(table), attacker_knows, k, identifying, run.timeout)
             for place, table in enumerate(spec.tables)
         ]
         scores = identifying.scores
         for each in planned:
             refuse_to_overwrite(
-                [*writes, *([scores] if scores else [])], each.table.engine.files_read()
+                [*run.writes, *([scores] if scores else [])], each.table.engine.files_read()
             )
-        found = [_profiled(each, timeout, watch) for each in planned]
+        found = [_profiled(each, run) for each in planned]
     if scores and found[0].table.status == "measured":
         write_whole(scores, _lines(found[0].scores), private=True)
     return ProfileResult(tuple(each.table for each in found), VERSION)
@@ -182,11 +177,10 @@ def _planned(
     return _Planned(table, plan, k, identifying)
 
 
-def _profiled(planned: _Planned, timeout: float | None, watch: Watch | None) -> _Profiled:
+def _profiled(planned: _Planned, run: RunOptions) -> _Profiled:
     return asked_within(
         planned.table.engine,
-        timeout,
-        watch,
+        run,
         lambda session: _found(planned, session),
         lambda session, error: _Profiled(_result(planned, "error", session, error=error)),
         spent=planned.table.seconds,

@@ -12,19 +12,18 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
-from kanon_sql.auditing.opening import open_table, opening
-from kanon_sql.engines.session import Session, Watch, asked_within
-from kanon_sql.errors import EngineError, NoDataError, SpecError
+from kanon_sql.auditing.opening import OpenTable, answer_of_one_table
+from kanon_sql.engines.session import RunOptions, Session
+from kanon_sql.errors import NoDataError, SpecError
 from kanon_sql.files import file_of_url
 from kanon_sql.plan.identifying import Identifying
 from kanon_sql.plan.profile_plan import DEFAULT_K, as_profiled
-from kanon_sql.plan.question import ResolvedQuestion
 from kanon_sql.profiling.column_names import meaning_of
 from kanon_sql.profiling.columns import LookedAt, Looks
 from kanon_sql.profiling.identifying import OpenProfile, RecordCounts, counted_records, open_profile
 from kanon_sql.profiling.spec_text import Part, ProposedColumn, ProposedSpec, shortly
 from kanon_sql.results.identifying import BY_NAME, UNKNOWN_NAME, ColumnProfile
-from kanon_sql.results.writing import refuse_to_overwrite, write_whole
+from kanon_sql.results.writing import write_whole
 from kanon_sql.spec.spec import AuditSpec, TableSpec
 from kanon_sql.sql.column_types import family
 
@@ -68,45 +67,34 @@ class Proposal:
 
 def propose(
     spec: AuditSpec,
+    run: RunOptions,
     *,
     output: Path | None = None,
-    engine: Any = None,
-    memory_limit: str | None = None,
-    threads: int | None = None,
-    timeout: float | None = None,
-    watch: Watch | None = None,
 ) -> Proposal:
     """Propose a spec for the single table of `spec`, keeping the roles it already gives.
 
     Writes it to `output` if given. Raises `SpecError`, `InputError` (also for a table without
     records) and `EngineError`.
     """
-    [asked] = spec.tables
+    [asked], engine = spec.tables, run.engine
     where = asked.connect or (engine if isinstance(engine, str) else None)
     source = _source(asked, output, is_file=where is None and engine is None)
     settings = _settings(asked, where, output)
-    with opening(engine, memory_limit, threads, timeout) as engine_of:
-        hub = engine_of(asked)
-        table = open_table(spec, 0, hub, timeout, asked=as_profiled(asked), is_open=True)
-        refuse_to_overwrite([output] if output else [], hub.files_read())
-        found = asked_within(
-            hub,
-            timeout,
-            watch,
-            lambda session: _profiled(table.bound, session),
-            lambda session, error: _Failed(error),
-            spent=table.seconds,
-        )
-    if isinstance(found, _Failed):
-        raise EngineError(f"{table.bound.table.name}: {found.error}")
-    counted, profile = found.counted, found.profile
+    bound, (counted, profile) = answer_of_one_table(
+        spec,
+        run,
+        _profiled,
+        writes=[output] if output else [],
+        asked=as_profiled(asked),
+        is_open=True,
+    )
     proposed = ProposedSpec(
-        table=table.bound.table.name,
+        table=bound.table.name,
         records=counted.records,
         source=source,
         columns=tuple(_columns(profile, counted)),
         k=DEFAULT_K,
-        entity=table.bound.entity.name if table.bound.entity else None,
+        entity=bound.entity.name if bound.entity else None,
         settings=settings,
         by_connection=source is not None and engine is not None and where is None,
     )
@@ -115,24 +103,14 @@ def propose(
     return Proposal(proposed, output)
 
 
-@dataclass(frozen=True)
-class _Failed:
-    error: str
-
-
-@dataclass(frozen=True)
-class _Found:
-    counted: RecordCounts
-    profile: OpenProfile
-
-
-def _profiled(bound: ResolvedQuestion, ask: Session) -> _Found | _Failed:
+def _profiled(ask: Session, table: OpenTable) -> tuple[RecordCounts, OpenProfile]:
+    bound = table.bound
     counted = counted_records(bound, ask)
     if not counted.records:
         raise NoDataError(
             f"{bound.table.name} has no records, so nothing can be proposed for its columns."
         )
-    return _Found(counted, open_profile(bound, Identifying(), counted, DEFAULT_K, ask))
+    return counted, open_profile(bound, Identifying(), counted, DEFAULT_K, ask)
 
 
 # --- source and settings --------------------------------------------------------------------

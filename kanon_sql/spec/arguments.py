@@ -10,7 +10,7 @@ from typing import Any, Literal, ParamSpec, TypedDict, TypeVar
 
 from pydantic import BaseModel
 
-from kanon_sql.errors import SpecError, did_you_mean, found_instead, kind_of
+from kanon_sql.errors import SpecError, did_you_mean, kind_of
 from kanon_sql.spec.builders import parse_builder
 from kanon_sql.spec.earlier_release import EarlierReleaseSpec
 from kanon_sql.spec.hierarchy import GeneralizationHierarchy
@@ -241,14 +241,3 @@ def path_given(output: str | Path | None, parameter: str = "output") -> Path | N
     if isinstance(output, str | Path | None):
         return Path(output) if output is not None else None
     raise SpecError(f"{parameter} must be the path of a file; found {kind_of(output)}.")
-
-
-def limits(memory_limit: Any, threads: Any, timeout: Any) -> dict[str, Any]:
-    """What bounds a run, if each can bound one."""
-    if not isinstance(memory_limit, str | None):
-        found = found_instead(memory_limit)
-        raise SpecError(f'memory_limit must be text, as in "4GB"; found {found}.')
-    for name, number in (("threads", threads), ("timeout", timeout)):
-        if isinstance(number, bool) or not isinstance(number, int | float | None):
-            raise SpecError(f"{name} must be a number; found {found_instead(number)}.")
-    return {"memory_limit": memory_limit, "threads": threads, "timeout": timeout}

@@ -18,6 +18,7 @@ import pytest
 from kanon_sql.auditing.result import AuditResult
 from kanon_sql.cli.main import main
 from kanon_sql.cli.option_syntax import check_named, column_names
+from kanon_sql.engines.session import RunOptions
 from kanon_sql.errors import EngineError, SpecError
 from kanon_sql.results.table import TableResult
 from kanon_sql.spec.models.diversity import Homogeneity
@@ -488,7 +489,9 @@ def test_every_option_can_be_set_by_the_environment(run, monkeypatch):
 
 def test_the_command_line_and_python_say_the_same(run):
     ended = run("audit", "kanon.yml", "--format", "json")
-    assert ended.out == asking.audit(AuditSpec.from_file("kanon.yml")).to_json() + "\n"
+    assert (
+        ended.out == asking.audit(AuditSpec.from_file("kanon.yml"), RunOptions()).to_json() + "\n"
+    )
 
 
 def test_the_human_text_is_plain_where_nobody_looks(run):

@@ -12,6 +12,7 @@ import pytest
 import kanon_sql as kanon
 from kanon_sql.auditing import auditor
 from kanon_sql.cli.main import main
+from kanon_sql.engines.session import RunOptions
 from kanon_sql.spec.dbt.manifest import read_manifest
 from kanon_sql.spec.spec import SelectedTables
 
@@ -94,7 +95,7 @@ def test_a_model_with_roles_is_audited_on_the_connection_given(
     chosen = selected(tmp_path, model(demands={"k": 5, "l": 3, "t": 0.4}), connect=warehouse)
     assert chosen.spec is not None
 
-    [table] = auditor.audit(chosen.spec).tables
+    [table] = auditor.audit(chosen.spec, RunOptions()).tables
 
     assert (table.name, table.quasi_identifiers, table.sensitive) == (
         "released", ("zip", "sex"), ("diagnosis",),
@@ -111,7 +112,7 @@ def test_a_reference_is_another_node(tmp_path: Path, warehouse: str) -> None:
     chosen = selected(tmp_path, *nodes, connect=warehouse)
     assert chosen.spec is not None
 
-    [table] = auditor.audit(chosen.spec).tables
+    [table] = auditor.audit(chosen.spec, RunOptions()).tables
 
     assert next((check.model, check.achieved) for check in table.checks) == ("k_map", 10)
 

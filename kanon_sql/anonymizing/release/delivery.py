@@ -49,8 +49,7 @@ def delivered(
 ) -> AnonymizationResult:
     """Put the release in place, if it may be published."""
     table = result.tables[0]
-    fails = table.status != "holds" and not (wanted.force and table.status == "violated")
-    if chain is None or wanted.output is None or fails:
+    if chain is None or wanted.output is None or not wanted.publishes(table.status):
         return result
     if new is not None:
         with _writing(wanted.output):

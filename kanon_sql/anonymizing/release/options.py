@@ -17,6 +17,7 @@ from kanon_sql.anonymizing.release.view_names import LONGEST_NAME
 from kanon_sql.anonymizing.release.views import refuse_single_view
 from kanon_sql.errors import SpecError, did_you_mean, found_instead, option, other_than_a_file
 from kanon_sql.results.release import Algorithm, Emitted, MetricName, Suppressed
+from kanon_sql.results.table import Status
 from kanon_sql.spec.dbt.project import seeds_around
 from kanon_sql.spec.spec import Unassigned
 from kanon_sql.sql.quoting import DIALECT
@@ -164,6 +165,11 @@ class ReleaseOptions:
             return False
         except (OSError, UnicodeDecodeError):
             return True
+
+    def publishes(self, status: Status) -> bool:
+        """Whether a release may be published; a violated one only into a file, with `force`."""
+        forced = self.force and self.output is not None
+        return status == "holds" or (forced and status == "violated")
 
     def allowed(self, *, records: int, k: int) -> int:
         """Maximum number of suppressed records, for a table of this many."""

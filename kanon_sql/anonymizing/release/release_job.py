@@ -5,14 +5,14 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from kanon_sql.anonymizing.release.dbt_model import name_of
 from kanon_sql.anonymizing.release.options import ReleaseOptions
-from kanon_sql.anonymizing.release.result import AnonymizationResult
+from kanon_sql.anonymizing.release.result import AnonymizationResult, KeptRecords
 from kanon_sql.anonymizing.release.suppression import (
     IN_ORDER,
     RELEASED,
@@ -22,11 +22,13 @@ from kanon_sql.anonymizing.release.untouched import said_of, what_becomes_of_unt
 from kanon_sql.anonymizing.release.view_names import refuse_taken_names, view_name
 from kanon_sql.anonymizing.release.views import ViewChain, dropped_columns
 from kanon_sql.anonymizing.search.frequency_sets import FrequencySets
+from kanon_sql.anonymizing.search.losses import Loss, metrics
 from kanon_sql.anonymizing.search.optimal_search import Deadline
 from kanon_sql.anonymizing.search.preferences import Preferences
 from kanon_sql.anonymizing.search.qi_levels import Levels
+from kanon_sql.anonymizing.search.suggest_hierarchies import builders
 from kanon_sql.anonymizing.search.table_constraints import searched_beside
-from kanon_sql.auditing.auditor import answered
+from kanon_sql.auditing.auditor import answered, clips
 from kanon_sql.auditing.warnings import left_out
 from kanon_sql.engines.base import Engine, Hub
 from kanon_sql.engines.session import Session, Watch
@@ -38,14 +40,19 @@ from kanon_sql.plan.resolve import bind, column_levels
 from kanon_sql.plan.resolve_roles import resolve
 from kanon_sql.plan.steps import counted, spoken
 from kanon_sql.plan.violating_classes import (
+    class_size,
     is_judged_by_class,
     reference_demands,
 )
 from kanon_sql.results.release import (
+    Anonymization,
+    Before,
     GeneralizationStep,
+    Metrics,
     Untouched,
 )
-from kanon_sql.results.table import TableResult
+from kanon_sql.results.table import TableResult, today
+from kanon_sql.results.version import VERSION
 from kanon_sql.spec.hierarchy_table import summary as summary_of_faults
 from kanon_sql.spec.models.base import ReferenceModel
 from kanon_sql.spec.spec import AuditSpec, TableSpec, Unassigned
@@ -62,6 +69,8 @@ Tell = Callable[[GeneralizationStep], None]
 ShownAt = Mapping[str, tuple[ColumnLevels, int | None]]
 """The generalised quasi-identifiers of a release with their levels; None if each class has its
 own."""
+
+Chain = TypeVar("Chain", bound=ViewChain)
 
 
 class ReleaseOutcome(NamedTuple):
@@ -89,6 +98,8 @@ class ReleaseJob:
     tell: Tell
     deadline: Deadline
     started: float
+    records: KeptRecords | None = None
+    """Where the published records are kept for the result, if they are."""
 
     @property
     def bound(self) -> ResolvedQuestion:
@@ -107,11 +118,6 @@ class ReleaseJob:
     def untouched(self) -> Untouched:
         """The columns released unchanged, before the records unique in them are counted."""
         return Untouched(tuple(each.name for each in self._untouched_columns))
-
-    @property
-    def dropped(self) -> tuple[str, ...]:
-        """The columns left out of the release."""
-        return dropped_columns(self.bound, untouched=self.unassigned == "drop")
 
     @property
     def name(self) -> str:
@@ -139,6 +145,31 @@ class ReleaseJob:
                 f"{before.name} has {counted:,} {noun}, so no class of it can have {self.k:,}. "
                 "Ask for a smaller k, or for more data."
             )
+
+    def chain(
+        self,
+        kind: type[Chain],
+        sets: FrequencySets,
+        steps: tuple[GeneralizationStep, ...] = (),
+        **found: Any,
+    ) -> Chain:
+        """The views of the release; `found` are the fields that only this kind of views has."""
+        return kind(
+            self.bound,
+            sets.quasi_identifiers,
+            steps,
+            self.k,
+            max(self.k, class_size(self.bound.checks) or 0),
+            self.wanted.suppressed,
+            has_donors=False,
+            name=name_of_release(self.bound, self.wanted),
+            dropped=dropped_columns(self.bound, untouched=self.unassigned == "drop"),
+            keeps_order=self.wanted.keep_order,
+            is_single=self.wanted.single_view,
+            dialect=self.engine.dialect,
+            algorithm=self.wanted.algorithm,
+            **found,
+        )
 
     def audited_at(self, sets: FrequencySets, levels: Levels) -> TableResult:
         """The audit of the table at these levels, without suppression."""
@@ -169,17 +200,9 @@ class ReleaseJob:
         untouched = replace(self.untouched, alone=self._alone(chain, published))
         self._refuse_another_count(before, after, left_out.records)
         self._refuse_other_classes(before, after, left_out)
+        if self.records and isinstance(self.engine, Hub) and self.wanted.publishes(after.status):
+            self.records.write(self.engine, _in_file(chain))
         return after, untouched
-
-    def statements(self, chain: ViewChain | None) -> tuple[str, ...]:
-        """The statements that create the views of the release, as they were run."""
-        return chain.statements(self.engine.in_own_words) if chain else ()
-
-    def without_values(
-        self, statements: tuple[str, ...], chain: ViewChain | None
-    ) -> tuple[str, ...]:
-        withheld = self.bound.hierarchy_texts | (chain.values if chain else frozenset())
-        return tuple(without_texts(each, self.engine.dialect, withheld) for each in statements)
 
     def warnings(
         self, sets: FrequencySets, generalised: Sequence[str], untouched: Untouched
@@ -224,7 +247,73 @@ class ReleaseJob:
                 "search does not look for it. It is judged on the release."
             )
 
+    def cost(self, before: TableResult, left_out: Suppression, lost: Iterable[Loss]) -> Metrics:
+        """The metrics of the release, by what each quasi-identifier has lost."""
+        return metrics(
+            list(lost),
+            left_out.classes,
+            records=before.summary.records or 0,
+            suppressed=left_out.records,
+            weights=self.preferred.weights,
+        )
+
+    def outcome(
+        self,
+        sets: FrequencySets,
+        before: TableResult,
+        after: TableResult,
+        left_out: Suppression,
+        chain: ViewChain | None,
+        untouched: Untouched,
+        warnings: Iterable[str] = (),
+        *,
+        highest: Levels,
+        **found: Any,
+    ) -> ReleaseOutcome:
+        """The result of the release and its views; without a chain, of the levels tried in vain.
+
+        `highest` is the highest level of each quasi-identifier. `found` are the fields of the
+        `Anonymization` that depend on the algorithm.
+        """
+        generalised = [name for name, level in highest.items() if level]
+        statements = chain.statements(self.engine.in_own_words) if chain else ()
+        said = (*self.warnings(sets, generalised, untouched), *warnings, *after.warnings)
+        released = replace(
+            after,
+            why=before.why,
+            release=before.release,
+            clip=clips(self.bound, highest),
+            insensitive=before.insensitive,
+            unassigned=(),
+            warnings=tuple(dict.fromkeys(said)),
+            seconds=time.monotonic() - self.started,
+        )
+        anonymization = Anonymization(
+            algorithm=self.wanted.algorithm,
+            reached_top=chain is None,
+            suppressed=left_out.records,
+            step4=left_out.step4,
+            suppressed_as=self.wanted.suppressed,
+            k=after.summary.k,
+            classes=after.summary.classes,
+            views=statements,
+            views_without_values=self._without_values(statements, chain),
+            before=Before(before.name, before.summary, before.checks, before.risk),
+            untouched=untouched,
+            builders=builders(sets, highest),
+            values_at_top={} if chain else sets.values_at(highest),
+            **found,
+        )
+        result = AnonymizationResult((released,), VERSION, anonymization, audited=today())
+        return ReleaseOutcome(result, chain)
+
     # --- internal ---------------------------------------------------------------------------
+
+    def _without_values(
+        self, statements: tuple[str, ...], chain: ViewChain | None
+    ) -> tuple[str, ...]:
+        withheld = self.bound.hierarchy_texts | (chain.values if chain else frozenset())
+        return tuple(without_texts(each, self.engine.dialect, withheld) for each in statements)
 
     @property
     def _untouched_columns(self) -> tuple[Column, ...]:
@@ -235,7 +324,7 @@ class ReleaseJob:
         """The release as a table: the written file, if there is one."""
         if new is None or not isinstance(self.engine, Hub):
             return replace(chain, kept=self.engine.keeps_rows).published
-        self.engine.write(RELEASED if chain.keeps_order else IN_ORDER, new)
+        self.engine.write(_in_file(chain), new)
         return self.engine.table(str(new))
 
     def _reading_the_output(self, after: TableResult, new: Path | None) -> TableResult:
@@ -329,6 +418,11 @@ class ReleaseJob:
             f"{before.name} changed while its release was being made; run again. Nothing was "
             "written."
         )
+
+
+def _in_file(chain: ViewChain) -> str:
+    """Name of the relation with the release in the order of its file."""
+    return RELEASED if chain.keeps_order else IN_ORDER
 
 
 def name_of_release(bound: ResolvedQuestion, wanted: ReleaseOptions) -> str:
