@@ -111,10 +111,10 @@ def _validator(kind: Any) -> SchemaValidator:
 def _of_json(schema: Any) -> Any:
     """The schema with the scalars of a result: a whole number is a count, infinity is a text.
 
-    Null stands for a default, too.
+    Null stands for a default, too, but for a list: a result without checks says so.
     """
     match schema:
-        case {"type": "default", "schema": part}:
+        case {"type": "default", "schema": part} if _default(schema) != ():
             given = core_schema.no_info_before_validator_function(
                 lambda value: _default(schema) if value is None else value, _of_json(part)
             )
