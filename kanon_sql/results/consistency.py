@@ -35,6 +35,8 @@ def faults(table: TableResult, *, has_status: bool = True) -> Iterator[Fault]:
         return
     if has_status and table.status != status_of(table.checks):
         yield "status", "checks"
+    if table.summary.records and not table.histogram:
+        yield "histogram", "summary.records"
     yield from _differing("summary", vars(table.summary), _summary_by_sizes(table), "histogram")
     yield from _sizes(table)
     prosecutor = table.risk.get("prosecutor")
@@ -222,6 +224,8 @@ def _figures_by_table(
         yield "k", k
     if model.counts_violations and check.holds is not None:
         yield "violating_classes", check.achieved
+    if model.counts_values and not table.entity and None not in (k, check.achieved):
+        yield "achieved", min(check.achieved, k)
     if isinstance(model, RecursiveClDiversity) and "confidence" in check.details:
         c = check.achieved
         yield "confidence", 1.0 if c == math.inf else (c if model.l == 1 else c / (c + 1))

@@ -616,18 +616,18 @@ def test_a_time_limit_ends_with_the_best_that_was_found(
 
 STOPPED = """
 import os, signal, sys
-from kanon_sql.anonymizing.search.node_evaluation import Nodes
+from kanon_sql.anonymizing.search.node_evaluation import LatticeStatistics
 from kanon_sql.cli.main import main
 
 signal.signal(signal.SIGINT, signal.default_int_handler)
-count = Nodes.count
+count = LatticeStatistics.count
 
 def stopping(self, nodes, **named):
     count(self, nodes, **named)
     if len(self.looked_at) > 2:
         os.kill(os.getpid(), signal.SIGINT)
 
-Nodes.count = stopping
+LatticeStatistics.count = stopping
 main(sys.argv[1:])
 """
 

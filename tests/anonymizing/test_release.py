@@ -860,7 +860,7 @@ def test_columns_without_a_part_are_refused(tmp_path: Path, capsys: Any) -> None
 
 def test_an_insensitive_column_plays_one_part() -> None:
     for asked in ({"sensitive": "score"}, {"identifiers": "score"}, {"entity": "score"}):
-        with pytest.raises(kanon.SpecError, match="one part"):
+        with pytest.raises(kanon.SpecError, match="one role"):
             kanon.anonymize(students(), quasi_identifiers="sex", k=5, insensitive="score", **asked)
     with pytest.raises(kanon.SpecError, match="scor"):
         kanon.anonymize(students(), quasi_identifiers="sex", k=5, insensitive="scor")

@@ -115,7 +115,7 @@ def test_unknown_types_are_never_taken_for_different_ones() -> None:
     [
         ("patients", {"quasi_identifiers": "*"}, "'*' is every column of a table that nobody"),
         ("classes", {}, "the statements call one of their own sets classes"),
-        ("*.parquet", {}, r"say what \*.parquet is called there: table='NAME'"),
+        ("*.parquet", {}, r"name the table of \*.parquet in that database: table='NAME'"),
         ("people.parquet", {"dialect": "duckdb", "table": "a"}, "of another dialect"),
         ("people.parquet", {"quote": "never"}, "quote is always or needed; found 'never'"),
         ("people.parquet", {"first": 1}, "has no first records"),

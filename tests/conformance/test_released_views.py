@@ -158,6 +158,10 @@ def test_views_of_files_read_the_files(database: Database, tmp_path: Path) -> No
         "where": "born < 1965",
     }
 
+    for each in database.url.catalog.listTables():
+        if each.isTemporary:
+            database.url.catalog.dropTempView(each.name)
+
     found = anonymize(str(files), question, engine=database.url, output=views)
 
     anonymize(table, question, output=release)

@@ -18,6 +18,7 @@ from places import ROOT
 
 from kanon_sql import cli
 from kanon_sql.auditing.result import AuditResult
+from kanon_sql.engines.session import RunOptions
 from kanon_sql.report.pipelines import github, junit, outcomes, sarif
 from kanon_sql.results.table import CheckResult, InBaseline, TableResult
 from kanon_sql.spec.models.catalogue import MODELS
@@ -424,7 +425,7 @@ def spec(tmp_path, monkeypatch):
 
 
 def test_every_check_has_the_line_where_it_is_asked_for(spec):
-    found = outcomes.outcomes(asking.audit(spec), spec.places())
+    found = outcomes.outcomes(asking.audit(spec, RunOptions()), spec.places())
     assert [
         [(outcome.rule, outcome.place.line) for outcome in table.outcomes] for table in found
     ] == [
@@ -436,7 +437,7 @@ def test_every_check_has_the_line_where_it_is_asked_for(spec):
 def test_what_was_measured_unasked_has_the_line_of_its_table(spec):
     Path("kanon.yml").write_text(SPEC_TEXT.replace("      - l_diversity\n", ""))
     spec = AuditSpec.from_file("kanon.yml")
-    result = asking.audit(spec)
+    result = asking.audit(spec, RunOptions())
     found = outcomes.outcomes(
         dataclasses.replace(
             result,

@@ -51,12 +51,19 @@ def paths_in(definition: str) -> set[str]:
     return {text for text in texts | names if file_kind(text) is not None}
 
 
+_READS_ALL = re.compile(r"(\w\(|\[[^\]]*|\bfrom)\s*'[*?]+'", re.IGNORECASE)
+"""Where a text of wildcards alone is a glob, as in read_csv('*'), and no label of suppression."""
+
+
 def texts_in(definition: str) -> set[str]:
     r"""Every quoted text or identifier of a definition: the potential file paths.
 
     >>> sorted(texts_in("create view v as from read_text('it''s') join \"a.csv\" using (id)"))
     ['a.csv', "it's"]
+    >>> texts_in("create view v as select '*' as zip"), texts_in("create view v as from '*'")
+    (set(), {'*'})
     """
     quoted = re.findall(r"'((?:[^']|'')*)'|\"((?:[^\"]|\"\")*)\"", definition)
     texts = {one.replace("''", "'") or other.replace('""', '"') for one, other in quoted}
-    return {text.removeprefix("file://") for text in texts if text}
+    labels = set() if _READS_ALL.search(definition) else {t for t in texts if not t.strip("*?")}
+    return {text.removeprefix("file://") for text in texts - labels if text}

@@ -168,6 +168,8 @@ class Model(Described):
     """The detail of its result that holds the bound in force, where the table decides it."""
     counts_violations: ClassVar[bool] = False
     """Whether what it achieves is the number of classes that violate it, so that none may."""
+    counts_values: ClassVar[bool] = False
+    """Whether it achieves a number of distinct values, at most the number of records of a class."""
     of_numbers: ClassVar[bool] = False
     """Whether the sensitive values must be numbers."""
     only_grows: ClassVar[bool] = False
@@ -265,7 +267,7 @@ class Model(Described):
         >>> KAnonymity(k=5).table_figures
         ('uniques', 'prosecutor.average')
         """
-        return FIGURES_OF_SIZES if self.least_size is not None else ()
+        return FIGURES_OF_SIZES if self.answered_by == "sizes" or self.least_size else ()
 
     @property
     def needs(self) -> frozenset[Need]:

@@ -82,6 +82,7 @@ class LDiversity(SensitiveModel):
         worst="the least diverse class has l = {0}",
         certain=True,
     )
+    counts_values: ClassVar = True
     worst: ClassVar = "least"
     thresholds: ClassVar = ("l",)
     only_grows: ClassVar = True
@@ -114,6 +115,7 @@ class EntropyLDiversity(SensitiveModel):
         told="Guessing the {sensitive} of someone in the worst class is like guessing one of {0} "
         "equally likely values.",
     )
+    counts_values: ClassVar = True
     worst: ClassVar = "least"
     thresholds: ClassVar = ("l",)
 
@@ -236,6 +238,7 @@ class PSensitiveKAnonymity(SensitiveModel):
         worst="the least diverse class has p = {0}",
         certain=True,
     )
+    counts_values: ClassVar = True
     worst: ClassVar = "least"
     thresholds: ClassVar = ("p", "k")
     beside_worst: ClassVar = {"k": ("least", "k")}
