@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import os
 import re
@@ -330,7 +331,8 @@ def test_a_session_is_known_without_pyspark(session: Any) -> None:
 def test_the_types_of_a_table_are_told_to_the_dialect(session: Any) -> None:
     with kanon.connect(with_view(session)) as engine:
         table = engine.table("people")
-        assert engine._types == dict.fromkeys((table.sql, '"people"'), table.types)
+        in_views = dataclasses.replace(table, sql='"people"')
+        assert engine._types == {each.sql: each.types for each in (table, in_views)}
 
 
 def test_a_session_is_left_as_it_was(folder: Path, session: Any) -> None:
