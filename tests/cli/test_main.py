@@ -420,7 +420,8 @@ def test_a_name_that_sql_can_not_hold_gets_its_own_sentence(run, command, messag
     ended = run(*(each.replace("BREAK", "a\nb") for each in command.split()))
 
     assert (ended.code, ended.out) == (2, "")
-    assert ended.err.startswith(f"error: {message}")
+    # DuckDB 1.5 finds a file of a glob as ./NAME.
+    assert ended.err.replace("./", "", 1).startswith(f"error: {message}")
 
 
 def test_a_weight_beyond_what_is_counted_is_told_the_bound(run):
