@@ -9,6 +9,8 @@ from typing import Any, NamedTuple
 from kanon_sql.report.words.numbers import (
     KEPT_TOGETHER,
     counted,
+    member,
+    members,
     number,
     ordinal,
     percent,
@@ -25,15 +27,6 @@ class Phrases(NamedTuple):
 
     achieved: str
     extent: str
-
-
-def member(table: TableResult) -> str:
-    """The unit of counting: record, or person with an entity."""
-    return "person" if table.entity else "record"
-
-
-def members(table: TableResult) -> str:
-    return "people" if table.entity else "records"
 
 
 def _k_anonymity(check: CheckResult, table: TableResult) -> Phrases:
