@@ -94,7 +94,7 @@ def adult(data: Path) -> Iterator[str]:
                     sys.executable, "-m", "kanon_sql", "anonymize", str(data / "adult.csv"),
                     "--qi", ",".join(ADULT), *hierarchies, "--k", str(K),
                     "--algorithm", "optimal", "--metric", metric, "--max-suppressed", share,
-                    "--output", str(release), "--result", str(result), "--force",
+                    "--output", str(release), "--result", str(result), "--overwrite",
                 ]  # fmt: skip
                 began = time.perf_counter()
                 used = processor_of(command)

@@ -1,4 +1,4 @@
-"""Audits the privacy of a table where it lies, by SQL that anyone can read and run.
+"""Audits the privacy of tables in place, with SQL that anyone can read and run.
 
     import kanon_sql as kanon
 
@@ -32,7 +32,6 @@ if TYPE_CHECKING:
     )
     from kanon_sql.profiling.result import ProfileResult
     from kanon_sql.results.table import CheckResult, TableResult
-    from kanon_sql.spec.earlier_release import EarlierReleaseSpec
     from kanon_sql.spec.hierarchy import GeneralizationHierarchy
     from kanon_sql.spec.models.closeness import *
     from kanon_sql.spec.models.composition import *
@@ -41,7 +40,7 @@ if TYPE_CHECKING:
     from kanon_sql.spec.models.reference import *
     from kanon_sql.spec.models.risk import *
     from kanon_sql.spec.models.sizes import *
-    from kanon_sql.spec.question_parts import ReferenceSpec
+    from kanon_sql.spec.question_parts import EarlierReleaseSpec, ReferenceSpec
     from kanon_sql.spec.spec import AuditSpec, TableSpec
 
 _HOMES = {
@@ -69,7 +68,7 @@ _HOMES = {
     "CheckResult": "results.table",
     "TableResult": "results.table",
     "AuditSpec": "spec.spec",
-    "EarlierReleaseSpec": "spec.earlier_release",
+    "EarlierReleaseSpec": "spec.question_parts",
     "ReferenceSpec": "spec.question_parts",
     "TableSpec": "spec.spec",
 }

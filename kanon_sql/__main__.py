@@ -1,5 +1,5 @@
-"""`kanon-sql` and `python -m kanon_sql`. Ctrl-C is heard before anything is imported that takes
-its time."""
+"""Entry point of `kanon-sql` and `python -m kanon_sql`. Installs a SIGINT handler before any slow
+import."""
 
 from __future__ import annotations
 

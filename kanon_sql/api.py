@@ -1,4 +1,4 @@
-"""The Python surface: one call from data to verdicts."""
+"""The public Python functions, from data to results in one call each."""
 
 from __future__ import annotations
 
@@ -35,19 +35,19 @@ from kanon_sql.results.writing import check_writable
 from kanon_sql.spec.arguments import (
     Checks,
     Names,
-    Parts,
     QuasiIdentifiers,
+    TableArguments,
     by_column,
-    knows_its_parameters,
-    names_listed,
-    path_given,
-    spec_asked,
+    column_list,
+    path_argument,
+    spec_from_arguments,
+    suggests_parameters,
 )
 from kanon_sql.spec.spec import Unassigned
 from kanon_sql.sql.dialects import Quote
 
 
-@knows_its_parameters
+@suggests_parameters
 def audit(
     data: Any,
     quasi_identifiers: QuasiIdentifiers = (),
@@ -80,36 +80,36 @@ def audit(
     threads: int | None = None,
     timeout: float | None = None,
 ) -> AuditResult:
-    """What privacy models hold of a table, and what it has where nothing was demanded.
+    """Audit one table: measure its quasi-identifiers' equivalence classes and judge the checks.
 
-    `data` is a path or a glob, a pandas, polars or pyarrow table, a DuckDB relation, a table's
-    name where `engine` says which database it is in, or an `AuditSpec`, which says the rest
-    itself. `quasi_identifiers` are what someone may know of a person ("*" is every column that
-    has no other part), or a mapping from each to its `GeneralizationHierarchy`; with `levels` the
-    table is looked at as it would be with these columns at these levels. `sensitive` is what must
-    not become known. `references` are the tables of k-map by name, or the only one: data like
-    `data`, or a `ReferenceSpec`. `earlier_releases` are what was released of the same people
-    before, by name, or the only one: data like `data`, or an `EarlierReleaseSpec`; with `entity`,
-    each is measured together with this release, as someone who has both would. `weight` is a
-    survey's weight of each record. `engine` is a URL or an open connection, as `connect` takes it,
-    or what `connect` returns. `timeout` is in seconds.
+    `data` is a path or a glob, a pandas, polars or pyarrow table, a DuckDB relation, the name of a
+    table in the database given as `engine`, or an `AuditSpec`, which replaces all arguments about
+    the table. `quasi_identifiers` are the columns an attacker may know ("*": every column without
+    another role), or a mapping from column to `GeneralizationHierarchy`; with `levels` the table is
+    audited as if generalised to these levels. `sensitive` are the attributes to protect.
+    `references` are the reference tables of k-map, by name or a single one: data like `data`, or a
+    `ReferenceSpec`. `earlier_releases` are releases of the same people published before, by name or
+    a single one: data like `data`, or an `EarlierReleaseSpec`; with `entity`, each is joined with
+    this release to measure what both reveal together. `weight` is the survey weight column.
+    `engine` is a URL, an open connection, or the result of `connect`. `timeout` is in seconds.
 
-    What is demanded is `k`, the fewest records of a class; `l` and `t`, of each sensitive
-    attribute, the fewest values and the largest distance; `k_map`, the fewest matches in the
-    reference; and any model in `checks`. Without a demand the audit measures what the table has.
+    Thresholds: `k`, the smallest class size; for each sensitive attribute, `l`, the fewest distinct
+    values in a class, and `t`, the largest distance from the table's distribution; `k_map`, the
+    fewest matches in the reference. `checks` takes any model. Without a threshold the audit only
+    measures.
 
-    With `show_values` the result holds values of the data: personal data.
+    With `show_values` the result contains values of the data, so it is personal data.
 
-    Raises `SpecError` for a question that can't be asked, `InputError` for data that can't be
-    read whole, `EngineError` for data that can't be opened within the time limit. A table on
-    which the database fails later has the status `error`.
+    Raises `SpecError` for an invalid or contradictory argument, `InputError` for data that can't be
+    read completely, `EngineError` for data that can't be opened within the time limit. A table that
+    fails in the database later gets the status `error`.
 
     >>> import pyarrow
     >>> people = pyarrow.table({"zip": ["02138", "02138", "02139"], "age": [30, 30, 41]})
     >>> audit(people, ["zip", "age"], k=2).tables[0].summary.k
     1
     """
-    spec = spec_asked(
+    spec = spec_from_arguments(
         data, quasi_identifiers, sensitive, checks, references, earlier_releases,
         {"k": k, "l": l, "t": t, "k_map": k_map},
         entity=entity, identifiers=identifiers, where=where, first=first, nulls=nulls,
@@ -121,7 +121,7 @@ def audit(
     return auditor.audit(spec, run, show_values=show_values)
 
 
-@knows_its_parameters
+@suggests_parameters
 def compile(
     data: Any,
     quasi_identifiers: QuasiIdentifiers = (),
@@ -138,28 +138,35 @@ def compile(
     dialect: str | None = None,
     quote: Quote = "always",
     table: str | None = None,
-    **parts: Unpack[Parts],
+    **table_arguments: Unpack[TableArguments],
 ) -> CompiledAudit:
-    """The SQL that `audit` would run, step by step. None of it runs.
+    """Return the SQL that `audit` would run, step by step, without running it.
 
-    Takes what `audit` takes, the limits and `show_values` left out. `dialect` is the engine's
-    without it; in another one a file stands for the table that is called after it, or as `table`
-    says, and the name of a table needs no engine. `quote="needed"` leaves plain names without
-    quotes.
+    Takes the arguments of `audit` except the limits and `show_values`. `dialect` defaults to the
+    engine's. In another dialect a file is replaced by a table of the same name, or by `table`, and
+    a table name needs no engine. `quote="needed"` quotes only the identifiers that need it.
 
     >>> compiled = compile("people", quasi_identifiers="zip", dialect="snowflake", quote="needed")
-    >>> print(compiled.tables[0].steps["classes"].partition("from ")[2][:23])
+    >>> print(compiled.tables[0].steps["classes"].partition("from ")[2][:31])
     people
-        group by zip
+        group by
+            zip
     """
-    demands = {"k": k, "l": l, "t": t, "k_map": k_map}
-    spec = spec_asked(
-        data, quasi_identifiers, sensitive, checks, references, earlier_releases, demands, **parts
+    thresholds = {"k": k, "l": l, "t": t, "k_map": k_map}
+    spec = spec_from_arguments(
+        data,
+        quasi_identifiers,
+        sensitive,
+        checks,
+        references,
+        earlier_releases,
+        thresholds,
+        **table_arguments,
     )
     return compiler.compile(spec, engine=engine, dialect=dialect, quote=quote, table=table)
 
 
-@knows_its_parameters
+@suggests_parameters
 def anonymize(
     data: Any,
     quasi_identifiers: QuasiIdentifiers = (),
@@ -187,42 +194,44 @@ def anonymize(
     emit: Emitted = "views",
     view_name: str | None = None,
     single_view: bool = False,
-    keep_order: bool = False,
     untouched: Unassigned | None = None,
+    overwrite: bool = False,
     force: bool = False,
     engine: Any = None,
     memory_limit: str | None = None,
     threads: int | None = None,
     timeout: float | None = None,
-    **parts: Unpack[Parts],
+    **table_arguments: Unpack[TableArguments],
 ) -> AnonymizationResult:
     """Generalise and suppress until every class has `k` records and passes every check.
 
-    `quasi_identifiers` maps each to its `GeneralizationHierarchy`; one that is only named can
-    only be suppressed. `max_suppressed` is how many records may be left out, `k` without it, or
-    a share of them as in "5%"; `suppressed="star"` keeps them with `*` in every
-    quasi-identifier. `keep` are quasi-identifiers that stay as they are, `at_most` has the
-    highest level of those that are bounded, and `weights` what the loss of each weighs. The
-    release is audited again, and what fails is not written; `release` of the result gives its
-    records as a data frame. `output` is a .parquet, .csv or .tsv file for the release, or a .sql
-    file for the views that make it, in some `dialect` (that of the database without one; of a
-    data frame they need its `name` in the database), or with `emit="dbt-model"` a dbt model and
-    its .yml. The views are called `view_name`, or after the table; with `single_view` they are
-    one. `force` replaces files, and writes a release that fails.
+    `quasi_identifiers` maps columns to a `GeneralizationHierarchy`; a column without one can only
+    be suppressed entirely. `max_suppressed` is how many records may be suppressed (default: `k` for
+    Datafly, none for the other algorithms), or a share of them as in "5%"; `suppressed="star"`
+    keeps them with `*` in every quasi-identifier. `keep` lists quasi-identifiers to publish raw,
+    `at_most` maps columns to their highest level, and `weights` to their weight in the metric
+    loss. The release is audited again, and written only if it passes; `release` of the result
+    returns its records as a data frame.
 
-    A release is in the order of what it publishes. With `keep_order` it stays in that of its
-    source, which links it to other releases, and the result warns of it. Columns that no part was
-    given to are published as they are, with a warning that says how many records they identify
-    ("warn"), or left out ("drop"), or refused ("error"): that is `untouched`, or `unassigned` of
-    the table; `insensitive` columns are those that somebody decided about.
+    `output` is a .parquet, .csv or .tsv file for the records, or a .sql file for the views that
+    define the release, in `dialect` (default: the database's); for a data frame these need its
+    `name` in the database. With `emit="dbt-model"` the output is a dbt model and its .yml. The
+    views are named `view_name`, or after the table; `single_view` merges them into one.
+    `overwrite` replaces files; `force` writes a release that fails its audit.
 
-    Where the table lies in a warehouse, nothing is created there and no rows are fetched: each
-    step is a query, and the release is its views. With `pull_frequencies` the frequency set is
-    fetched once and searched here, which asks the warehouse far less; it holds values of
-    quasi-identifiers, and the result warns that it did.
+    The release is sorted by its published values, never by the source's order, which would allow
+    linking with other releases. `untouched` (or `unassigned` of the table) says what becomes of
+    columns without a role: published with a warning that counts the records they identify
+    ("warn"), removed ("drop") or refused ("error"). `insensitive` columns were reviewed and are
+    published unchanged.
 
-    `data`, the limits and all other `parts` are as for `audit`, and so are the errors. Where no
-    levels will do, the result's status is "violated" and nothing is written.
+    In a warehouse nothing is created and no rows are fetched: each step is a query, and the release
+    is a set of views. `pull_frequencies` fetches the frequency set once and searches it locally,
+    which saves most queries; the frequency set contains values of quasi-identifiers, and the result
+    warns of it.
+
+    `data`, the limits, the other arguments and the errors are those of `audit`. If no combination
+    of levels satisfies the checks, the result's status is "violated" and nothing is written.
 
     Sweeney 2002, Achieving k-anonymity privacy protection using generalization and suppression,
     IJUFKS 10(5), section 4.
@@ -235,33 +244,40 @@ def anonymize(
     >>> result.release.to_arrow().to_pydict()
     {'zip': ['0213*', '0213*', '0214*', '0214*']}
     """
-    demands = {"k": k, "l": l, "t": t, "k_map": k_map}
-    spec = spec_asked(
-        data, quasi_identifiers, sensitive, checks, references, earlier_releases, demands, **parts
+    thresholds = {"k": k, "l": l, "t": t, "k_map": k_map}
+    spec = spec_from_arguments(
+        data,
+        quasi_identifiers,
+        sensitive,
+        checks,
+        references,
+        earlier_releases,
+        thresholds,
+        **table_arguments,
     )
-    wanted = ReleaseOptions(
+    options = ReleaseOptions(
         algorithm=algorithm,
         metric=metric,
         max_suppressed=max_suppressed,
-        keep=tuple(names_listed("keep", keep)),
+        keep=tuple(column_list("keep", keep)),
         at_most=by_column("at_most", at_most),
         weights=by_column("weights", weights),
         gap=gap,
         minimal_nodes=minimal_nodes,
         suppressed=suppressed,
         pull_frequencies=pull_frequencies,
-        output=path_given(output),
+        output=path_argument(output),
         dialect=dialect,
         emit=emit,
         view_name=view_name,
         single_view=single_view,
-        keep_order=keep_order,
         untouched=untouched,
+        overwrite=overwrite,
         force=force,
     )
-    require_name(spec.tables[0], writes_views=wanted.writes_views)
+    require_name(spec.tables[0], writes_views=options.writes_views)
     run = RunOptions(engine, memory_limit, threads, timeout)
-    result = anonymizer.anonymize(spec, wanted, run, keep_records=True)
+    result = anonymizer.anonymize(spec, options, run, keep_records=True)
     if is_nameless(spec.tables[0]):
         result = replace(
             result, anonymization=views_of_no_table(result.anonymization, spec.tables[0])
@@ -269,7 +285,7 @@ def anonymize(
     return result
 
 
-@knows_its_parameters
+@suggests_parameters
 def profile(
     data: Any,
     quasi_identifiers: QuasiIdentifiers = (),
@@ -283,35 +299,34 @@ def profile(
     sampling_fraction: float = SAMPLING_FRACTION,
     scores: str | Path | None = None,
     show_values: bool = False,
-    force: bool = False,
+    overwrite: bool = False,
     engine: Any = None,
     memory_limit: str | None = None,
     threads: int | None = None,
     timeout: float | None = None,
-    **parts: Unpack[Parts],
+    **table_arguments: Unpack[TableArguments],
 ) -> ProfileResult:
-    """Which columns identify people, and what someone finds who knows more of them than these.
+    """Measure how columns identify people, alone, in combination, and as extra attacker knowledge.
 
-    Without `quasi_identifiers`: what each column does by itself and what it looks like, and by how
-    many records (people, with `entity`) that are newly alone each candidate adds to the others.
-    `columns` are then those to look at. `subsets` asks for the classes of every set of at most so
-    many columns, with those below `k`, the worst first; `suda` for special uniques, the records
-    that at most so many columns ("all": any number) single out and no fewer, with the scores of
-    SUDA2 and of DIS-SUDA at a `sampling_fraction`. A NULL makes nobody special there, unless
-    `nulls="value"` is given. Both are asked of the quasi-identifiers, or of `columns`, or of all
-    candidates. `scores` is a file for the number and the score of each special record: personal
-    data, so that it needs `show_values`, and only its owner may read it.
+    Without `quasi_identifiers`: describe each column, and count the records (people, with `entity`)
+    that become unique when a candidate is added to the others. `columns` restricts this to some
+    columns. `subsets` measures the classes of every combination of at most that many columns, and
+    lists the combinations with the most records below `k` first. `suda` counts special uniques, the
+    records that some minimal set of at most that many columns ("all": any number) makes unique,
+    with SUDA2 scores and, for a `sampling_fraction`, DIS-SUDA scores; a NULL never makes a record
+    special unless `nulls="value"`. Both run on the quasi-identifiers, or `columns`, or all
+    candidates. `scores` is a file for the row number and score of each special record: personal
+    data, so it needs `show_values` and is readable by its owner only.
 
-    With `quasi_identifiers`: what someone finds who knows more of a person, column by column.
-    For each column that is no identifier, entity or weight, or for `attacker_knows` alone: how
-    many records (people, with `entity`) are alone in their class once it is known too. For each
-    quasi-identifier: how many would leave the classes below `k` if it were not known, and how
-    many of these lie in its outer one per cent, with a value such that fewer than 0.5 % of all
-    records have it or a lower one, or fewer than 0.5 % have it or a higher one. For each
-    sensitive attribute: how sure one is in the worst class after ruling out other values.
+    With `quasi_identifiers`: for each other column that is no identifier, entity or weight, or for
+    those in `attacker_knows`, how many records (people, with `entity`) become unique if the
+    attacker knows it too. For each quasi-identifier: how many would leave the classes below `k` if
+    it were unknown, and how many of these have a value in the lowest or highest 0.5 % of all
+    records. For each sensitive attribute: the attacker's confidence in the worst class after ruling
+    out other values.
 
-    `data`, the limits and all other `parts` are as for `audit`; the checks and references of an
-    `AuditSpec` are not asked. The errors are those of `audit`, too. No value is ever shown.
+    `data`, the limits, the other arguments and the errors are those of `audit`; the checks and
+    references of an `AuditSpec` are ignored. The result contains no values.
 
     Sweeney 2002, k-anonymity: a model for protecting privacy, section 4; Machanavajjhala, Kifer,
     Gehrke, Venkitasubramaniam 2007, l-diversity, section 2; Manning, Haglin, Keane 2008, SUDA2,
@@ -323,57 +338,62 @@ def profile(
     >>> column.column, column.k, column.newly_unique_records
     ('sex', 1, 1)
     """
-    spec = spec_asked(data, quasi_identifiers, sensitive, (), None, None, {}, **parts)
+    spec = spec_from_arguments(
+        data, quasi_identifiers, sensitive, (), None, None, {}, **table_arguments
+    )
     identifying = Identifying(
         subsets=subsets,
         suda=suda,
-        columns=tuple(names_listed("columns", columns)),
+        columns=tuple(column_list("columns", columns)),
         sampling_fraction=sampling_fraction,
         scores=profiler.scores_file(
-            path_given(scores, "scores"), spec.files(engine), show_values=show_values, force=force
+            path_argument(scores, "scores"),
+            spec.files(engine),
+            show_values=show_values,
+            overwrite=overwrite,
         ),
     )
     return profiler.profile(
         spec,
         RunOptions(engine, memory_limit, threads, timeout),
-        attacker_knows=names_listed("attacker_knows", attacker_knows),
+        attacker_knows=column_list("attacker_knows", attacker_knows),
         k=k,
         identifying=identifying,
     )
 
 
-@knows_its_parameters
+@suggests_parameters
 def init(
     data: Any,
     *,
     output: str | Path | None = None,
     sensitive: Names = (),
-    force: bool = False,
+    overwrite: bool = False,
     engine: Any = None,
     memory_limit: str | None = None,
     threads: int | None = None,
     timeout: float | None = None,
-    **parts: Unpack[Parts],
+    **table_arguments: Unpack[TableArguments],
 ) -> Proposal:
-    """A spec to begin with: a part for each column with its reason, levels that fit, and checks.
+    """Propose a spec: a role for each column with its reason, fitting levels, and checks.
 
-    `data` is as for `audit`; of a frame or a relation, which no file can name, `source` is left to
-    be written. Parts that are given are taken for decided.
-    The result's `text` is a commented YAML file, written to `output` if that is named, and its
-    `undecided` the columns that nobody can decide about by names and counts: until a person has,
-    such a spec is refused by `audit` and `anonymize`. No value of the table is in it; the widths of
-    intervals are round numbers, chosen by how far the values reach.
+    `data` is as for `audit`; for a data frame or a relation, which a file can't name, `source` is
+    left for you to fill in. Roles given as arguments are adopted. The result's `text` is a
+    commented YAML file, also written to `output` if given. Its `undecided` are the columns that
+    names and counts can't classify; `audit` and `anonymize` refuse the spec until you have
+    assigned them. The spec contains no values of the table: interval widths are round numbers
+    chosen by the range.
 
     The errors are those of `audit`; a table without records is an `InputError`.
     """
-    spec = spec_asked(data, (), sensitive, (), None, None, {}, **parts)
-    path = path_given(output)
+    spec = spec_from_arguments(data, (), sensitive, (), None, None, {}, **table_arguments)
+    path = path_argument(output)
     if path is not None:
-        check_writable(path, inputs=spec.files(engine), force=force)
+        check_writable(path, inputs=spec.files(engine), overwrite=overwrite)
     return propose(spec, RunOptions(engine, memory_limit, threads, timeout), output=path)
 
 
-@knows_its_parameters
+@suggests_parameters
 def tradeoff(
     data: Any,
     quasi_identifiers: QuasiIdentifiers = (),
@@ -397,17 +417,17 @@ def tradeoff(
     memory_limit: str | None = None,
     threads: int | None = None,
     timeout: float | None = None,
-    **parts: Unpack[Parts],
+    **table_arguments: Unpack[TableArguments],
 ) -> TradeoffResult:
-    """What each `k` would cost: the levels that lose least by `metric`, and what they lose.
+    """Compute the least information loss by `metric` for each `k`, and the levels that attain it.
 
-    `k` are the sizes of classes to weigh, 2 to 50 without it; one search answers all. Nothing is
-    released: `anonymize` with `algorithm="optimal"` and the same parameters makes one of them.
-    `max_suppressed` is how many records may be left out, none without it. A k for which no
-    levels will do has a point without levels. With `algorithm="local"` the points are of a local
-    recoding, whose `levels` are None; what the best levels for all would lose is in `optimal`.
+    `k` are the class sizes to compare (default: 2 to 50), all from one search. Nothing is released:
+    `anonymize` with `algorithm="optimal"` and the same arguments produces one of the points.
+    `max_suppressed` is how many records may be suppressed (default: none). A `k` that no levels
+    satisfy has a point without levels. With `algorithm="local"` the points are of local recoding
+    and their `levels` are None; `optimal` then holds the loss of the best full-domain levels.
 
-    All else is as for `anonymize`, and so are the errors.
+    The other arguments and the errors are those of `anonymize`.
 
     LeFevre, DeWitt, Ramakrishnan 2005, Incognito: efficient full-domain k-anonymity, SIGMOD.
 
@@ -417,37 +437,36 @@ def tradeoff(
     >>> [(point.k, point.levels, point.metrics.loss) for point in found.tradeoff.points]
     [(2, {'zip': 1}, 0.3333333333333333), (4, {'zip': 2}, 1.0)]
     """
-    demands = {"l": l, "t": t, "k_map": k_map}
-    spec = spec_asked(
-        data, quasi_identifiers, sensitive, checks, references, None, demands, **parts
+    thresholds = {"l": l, "t": t, "k_map": k_map}
+    spec = spec_from_arguments(
+        data, quasi_identifiers, sensitive, checks, references, None, thresholds, **table_arguments
     )
-    wanted = ReleaseOptions(
+    options = ReleaseOptions(
         algorithm=algorithm,
         metric=metric,
         max_suppressed=max_suppressed,
-        keep=tuple(names_listed("keep", keep)),
+        keep=tuple(column_list("keep", keep)),
         at_most=by_column("at_most", at_most),
         weights=by_column("weights", weights),
         gap=gap,
         pull_frequencies=pull_frequencies,
     )
     run = RunOptions(engine, memory_limit, threads, timeout)
-    return weighed.tradeoff(spec, wanted, _ks(k), run)
+    return weighed.tradeoff(spec, options, _ks(k), run)
 
 
 def _ks(k: Any) -> Sequence[int]:
-    """The sizes of classes that are asked for."""
+    """The values of `k` to compare."""
     if k is None:
         return weighed.KS
     return list(k) if isinstance(k, Iterable) and not isinstance(k, str) else [k]
 
 
 def explain(name: str | None = None) -> Explanation:
-    """What a model or a metric means, or a page of the manual; without a name what there is.
+    """Return the manual page of a model, a metric or a topic; without a name, the list of pages.
 
-    `name` is that of a model, a metric or a page, or a word that people know, in any spelling. The
-    page is a text, which shows itself as it is read. Raises `SpecError`, with the nearest name, for
-    a word of which there is no page.
+    `name` is matched by synonyms too, in any spelling. The page is a string whose repr is its
+    text. Raises `SpecError`, with the nearest name, if there is no such page.
 
     >>> print(explain("Cramér's V").splitlines()[0])
     Association (Cramér's V) (association)
@@ -458,13 +477,12 @@ def explain(name: str | None = None) -> Explanation:
 def from_json(
     source: str | Path | Mapping[str, Any],
 ) -> AuditResult | ProfileResult | TradeoffResult:
-    """The result that was written as JSON: `to_json()`, `--format json`, or `to_dict()`.
+    """Load a result saved by `to_json()`, `to_dict()` or `--format json`.
 
-    `source` is a file's path, the text itself, or the same as plain values. What comes back is of
-    the kind that was written: an `AuditResult`, an `AnonymizationResult` without its records, a
-    `ProfileResult` or a `TradeoffResult`. A comparison is made of two results, so read these and
-    ask one for its `diff`. Raises `InputError` for what is no result, saying which part of it is
-    not, and never showing a value.
+    `source` is a path, the JSON text, or the parsed mapping. Returns the class that was saved: an
+    `AuditResult`, an `AnonymizationResult` without its records, a `ProfileResult` or a
+    `TradeoffResult`. Comparisons are not loaded: load the two results and call `diff`. Raises
+    `InputError` for anything else, with the location of the fault and without its value.
 
     >>> import pyarrow
     >>> result = audit(pyarrow.table({"zip": ["02138", "02138"]}), ["zip"], k=2)

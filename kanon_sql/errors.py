@@ -23,7 +23,7 @@ _OPTION = re.compile(rf"{_MARK}([\w.]+)(?:=([^{_MARK}]*))?{_MARK}")
 
 
 _CONTROL = re.compile(r"[\0-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]")
-"""What moves the cursor or turns text around; a tab and a line feed stand where they are meant."""
+"""Control characters and bidirectional overrides; tabs and line feeds are allowed."""
 
 
 def printable(name: str) -> str:
@@ -53,7 +53,7 @@ class Message(str):
     marked: str
 
     def __new__(cls, marked: str) -> Self:
-        message = super().__new__(cls, without_control(_OPTION.sub(_in_python, marked)))
+        message = super().__new__(cls, without_control(_OPTION.sub(_python_spelling, marked)))
         message.marked = marked
         return message
 
@@ -77,7 +77,7 @@ def with_options(text: str, spelled: Callable[[str, str | None], str]) -> str:
     return without_control(_OPTION.sub(lambda found: spelled(found[1], found[2]), marked))
 
 
-def _in_python(found: re.Match[str]) -> str:
+def _python_spelling(found: re.Match[str]) -> str:
     parameter = found[1].rpartition(".")[2]
     return parameter if found[2] is None else f"{parameter}={found[2]}"
 
@@ -102,10 +102,10 @@ class KanonError(Exception):
 
 
 class SpecError(KanonError, ValueError):
-    """A question that can't be asked: a bad option, key, column name or threshold."""
+    """An invalid request: a bad option, key, column name or threshold."""
 
     def __init__(self, message: str, key: str | None = None) -> None:
-        """`key` is the parameter at fault, where it is one of several."""
+        """`key` is the parameter at fault, if it is one of several."""
         super().__init__(message)
         self.key = key
         self.location: tuple[int | str, ...] = ()
@@ -113,11 +113,11 @@ class SpecError(KanonError, ValueError):
 
 
 class InputError(KanonError, ValueError):
-    """Data that can't be read completely, or doesn't fit the question."""
+    """Data that can't be read completely, or don't fit the request."""
 
 
 class NoDataError(InputError):
-    """There are no records, though the question needs some."""
+    """There are no records, but the request needs some."""
 
     exit_code = 4
 
@@ -139,7 +139,7 @@ class PrivacyViolation(KanonError, AssertionError):
 
 
 class Faults:
-    """Collects the errors of several questions or inputs, to raise them together."""
+    """Collects the errors of several tables or inputs, to raise them together."""
 
     def __init__(self) -> None:
         self._found: list[SpecError | InputError] = []
@@ -156,7 +156,7 @@ class Faults:
         return self
 
     def __exit__(self, kind: object, error: object, place: object) -> None:
-        """Raise the collected error, or all of them as one."""
+        """Raise the collected error, or one error with the messages of all."""
         if not self._found or error is not None:
             return
         first, *more = self._found
@@ -179,15 +179,15 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
     return f' Did you mean "{printable(folded[near[0]])}"?' if near else ""
 
 
-def found_instead(value: Any) -> str:
+def described_value(value: Any) -> str:
     """The invalid value of a parameter, for an error message.
 
     Text, numbers and short lists of them are repeated; anything longer, possibly data, is named by
     its type.
 
-    >>> found_instead("zip"), found_instead([1, 2])
+    >>> described_value("zip"), described_value([1, 2])
     ("'zip'", '[1, 2]')
-    >>> found_instead(object()), found_instead(list(range(1000)))
+    >>> described_value(object()), described_value(list(range(1000)))
     ('an object', 'a list of 1,000')
     """
     match value:
@@ -202,11 +202,11 @@ def found_instead(value: Any) -> str:
 
 
 _REPEATED = 5
-"""Maximum length of a list repeated in an error: nobody types longer ones by hand."""
+"""Maximum length of a list shown in an error; longer ones are probably data."""
 
 
 def _is_plain(value: Any) -> bool:
-    return not found_instead(value).startswith(("a ", "an ", "the "))
+    return not described_value(value).startswith(("a ", "an ", "the "))
 
 
 def kind_of(value: Any) -> str:
@@ -223,10 +223,10 @@ def kind_of(value: Any) -> str:
     return f"{'an' if name[0].lower() in 'aeiou' else 'a'} {name}"
 
 
-def share_meant(value: object) -> str:
+def fraction_hint(value: object) -> str:
     """A closing sentence that converts a percentage to a fraction, or "".
 
-    >>> share_meant("20%"), share_meant("0.5 %"), share_meant("five")
+    >>> fraction_hint("20%"), fraction_hint("0.5 %"), fraction_hint("five")
     (' Write 20% as 0.2.', ' Write 0.5 % as 0.005.', '')
     """
     percent = re.fullmatch(r"\s*([0-9]+(?:\.[0-9]+)?) ?%\s*", str(value))
@@ -249,6 +249,12 @@ def nearest(name: str, known: Iterable[str], most: int = 8) -> str:
     )
     more = f" and {len(ranked) - most:,} more" if len(ranked) > most else ""
     return f"{', '.join(map(printable, ranked[:most]))}{more}"
+
+
+NO_SOURCE_ORDER = (
+    "A release is always in the order of what it publishes: that of its source would link it to "
+    "other releases. Where the order matters, publish a column that holds it."
+)
 
 
 def no_first_records(table: str) -> SpecError:
@@ -275,10 +281,10 @@ def no_such_column(name: str, table: str, columns: Sequence[str], *, text: bool)
     return SpecError(f'{table} has no column "{name}". Its columns: {known}.{near}')
 
 
-def begun(text: str, most: int = 120) -> str:
+def truncated(text: str, most: int = 120) -> str:
     """The beginning of a text, to repeat in an error.
 
-    >>> begun("age >= 18", 6)
+    >>> truncated("age >= 18", 6)
     'age >=…'
     """
     return text if len(text) <= most else f"{text[:most]}…"
@@ -294,12 +300,12 @@ def plural(number: int, noun: str) -> str:
     return f"{number:,} {noun if number == 1 else many}"
 
 
-def other_than_a_file(path: str | os.PathLike[str]) -> str:
-    """What a path is if not a regular file, or "". Raises `OSError`.
+def irregular_kind(path: str | os.PathLike[str]) -> str:
+    """The kind of a path that is not a regular file, or "". Raises `OSError`.
 
     Opening a pipe blocks until someone writes, and a device may be endless.
 
-    >>> other_than_a_file("/dev/null"), other_than_a_file("/")
+    >>> irregular_kind("/dev/null"), irregular_kind("/")
     ('a device', 'a folder')
     """
     mode = os.stat(path).st_mode

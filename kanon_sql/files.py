@@ -52,10 +52,10 @@ def is_typed_file(name: str) -> bool:
     return file_kind(name) not in ("csv", None)
 
 
-def written_null(null_strings: Sequence[str]) -> str:
-    """What NULL is written as in a text file: an empty field, or what was named first.
+def null_text(null_strings: Sequence[str]) -> str:
+    """The text that represents NULL in a text file: the first of `null_strings`, or an empty field.
 
-    >>> written_null([]), written_null(["", "NA", "-"])
+    >>> null_text([]), null_text(["", "NA", "-"])
     ('', 'NA')
     """
     return next(filter(None, null_strings), "")
@@ -76,13 +76,14 @@ if sys.platform != "win32":
 
 
 _UNFINISHED = re.compile(r"\..+\.[0-9a-f]{16}\.kanon-sql")
-"""The folder in which a file is written before it is put in place: a dot file without a suffix of
-data, so that no glob takes it for one."""
+"""The folder for a file until it is complete: a dot file without a data suffix, so that no glob
+matches it."""
 _SPILL = re.compile("kanon-sql-spill-[0-9a-f]{16}")
 
 
-class HeldFolder:
-    """A private temporary folder with a lock, which tells other runs whether its creator is alive.
+class LockedFolder:
+    """A private temporary folder with a lock; other runs test the lock to see whether the owner is
+    alive.
 
     The lock ends with the process. Raises `OSError`.
     """
@@ -93,7 +94,9 @@ class HeldFolder:
             self.path = parent / f"{before}{secrets.token_hex(8)}{after}"
             self._lock: list[int] = []
             # Registered before creation, as an interrupt may follow at once.
-            self._let_go = weakref.finalize(self, _let_go, self.path, self._lock, os.getpid())
+            self._finalizer = weakref.finalize(
+                self, _remove_and_unlock, self.path, self._lock, os.getpid()
+            )
             self.path.mkdir(mode=0o700)
             # Another run may remove it as a leftover before it is locked.
             with suppress(BlockingIOError, FileNotFoundError):
@@ -103,7 +106,7 @@ class HeldFolder:
 
     def remove(self) -> None:
         """Remove the folder and its content; idempotent."""
-        self._let_go()
+        self._finalizer()
 
     def __enter__(self) -> Path:
         return self.path
@@ -112,7 +115,7 @@ class HeldFolder:
         self.remove()
 
 
-def _let_go(folder: Path, lock: list[int], owner: int | None = None) -> None:
+def _remove_and_unlock(folder: Path, lock: list[int], owner: int | None = None) -> None:
     """Remove a folder and end its lock, but not in a process that was forked from its owner."""
     if owner not in (None, os.getpid()):
         return
@@ -145,31 +148,31 @@ def remove_leftovers(folder: Path, names: re.Pattern[str] = _UNFINISHED) -> list
     Only unlocked folders of this user with our naming scheme are removed. Doubtful ones are
     reported.
     """
-    said = []
+    messages = []
     with suppress(OSError), os.scandir(folder or ".") as entries:
         found = sorted(entry.name for entry in entries if names.fullmatch(entry.name))
         for path in (folder / name for name in found):
             with suppress(BlockingIOError, FileNotFoundError):
-                said.append(
+                messages.append(
                     f"{path} was left over by a run that was killed, and is removed."
                     if _is_removed(path)
                     else f"{path} may be left over by a run that was killed. Remove it, unless "
                     "another run writes there."
                 )
-    return said
+    return messages
 
 
-def spill_folder() -> HeldFolder:
-    """A private folder for what is gone in the end, as what killed runs left beside it is now.
-    Raises `EngineError`."""
+def spill_folder() -> LockedFolder:
+    """A temporary folder for DuckDB to spill to; removes those of killed runs first. Raises
+    `EngineError`."""
     try:
         parent = Path(tempfile.gettempdir())
         remove_leftovers(parent, _SPILL)
-        return HeldFolder(parent, "kanon-sql-spill-")
+        return LockedFolder(parent, "kanon-sql-spill-")
     except OSError as error:
         raise EngineError(
-            f"no private folder for what does not fit in memory can be made ({error.strerror}). "
-            "Name one that can be written: TMPDIR."
+            f"can't create a private folder for DuckDB to spill to ({error.strerror}). "
+            "Set TMPDIR to a writable folder."
         ) from None
 
 
@@ -179,7 +182,7 @@ def _is_removed(path: Path) -> bool:
     if sys.platform == "win32" or not stat.S_ISDIR(found.st_mode):
         return False
     if found.st_uid == os.geteuid() and (lock := _locked(path)):
-        _let_go(path, lock)
+        _remove_and_unlock(path, lock)
     return not path.exists()
 
 

@@ -26,17 +26,23 @@ def ctrl_c() -> Iterator[None]:
 
 
 MARKS = {"postgres", "spark", "clickhouse", "mariadb", "dbt", "conformance"}
+SLOW = {"spark", "clickhouse", "mariadb", "conformance", "oracle"}
+"""Words in a test's file, name or engine that make it `slow`: it starts a cluster or a server, or
+draws thousands of questions, as a test by Hypothesis does too."""
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark a test with what it asks, by its file, its name and its `database`: `-m "not spark"`."""
+    """Mark a test by the words of its file, its name and its `database`: `-m "not spark"`."""
     for item in items:
         assert isinstance(item, pytest.Function)
         parameters = item.callspec.params if hasattr(item, "callspec") else {}
         database = parameters.get("database") or parameters.get("engine")
         says = f"{item.location[0]} {item.originalname} {database}"
-        for mark in MARKS.intersection(re.split(r"[\W_]+", says)):
+        words = set(re.split(r"[\W_]+", says))
+        for mark in MARKS & words:
             item.add_marker(mark)
+        if words & SLOW or getattr(item.function, "is_hypothesis_test", False):
+            item.add_marker("slow")
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:

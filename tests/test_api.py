@@ -19,6 +19,7 @@ import duckdb
 import numpy as np
 import pandas as pd
 import polars as pl
+import pyarrow as pa
 import pydantic
 import pytest
 
@@ -129,7 +130,6 @@ def test_frames_of_every_kind(frame: Any) -> None:
          "where: must be text; found a pandas.Series"),
         (lambda: kanon.audit(PEOPLE, ["zip"], where=PEOPLE.zip.tolist() * 2),
          "where: must be text; found a list of 8"),
-        (lambda: kanon.anonymize(PEOPLE, {"zip": PEOPLE}, k=2), "found a pandas.DataFrame"),
         (lambda: kanon.anonymize(PEOPLE, {"zip": PEOPLE.zip}, k=2), "found a pandas.Series"),
         (lambda: kanon.anonymize(PEOPLE, MASKED, k=2, output=3), "output must be the path"),
         (lambda: kanon.anonymize(PEOPLE, MASKED, k=2, output="v.sql"), 'as in name="patients"'),
@@ -163,7 +163,7 @@ def test_models_say_what_they_take() -> None:
         "(k: int, *, population: int, alpha: float = 0.05, "
         "test: Literal['zero_truncated_poisson', 'poisson'] = 'zero_truncated_poisson')"
     )
-    assert "t: The largest distance from the table that a class may have." in help_
+    assert "t: Maximum distance between the distribution of a class and that of the table." in help_
     machinery = "model_(dump|config|validate)|__pydantic"
     if tuple(map(int, pydantic.VERSION.split(".")[:2])) >= (2, 11):
         # Before, a class has its fields in a plain attribute, which help() finds.
@@ -400,7 +400,9 @@ def test_the_file_that_a_lazy_frame_reads_is_never_written(kind: str, tmp_path: 
     before = source.read_bytes()
 
     with pytest.raises(kanon.SpecError, match="people"):
-        kanon.anonymize(lazy.filter(pl.col("zip") != ""), MASKED, k=1, output=source, force=True)
+        kanon.anonymize(
+            lazy.filter(pl.col("zip") != ""), MASKED, k=1, output=source, overwrite=True
+        )
 
     assert source.read_bytes() == before
 
@@ -428,3 +430,95 @@ def test_views_of_a_frame_say_that_they_need_the_name_of_a_table() -> None:
     assert nameless[0].startswith("-- A pandas.DataFrame is no table.")
     assert 'name="patients"' in nameless[0]
     assert named[0].startswith("create")
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars", "pyarrow"])
+def test_times_keep_their_zone_and_their_months_are_said_to_be_those_of_utc(library: str) -> None:
+    zone = "Europe/Berlin"
+    times = pd.date_range("2020-01-31 22:00", periods=6, freq="h", tz=zone)
+    pandas = pd.DataFrame({"at": times, "zip": ["a"] * 6})
+    data = {"pandas": pandas, "polars": pl.from_pandas(pandas), "pyarrow": pa.table(pandas)}[
+        library
+    ]
+
+    kept = kanon.anonymize(data, ["zip"], k=3, insensitive={"at": "of a clock"}).release
+    assert str(kept.to_pandas()["at"].dtype.tz) == zone
+    assert (
+        kept.to_polars().schema["at"].time_zone
+        == kept.to_arrow().schema.field("at").type.tz
+        == zone
+    )
+    assert sorted(kept.to_pandas()["at"]) == list(times)
+
+    months = kanon.anonymize(data, {"at": {"date": "month"}}, k=3, insensitive="zip")
+    assert '"at" has a time zone. Its days, months and years are those of UTC.' in (
+        months.tables[0].warnings
+    )
+    assert not any("time zone" in each for each in kanon.audit(data, ["at"]).tables[0].warnings)
+
+
+@pytest.mark.parametrize(
+    "levels",
+    ["width:5,10", [5, 10], {"width": [5, 10]}, {"levels": [5, 10]}, {"levels": "width:5,10"},
+     {"levels": [{"width": 5}, {"width": 10}]}],
+)  # fmt: skip
+def test_levels_come_in_several_forms(levels: Any) -> None:
+    ages = pd.DataFrame({"age": range(20)})
+
+    assert kanon.audit(ages, {"age": levels}, levels={"age": 2}).tables[0].summary.k == 10
+
+
+@pytest.mark.parametrize("module", [pd, pl], ids=["pandas", "polars"])
+def test_a_frame_is_a_hierarchy(module: Any) -> None:
+    ages = pd.DataFrame({"age": range(20)})
+    half = ["low"] * 8 + ["high"] * 12
+    hierarchy = module.DataFrame({"age": range(20), "half": half, "all": ["*"] * 20})
+
+    for given in (hierarchy, {"levels": hierarchy}):
+        assert kanon.audit(ages, {"age": given}, levels={"age": 1}).tables[0].summary.k == 8
+
+
+def test_an_error_has_no_frames_of_ours_but_one() -> None:
+    with pytest.raises(kanon.SpecError) as raised:
+        kanon.audit(PEOPLE, ["zpi"])
+
+    assert [Path(each.path).name for each in raised.traceback] == ["test_api.py", "arguments.py"]
+
+
+def test_what_is_printed_names_no_option_of_the_command_line() -> None:
+    violated = kanon.audit(PEOPLE, ["zip", "age"], k=2)
+    release = kanon.anonymize(PEOPLE, MASKED, k=2, max_suppressed=1)
+
+    for shown in (violated, release, kanon.profile(PEOPLE), kanon.tradeoff(PEOPLE, MASKED)):
+        assert not re.search(r"(?<![\w-])--[a-z]", str(shown))
+
+
+@pytest.mark.parametrize("form", ["pandas", "polars", "arrow"])
+def test_figures_are_data_frames(form: str) -> None:
+    reference = kanon.DeltaPresence(min=0.1, max=0.9, reference="people")
+    asked: dict[str, Any] = {"sensitive": "disease", "references": {"people": PEOPLE}}
+    result = kanon.audit(PEOPLE, ["zip"], k=2, checks=[reference], **asked)
+    [table] = result.tables
+    several = {
+        "model": table.checks, "size": table.histogram, "attacker": table.risk,
+        "column": kanon.profile(PEOPLE), "loss": kanon.tradeoff(PEOPLE, MASKED, k=[2, 3]),
+        "figure": result.diff(result),
+    }  # fmt: skip
+    for column, each in several.items():
+        frame = getattr(each, f"to_{form}")()
+        names = frame.column_names if form == "arrow" else list(frame.columns)
+        assert (len(frame), column in names) == (len(each.rows()), True)
+        assert len(repr(each)) < 300 or not isinstance(each, tuple)
+
+
+def test_a_comparison_reads_from_the_earlier_result_to_this_one() -> None:
+    earlier, later = (kanon.audit(PEOPLE, ["zip"], k=k) for k in (1, 2))
+
+    assert str(later.diff(earlier)).splitlines()[0] == "earlier result → this result"
+
+
+def test_a_chart_draws_itself_in_a_notebook() -> None:
+    chart = kanon.audit(PEOPLE, ["zip"], k=2).chart("class_sizes")
+
+    assert chart._repr_mimebundle_()["application/vnd.vegalite.v5+json"] == dict(chart)
+    assert len(repr(chart)) < 80

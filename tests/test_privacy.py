@@ -205,7 +205,7 @@ def voters(**parts: Any) -> dict[str, Any]:
     [
         (question(where="zip > 5"), "1 of 1 values"),
         (question(where="zip > date '2025-01-01'"), "1 of 1 values"),
-        (question(where="cast(zip as double) > 5"), "1 of 1 values"),
+        (question(where="cast(zip as double) > 5"), "Check the casts and comparisons in where"),
         (question(**voters(weight="zip")), "1 of 1 values"),
         (question(**voters(weight="income")), "1 of 1 values"),
         (question(**voters(columns={"income": "zip"})), "no value of the text is a number"),

@@ -21,11 +21,11 @@ from kanon_sql.anonymizing.release.options import ReleaseOptions
 from kanon_sql.anonymizing.release.release_job import ReleaseJob, ReleaseOutcome, Tell, refuse_names
 from kanon_sql.anonymizing.release.result import AnonymizationResult, KeptRecords
 from kanon_sql.anonymizing.release.untouched import refuse_untouched
-from kanon_sql.anonymizing.search.estimated_sizes import with_estimated_sizes
-from kanon_sql.anonymizing.search.first_set import first_set
+from kanon_sql.anonymizing.search.frequency_sets import first_set
 from kanon_sql.anonymizing.search.optimal import AT_ONCE
 from kanon_sql.anonymizing.search.optimal_search import Deadline
 from kanon_sql.anonymizing.search.preferences import Preferences, preferences_of
+from kanon_sql.anonymizing.search.table_constraints import with_estimated_sizes
 from kanon_sql.auditing.auditor import answered, expected
 from kanon_sql.auditing.opening import opened, planned
 from kanon_sql.engines import connect, is_embedded
@@ -53,7 +53,7 @@ from kanon_sql.spec.spec import AuditSpec, TableSpec
 
 def anonymize(
     spec: AuditSpec,
-    wanted: ReleaseOptions,
+    options: ReleaseOptions,
     run: RunOptions,
     *,
     tell: Tell | None = None,
@@ -61,7 +61,7 @@ def anonymize(
 ) -> AnonymizationResult:
     """Generalise and suppress the single table of `spec` until its checks hold, and audit it.
 
-    A release that fails its audit is not written, unless `wanted.force` is set. The input is never
+    A release that fails its audit is not written, unless `options.force` is set. The input is never
     written to. `tell` is a callback for each step. With `keep_records` the result of an embedded
     engine keeps its records.
 
@@ -69,42 +69,44 @@ def anonymize(
     nothing is written then.
     """
     asked = the_table(spec)
-    k = _demanded_k(asked)
-    refuse_described(wanted)
-    for path in wanted.files:
-        check_writable(path, inputs=spec.files(run.engine), force=wanted.force)
-    _refuse_before_connecting(asked, run.engine, wanted)
+    k = _required_k(asked)
+    refuse_described(options)
+    for path in options.files:
+        check_writable(path, inputs=spec.files(run.engine), overwrite=options.overwrite)
+    _refuse_before_connecting(asked, run.engine, options)
     with ExitStack() as stack:
         database = stack.enter_context(opened(asked, run))
         refuse_time_limit(database, run.timeout)
-        refuse_what_it_can_t(database, wanted)
-        here = connected_here(wanted, run, stack)
-        folders = dict.fromkeys(path.parent for path in (*wanted.files, *wanted.seeds))
+        refuse_what_it_can_t(database, options)
+        here = connected_here(options, run, stack)
+        folders = dict.fromkeys(path.parent for path in (*options.files, *options.seeds))
         left_over = [said for folder in folders for said in remove_leftovers(folder)]
-        new = stack.enter_context(new_file(wanted))
+        new = stack.enter_context(new_file(options))
         if new is not None and isinstance(database, Hub):
-            database.will_write(new, wanted.output or new)
+            database.will_write(new, options.output or new)
         records = None
         if keep_records and isinstance(database, Hub) and database is not run.engine:
-            records = KeptRecords(wanted.output, database)
+            records = KeptRecords(options.output, database, asked.source)
         expired = threading.Event()
         with (
             time_limit(database, run.timeout, expired) as lift,
             cancelled_too(here, run.timeout, expired) as lift_here,
         ):
-            deadline = deadline_of(wanted, run.timeout, lift, lift_here)
+            deadline = deadline_of(options, run.timeout, lift, lift_here)
             plan = planned(spec, 0, database).plan
-            _refuse_what_cannot_be_released(plan, wanted)
+            _refuse_what_cannot_be_released(plan, options)
             making = ReleaseJob(
-                spec, asked, k, plan, wanted, preferences_of(wanted, plan.bound), database, here,
+                spec, asked, k, plan, options, preferences_of(options, plan.bound), database, here,
                 expired, run.watch, tell or (lambda step: None), deadline, time.monotonic(),
                 records,
             )  # fmt: skip
-            refuse_to_overwrite([*wanted.files, *wanted.seeds, *run.writes], database.files_read())
+            refuse_to_overwrite(
+                [*options.files, *options.seeds, *run.writes], database.files_read()
+            )
             result, chain = unless_changed(database, lambda: _made(making, new))
             database.verify_unchanged()
-            database.forget_all()
-        result = delivered(_telling(result, left_over), chain, wanted, new)
+            database.drop_all()
+        result = delivered(_telling(result, left_over), chain, options, new)
         if records is None or chain is None or not result.is_publishable:
             return result
         records.take_fingerprint()
@@ -117,21 +119,21 @@ def _telling(result: AnonymizationResult, warnings: Sequence[str]) -> Anonymizat
     return replace(result, tables=(replace(table, warnings=(*warnings, *table.warnings)),))
 
 
-def dry_run(spec: AuditSpec, wanted: ReleaseOptions, *, engine: Any = None) -> ExpectedTable:
+def dry_run(spec: AuditSpec, options: ReleaseOptions, *, engine: Any = None) -> ExpectedTable:
     """The statements that `anonymize` would certainly run, and the size of its search.
 
     Runs nothing. Raises the errors that `anonymize` raises before its first query.
     """
     asked = the_table(spec)
-    _demanded_k(asked)
-    _refuse_before_connecting(asked, engine, wanted)
+    _required_k(asked)
+    _refuse_before_connecting(asked, engine, options)
     with opened(asked, RunOptions(engine)) as database:
-        refuse_what_it_can_t(database, wanted)
+        refuse_what_it_can_t(database, options)
         plan = planned(spec, 0, database).plan
-        refuse_names(plan.bound, wanted)
-        refuse_untouched(plan.bound, wanted)
+        refuse_names(plan.bound, options)
+        refuse_untouched(plan.bound, options)
         levels = column_levels(plan.bound.roles, plan.bound.facts)
-        preferred = preferences_of(wanted, plan.bound)
+        preferred = preferences_of(options, plan.bound)
         masked = frozenset(
             name
             for name, each in levels.items()
@@ -143,13 +145,13 @@ def dry_run(spec: AuditSpec, wanted: ReleaseOptions, *, engine: Any = None) -> E
                 for name, each in levels.items()
             },
             masked,
-            keeps_rows=database.keeps_rows or wanted.pull_frequencies,
-            by_class=wanted.algorithm == "local",
-            at_once=AT_ONCE if wanted.algorithm == "optimal" else None,
+            materialises=database.materialises or options.pull_frequencies,
+            by_class=options.algorithm == "local",
+            at_once=AT_ONCE if options.algorithm == "optimal" else None,
         )
-        if not search.keeps_rows:
+        if not search.materialises:
             when = "as the beginning of every statement of the search"
-        elif database.keeps_rows and not plan.bound.table.parsed:
+        elif database.materialises and not plan.bound.table.parsed:
             when = "in parts: what values each quasi-identifier has, then how they are combined"
         else:
             when = ""
@@ -167,61 +169,61 @@ def _expected_height(levels: ColumnLevels, preferred: Preferences, *, masked: bo
     return preferred.highest(levels.name, levels.height)
 
 
-def refuse_what_it_can_t(database: Engine, wanted: ReleaseOptions) -> None:
+def refuse_what_it_can_t(database: Engine, options: ReleaseOptions) -> None:
     """Raise `SpecError` for what is only for a warehouse, or only for the embedded engine."""
-    if database.keeps_rows and wanted.pull_frequencies:
+    if database.materialises and options.pull_frequencies:
         raise SpecError(
             f"{option('pull_frequencies')} is for a table in a warehouse; this one is read by "
             "DuckDB, where nothing has to be fetched. Leave it out."
         )
-    if not database.keeps_rows:
-        _refuse_local_in_place(database.name, wanted)
-    if wanted.writes_records and not isinstance(database, Hub):
-        raise _records_stay(wanted, database.name)
+    if not database.materialises:
+        _refuse_local_in_place(database.name, options)
+    if options.writes_records and not isinstance(database, Hub):
+        raise _records_stay(options, database.name)
 
 
-def _refuse_local_in_place(database: str, wanted: ReleaseOptions) -> None:
-    """Raise `SpecError` for a local recoding where nothing may be kept."""
-    if wanted.algorithm == "local" and not wanted.pull_frequencies:
+def _refuse_local_in_place(database: str, options: ReleaseOptions) -> None:
+    """Raise `SpecError` for a local recoding where nothing can be materialised."""
+    if options.algorithm == "local" and not options.pull_frequencies:
         raise SpecError(
             f"local recoding splits classes round by round, over rows that {database} may not "
-            "keep for it. Let the combinations of values be fetched, each once: "
+            "keep for it. Fetch the combinations of values, each once: "
             f"{option('pull_frequencies', True)}."
         )
 
 
-def _records_stay(wanted: ReleaseOptions, database: str) -> SpecError:
+def _records_stay(options: ReleaseOptions, database: str) -> SpecError:
     return SpecError(
-        f"{wanted.output}: the records of a release stay in {database}, and no rows are "
+        f"{options.output}: the records of a release stay in {database}, and no rows are "
         f"fetched. Write the views that make it, {option('output', 'release.sql')}, and run "
         "them there; or copy the table into a file, and release that."
     )
 
 
-def _refuse_before_connecting(asked: TableSpec, engine: Any, wanted: ReleaseOptions) -> None:
-    """Raise `SpecError` for what no driver could make possible, before one is asked for, and
-    `InputError` for a table whose records can't be put together anew."""
+def _refuse_before_connecting(asked: TableSpec, engine: Any, options: ReleaseOptions) -> None:
+    """Raise `SpecError` for what no driver supports, before one is imported, and
+    `InputError` for a table in whose session nothing can be materialised."""
     if frame_name(asked.source) == RELATION_KIND:
         raise InputError(
             "a DuckDB relation is read in its own session, where nothing is kept. Pass its "
             "connection with engine= and the table's name, or to_arrow_table()."
         )
-    refuse_for_url(asked, engine, wanted)
+    refuse_for_url(asked, engine, options)
 
 
-def refuse_for_url(asked: TableSpec, engine: Any, wanted: ReleaseOptions) -> None:
-    """Raise `SpecError` for what no database beside DuckDB can do, before one is connected to."""
+def refuse_for_url(asked: TableSpec, engine: Any, options: ReleaseOptions) -> None:
+    """Raise `SpecError` for what only DuckDB can do, before connecting to a server."""
     url = engine if engine is not None else asked.connect
     if isinstance(url, str) and not is_embedded(url):
         name = url.partition(":")[0]
-        _refuse_local_in_place(name, wanted)
-        if wanted.writes_records:
-            raise _records_stay(wanted, name)
+        _refuse_local_in_place(name, options)
+        if options.writes_records:
+            raise _records_stay(options, name)
 
 
-def connected_here(wanted: ReleaseOptions, run: RunOptions, stack: ExitStack) -> Engine | None:
+def connected_here(options: ReleaseOptions, run: RunOptions, stack: ExitStack) -> Engine | None:
     """The embedded engine into which frequencies are fetched, if they are; closed with `stack`."""
-    if not wanted.pull_frequencies:
+    if not options.pull_frequencies:
         return None
     here = connect(memory_limit=run.memory_limit, threads=run.threads)
     stack.callback(here.close)
@@ -241,11 +243,11 @@ def cancelled_too(
 
 
 def deadline_of(
-    wanted: ReleaseOptions, timeout: float | None, *lifts: Callable[[], None]
+    options: ReleaseOptions, timeout: float | None, *lifts: Callable[[], None]
 ) -> Deadline:
     """The deadline at which an optimal search ends with its best node. Once it has one, the time
     limits are lifted, so that the rest of the run is not cancelled."""
-    if timeout is None or wanted.algorithm != "optimal":
+    if timeout is None or options.algorithm != "optimal":
         return Deadline()
 
     def lift() -> None:
@@ -264,7 +266,7 @@ def the_table(spec: AuditSpec) -> TableSpec:
         )
     [asked] = spec.tables
     if asked.levels:
-        raise SpecError("levels are what anonymize finds; leave them out, or audit at a level.")
+        raise SpecError("anonymize finds the levels; leave them out, or audit at a level.")
     if asked.nulls == "wildcard":
         raise SpecError(
             "nulls: wildcard forms no classes that could be released. Leave it out: NULL is then "
@@ -273,7 +275,7 @@ def the_table(spec: AuditSpec) -> TableSpec:
     return asked
 
 
-def _demanded_k(asked: TableSpec) -> int:
+def _required_k(asked: TableSpec) -> int:
     sizes = [check.k for check in asked.checks if isinstance(check, KAnonymity) and check.k]
     if not sizes:
         raise SpecError(
@@ -282,10 +284,10 @@ def _demanded_k(asked: TableSpec) -> int:
     return max(sizes)
 
 
-def _refuse_what_cannot_be_released(plan: Plan, wanted: ReleaseOptions) -> None:
-    refuse_names(plan.bound, wanted)
-    refuse_untouched(plan.bound, wanted)
-    if wanted.algorithm == "local":
+def _refuse_what_cannot_be_released(plan: Plan, options: ReleaseOptions) -> None:
+    refuse_names(plan.bound, options)
+    refuse_untouched(plan.bound, options)
+    if options.algorithm == "local":
         refuse_equality(plan.bound)
 
 
@@ -293,19 +295,19 @@ def _made(making: ReleaseJob, new: Path | None) -> ReleaseOutcome:
     """The release, with its records written to `new`."""
     before = answered(making.plan, making.session())
     if before.status == "no_data":
-        return ReleaseOutcome(_without_data(before, making.wanted), None)
+        return ReleaseOutcome(_without_data(before, making.options), None)
     making.refuse_large_k(before)
-    if making.wanted.algorithm == "optimal":
+    if making.options.algorithm == "optimal":
         making = making.also_searched(with_estimated_sizes(making.bound, before))
     sets = making.sets()
-    allowed = making.wanted.allowed(records=before.summary.records or 0, k=making.k)
-    release = released_by_class if making.wanted.algorithm == "local" else released_at_levels
+    allowed = making.options.allowed(records=before.summary.records or 0, k=making.k)
+    release = released_by_class if making.options.algorithm == "local" else released_at_levels
     return release(making, sets, before, allowed, new)
 
 
-def _without_data(before: TableResult, wanted: ReleaseOptions) -> AnonymizationResult:
+def _without_data(before: TableResult, options: ReleaseOptions) -> AnonymizationResult:
     """The result for a table without records: nothing was searched."""
-    by_class = wanted.algorithm == "local"
+    by_class = options.algorithm == "local"
     levels = dict.fromkeys(before.quasi_identifiers, 0)
     nothing = Metrics(None, None, None, None, None, None, None, {})
     return AnonymizationResult(
@@ -313,7 +315,7 @@ def _without_data(before: TableResult, wanted: ReleaseOptions) -> AnonymizationR
         VERSION,
         audited=today(),
         anonymization=Anonymization(
-            algorithm=wanted.algorithm,
+            algorithm=options.algorithm,
             levels=None if by_class else levels,
             labels={} if by_class else dict.fromkeys(levels, "raw value"),
             recoded=Recoded(0, {name: {} for name in levels}, {}) if by_class else None,
@@ -323,7 +325,7 @@ def _without_data(before: TableResult, wanted: ReleaseOptions) -> AnonymizationR
             records_violating=0,
             suppressed=0,
             step4=0,
-            suppressed_as=wanted.suppressed,
+            suppressed_as=options.suppressed,
             k=None,
             classes=None,
             metrics=nothing,

@@ -7,7 +7,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from kanon_sql.anonymizing.alternative import stopped_earlier
 from kanon_sql.anonymizing.release.release_job import (
     ReleaseJob,
     ReleaseOutcome,
@@ -22,6 +21,7 @@ from kanon_sql.anonymizing.search.datafly import SearchPath, climb, datafly
 from kanon_sql.anonymizing.search.datafly import Step as Taken
 from kanon_sql.anonymizing.search.datafly_counts import violating_on
 from kanon_sql.anonymizing.search.frequency_sets import FrequencySets
+from kanon_sql.anonymizing.search.lattice import Node
 from kanon_sql.anonymizing.search.losses import associations, losses
 from kanon_sql.anonymizing.search.node_evaluation import LatticeStatistics
 from kanon_sql.anonymizing.search.optimal_search import OptimalSearch
@@ -37,7 +37,7 @@ def released_at_levels(
     path, made, beside = _levels_found(making, sets, allowed)
     steps = tuple(_as_taken(sets, step) for step in path.steps or _straight(sets, path.levels))
     chain = making.chain(ViewChain, sets, steps)
-    in_step4 = making.wanted.algorithm == "datafly" and allowed >= making.k
+    in_step4 = making.options.algorithm == "datafly" and allowed >= making.k
     untouched = making.untouched
     if path.reached_top:
         left_out = nothing_suppressed(sets, path.levels)
@@ -63,13 +63,6 @@ def released_at_levels(
         steps=Rows(_as_taken(sets, step) for step in path.steps),
         records_violating=path.records_violating,
         associations=tuple(associations(sets, making.bound, path.levels)),
-        stopped_earlier=stopped_earlier(
-            sets,
-            making.preferred,
-            path,
-            k=making.k,
-            combinations=before.summary.classes or 0,
-        ),
         **_at_best(made, cost),
     )
 
@@ -79,7 +72,7 @@ def _levels_found(
 ) -> tuple[SearchPath, dict[str, Any], list[str]]:
     """The levels of the release, the result's fields on how they were found, and SELECTs of the
     classes at these levels that violate a check against another table."""
-    if making.wanted.algorithm == "datafly":
+    if making.options.algorithm == "datafly":
         attributes = [making.preferred.bounded(each) for each in sets.attributes]
         path = datafly(
             attributes,
@@ -88,13 +81,14 @@ def _levels_found(
             lambda step: making.tell(_as_taken(sets, step)),
         )
         return path, {}, []
-    metric = making.wanted.metric or "loss"
-    nodes = LatticeStatistics(sets, making.preferred, [making.k], making.wanted.suppressed)
+    metric = making.options.metric or "loss"
+    nodes = LatticeStatistics(sets, making.preferred, [making.k], making.options.suppressed)
     choice = OptimalSearch(
         nodes,
         metric,
         making.preferred,
-        gap=making.wanted.share_of_gap,
+        lambda node, k: passes_audit(making, nodes, node),
+        gap=making.options.share_of_gap,
         deadline=making.deadline,
     )
     chosen = choice.best(making.k, allowed)
@@ -105,9 +99,20 @@ def _levels_found(
         reached_top=not chosen.satisfies,
     )
     found: dict[str, Any] = {"metric": metric, "search": chosen.search}
-    if making.wanted.minimal_nodes:
+    if making.options.minimal_nodes:
         found["minimal_nodes"] = choice.minimal(making.k, allowed)
     return path, found, nodes.violating_beside(chosen.node)
+
+
+def passes_audit(making: ReleaseJob, nodes: LatticeStatistics, node: Node) -> bool:
+    """Whether the release at a node passes every check, by its audit."""
+    sets, levels = nodes.sets, nodes.levels(node)
+    beside = nodes.violating_beside(node)
+    steps = tuple(_as_taken(sets, step) for step in _straight(sets, levels))
+    with sets.with_k(making.k):
+        chain = making.chain(ViewChain, sets, steps)
+        _, chain = suppress(sets, chain, levels, in_step4=False, beside=beside)
+        return making.audited(chain, _shown(sets, levels)).status == "holds"
 
 
 def _shown(sets: FrequencySets, levels: Levels) -> ShownAt:

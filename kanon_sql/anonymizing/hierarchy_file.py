@@ -19,7 +19,7 @@ from kanon_sql.plan.levels import ColumnLevels
 from kanon_sql.plan.question import BoundColumn, ResolvedQuestion
 from kanon_sql.plan.resolve import column_levels
 from kanon_sql.plan.steps import records, step
-from kanon_sql.results.writing import write_whole
+from kanon_sql.results.writing import write_atomically
 from kanon_sql.spec.spec import AuditSpec
 from kanon_sql.sql.macros import render
 from kanon_sql.sql.quoting import identifier
@@ -49,25 +49,25 @@ def new_hierarchy(
             f"personal data. Ask for it with {option('show_values')}."
         )
     _, found = answer_of_one_table(spec, run, _rows, writes=[output])
-    write_whole(output, _text(found), private=True)
+    write_atomically(output, _text(found), private=True)
     return len(found)
 
 
-def _rows(ask: Session, table: OpenTable) -> Rows:
+def _rows(session: Session, table: OpenTable) -> Rows:
     bound = table.bound
     [column] = bound.quasi_identifiers
     levels = column_levels(bound.roles, bound.facts)[column.name]
     if levels.needs_longest:
         longest = longest_value(table.engine, bound.table, column, records(bound, [column]))
         levels = levels.with_longest(longest)
-    rows = [list(row.values()) for row in ask.rows(_statement(bound, column, levels))]
+    rows = [list(row.values()) for row in session.rows(_statement(bound, column, levels))]
     if not rows:
         raise NoDataError(f'{bound.table.name}: "{column.name}" has no values to begin with.')
     lacking = sum(None in row for row in rows)
     if lacking:
         raise InputError(
             f'{bound.table.name}: {lacking:,} of {len(rows):,} values of "{column.name}" are no '
-            f"{levels.needs or 'value'} that the builder has a place for. Choose another one."
+            f"{levels.needs or 'value'} that the builder can group. Choose another builder."
         )
     texts = sorted([[str(cell) for cell in row] for row in rows])
     if any(len(cell.splitlines()) > 1 for row in texts for cell in row):
@@ -85,7 +85,7 @@ def _statement(bound: ResolvedQuestion, column: BoundColumn, levels: ColumnLevel
     return step(
         bound,
         "hierarchy",
-        f"Which values has {column.name}, and what does each become at every level?",
+        f"Which label does each value of {column.name} have at every level?",
         render(
             "hierarchy_of_values", relation=records(bound, [column]), column=column, labels=labels
         ),

@@ -8,12 +8,12 @@ from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 
-from kanon_sql.anonymizing.alternative import one_level_for_all
+from kanon_sql.anonymizing.full_domain_release import passes_audit
 from kanon_sql.anonymizing.recoding.local_recoding import RecodingRound, local_recoding
 from kanon_sql.anonymizing.recoding.recoded_sets import RecodedSets
 from kanon_sql.anonymizing.recoding.recoded_views import (
     RecodedChain,
-    said_of_recoding,
+    recoding_warnings,
 )
 from kanon_sql.anonymizing.recoding.split_tree import (
     MOST_PARTS,
@@ -30,9 +30,16 @@ from kanon_sql.anonymizing.release.suppression import (
 )
 from kanon_sql.anonymizing.search.frequency_sets import FrequencySets
 from kanon_sql.anonymizing.search.losses import associations, losses
+from kanon_sql.anonymizing.search.node_evaluation import LatticeStatistics
+from kanon_sql.anonymizing.search.optimal_search import OptimalSearch
 from kanon_sql.errors import InputError, option
-from kanon_sql.results.release import Recoded
+from kanon_sql.results.release import MinimalNode, Recoded
 from kanon_sql.results.table import Rows, TableResult
+from kanon_sql.spec.models.sizes import KAnonymity
+
+MOST_NODES = 50_000
+MOST_COMBINATIONS = 200_000
+"""Limits, with `MOST_NODES`, up to which the best full-domain node is found in moments."""
 
 
 def released_by_class(
@@ -48,7 +55,7 @@ def released_by_class(
         starts=starts,
         records=before.summary.records or 0,
         max_suppressed=allowed,
-        least_suppressed=making.k if making.wanted.suppressed == "star" else 0,
+        least_suppressed=making.k if making.options.suppressed == "star" else 0,
         weights={name: Fraction(str(weight)) for name, weight in making.preferred.weights.items()},
         tell=_refusing_views(making),
     )
@@ -82,7 +89,7 @@ def released_by_class(
         left_out,
         chain,
         untouched,
-        said_of_recoding(making.bound, chain) if chain else (),
+        recoding_warnings(making.bound, chain) if chain else (),
         max_suppressed=allowed,
         highest=highest,
         metrics=making.cost(before, left_out, lost),
@@ -100,44 +107,63 @@ def released_by_class(
                 }
                 for each in sets.quasi_identifiers
             },
-            one_level_for_all(
-                sets,
-                making.preferred,
-                making.wanted.suppressed,
-                k=making.k,
-                max_suppressed=allowed,
-                combinations=before.summary.classes or 0,
-            ),
+            _one_level_for_all(making, sets, before.summary.classes or 0, allowed),
         ),
+    )
+
+
+def _one_level_for_all(
+    making: ReleaseJob, sets: FrequencySets, combinations: int, allowed: int
+) -> MinimalNode | None:
+    """The node with the least loss under the same bounds, with its metrics. None if there is none,
+    or if finding it might take longer than the recoding: for large tables, and for checks other
+    than k-anonymity in records."""
+    checked = [check.model for check in sets.bound.checks if check.gates]
+    if sets.bound.entity or not all(isinstance(model, KAnonymity) for model in checked):
+        return None
+    nodes = LatticeStatistics(sets, making.preferred, [making.k], making.options.suppressed)
+    if nodes.lattice.size > MOST_NODES or combinations > MOST_COMBINATIONS:
+        return None
+    search = OptimalSearch(
+        nodes, "loss", making.preferred, lambda node, k: passes_audit(making, nodes, node)
+    )
+    chosen = search.best(making.k, allowed)
+    if not chosen.satisfies:
+        return None
+    return MinimalNode(
+        nodes.levels(chosen.node),
+        nodes.suppressed([chosen.node], making.k)[chosen.node].records,
+        nodes.counted(chosen.node, making.k).classes,
+        nodes.metrics(chosen.node, making.k, making.preferred.weights),
     )
 
 
 def _refusing_views(making: ReleaseJob) -> Callable[[RecodingRound], None]:
     """What raises `InputError` as soon as the rounds made more parts than what is written can
     hold."""
-    is_model = making.wanted.emit == "dbt-model"
+    is_model = making.options.emit == "dbt-model"
     most, parts = _most_parts(making), 0
 
-    def told(done: RecodingRound) -> None:
+    def report_progress(done: RecodingRound) -> None:
         nonlocal parts
         parts += done.parts
-        if parts <= most or making.wanted.writes_records or making.wanted.output is None:
+        if parts <= most or making.options.writes_records or making.options.output is None:
             return
         what, why = "a model" if is_model else "views", too_many(most)
         raise InputError(
-            f"{making.wanted.output} would hold {what}. {why.why}. {why.help}, or "
+            f"{making.options.output} would hold {what}. {why.why}. {why.help}, or "
             + (
                 f"write the release itself, {option('output', 'release.parquet')}."
-                if making.engine.keeps_rows
+                if making.engine.materialises
                 else "copy the table into a file and release that."
             )
         )
 
-    return told
+    return report_progress
 
 
 def _most_parts(making: ReleaseJob) -> int:
-    return MOST_SEEDED if making.wanted.emit == "dbt-model" else MOST_PARTS
+    return MOST_SEEDED if making.options.emit == "dbt-model" else MOST_PARTS
 
 
 def _chain(making: ReleaseJob, recoded: RecodedSets) -> RecodedChain:
@@ -164,7 +190,7 @@ def _keep(making: ReleaseJob, recoded: RecodedSets, chain: RecodedChain) -> None
         )
     run = replace(chain, kept=sets.hold_records)
     for view in run.views_to_run:
-        sets.keep_view_of_records(view.name, " ".join(view.words), view.sql)
-    if sets.hold_records and not chain.keeps_order:
-        question = "Which records are written, in which order?"
-        sets.keep_view_of_records(IN_ORDER, question, run.in_order(RELEASED))
+        sets.create_view_of_records(view.name, " ".join(view.words), view.sql)
+    if sets.hold_records:
+        question = "Which records does the release have, in which order?"
+        sets.create_view_of_records(IN_ORDER, question, run.in_order(RELEASED))

@@ -13,7 +13,6 @@ from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from kanon_sql.anonymizing.alternative import MOST_COMBINATIONS, MOST_NODES
 from kanon_sql.anonymizing.anonymizer import (
     cancelled_too,
     connected_here,
@@ -22,16 +21,18 @@ from kanon_sql.anonymizing.anonymizer import (
     refuse_what_it_can_t,
     the_table,
 )
+from kanon_sql.anonymizing.full_domain_release import passes_audit
+from kanon_sql.anonymizing.local_release import MOST_COMBINATIONS, MOST_NODES
 from kanon_sql.anonymizing.recoding.local_recoding import local_recoding
 from kanon_sql.anonymizing.recoding.recoded_sets import RecodedSets
 from kanon_sql.anonymizing.release.options import ReleaseOptions
-from kanon_sql.anonymizing.search.estimated_sizes import with_estimated_sizes
+from kanon_sql.anonymizing.release.release_job import ReleaseJob
 from kanon_sql.anonymizing.search.frequency_sets import FrequencySets
 from kanon_sql.anonymizing.search.losses import metrics
 from kanon_sql.anonymizing.search.node_evaluation import LatticeStatistics
-from kanon_sql.anonymizing.search.optimal_search import Deadline, OptimalSearch, SearchResult
+from kanon_sql.anonymizing.search.optimal_search import OptimalSearch, SearchResult
 from kanon_sql.anonymizing.search.preferences import Preferences, preferences_of
-from kanon_sql.anonymizing.search.table_constraints import searched_beside
+from kanon_sql.anonymizing.search.table_constraints import with_estimated_sizes
 from kanon_sql.auditing.auditor import answered
 from kanon_sql.auditing.opening import opened, planned
 from kanon_sql.auditing.warnings import left_out
@@ -42,15 +43,15 @@ from kanon_sql.engines.session import (
     time_limit,
     unless_changed,
 )
-from kanon_sql.errors import SpecError, found_instead
+from kanon_sql.errors import SpecError, described_value
 from kanon_sql.plan.question import ResolvedQuestion
-from kanon_sql.plan.resolve import column_levels
 from kanon_sql.plan.violating_classes import is_judged_by_class
 from kanon_sql.results.release import Search
-from kanon_sql.results.table import EXIT_CODES, TableResult, in_a_line, today
+from kanon_sql.results.table import EXIT_CODES, TableResult, Tabular, in_a_line, today
 from kanon_sql.results.tradeoff import Curve, Point, Tradeoff
 from kanon_sql.results.version import VERSION
 from kanon_sql.results.writing import refuse_to_overwrite
+from kanon_sql.spec.arguments import suggests_parameters
 from kanon_sql.spec.models.sizes import KAnonymity
 from kanon_sql.spec.spec import AuditSpec
 
@@ -62,7 +63,7 @@ KS = (2, 3, 5, 8, 11, 15, 20, 50)
 
 
 @dataclass(frozen=True, repr=False)
-class TradeoffResult:
+class TradeoffResult(Tabular):
     """The loss for each k. Its string form is the command's output."""
 
     tradeoff: Tradeoff
@@ -87,6 +88,11 @@ class TradeoffResult:
             **({"asked": self.asked} if self.asked else {}),
         }
 
+    def rows(self) -> list[dict[str, Any]]:
+        """Each k, with its loss and levels."""
+        points = [each.to_dict() for each in self.tradeoff.points]
+        return [{"k": each["k"], **(each.pop("metrics") or {}), **each} for each in points]
+
     def to_json(self) -> str:
         return json.dumps(self.to_dict(), indent=2, ensure_ascii=False, allow_nan=False)
 
@@ -98,8 +104,9 @@ class TradeoffResult:
 
     def __str__(self) -> str:
         from kanon_sql.report import terminal
+        from kanon_sql.report.words.in_python import in_python
 
-        return terminal.write(self.page())
+        return terminal.write(in_python(self.page()))
 
     def __repr__(self) -> str:
         """One line; `print` and notebooks show everything."""
@@ -115,40 +122,42 @@ class TradeoffResult:
 
         return html.write(in_python(self.page()))
 
+    @suggests_parameters
     def to_html(
         self,
         path: str | Path | None = None,
         *,
         audience: Literal["internal", "external"] = "internal",
         min_cell: int = 10,
-        force: bool = False,
+        overwrite: bool = False,
     ) -> str | None:
         """Write the page of the loss for each k; without a `path`, return it as text.
 
         It is the page that `kanon-sql report` writes from the result's JSON. Raises `SpecError` for
-        a file that exists, unless `force` is set, that cannot be written, or whose name does not
-        end with .html.
+        a file that exists, unless `overwrite` is set, that cannot be written, or whose name does
+        not end with .html.
         """
         from kanon_sql.report.signed.inputs import given, page_of_costs
 
         def page() -> str:
             return page_of_costs(self, audience=audience, min_cell=min_cell)
 
-        return given(page, path, force=force)
+        return given(page, path, overwrite=overwrite)
 
     def chart(self, name: str = "cost") -> dict[str, Any]:
         """The loss for each k as a Vega-Lite dictionary. Raises `SpecError` for another name."""
+        from kanon_sql.report.display import Chart
         from kanon_sql.report.signed.costs import cost_chart
         from kanon_sql.results.stored import costs_of
 
         if name != "cost":
             raise SpecError(f'there is no chart "{name}"; there is cost.')
-        return dict(cost_chart(costs_of(self.to_dict())))
+        return Chart(cost_chart(costs_of(self.to_dict())))
 
 
 def tradeoff(
     spec: AuditSpec,
-    wanted: ReleaseOptions,
+    options: ReleaseOptions,
     ks: Sequence[int],
     run: RunOptions,
 ) -> TradeoffResult:
@@ -158,49 +167,50 @@ def tradeoff(
     time runs out before levels are found.
     """
     ks = _sizes(ks)
-    if wanted.algorithm == "datafly":
+    if options.algorithm == "datafly":
         raise SpecError(
-            "what each k costs is weighed for the algorithms optimal and local; Datafly's levels "
-            "are no best ones."
+            "a trade-off takes the algorithms optimal and local; Datafly does not minimise the "
+            "loss."
         )
     asked = _asking(spec, max(ks))
     started = time.monotonic()
     table = the_table(asked)
-    refuse_for_url(table, run.engine, wanted)
+    refuse_for_url(table, run.engine, options)
     with ExitStack() as stack:
         database = stack.enter_context(opened(table, run))
         refuse_time_limit(database, run.timeout)
-        refuse_what_it_can_t(database, wanted)
-        here = connected_here(wanted, run, stack)
+        refuse_what_it_can_t(database, options)
+        here = connected_here(options, run, stack)
         expired = threading.Event()
         with (
             time_limit(database, run.timeout, expired) as lift,
             cancelled_too(here, run.timeout, expired) as lift_here,
         ):
-            deadline = deadline_of(wanted, run.timeout, lift, lift_here)
+            deadline = deadline_of(options, run.timeout, lift, lift_here)
             plan = planned(asked, 0, database).plan
-            preferred = preferences_of(wanted, plan.bound)
+            preferred = preferences_of(options, plan.bound)
             refuse_to_overwrite(run.writes, database.files_read())
 
             def found() -> Tradeoff:
                 session = Session(database, run.watch, expired, started=started)
                 before = answered(plan, session)
                 name = plan.bound.spec.name or plan.bound.table.name
-                metric = wanted.metric or "loss"
+                metric = options.metric or "loss"
                 if before.status == "no_data":
                     return Tradeoff(
-                        name, database.name, 0, metric, 0, wanted.algorithm, (), None,
+                        name, database.name, 0, metric, 0, options.algorithm, (), None,
                         time.monotonic() - started,
                     )  # fmt: skip
-                allowed = wanted.allowed(records=before.summary.records or 0, k=1)
+                allowed = options.allowed(records=before.summary.records or 0, k=1)
                 bound = plan.bound
-                if wanted.algorithm == "optimal":
+                if options.algorithm == "optimal":
                     bound = with_estimated_sizes(bound, before)
-                levels = column_levels(bound.roles, bound.facts)
-                kept = Session(here, run.watch, expired, started=started) if here else None
-                sets = FrequencySets(bound, kept or session, levels, kept and session)
-                warnings = tuple(dict.fromkeys(_warnings(plan.bound, wanted)))
-                weighed = _weigh(sets, wanted, preferred, ks, allowed, before, deadline)
+                job = ReleaseJob(
+                    spec, table, max(ks), replace(plan, bound=bound), options, preferred, database,
+                    here, expired, run.watch, lambda step: None, deadline, started,
+                )  # fmt: skip
+                warnings = tuple(dict.fromkeys(_warnings(plan.bound, options)))
+                weighed = _weigh(job, job.sets(), ks, allowed, before)
                 return replace(
                     weighed,
                     name=name,
@@ -211,49 +221,39 @@ def tradeoff(
 
             result = unless_changed(database, found)
             database.verify_unchanged()
-            database.forget_all()
+            database.drop_all()
     return TradeoffResult(replace(result, audited=today()), VERSION)
 
 
 def _weigh(
-    sets: FrequencySets,
-    wanted: ReleaseOptions,
-    preferred: Preferences,
-    ks: Sequence[int],
-    allowed: int,
-    before: TableResult,
-    deadline: Deadline,
+    job: ReleaseJob, sets: FrequencySets, ks: Sequence[int], allowed: int, before: TableResult
 ) -> Tradeoff:
     """The loss for each k, by one optimal search or by one local recoding each."""
-    records, metric = before.summary.records or 0, wanted.metric or "loss"
-    found = Tradeoff("", "", records, metric, allowed, wanted.algorithm, (), None)
-    if wanted.algorithm == "optimal":
-        best = _best_levels(sets, wanted, preferred, ks, allowed, deadline)
+    options, preferred = job.options, job.preferred
+    records, metric = before.summary.records or 0, options.metric or "loss"
+    found = Tradeoff("", "", records, metric, allowed, options.algorithm, (), None)
+    if options.algorithm == "optimal":
+        best = _best_levels(job, sets, ks, allowed)
         return replace(found, points=best.points, search=best.search)
     is_searched = _is_soon_searched(sets, preferred, before.summary.classes or 0)
-    optimal = _best_levels(sets, wanted, preferred, ks, allowed, deadline) if is_searched else None
+    optimal = _best_levels(job, sets, ks, allowed) if is_searched else None
     points = tuple(
         recoded_point(sets, preferred, k, records=records, max_suppressed=allowed) for k in ks
     )
     return replace(found, points=points, optimal=optimal)
 
 
-def _best_levels(
-    sets: FrequencySets,
-    wanted: ReleaseOptions,
-    preferred: Preferences,
-    ks: Sequence[int],
-    allowed: int,
-    deadline: Deadline,
-) -> Curve:
+def _best_levels(job: ReleaseJob, sets: FrequencySets, ks: Sequence[int], allowed: int) -> Curve:
     """The best levels for each k, by one search."""
-    nodes = LatticeStatistics(sets, preferred, ks, wanted.suppressed)
+    options, preferred = job.options, job.preferred
+    nodes = LatticeStatistics(sets, preferred, ks, options.suppressed)
     choice = OptimalSearch(
         nodes,
-        wanted.metric or "loss",
+        options.metric or "loss",
         preferred,
-        gap=wanted.share_of_gap,
-        deadline=deadline,
+        lambda node, k: passes_audit(job.for_k(k), nodes, node),
+        gap=options.share_of_gap,
+        deadline=job.deadline,
     )
     # A larger k rules out more nodes, and its counts serve the smaller ones.
     by_k = {k: choice.best(k, allowed) for k in sorted(ks, reverse=True)}
@@ -271,18 +271,18 @@ def _is_soon_searched(sets: FrequencySets, preferred: Preferences, combinations:
     return choices <= MOST_NODES and combinations <= MOST_COMBINATIONS
 
 
-def _warnings(bound: ResolvedQuestion, wanted: ReleaseOptions) -> Iterator[str]:
+def _warnings(bound: ResolvedQuestion, options: ReleaseOptions) -> Iterator[str]:
     yield from left_out(bound)
-    searched = searched_beside(bound) if wanted.algorithm == "optimal" else []
+    is_optimal = options.algorithm == "optimal"
     unsearched = [
         check.model.name()
         for check in bound.checks
-        if check.gates and not is_judged_by_class(check) and check not in searched
+        if check.gates and not is_judged_by_class(check) and not is_optimal
     ]
     if unsearched:
         yield (
-            f"{' and '.join(unsearched)}: no class alone can say whether this holds, "
-            "so the search does not look for it. Only a release is judged by it."
+            f"The search ignores {' and '.join(unsearched)}, which no class alone can "
+            "decide; only the audit of a release does."
         )
 
 
@@ -290,9 +290,9 @@ def _sizes(ks: Sequence[int]) -> tuple[int, ...]:
     """The values of k, ascending and distinct."""
     for k in ks:
         if isinstance(k, bool) or not isinstance(k, int) or k < 1:
-            raise SpecError(f"k must be whole numbers, 1 or more; found {found_instead(k)}.")
+            raise SpecError(f"k must be whole numbers, 1 or more; found {described_value(k)}.")
     if not ks:
-        raise SpecError("name the sizes of classes to look at, as in k=[2, 5, 10].")
+        raise SpecError("name the values of k to compare, as in k=[2, 5, 10].")
     return tuple(sorted(set(ks)))
 
 

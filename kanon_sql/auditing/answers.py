@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from kanon_sql.auditing.unassigned import TellingApart
 from kanon_sql.sql.tables import Row
 
 Sizes = Sequence[Row]
@@ -39,8 +38,10 @@ class Answers:
     """The row of each reference step, by the step's name."""
     earlier: Mapping[str, Row]
     """The row of each step on an earlier release, by the step's name."""
-    telling_apart: tuple[TellingApart, ...]
-    """The unassigned columns that identify nearly all records."""
+    unassigned: Row | None
+    """Approximate numbers of distinct values of the unassigned columns."""
+    insensitive: Sequence[Row]
+    """How many people (records) are alone in each insensitive column without a reason."""
 
     @property
     def counted(self) -> Counted:
@@ -58,7 +59,7 @@ def everyone(counted: Counted) -> int:
 
 
 def people_of_profiles(profiles: Sizes) -> int:
-    """Number of people, each of whom has one profile."""
+    """Number of people; each has exactly one profile."""
     return sum(int(row["kanon_size"]) * int(row["kanon_profiles"]) for row in profiles)
 
 

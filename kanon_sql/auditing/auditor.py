@@ -7,22 +7,22 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from kanon_sql.auditing.answers import Answers, people_in, people_of_profiles, total
+from kanon_sql.auditing.answers import Answers, people_in, people_of_profiles
 from kanon_sql.auditing.composition import rows_with_earlier, saw_the_same_people
 from kanon_sql.auditing.opening import PlannedTable, name_of, opened, opening, planned
 from kanon_sql.auditing.result import AuditResult
 from kanon_sql.auditing.risks import risk
 from kanon_sql.auditing.summary import (
     histogram,
+    refuse_unmet,
     refuse_without_entity,
     saw_one_table,
     summary,
 )
-from kanon_sql.auditing.unassigned import telling_apart
 from kanon_sql.auditing.verdicts import verdicts
-from kanon_sql.auditing.warnings import warnings
+from kanon_sql.auditing.warnings import certain_values, warnings
 from kanon_sql.engines.base import Engine
-from kanon_sql.engines.session import RunOptions, Session, asked_within, refuse_no_time
+from kanon_sql.engines.session import RunOptions, Session, refuse_no_time, run_within
 from kanon_sql.errors import EngineError, Faults, InputError, SpecError, plural
 from kanon_sql.plan.audit_plan import Plan, plan_audit
 from kanon_sql.plan.preconditions import without_label
@@ -82,7 +82,7 @@ def _fits(spec: AuditSpec, place: int, engine: Any) -> str:
         try:
             _refuse_values_without_label(plan, hub)
         except SpecError as error:
-            raise spec.pointed(error, place) from None
+            raise spec.with_location(error, place) from None
         for step in plan.steps:
             step.check()
             hub.check(step.sql)
@@ -97,7 +97,7 @@ def _fits(spec: AuditSpec, place: int, engine: Any) -> str:
 def dry_run(
     spec: AuditSpec, *, engine: Any = None, writes: Sequence[Path] = ()
 ) -> tuple[ExpectedTable, ...]:
-    """The statements that `audit` would run, with each engine's estimates. None of them runs.
+    """The statements that `audit` would run, and the tables they read, without running them.
 
     Facts needed to write the statements are queried nevertheless: the columns, the longest value of
     a masked column, and the rows of a hierarchy in a table if one of its levels is requested.
@@ -112,8 +112,8 @@ def dry_run(
 
 
 def expected(plan: Plan, steps: Sequence[Statement], hub: Engine) -> ExpectedTable:
-    """An engine's estimates for these steps of a plan. None of them runs."""
-    from kanon_sql.results.expected import ExpectedStep, ExpectedTable
+    """These steps of a plan and the tables they read, without running them."""
+    from kanon_sql.results.expected import ExpectedTable
 
     for step in steps:
         step.check()
@@ -121,7 +121,7 @@ def expected(plan: Plan, steps: Sequence[Statement], hub: Engine) -> ExpectedTab
         name_of(plan),
         hub.name,
         tuple(table.name for table in plan.bound.tables),
-        tuple(ExpectedStep(step, hub.estimate(step.sql)) for step in steps),
+        tuple(steps),
     )
 
 
@@ -141,7 +141,7 @@ def _refuse_values_without_label(plan: Plan, hub: Engine) -> None:
 
 
 def _audited(table: PlannedTable, show_values: bool, run: RunOptions) -> TableResult:
-    return asked_within(
+    return run_within(
         table.engine,
         run,
         lambda session: answered(table.plan, session, show_values),
@@ -150,56 +150,57 @@ def _audited(table: PlannedTable, show_values: bool, run: RunOptions) -> TableRe
     )
 
 
-def answered(plan: Plan, ask: Session, show_values: bool = False) -> TableResult:
+def answered(plan: Plan, session: Session, show_values: bool = False) -> TableResult:
     """Run a plan and compute the verdicts from its rows. Raises `InputError` or `EngineError`."""
-    for precondition in plan.preconditions:
-        fault = precondition.fault(ask.row(precondition.step))
-        if fault is not None:
-            raise InputError(fault)
-    keys = ask.rows(plan.keys) if plan.keys else []
+    refuse_unmet(plan.preconditions, session)
+    keys = session.rows(plan.keys) if plan.keys else []
     if not all(row["kanon_values"] == row["kanon_keys"] for row in keys):
         plan = plan_audit(plan.bound, short_keys=False)
-    answers = _answers(plan, ask)
+    answers = _answers(plan, session)
     checks = Rows(verdicts(plan, answers))
+    figures = summary(answers)
     return _result(
         plan,
         status_of(checks) if answers.sizes else "no_data",
-        ask,
-        warnings=tuple(dict.fromkeys(warnings(plan, answers))),
+        session,
+        warnings=tuple(dict.fromkeys((*certain_values(checks, figures), *warnings(plan, answers)))),
         numbers=tuple(_numbers(plan, answers.looks)),
-        summary=summary(answers),
+        summary=figures,
         histogram=Rows(histogram(answers)),
         checks=checks,
         risk=risk(plan, answers),
-        shown={step.name: [dict(row) for row in ask.rows(step)] for step in plan.shown}
+        shown={step.name: [dict(row) for row in session.rows(step)] for step in plan.shown}
         if show_values
         else None,
     )
 
 
-def _answers(plan: Plan, ask: Session) -> Answers:
+def _answers(plan: Plan, session: Session) -> Answers:
     """Run every step, and raise if two of them did not see the same table."""
-    sensitive = {read.step.name: ask.rows(read.step) for read in plan.sensitive}
-    sizes = ask.rows(plan.classes) if plan.classes else next(iter(sensitive.values()))
+    sensitive = {read.step.name: session.rows(read.step) for read in plan.sensitive}
+    sizes = session.rows(plan.classes) if plan.classes else next(iter(sensitive.values()))
     refuse_without_entity(plan.bound, sizes)
-    distances = {each.step.name: ask.row(each.step) for each in plan.distances if sizes}
-    profiles = ask.rows(plan.profiles) if plan.profiles and sizes else []
-    matches = {step.step.name: ask.row(step.step) for step in plan.references if sizes}
-    records, everyone = total(sizes, "kanon_records"), people_of_profiles(profiles)
+    distances = {each.step.name: session.row(each.step) for each in plan.distances if sizes}
+    profiles = session.rows(plan.profiles) if plan.profiles and sizes else []
+    matches = {step.step.name: session.row(step.step) for step in plan.references if sizes}
+    everyone = people_of_profiles(profiles)
     in_several = plan.people is not None and people_in(sizes) > everyone
     answers = Answers(
         sizes=sizes,
         sensitive=sensitive,
         distances=distances,
-        looks=dict(_looks(plan, sensitive, ask)) if sizes else {},
-        named_values=tuple(ask.row(each.step) for each in plan.named_values),
+        looks=dict(_looks(plan, sensitive, session)) if sizes else {},
+        named_values=tuple(session.row(each.step) for each in plan.named_values),
         profiles=profiles,
-        people=ask.rows(plan.people) if plan.people and in_several else None,
-        people_of=dict(_people_of(plan, sensitive, distances, matches, everyone, in_several, ask)),
-        survey=ask.rows(plan.survey) if plan.survey and sizes else None,
+        people=session.rows(plan.people) if plan.people and in_several else None,
+        people_of=dict(
+            _people_of(plan, sensitive, distances, matches, everyone, in_several, session)
+        ),
+        survey=session.rows(plan.survey) if plan.survey and sizes else None,
         matches=matches,
-        earlier=dict(rows_with_earlier(plan, ask)) if sizes else {},
-        telling_apart=tuple(telling_apart(plan, records, everyone, ask)) if sizes else (),
+        earlier=dict(rows_with_earlier(plan, session)) if sizes else {},
+        unassigned=session.row(plan.unassigned.step) if plan.unassigned and sizes else None,
+        insensitive=session.rows(plan.insensitive.step) if plan.insensitive and sizes else (),
     )
     is_one = saw_one_table(plan, answers) and saw_the_same_people(plan, answers, everyone)
     if not is_one:
@@ -216,24 +217,24 @@ def _people_of(
     matches: Mapping[str, Row],
     everyone: int,
     in_several: bool,
-    ask: Session,
+    session: Session,
 ) -> Iterator[tuple[str, Row]]:
     """Run the steps counted in people where class counts do not suffice: some people are in more
     than one class, or the class sizes are unknown."""
     for read in plan.sensitive:
         rows = sensitive[read.step.name]
         if read.people and people_in(rows) > everyone and _any_fails(rows):
-            yield read.step.name, ask.row(read.people)
+            yield read.step.name, session.row(read.people)
     for distance in plan.distances:
         if distance.people and distances and _any_fails([distances[distance.step.name]]):
-            yield distance.step.name, ask.row(distance.people)
+            yield distance.step.name, session.row(distance.people)
     for reference in plan.references:
         is_of_presence = any(each.check.model.of_reference for each in reference.checks)
         asked = (
             _any_fails([matches[reference.step.name]]) if is_of_presence and matches else in_several
         )
         if reference.people and asked:
-            yield reference.step.name, ask.row(reference.people)
+            yield reference.step.name, session.row(reference.people)
 
 
 def _any_fails(rows: Sequence[Row]) -> bool:
@@ -247,20 +248,20 @@ def _any_fails(rows: Sequence[Row]) -> bool:
 
 
 def _looks(
-    plan: Plan, sensitive: Mapping[str, list[Row]], ask: Session
+    plan: Plan, sensitive: Mapping[str, list[Row]], session: Session
 ) -> Iterator[tuple[str, Row]]:
     """Run each optional step whose precondition holds."""
     read = {each.column.name: sensitive[each.step.name] for each in reversed(plan.sensitive)}
     for look in plan.looks:
         rows = read[look.column.name]
         if all(row["kanon_single_value_classes"] == row["kanon_classes"] for row in rows):
-            yield look.at_all.name, ask.row(look.at_all)
+            yield look.at_all.name, session.row(look.at_all)
         if look.spellings is None or look.by_spelling is None:
             continue
-        values = ask.row(look.spellings)
+        values = session.row(look.spellings)
         yield look.spellings.name, values
         if values["kanon_spellings"] != values["kanon_known_values"]:
-            yield look.by_spelling.name, ask.row(look.by_spelling)
+            yield look.by_spelling.name, session.row(look.by_spelling)
 
 
 def _numbers(plan: Plan, looks: Mapping[str, Row]) -> Iterator[str]:
@@ -275,8 +276,10 @@ def _numbers(plan: Plan, looks: Mapping[str, Row]) -> Iterator[str]:
 
 
 def _said_why(bound: ResolvedQuestion) -> dict[str, str]:
-    """The reasons given in the spec for its quasi-identifiers."""
+    """The reasons given in the spec for its quasi-identifiers and insensitive columns."""
     said = {each.name: bound.roles.hierarchy(each).why for each in bound.quasi_identifiers}
+    reviewed = zip(bound.roles.insensitive, bound.spec.insensitive.values(), strict=True)
+    said |= {column.name: each.why for column, each in reviewed}
     return {name: why for name, why in said.items() if why}
 
 
@@ -290,12 +293,12 @@ def clips(bound: ResolvedQuestion, levels: Mapping[str, int]) -> dict[str, list[
     }
 
 
-def _result(plan: Plan, status: Status, ask: Session, **found: Any) -> TableResult:
+def _result(plan: Plan, status: Status, session: Session, **found: Any) -> TableResult:
     bound = plan.bound
     withheld = frozenset() if bound.facts.show_values else bound.hierarchy_texts
     return TableResult(
         name=name_of(plan),
-        engine=ask.engine.name,
+        engine=session.engine.name,
         status=status,
         quasi_identifiers=tuple(column.name for column in bound.quasi_identifiers),
         sensitive=tuple(column.name for column in bound.sensitive),
@@ -312,9 +315,9 @@ def _result(plan: Plan, status: Status, ask: Session, **found: Any) -> TableResu
         clip=clips(bound, bound.spec.levels),
         release=bound.spec.release.model_dump(exclude_none=True),
         sql={
-            name: without_texts(sql, ask.engine.dialect, withheld)
-            for name, sql in ask.asked.items()
+            name: without_texts(sql, session.engine.dialect, withheld)
+            for name, sql in session.asked.items()
         },
-        seconds=time.monotonic() - ask.started,
+        seconds=time.monotonic() - session.started,
         **found,
     )

@@ -3,29 +3,28 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
-from functools import partial
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from kanon_sql.auditing.facts import facts_unread
 from kanon_sql.auditing.opening import about, name_of, opened, planned
 from kanon_sql.engines.base import Engine
-from kanon_sql.engines.offline_tables import refuse_hidden_table, table_of_names, table_there
+from kanon_sql.engines.offline_tables import offline_table, refuse_hidden_table, table_of_names
 from kanon_sql.engines.session import RunOptions
 from kanon_sql.errors import SpecError, did_you_mean, option
 from kanon_sql.files import file_kind
 from kanon_sql.plan.audit_plan import Plan, plan_audit
-from kanon_sql.plan.question import BoundColumn, ResolvedQuestion
+from kanon_sql.plan.question import BoundColumn, OtherTableKey, ResolvedQuestion
 from kanon_sql.plan.resolve import bind
-from kanon_sql.plan.resolve_earlier import named_of_earlier
-from kanon_sql.plan.resolve_roles import named_columns, named_of_reference, resolve
+from kanon_sql.plan.resolve_other import named_of_other
+from kanon_sql.plan.resolve_roles import named_columns, resolve
 from kanon_sql.results.writing import refuse_to_overwrite
 from kanon_sql.spec.spec import AuditSpec, TableSpec
 from kanon_sql.sql.ctes import named_sets, until
-from kanon_sql.sql.dialects import Quote, Types, name_in, quoted, rules_of, translated
+from kanon_sql.sql.dialects import Quote, name_in, quoted, rules_of, translated
 from kanon_sql.sql.dialects.traits import TRAITS
 from kanon_sql.sql.gate import sets_of
 from kanon_sql.sql.macros import render
@@ -190,11 +189,11 @@ def _compiled(spec: AuditSpec, place: int, engine: Any, how: _Written) -> Compil
             refuse_to_overwrite(how.writes, hub.files_read())
             return compiled
         try:
-            tables = dict(_tables(asked, hub, engine, how.called))
+            table, others = _tables(asked, hub, engine, how.called, dialect)
             refuse_to_overwrite(how.writes, hub.files_read() if hub else ())
-            plan = _plan_of(asked, tables, dialect)
+            plan = _plan_of(asked, table, others, dialect)
         except SpecError as error:
-            raise spec.pointed(error, place) from None
+            raise spec.with_location(error, place) from None
     return _for_elsewhere(plan, dialect, how.quote)
 
 
@@ -220,68 +219,50 @@ def _as_executed(spec: AuditSpec, place: int, hub: Engine, quote: Quote) -> Comp
     return CompiledTable(name_of(plan), steps, hub.dialect)
 
 
-Role = tuple[Literal["audited", "reference", "earlier"], str]
-"""The role of a table in a question, and its name there."""
-
-
 def _tables(
-    asked: TableSpec, hub: Engine | None, engine: Any, called: str | None
-) -> Iterator[tuple[Role, Table]]:
-    """The table, its references and earlier releases, by their names in the target database."""
+    asked: TableSpec, hub: Engine | None, engine: Any, called: str | None, dialect: str
+) -> tuple[Table, dict[OtherTableKey, Table]]:
+    """The table, and its references and earlier releases, by their names in the target database."""
     if hub is None:
-        own = table_of_names(asked.source, named_columns(asked), called)
+        own = table_of_names(asked.source, named_columns(asked, dialect), dialect, called)
     else:
-        own = table_there(hub.table(asked.source), called)
-    yield ("audited", ""), own
-    beside: list[tuple[Role, Any, Callable[[], list[str]]]] = [
-        *(
-            (("reference", name), each.source, partial(named_of_reference, asked, name))
-            for name, each in asked.references.items()
-        ),
-        *(
-            (("earlier", name), each.source, partial(named_of_earlier, asked, name))
-            for name, each in asked.earlier_releases.items()
-        ),
-    ]
-    for role, source, named in beside:
-        parameter = "references" if role[0] == "reference" else "earlier_releases"
+        own = offline_table(hub.table(asked.source), called)
+    others = {}
+    for kind, name, other in asked.other_tables():
+        source = other.source
         if source is asked.source or (isinstance(source, str) and source == asked.source):
-            yield role, own
+            found = own
         elif _is_named_alone(asked, source, engine):
-            yield role, table_of_names(source, named())
-        elif hub is None:
-            with opened(asked, RunOptions(engine)) as files, about(parameter):
-                yield role, table_there(files.table(source))
+            found = table_of_names(source, named_of_other(asked, other, dialect), dialect)
         else:
-            with about(parameter):
-                found = table_there(hub.table(source))
-            yield role, found
+            there = nullcontext(hub) if hub else opened(asked, RunOptions(engine))
+            with there as database, about(kind):
+                found = offline_table(database.table(source))
+        others[kind, name] = found
+    return own, others
 
 
-def _plan_of(asked: TableSpec, tables: Mapping[Role, Table], dialect: str) -> Plan:
+def _plan_of(
+    asked: TableSpec, table: Table, others: Mapping[OtherTableKey, Table], dialect: str
+) -> Plan:
     """The plan for tables of a database without a connection: reads nothing, not even facts."""
-    traits = TRAITS[dialect]
-    there = {
-        role: replace(table, exact=not traits.rounds, rereads=traits.rereads)
-        for role, table in tables.items()
-    }
-    references, earlier = (
-        {name: table for (kind, name), table in there.items() if kind == part}
-        for part in ("reference", "earlier")
-    )
-    roles = resolve(asked, there["audited", ""], references, earlier)
+
+    def there(table: Table) -> Table:
+        traits = TRAITS[dialect]
+        return replace(table, rereads=traits.rereads, approximates=traits.approximates)
+
+    roles = resolve(asked, there(table), {key: there(other) for key, other in others.items()})
     return plan_audit(bind(roles, facts_unread(roles)))
 
 
 def _for_elsewhere(plan: Plan, dialect: str, quote: Quote) -> CompiledTable:
     tables = plan.bound.tables
-    types = Types().union(*(table.types for table in tables))
     steps = {}
     for step in (*_texts(plan.bound, dialect), *plan.steps):
         step.check()
         for table in tables:
             refuse_hidden_table(table, sets_of(step.sql))
-        there = translated(step.sql, dialect, types=types)
+        there = translated(step.sql, dialect)
         sql = quoted(there, dialect, quote, spelled=False)
         steps[step.name] = step.text(_label(dialect), sql, list(_notes(plan.bound, dialect)))
     return CompiledTable(name_of(plan), steps, dialect)
@@ -298,9 +279,9 @@ def _notes(bound: ResolvedQuestion, dialect: str) -> Iterator[tuple[str, str]]:
     for table in bound.tables:
         unknown = all(not column.type for column in table.columns)
         types = (
-            "nobody has looked up the types of its columns, so that values are cast"
+            "the types of its columns are unknown, so values are cast"
             if unknown
-            else "its columns are taken to have the types that they have here"
+            else "its columns are assumed to have the same types as here"
         )
         yield "Table", f"{name_in(table.sql, dialect)} stands for {table.name}; {types}."
 
@@ -312,9 +293,9 @@ def _texts(bound: ResolvedQuestion, dialect: str) -> Iterator[Statement]:
         return
     yield Statement(
         "texts",
-        "Does the database tell texts apart that differ by case, accents or outer blanks? Where "
-        "two counts of a row differ, classes look larger than they are, and no other figure may "
-        "be relied on.",
+        "Does the database distinguish texts that differ by case, accents or outer blanks? If two "
+        "counts of a row differ, classes look larger than they are, and no other figure is "
+        "reliable.",
         render("texts_told_apart", columns=columns),
         only="before everything else",
         tables=frozenset(table.sql for table in bound.tables),
@@ -345,7 +326,7 @@ def _text_columns(bound: ResolvedQuestion) -> Iterator[tuple[str, list[tuple[Bou
         for column in bound.sensitive
     ]
     if bound.entity:
-        entities = [(earlier.entity, earlier.table.sql) for earlier in bound.earlier.values()]
+        entities = [(each.entity, each.table.sql) for each in bound.earlier.values() if each.entity]
         pairs.append((bound.entity, entities))
     for column, others in pairs:
         sources = [(column, bound.table.sql), *others]

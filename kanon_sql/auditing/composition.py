@@ -13,18 +13,17 @@ from kanon_sql.plan.check_sql import LabelledCheck
 from kanon_sql.plan.earlier_plan import EarlierStep
 from kanon_sql.plan.question import BoundCheck
 from kanon_sql.results.table import CheckResult
-from kanon_sql.spec.earlier_release import the_earlier
 from kanon_sql.spec.models.composition import ComposedKAnonymity, ComposedLDiversity, ComposedModel
 from kanon_sql.sql.tables import Row
 
 
-def rows_with_earlier(plan: Plan, ask: Session) -> Iterator[tuple[str, Row]]:
+def rows_with_earlier(plan: Plan, session: Session) -> Iterator[tuple[str, Row]]:
     """The rows of all steps on earlier releases, by the step's name.
 
     Raises `InputError` if nobody is in both: a check on nobody must not hold.
     """
     for each in plan.earlier:
-        crowds = {name: value for step in each.asked for name, value in ask.row(step).items()}
+        crowds = {name: value for step in each.asked for name, value in session.row(step).items()}
         if not crowds["kanon_in_both"]:
             raise InputError(_nobody_in_both(plan, each, crowds))
         yield each.name, crowds
@@ -33,14 +32,14 @@ def rows_with_earlier(plan: Plan, ask: Session) -> Iterator[tuple[str, Row]]:
 def _nobody_in_both(plan: Plan, each: EarlierStep, crowds: Row) -> str:
     release, earlier = plan.bound.table.name, plan.bound.earlier[each.earlier]
     if not crowds["kanon_leavers"]:
-        return f"{earlier.table.name}: {the_earlier(earlier.name)} has no record to compare with."
-    own = plan.bound.entity.name if plan.bound.entity else earlier.entity.name
-    keys = " and ".join(f'"{name}"' for name in dict.fromkeys([own, earlier.entity.name]))
+        return f"{earlier.table.name}: {earlier.called} has no record to compare with."
+    entities = [f'"{each.name}"' for each in (plan.bound.entity, earlier.entity) if each]
+    keys = " and ".join(dict.fromkeys(entities))
     return (
         f"nobody is in both {release} ({int(crowds['kanon_joiners']):,} people) and "
-        f"{earlier.table.name} ({int(crowds['kanon_leavers']):,} people), so nothing can be said "
-        f"of them together. Are the keys in {keys} the same in both, or were they drawn anew for "
-        "each release? The audit needs the keys from before that."
+        f"{earlier.table.name} ({int(crowds['kanon_leavers']):,} people), so they can't be "
+        f"compared. Are the keys in {keys} the same in both, or were they drawn anew for each "
+        "release? The audit needs the original keys."
     )
 
 
@@ -72,7 +71,7 @@ def _crowds(check: BoundCheck, step: EarlierStep, answers: Answers) -> CheckResu
     return _verdict(
         check,
         int(row["kanon_least"]),
-        demanded=check.model.parameters.get("k"),
+        required=check.model.parameters.get("k"),
         violating=(_violating(row, violated, "classes"), _violating(row, violated, "people"))
         if check.gates
         else None,
@@ -99,7 +98,7 @@ def _candidates(check: BoundCheck, step: EarlierStep, answers: Answers) -> Check
     return _verdict(
         check,
         None if least is None else int(least),
-        demanded=check.model.parameters.get("l"),
+        required=check.model.parameters.get("l"),
         violating=(_violating(row, violated, "classes"), _violating(row, violated, "people"))
         if check.gates
         else None,
@@ -123,15 +122,15 @@ def _verdict(
     check: BoundCheck,
     achieved: int | None,
     *,
-    demanded: int | None,
+    required: int | None,
     violating: tuple[int, int] | None,
     details: Mapping[str, Any],
 ) -> CheckResult:
     """The result of a check. Violations are counted in people, so there are no records. A check
     that does not gate, or has no answer, has neither a verdict nor violations."""
     holds = None
-    if violating is not None and demanded is not None and achieved is not None:
-        holds = achieved >= demanded
+    if violating is not None and required is not None and achieved is not None:
+        holds = achieved >= required
     classes, people = violating if violating is not None and holds is not None else (None, None)
     return CheckResult(
         model=check.model.name(),

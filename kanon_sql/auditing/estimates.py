@@ -337,7 +337,7 @@ def individual_risk(size: int, weight: float) -> float:
     if not size * (1 - SLACK) <= weight < math.inf:
         raise InputError(
             "The weights of a class add up to fewer people than it has records, or to no number. "
-            "A weight is how many people a record stands for, 1 or more."
+            "A weight is the number of people that a record stands for, 1 or more."
         )
     weight = max(weight, size)
     sampled, rest = size / weight, (weight - size) / weight
@@ -369,7 +369,7 @@ def _refuse_less_than(records: int, population: int) -> None:
     if population < records:
         raise SpecError(
             f"population is {population:,}, fewer than the {records:,} people of the table. "
-            "It is the number of people that the table is a sample of.",
+            "It is the number of people from which the table was sampled.",
             "population",
         )
 

@@ -8,15 +8,17 @@ from typing import Any, Literal
 
 from kanon_sql.engines.base import Engine
 from kanon_sql.errors import SpecError
-from kanon_sql.plan.question import BoundColumn, DataFacts, EarlierRoles, Roles
+from kanon_sql.plan.question import BoundColumn, DataFacts, OtherTableKey, Roles
 from kanon_sql.plan.resolve import column_levels
 from kanon_sql.plan.resolve_columns import refuse_merging
 from kanon_sql.plan.resolve_roles import (
     hierarchy_sources,
-    masked_beside,
     masked_columns,
+    masked_there,
 )
+from kanon_sql.plan.steps import other_records
 from kanon_sql.spec.hierarchy_table import HierarchyTable, table_of_rows
+from kanon_sql.spec.other_tables import EARLIER, REFERENCE
 from kanon_sql.sql.gate import require_select
 from kanon_sql.sql.macros import render
 from kanon_sql.sql.tables import Row, Table
@@ -55,8 +57,7 @@ def read_facts(
             for column in masked_columns(roles)
         },
         hierarchies={name: each.table for name, each in levels.items() if each.table is not None},
-        referred=dict(_longest_referred(engine, roles)),
-        longest_earlier=dict(_longest_earlier(engine, roles)),
+        longest_there=dict(_longest_there(engine, roles)),
         show_values=show_values,
     )
 
@@ -68,15 +69,15 @@ def facts_unread(roles: Roles) -> DataFacts:
     """
     for source in hierarchy_sources(roles).values():
         raise SpecError(
-            f"{source} would have to be read first, and nothing is read where only SQL is made. "
-            "Write the hierarchy down in a CSV file."
+            f"{source} would have to be read first, but only SQL is generated and nothing is read. "
+            "Write the hierarchy to a CSV file."
         )
     levels = column_levels(roles, without=hierarchy_sources(roles, every=True))
-    masked = [masked_beside(roles, each) for each in roles.beside]
+    masked = [masked_there(roles, each) for each in roles.others]
     if masked_columns(roles) or any(masked):
         raise SpecError(
-            "a mask is as long as the longest value, and nobody has looked at the values of the "
-            "table there. Connect to it, or take a prefix."
+            "a mask is as long as the longest value, which is unknown without reading the table "
+            "there. Connect to it, or use a prefix."
         )
     return DataFacts(
         hierarchies={name: each.table for name, each in levels.items() if each.table is not None}
@@ -111,43 +112,18 @@ def hierarchy_rows(engine: Engine, name: str, table: Table) -> HierarchyTable:
     return table_of_rows(name, table.column_names, [tuple(row.values()) for row in rows])
 
 
-def _longest_referred(engine: Engine, roles: Roles) -> Iterator[tuple[str, dict[str, int]]]:
-    """Mask length for each reference: the longest value of either side. The release is masked to
-    its own longest value already, and a longer value of the reference must not match."""
-    for name, reference in roles.references.items():
-        yield (
-            name,
-            {
-                column.name: max(
-                    longest_value(engine, roles.table, column, _chosen(roles, column)),
-                    longest_value(engine, reference.table, other),
-                )
-                for column, other in masked_beside(roles, reference)
-            },
-        )
-
-
-def _longest_earlier(engine: Engine, roles: Roles) -> Iterator[tuple[str, dict[str, int]]]:
-    """Mask length for each earlier release: its own longest value, to which it was masked."""
-    for name, release in roles.earlier.items():
-        yield (
-            name,
-            {
-                column.name: longest_value(
-                    engine, release.table, other, _chosen_earlier(release, other)
-                )
-                for column, other in masked_beside(roles, release)
-            },
-        )
-
-
-def _chosen_earlier(release: EarlierRoles, column: BoundColumn) -> str:
-    return render(
-        "records",
-        relation=release.table.sql,
-        columns=[column],
-        where=release.where.sql if release.where else None,
-    )
+def _longest_there(engine: Engine, roles: Roles) -> Iterator[tuple[OtherTableKey, dict[str, int]]]:
+    """The mask lengths in other tables. An earlier release was masked to its own longest value. The
+    release is masked to its own too, which a longer value of a reference must not match."""
+    for other in roles.others:
+        longest = {}
+        for column, there in masked_there(roles, other):
+            records = other_records(other, [there]) if other.kind is EARLIER else None
+            longest[column.name] = longest_value(engine, other.table, there, records)
+            if other.kind is REFERENCE:
+                own = longest_value(engine, roles.table, column, _chosen(roles, column))
+                longest[column.name] = max(longest[column.name], own)
+        yield other.key, longest
 
 
 def _asked(

@@ -11,15 +11,16 @@ from pathlib import Path
 from typing import Any, NamedTuple, NoReturn
 
 from kanon_sql.auditing.facts import HierarchyReading, read_facts
-from kanon_sql.engines import connect, is_elsewhere, is_embedded
+from kanon_sql.engines import connect, contacts_server, is_embedded
 from kanon_sql.engines.base import Engine
-from kanon_sql.engines.session import Found, RunOptions, Session, asked_within, time_limit, within
+from kanon_sql.engines.session import Found, RunOptions, Session, run_within, time_limit, within
 from kanon_sql.errors import EngineError, InputError, SpecError, no_first_records, option
 from kanon_sql.plan.audit_plan import Plan, plan_audit
 from kanon_sql.plan.question import ResolvedQuestion
 from kanon_sql.plan.resolve import bind
 from kanon_sql.plan.resolve_roles import resolve
 from kanon_sql.results.writing import refuse_to_overwrite
+from kanon_sql.spec.other_tables import OtherTableKind
 from kanon_sql.spec.spec import AuditSpec, TableSpec
 
 
@@ -51,35 +52,32 @@ def open_table(
     asked = asked or spec.tables[place]
     with time_limit(engine, timeout, threading.Event()):
         table = engine.table(asked.source)
-        with about("references"):
-            references = {
-                name: engine.table(reference.source) for name, reference in asked.references.items()
-            }
-        with about("earlier_releases"):
-            earlier = {
-                name: engine.table(release.source)
-                for name, release in asked.earlier_releases.items()
-            }
+        others = {}
+        for kind, name, other in asked.other_tables():
+            with about(kind):
+                others[kind, name] = engine.table(other.source)
         try:
-            roles = resolve(asked, table, references, earlier, is_open=is_open)
+            roles = resolve(asked, table, others, is_open=is_open)
             facts = read_facts(engine, roles, hierarchies=hierarchies, show_values=show_values)
             bound = bind(roles, facts)
         except (SpecError, InputError) as error:
             # Errors of the next tables must not depend on this one.
             engine.renew()
-            raise spec.pointed(error, place) if isinstance(error, SpecError) else error from None
+            raise (
+                spec.with_location(error, place) if isinstance(error, SpecError) else error
+            ) from None
     return OpenTable(bound, engine, time.monotonic() - started)
 
 
 @contextmanager
-def about(parameter: str) -> Iterator[None]:
+def about(kind: OtherTableKind) -> Iterator[None]:
     """Let an error about the header of a file name the option of the table that it is."""
     try:
         yield
     except InputError as error:
         marked = error.marked
         for value in ("yes", "no"):
-            own = option(f"{parameter}.header", value)
+            own = option(f"{kind.key}.header", value)
             marked = marked.replace(option("header", value), own)
         raise type(error)(marked) from None
 
@@ -93,7 +91,7 @@ def opened(table: TableSpec, run: RunOptions) -> Iterator[Engine]:
         # Before a driver is imported, which would not help.
         raise no_first_records(str(table.source))
     hub = within(
-        run.timeout if is_elsewhere(where) else None,
+        run.timeout if contacts_server(where) else None,
         lambda: connect(
             where,
             memory_limit=run.memory_limit,
@@ -102,7 +100,7 @@ def opened(table: TableSpec, run: RunOptions) -> Iterator[Engine]:
             null_strings=table.null_strings,
             header={
                 os.fspath(each.source): each.header
-                for each in (*table.beside, table)
+                for each in (*(other for _, _, other in table.other_tables()), table)
                 if each.header is not None and isinstance(each.source, str | os.PathLike)
             },
         ),
@@ -157,7 +155,7 @@ def answer_of_one_table(
         def failed(_: Session, error: str) -> NoReturn:
             raise EngineError(f"{table.bound.table.name}: {error}") from None
 
-        found = asked_within(
+        found = run_within(
             engine, run, lambda session: answer(session, table), failed, spent=table.seconds
         )
     return table.bound, found
@@ -188,7 +186,7 @@ def planned(
     try:
         plan = plan_audit(table.bound)
     except SpecError as error:
-        raise spec.pointed(error, place) from None
+        raise spec.with_location(error, place) from None
     return PlannedTable(plan, engine, table.seconds)
 
 

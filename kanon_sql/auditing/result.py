@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from kanon_sql.report.display import Displayed
 from kanon_sql.results.diff import Diff
 from kanon_sql.results.table import AuditFindings, in_a_line
+from kanon_sql.spec.arguments import suggests_parameters
 
 if TYPE_CHECKING:
     from kanon_sql.report.document import Block
@@ -25,6 +26,7 @@ class AuditResult(Displayed, AuditFindings):
 
         return audit.page(self)
 
+    @suggests_parameters
     def to_html(
         self,
         path: str | Path | None = None,
@@ -35,7 +37,7 @@ class AuditResult(Displayed, AuditFindings):
         worksheet: str | Path | None = None,
         audience: Literal["internal", "external"] = "internal",
         min_cell: int = 10,
-        force: bool = False,
+        overwrite: bool = False,
     ) -> str | None:
         """Write the sign-off report as one HTML page; without a `path`, return it as text.
 
@@ -45,8 +47,8 @@ class AuditResult(Displayed, AuditFindings):
         pools figures about fewer than `min_cell` records and omits the SQL. Charts are drawn if the
         `[report]` extra is installed, and are tables otherwise.
 
-        Raises `SpecError` for a file that exists, unless `force` is set, that cannot be written, or
-        whose name does not end with .html.
+        Raises `SpecError` for a file that exists, unless `overwrite` is set, that cannot be
+        written, or whose name does not end with .html.
         """
         from kanon_sql.report.signed.inputs import given, page_of
 
@@ -61,7 +63,7 @@ class AuditResult(Displayed, AuditFindings):
                 min_cell=min_cell,
             )
 
-        return given(page, path, force=force)
+        return given(page, path, overwrite=overwrite)
 
     def chart(self, name: str, table: str | None = None) -> dict[str, Any]:
         """A chart as a Vega-Lite dictionary: `class_sizes` or `risk`, of `table` if there is more
@@ -78,7 +80,9 @@ class AuditResult(Displayed, AuditFindings):
         from kanon_sql.report.signed.inputs import file_of
         from kanon_sql.results.diff import diff
 
-        return Comparison(**vars(diff(file_of(earlier, "then"), file_of(self, "now"))))
+        return Comparison(
+            **vars(diff(file_of(earlier, "earlier result"), file_of(self, "this result")))
+        )
 
     # IPython looks it up in the class that defines __repr__.
     _repr_pretty_ = Displayed._repr_pretty_

@@ -11,20 +11,21 @@ from kanon_sql.auditing.answers import Answers, Counted, everyone, smallest, tot
 from kanon_sql.auditing.estimates import individual_risk
 from kanon_sql.plan.audit_plan import SURVEY_CLASSES, Plan, ReferenceStep
 from kanon_sql.plan.question import ResolvedQuestion
-from kanon_sql.results.table import ATTACKERS
+from kanon_sql.results.table import ATTACKERS, Risk
 from kanon_sql.spec.models.base import AT_RISK, Number
 from kanon_sql.sql.tables import Row
 from kanon_sql.sql.thresholds import exactly
 
 
-def risk(plan: Plan, answers: Answers) -> dict[str, Any]:
+def risk(plan: Plan, answers: Answers) -> Risk:
     """Re-identification risk by type of attacker (El Emam 2013, chapter 16).
 
     Journalist and marketer risk refer to the first reference; a class with fewer people in it than
     in the release counts with its size in the release.
     """
     if not answers.sizes:
-        return dict.fromkeys([*ATTACKERS, *(["individual"] if plan.bound.weight else [])])
+        attackers = (*ATTACKERS, *(["individual"] if plan.bound.weight else []))
+        return Risk(dict.fromkeys(attackers))
     name = next(iter(plan.bound.references), None)
     first = next(
         (
@@ -35,7 +36,7 @@ def risk(plan: Plan, answers: Answers) -> dict[str, Any]:
         None,
     )
     linked, of_people = first or (None, None)
-    return {
+    figures = {
         "prosecutor": _prosecutor(plan, answers),
         "journalist": journalist(
             linked, of_people, "at_risk", AT_RISK, by_person=plan.bound.entity is not None
@@ -45,6 +46,7 @@ def risk(plan: Plan, answers: Answers) -> dict[str, Any]:
         "marketer": {"average": marketer(of_people)} if of_people else None,
         **({"individual": _individual(answers.survey)} if answers.survey is not None else {}),
     }
+    return Risk(figures)
 
 
 def row_of_people(step: ReferenceStep, answers: Answers) -> Row:

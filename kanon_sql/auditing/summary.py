@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from kanon_sql.auditing.answers import (
     Answers,
     Sizes,
@@ -10,10 +12,12 @@ from kanon_sql.auditing.answers import (
     smallest,
     total,
 )
+from kanon_sql.engines.session import Session
 from kanon_sql.errors import InputError
 from kanon_sql.plan.audit_plan import Plan
-from kanon_sql.plan.preconditions import without_entity
+from kanon_sql.plan.preconditions import WITH_ENTITY
 from kanon_sql.plan.question import ResolvedQuestion
+from kanon_sql.plan.steps import Precondition
 from kanon_sql.results.table import HistogramBin, Summary
 
 
@@ -83,11 +87,19 @@ def saw_one_table(plan: Plan, answers: Answers) -> bool:
     )
 
 
+def refuse_unmet(preconditions: Iterable[Precondition], session: Session) -> None:
+    """Raise `InputError` for the first precondition that fails."""
+    for precondition in preconditions:
+        fault = precondition.fault(session.row(precondition.step))
+        if fault is not None:
+            raise InputError(fault)
+
+
 def refuse_without_entity(bound: ResolvedQuestion, sizes: Sizes) -> None:
     """Raise `InputError` if records have no entity: they belong to no countable person."""
     if bound.entity is None:
         return
     counted = {name: total(sizes, name) for name in ("kanon_records", "kanon_without_entity")}
-    fault = without_entity(bound.table.name, bound.entity.name, counted)
+    fault = WITH_ENTITY.fault(counted, table=bound.table.name, column=bound.entity.name)
     if fault is not None:
         raise InputError(fault)

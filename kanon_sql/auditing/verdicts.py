@@ -39,7 +39,7 @@ from kanon_sql.spec.models.risk import (
     SampleUniqueness,
 )
 from kanon_sql.spec.models.sizes import KAnonymity
-from kanon_sql.spec.question_parts import the_reference
+from kanon_sql.spec.other_tables import REFERENCE
 from kanon_sql.sql.tables import Row
 from kanon_sql.sql.thresholds import SLACK, exactly
 
@@ -127,8 +127,8 @@ def _homogeneity(check: BoundCheck, plan: Plan, answers: Answers) -> CheckResult
         violating=Violations(classes, records, people),
         details=details,
     )
-    # Told unasked too: how many records a value is certain of is never silent.
-    return replace(verdict, violating_records=records)
+    # Reported without a check too: the records and people whose value is certain.
+    return replace(verdict, violating_records=records, violating_people=people)
 
 
 def _sensitive(
@@ -212,7 +212,7 @@ def _beside(model: SensitiveModel, achieved: Any, column: str, rows: Sizes) -> d
             return {"confidence": _confidence(achieved, model.l)}
         case SensitiveModel(beside=str(name)):
             return {name: _worst(model, (row[f"{column}_{name}"] for row in rows))}
-        case SensitiveModel() if "k" in model.beside_worst:
+        case SensitiveModel() if "k" in model.companion_figures:
             return {"k": min(int(row["kanon_size"]) for row in rows)}
     return {}
 
@@ -243,7 +243,7 @@ def _against_reference(
     )
     if model.missing == "error" and unmatched:
         raise InputError(
-            f"{model.name()}: nobody in {the_reference(step.reference)} matches "
+            f"{model.name()}: nobody in {REFERENCE.called(step.reference)} matches "
             f"{plural(unmatched, 'class')} of {plan.bound.table.name} "
             f"({plural(int(row['kanon_unmatched_records']), 'record')}), and missing: error "
             "was asked."
@@ -371,8 +371,8 @@ def _population_uniqueness(
     achieved = estimates.estimate(model.estimator)
     if achieved is None and check.gates:
         raise InputError(
-            f"population_uniqueness: the estimator {model.estimator} has no answer "
-            f"for {plan.bound.table.name}, so nothing can be said. Take another estimator, or "
+            f"population_uniqueness: the estimator {model.estimator} has no estimate "
+            f"for {plan.bound.table.name}, so the check can't be judged. Choose another one, or "
             "measure without max_share to see all three."
         )
     return _verdict(
@@ -418,8 +418,8 @@ def _refuse_small_population(
         raise InputError(
             f"{model.name()}: a population of {model.population:,} is smaller than "
             f"{plan.bound.table.name}, which has {counted:,} "
-            f"{'people' if plan.bound.entity else 'records'}. It is the number of people that the "
-            "table is a sample of."
+            f"{'people' if plan.bound.entity else 'records'}. It is the number of people from "
+            "which the table was sampled."
         )
 
 

@@ -2,20 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Container, Iterable, Iterator
 
-from kanon_sql.auditing.answers import Answers, smallest, total
-from kanon_sql.auditing.unassigned import said_of
+from kanon_sql.auditing.answers import Answers, everyone, smallest, total
 from kanon_sql.errors import plural
 from kanon_sql.plan.audit_plan import SURVEY_CLASSES, Plan, ReferenceStep
 from kanon_sql.plan.earlier_plan import EarlierStep
 from kanon_sql.plan.join_columns import are_of_one_kind
 from kanon_sql.plan.question import ResolvedQuestion
 from kanon_sql.plan.sensitive_plan import SpellingLook
-from kanon_sql.spec.earlier_release import the_earlier
+from kanon_sql.results.table import CheckResult, Summary, given_away
+from kanon_sql.spec.hierarchy import DATES, Years
 from kanon_sql.spec.hierarchy_table import summary as summary_of_faults
-from kanon_sql.spec.question_parts import the_reference
+from kanon_sql.spec.other_tables import REFERENCE
 from kanon_sql.sql.tables import Row
+
+_FEW = 20
+"""Number of records below which nearly all values differ in any column."""
+_MOST_GIVEN_AWAY = _MOST_ALONE = 0.05
+"""Share of the records (people) above which a value that classes give away, and being alone in an
+insensitive column, is warned about."""
+_MOST_SENTENCES, _MOST_NAMED = 3, 5
+"""Maximum number of unassigned columns with a sentence each, and named in the one for all."""
 
 
 def warnings(plan: Plan, answers: Answers) -> Iterator[str]:
@@ -23,14 +31,19 @@ def warnings(plan: Plan, answers: Answers) -> Iterator[str]:
     if not answers.sizes:
         return
     yield from left_out(plan.bound)
-    referred = (each for bound in plan.bound.beside for each in bound.levels)
+    yield from time_zones(plan.bound, [name for name, at in plan.bound.spec.levels.items() if at])
+    referred = (each for other in plan.bound.others for each in other.generalised)
     faults = [
         summary_of_faults(each.levels.faults, show_values=plan.bound.facts.show_values)
         for each in (*plan.bound.levels, *referred)
     ]
     for fault in dict.fromkeys(faults):
         yield from fault.splitlines()
-    yield from said_of(answers.telling_apart, of_people=plan.bound.entity is not None)
+    for column in plan.bound.roles.unassigned:
+        if plan.bound.table.embedded and column.unusable_because:
+            yield f'"{column.name}" is not looked at: it {column.unusable_because}'
+    yield from _unassigned(plan, answers)
+    yield from _insensitive(plan, answers)
     yield from _profiles(answers)
     for look in plan.looks:
         yield from _constant(look, answers)
@@ -49,8 +62,29 @@ def warnings(plan: Plan, answers: Answers) -> Iterator[str]:
     if len(plan.earlier) > 1:
         yield (
             f"Each of the {len(plan.earlier)} earlier releases is measured with this one by "
-            "itself. What all of them say together is not measured, and may be more."
+            "itself. What all of them disclose together is not measured, and may be more."
         )
+
+
+def certain_values(checks: Iterable[CheckResult], summary: Summary) -> Iterator[str]:
+    """A warning about each attribute that classes give away and no check requires to vary."""
+    for check, count, whole in given_away(checks, summary):
+        if check.holds is None and count > _MOST_GIVEN_AWAY * whole:
+            members = "record" if summary.people is None else "person"
+            yield (
+                f"The {check.parameters['sensitive']} of {plural(count, members)} "
+                f"({100 * count / whole:.1f} %) is certain: their class has no other. A check of "
+                "l-diversity or homogeneity bounds how many."
+            )
+
+
+def time_zones(bound: ResolvedQuestion, generalised: Container[str]) -> Iterator[str]:
+    """A warning about each quasi-identifier with a time zone that is generalised to dates."""
+    for column in bound.quasi_identifiers:
+        levels = bound.roles.hierarchy(column).levels or ()
+        has_dates = any(level in DATES or isinstance(level, Years) for level in levels)
+        if has_dates and column.name in generalised and column.type.endswith("WITH TIME ZONE"):
+            yield f'"{column.name}" has a time zone. Its days, months and years are those of UTC.'
 
 
 def left_out(bound: ResolvedQuestion) -> Iterator[str]:
@@ -59,7 +93,60 @@ def left_out(bound: ResolvedQuestion) -> Iterator[str]:
         if table.left_out:
             yield (
                 f"{table.name} leaves out {', '.join(table.left_out)}, as a shell does: a name "
-                "that begins with a dot is hidden, and may be left by a program that was killed."
+                "that begins with a dot is hidden, and may be left by an interrupted program."
+            )
+
+
+def _unassigned(plan: Plan, answers: Answers) -> Iterator[str]:
+    """Warnings about unassigned columns with about as many different values as records (people)."""
+    if plan.unassigned is None or answers.unassigned is None:
+        return
+    members = everyone(answers.counted)
+    least = members * plan.bound.table.nearly_all
+    found = [
+        f'"{name}"'
+        for place, name in enumerate(plan.unassigned.columns, start=1)
+        if members > 1
+        and (
+            (distinct := int(answers.unassigned[f"kanon_distinct_{place}"])) >= members
+            or (members >= _FEW and distinct > least)
+        )
+    ]
+    about = (
+        "at least about as many different values as there are people"
+        if plan.bound.entity
+        else "about as many different values as there are records"
+    )
+    if len(found) > _MOST_SENTENCES:
+        more = plural(max(0, len(found) - _MOST_NAMED), "more column")
+        others = f" and {more}" if len(found) > _MOST_NAMED else ""
+        yield (
+            f"{', '.join(found[:_MOST_NAMED])}{others} each have {about} (an approximate count), "
+            "so each may identify people by itself. What is published of them is a "
+            "quasi-identifier; declare the others as identifiers."
+        )
+        return
+    for name in found:
+        yield (
+            f"{name} has {about} (an approximate count), so it may identify people by itself. If "
+            "it is published, it is a quasi-identifier; if not, declare it as an identifier or as "
+            "the entity."
+        )
+
+
+def _insensitive(plan: Plan, answers: Answers) -> Iterator[str]:
+    """A warning about each insensitive column, without a reason, in which many are alone."""
+    members = everyone(answers.counted)
+    for row in answers.insensitive:
+        alone = int(row["kanon_alone"])
+        if plan.insensitive and alone > _MOST_ALONE * members:
+            name = plan.insensitive.columns[int(row["kanon_column"]) - 1]
+            whom = plural(alone, "person" if plan.bound.entity else "record")
+            yield (
+                f'"{name}" is declared insensitive, and {whom} ({100 * alone / members:.1f} %) '
+                f"{'has' if alone == 1 else 'have'} a value of it that no other has, so it "
+                "identifies them. Make it a quasi-identifier, or write in the spec why it is "
+                "harmless: insensitive: {COLUMN: {why: …}}."
             )
 
 
@@ -72,8 +159,8 @@ def _profiles(answers: Answers) -> Iterator[str]:
         yield (
             f"People have records in several classes, and the combination says more than each "
             f"class: {alone:,} {'person is' if alone == 1 else 'people are'} alone with "
-            f"theirs, and the fewest who share one are {k:,}, against a k of "
-            f"{smallest(answers.sizes):,}."
+            f"theirs, and the smallest group that shares one has {plural(k, 'person')}, against "
+            f"a k of {smallest(answers.sizes):,}."
         )
 
 
@@ -84,13 +171,12 @@ def _constant(look: SpellingLook, answers: Answers) -> Iterator[str]:
         return
     if row["kanon_values"] == 0:
         yield (
-            f"{name} is NULL in every record, so nothing is shown to be protected: no model on it "
-            "says anything."
+            f"{name} is NULL in every record, so no model on it shows that anything is protected."
         )
     elif not row["kanon_nulls"]:
         yield (
-            f"{name} has the same value in every record: whoever is in the table has it. "
-            "t-closeness, δ-disclosure and β-likeness compare with the table and hold all the same."
+            f"{name} has the same value in every record: everyone in the table has it. "
+            "t-closeness, δ-disclosure and β-likeness compare with the table and hold anyway."
         )
 
 
@@ -101,16 +187,20 @@ def _sham_diversity(look: SpellingLook, plan: Plan, answers: Answers) -> Iterato
     by_null = 0 if plan.bound.unknown else total(sizes, "kanon_diverse_by_null_classes")
     if by_null:
         yield (
-            f"Only NULL makes {plural(by_null, 'class')} look diverse in {name}: without it "
-            "there is a single value. --sensitive-nulls unknown counts NULL as no value."
+            f"{plural(by_null, 'class')} {_has(by_null)} a single value of {name} besides NULL: "
+            "anyone who ignores NULL knows it. --sensitive-nulls unknown counts NULL as no value."
         )
     row = answers.looks.get(look.by_spelling.name) if look.by_spelling else None
     by_spelling = int(row["kanon_diverse_by_spelling_classes"] or 0) if row else 0
     if by_spelling:
         yield (
-            f"Only spelling makes {plural(by_spelling, 'class')} look diverse in {name}: the "
-            "values differ by case, outer spaces or the way a number is written."
+            f"{plural(by_spelling, 'class')} {_has(by_spelling)} several values of {name} by "
+            "spelling alone: they differ by case, outer spaces or the way a number is written."
         )
+
+
+def _has(classes: int) -> str:
+    return "has" if classes == 1 else "have"
 
 
 def _unheard_of_values(plan: Plan, answers: Answers) -> Iterator[str]:
@@ -121,9 +211,9 @@ def _unheard_of_values(plan: Plan, answers: Answers) -> Iterator[str]:
                 "The one value" if step.named == 1 else f"{lacking:,} of the {step.named:,} values"
             )
             yield (
-                f"{values} that {step.check.model.name()} names never "
+                f"{values} named in {step.check.model.name()} never "
                 f"{'occurs' if step.named == 1 else 'occur'} in "
-                f"{step.check.model.parameters['sensitive']}: spelled as there?"
+                f"{step.check.model.parameters['sensitive']}: check the spelling."
             )
 
 
@@ -138,53 +228,52 @@ def _survey(answers: Answers) -> Iterator[str]:
 def _matching(step: ReferenceStep, row: Row, wildcard: bool) -> Iterator[str]:
     unmatched = int(row["kanon_unmatched_classes"])
     exceeding = int(row["kanon_exceeding_classes"])
-    reference = the_reference(step.reference)
+    reference = REFERENCE.called(step.reference)
     if unmatched:
         records = plural(int(row["kanon_unmatched_records"]), "record")
         yield (
             f"Nobody in {reference} matches {plural(unmatched, 'class')} ({records}) of the "
-            "release, so it can't contain the release: look for another spelling, another time "
+            "release, so it can't contain the release: check for another spelling, another time "
             "or another region."
         )
     if exceeding:
         yield (
-            f"There are fewer people in {reference} than in the release in "
-            f"{plural(exceeding, 'class')}, so it can't contain the release"
+            f"In {plural(exceeding, 'class')} {reference} has fewer people than the release, so it "
+            "can't contain the release"
             f"{' with its NULLs, which match everything' if wildcard else ''}."
         )
 
 
 def _with_earlier(step: EarlierStep, plan: Plan, answers: Answers) -> Iterator[str]:
     earlier, row = plan.bound.earlier[step.earlier], answers.earlier[step.name]
-    k, name = int(row["kanon_least"]), the_earlier(step.earlier)
+    k, name = int(row["kanon_least"]), earlier.called
     for which, where in (("joiners", "this release"), ("leavers", name)):
         alone = row[f"kanon_{which}_k"]
         if alone is not None and alone < k:
             people = int(row[f"kanon_{which}"])
             yield (
                 f"{plural(people, 'person')} {'is' if people == 1 else 'are'} only in {where}, and "
-                f"the fewest of them who share their classes are {int(alone):,}, against a "
-                f"composed k of {k:,}: whoever knows that someone "
-                f"{'came' if which == 'joiners' else 'left'} looks among them alone."
+                f"the smallest crowd among them is {int(alone):,}, against a composed k of {k:,}: "
+                f"an attacker who knows that someone {'joined' if which == 'joiners' else 'left'} "
+                "searches among them alone."
             )
     for column in plan.bound.sensitive:
         there = earlier.sensitive.get(column.name)
         if there and not are_of_one_kind(column, there):
             yield (
                 f'"{there.name}" of {earlier.table.name} is {there.type}, and "{column.name}" of '
-                f"this release is {column.type}, so nothing is said of them together. Give both "
-                "the same type."
+                f"this release is {column.type}, so they are not compared. Give both the same type."
             )
         elif not there:
             yield (
-                f'{earlier.table.name} has no column "{column.name}", so nothing is said of it '
-                "together with this release. If it has another name there, say which: columns of "
-                f"{name}."
+                f'{earlier.table.name} has no column "{column.name}", so the two '
+                "releases are not compared on it. If it has another name there, give it under "
+                f"columns of {name}."
             )
     for each in step.candidates:
         if row[f"kanon_least_{each.place}"] is None:
             yield (
-                f"No value of {each.column.name} is in both classes of anyone who is in this "
-                f"release and in {name}, so composed l-diversity says nothing: are the values "
-                "spelled alike in both?"
+                f"The classes of this release and of {name} have no {each.column.name} in common "
+                "for anyone who is in both, so composed l-diversity measures nothing: are the "
+                "values spelled alike in both?"
             )

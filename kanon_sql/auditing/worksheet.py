@@ -8,28 +8,26 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 from kanon_sql.auditing.opening import OpenTable, answer_of_one_table
+from kanon_sql.auditing.summary import refuse_unmet
 from kanon_sql.engines.session import RunOptions, Session
-from kanon_sql.errors import InputError, NoDataError, SpecError, option
+from kanon_sql.errors import NoDataError, SpecError, option
 from kanon_sql.plan.join_columns import pairs
-from kanon_sql.plan.preconditions import preconditions, without_entity
-from kanon_sql.plan.question import BoundReference, Pair, ResolvedQuestion
-from kanon_sql.plan.steps import records, reference_records, spoken, step, with_entity
+from kanon_sql.plan.preconditions import entity_known, preconditions
+from kanon_sql.plan.question import ResolvedQuestion
+from kanon_sql.plan.steps import name_list, other_records, records, step, with_entity
 from kanon_sql.results.worksheet import FILLED_IN, NUMBER, SIZES
-from kanon_sql.results.writing import write_whole
+from kanon_sql.results.writing import write_atomically
 from kanon_sql.spec.spec import AuditSpec
 from kanon_sql.sql.dialects.traits import TRAITS
 from kanon_sql.sql.macros import render
-from kanon_sql.sql.statement import Statement
-from kanon_sql.sql.tables import Row
 
 PERSONAL_DATA = (
-    "# Personal data: the riskiest records, to be tried by hand. Keep it where only those can read "
-    "it who try."
+    "# Personal data: the riskiest records, for a manual re-identification test. Only the testers "
+    "may read this file."
 )
 
 
@@ -60,105 +58,68 @@ def write_worksheet(
         raise SpecError("a worksheet is of one table, and the spec has several.")
 
     def answer(session: Session, table: OpenTable) -> list[list[str]]:
+        bound = table.bound
         if not TRAITS[table.engine.dialect].hashes:
             raise SpecError(
                 f"a worksheet can't be drawn in {table.engine.name}, which has no md5()."
             )
-        if table.bound.wildcard:
+        if bound.wildcard:
             raise SpecError(
                 "nulls: wildcard forms no classes of which the riskiest could be named."
             )
-        return _rows(session, table.bound, sample, seed)
+        refuse_unmet(preconditions(bound), session)
+        if bound.entity:
+            people = records(bound, [bound.entity])
+            known = entity_known(bound, "people", bound.table, bound.entity, people)
+            refuse_unmet([known], session)
+        return [row for each in _riskiest(session, bound, sample, seed) for row in each][:sample]
 
-    bound, found = answer_of_one_table(spec, run, answer, writes=[output])
-    write_whole(output, _text(bound, found), private=True)
-    return len(found)
-
-
-def _rows(ask: Session, bound: ResolvedQuestion, sample: int, seed: int) -> list[list[str]]:
-    """One row for each record, or each person, of the riskiest classes."""
-    for precondition in preconditions(bound):
-        fault = precondition.fault(ask.row(precondition.step))
-        if fault is not None:
-            raise InputError(fault)
-    if bound.entity:
-        fault = without_entity(bound.table.name, bound.entity.name, ask.row(_nobody(bound)))
-        if fault is not None:
-            raise InputError(fault)
-    reference = next(iter(bound.references.values()), None)
-    compared = pairs(bound, reference, "containment") if reference else ()
-    classes = ask.rows(_riskiest(bound, reference, compared, sample, seed))
-    if not classes:
+    bound, rows = answer_of_one_table(spec, run, answer, writes=[output])
+    if not rows:
         raise NoDataError(f"{bound.table.name} has no record to try.")
-    rows = [row for each in classes for row in _of_class(each, compared, bound)]
-    return rows[:sample]
-
-
-def _nobody(bound: ResolvedQuestion) -> Statement:
-    assert bound.entity is not None
-    return step(
-        bound,
-        "people",
-        f"How many records in {bound.table.name} belong to no one?",
-        render("without_entity", relation=records(bound, [bound.entity]), entity=bound.entity),
-    )
+    file = io.StringIO(f"{PERSONAL_DATA}\n")
+    file.seek(0, io.SEEK_END)
+    writer = csv.writer(file, lineterminator="\n")
+    names = [column.name for column in bound.quasi_identifiers]
+    writer.writerow([NUMBER, *names, *(SIZES if bound.references else SIZES[:1]), *FILLED_IN])
+    writer.writerows([at, *row, *("" for _ in FILLED_IN)] for at, row in enumerate(rows, start=1))
+    write_atomically(output, file.getvalue(), private=True)
+    return len(rows)
 
 
 def _riskiest(
-    bound: ResolvedQuestion,
-    reference: BoundReference | None,
-    compared: Sequence[Pair],
-    sample: int,
-    seed: int,
-) -> Statement:
+    session: Session, bound: ResolvedQuestion, sample: int, seed: int
+) -> Iterator[list[list[str]]]:
+    """The riskiest classes, each with an equal row for each of its records, or people."""
+    reference = next(iter(bound.references.values()), None)
+    compared = list(pairs(bound, reference, "containment")) if reference else []
     columns = list(bound.quasi_identifiers)
-    relation = records(bound, with_entity(bound, columns))
-    asked: dict[str, Any] = {
-        "columns": columns, "entity": bound.entity, "seed": seed, "first": sample,
-    }  # fmt: skip
-    sql = (
-        render(
-            "riskiest_classes_beside",
-            release=relation,
-            reference=reference_records(reference),
-            pairs=list(compared),
-            reference_entity=reference.entity,
-            reference_weight=reference.weight,
-            **asked,
-        )
-        if reference
-        else render("riskiest_classes", relation=relation, **asked)
-    )
-    return step(
+    asking = step(
         bound,
         "riskiest_classes",
-        f"Which classes of {bound.table.name} by {spoken(columns)} are riskiest?",
-        sql,
+        f"Which classes of {bound.table.name} by {name_list(columns)} are riskiest?",
+        render(
+            "riskiest_classes",
+            release=records(bound, with_entity(bound, columns)),
+            columns=columns,
+            entity=bound.entity,
+            reference=other_records(reference) if reference else None,
+            pairs=compared,
+            reference_entity=reference.entity if reference else None,
+            reference_weight=reference.weight if reference else None,
+            seed=seed,
+            first=sample,
+        ),
         only="with --show-values only: its rows are personal data",
     )
-
-
-def _of_class(found: Row, compared: Sequence[Pair], bound: ResolvedQuestion) -> Iterator[list[str]]:
-    cells = [found[f"kanon_cell_{place + 1}"] for place in range(len(bound.quasi_identifiers))]
-    for place, pair in enumerate(compared):
-        if pair.how == "by_pattern":
-            cells[place] = cells[place].removeprefix("=") if cells[place] else None
-    sizes = [str(int(found["kanon_size"]))]
-    if compared:
-        sizes.append(str(int(found["kanon_population"])))
-    row = ["" if cell is None else str(cell) for cell in cells]
-    for _ in range(int(found["kanon_size"])):
-        yield [*row, *sizes]
-
-
-def _text(bound: ResolvedQuestion, rows: Sequence[Sequence[str]]) -> str:
-    """The file: a comment on its content, the column names, and a numbered row for each record."""
-    file = io.StringIO()
-    sizes = SIZES if bound.references else SIZES[:1]
-    names = [column.name for column in bound.quasi_identifiers]
-    writer = csv.writer(file, lineterminator="\n")
-    file.write(f"{PERSONAL_DATA}\n")
-    writer.writerow([NUMBER, *names, *sizes, *FILLED_IN])
-    for number, row in enumerate(rows, start=1):
-        writer.writerow([number, *row, *("" for _ in FILLED_IN)])
-    return file.getvalue()
+    patterns = [pair.how == "by_pattern" for pair in compared] or [False] * len(columns)
+    for found in session.rows(asking):
+        cells = [found[f"kanon_cell_{place}"] for place in range(1, len(columns) + 1)]
+        texts = ["" if cell is None else str(cell) for cell in cells]
+        row = [
+            text.removeprefix("=") if is_pattern else text
+            for text, is_pattern in zip(texts, patterns, strict=True)
+        ]
+        size = int(found["kanon_size"])
+        sizes = [size, int(found["kanon_population"])] if compared else [size]
+        yield [[*row, *map(str, sizes)]] * size

@@ -100,11 +100,11 @@ def audit(context: click.Context, /, target: str | None, **values: Any) -> int:
         deliver(expected_page(tables, to_terminal=output is None), output)
         return 0 if spec else NO_DATA
     with watching(context) as watch:
-        result = CLOCK.told(_audit_of(spec, watch, values, [*files_of(output), *also]))
+        result = CLOCK.timed(_audit_of(spec, watch, values, [*files_of(output), *also]))
     if chosen.notes:
         result = result.noted(chosen.notes)
     if baseline:
-        result = baseline.held_against(result, values["by"])
+        result = baseline.applied_to(result, values["by"])
     forms = [(output, form_of(context, values, output, AUDIT_FORMS)), *also.items()]
     found = result.status.replace("_", " ")
     for path, form in forms:
@@ -113,8 +113,10 @@ def audit(context: click.Context, /, target: str | None, **values: Any) -> int:
     refuse_failed(result)
     for path, form in forms:
         if form not in PIPELINE_FORMATS:
-            told = with_command(result, context, path, always=path in also)
-            deliver(rendered(told, told.page(), form, to_terminal=path is None), path, found)
+            recorded = with_command(result, context, path, always=path in also)
+            deliver(
+                rendered(recorded, recorded.page(), form, to_terminal=path is None), path, found
+            )
     return result.exit_code
 
 
@@ -127,8 +129,8 @@ def _say_skipped(chosen: SelectedTables) -> None:
 def _spec_of(
     context: click.Context, target: str | None, values: dict[str, Any]
 ) -> tuple[AuditSpec, tuple[tuple[str, ...], ...]]:
-    """What is asked of a target or a manifest, with the notes on each table. Raises `Failure`
-    where no table is selected."""
+    """The spec of a target or a manifest, with the notes on each table. Raises `Failure` if no
+    table is selected."""
     chosen = selected(context, target, values)
     if chosen.spec is None:
         raise Failure(with_flags(chosen.reason), NO_DATA)
@@ -195,7 +197,7 @@ def compile_(
         from kanon_sql.results.writing import write_files
 
         folder = Path(output_dir)
-        write_files(folder, compiled.files, inputs=spec.files(), force=values["force"])
+        write_files(folder, compiled.files, inputs=spec.files(), overwrite=values["overwrite"])
         say_written(folder, found)
     else:
         deliver("\n\n".join(compiled.statements) if step else str(compiled), output, found)
@@ -315,7 +317,7 @@ def _read_worksheet(target: str | None, values: dict[str, Any]) -> int:
 
     if target is not None:
         raise SpecError(
-            f"--read {values['read']} reads a worksheet, so {target} has no place here."
+            f"--read {values['read']} reads a worksheet, so {target} can't be given too."
         )
     file = Path(values["read"])
     attempts = read_worksheet(file)

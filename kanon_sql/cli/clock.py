@@ -6,7 +6,7 @@ import time
 from dataclasses import replace
 from typing import Any, TypeVar
 
-Told = TypeVar("Told")
+Result = TypeVar("Result")
 
 
 class _Clock:
@@ -20,15 +20,15 @@ class _Clock:
     def begin(self, now: float) -> None:
         self._began, self._process = self._process or now, None
 
-    def told(self, result: Told) -> Told:
+    def timed(self, result: Result) -> Result:
         """The result with the first table's `seconds` set to the total minus the other tables'."""
-        whole: Any = result
-        if not whole.tables:
+        untyped: Any = result
+        if not untyped.tables:
             return result
-        first, *others = whole.tables
+        first, *others = untyped.tables
         waited = time.monotonic() - (self._began or 0) - sum(each.seconds for each in others)
-        told: Told = replace(whole, tables=(replace(first, seconds=waited), *others))
-        return told
+        timed: Result = replace(untyped, tables=(replace(first, seconds=waited), *others))
+        return timed
 
 
 CLOCK = _Clock()

@@ -57,7 +57,7 @@ def profile(context: click.Context, /, target: str, **values: Any) -> int:
     with watching(context) as watch:
         from kanon_sql.profiling.profiler import profile as run
 
-        result = CLOCK.told(
+        result = CLOCK.timed(
             run(
                 spec,
                 run_of(values, watch, files_of(output)),

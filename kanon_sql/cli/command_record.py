@@ -14,10 +14,10 @@ from kanon_sql.cli.option_syntax import outer_parts
 
 ARGUMENTS = "kanon_sql.arguments"
 """Key in the context's `meta` of the arguments as given."""
-_LEFT_OUT = "…"
-_ABOUT_THE_RESULT = ("format", "also", "result", "force", "verbose", "quiet")
-"""Options that say where and how a result is told; the question is the same without them."""
-_NAME_VALUES = ("values", "allowed", "order")
+_REDACTED = "…"
+_OUTPUT_OPTIONS = ("format", "also", "result", "overwrite", "force", "verbose", "quiet")
+"""Options about the form and place of a result, which don't change the question."""
+_LISTS_OF_VALUES = ("values", "allowed", "order")
 """Parameters of checks that contain values of a sensitive attribute."""
 
 
@@ -27,17 +27,17 @@ Result = TypeVar("Result")
 def with_command(
     result: Result, context: click.Context, output: Path | None, *, always: bool = False
 ) -> Result:
-    """The result with the command, where a file keeps it; what --format says is the result alone,
-    wherever it goes, unless `always`."""
+    """The result with its command line, if it is written to a file. With an explicit --format the
+    command is left out unless `always`."""
     asked = context.get_parameter_source("format")
     if output is None or not (always or asked is click.core.ParameterSource.DEFAULT):
         return result
     whole: Any = result
-    kept: Result = replace(whole, asked=command_asked(context))
-    return kept
+    recorded: Result = replace(whole, asked=command_line(context))
+    return recorded
 
 
-def command_asked(context: click.Context) -> str:
+def command_line(context: click.Context) -> str:
     """The command with its question options in order, followed by those from environment variables.
 
     URL credentials and values named by checks are omitted.
@@ -57,13 +57,15 @@ def _words(context: click.Context) -> Iterator[str]:
             found = context.params.get(each.name or "") or ()
             yield from map(without_credentials, [found] if isinstance(found, str) else found)
     asked = [each for each in dict.fromkeys(options) if not _is_of_the_result(each, command)]
-    told = {each: iter(_as_list(values[each.name])) for each in asked}
+    values_of = {each: iter(_as_list(values[each.name])) for each in asked}
     for each in options:
-        if each in told:
-            yield from _said(each, next(told[each], None) if each.multiple else values[each.name])
+        if each in values_of:
+            yield from _option_words(
+                each, next(values_of[each], None) if each.multiple else values[each.name]
+            )
     for each in command.params:
         if isinstance(each, click.Option) and not _is_of_the_result(each, command):
-            yield from _said_by_a_variable(each, context)
+            yield from _variable_words(each, context)
 
 
 def _as_list(value: object) -> Sequence[object]:
@@ -72,20 +74,20 @@ def _as_list(value: object) -> Sequence[object]:
 
 def _is_of_the_result(option: click.Option, command: click.Command) -> bool:
     """Whether an option concerns the result; `--output` of anonymize is the release."""
-    return option.name in _ABOUT_THE_RESULT or (
+    return option.name in _OUTPUT_OPTIONS or (
         option.name == "output" and command.name != "anonymize"
     )
 
 
-def _said_by_a_variable(option: click.Option, context: click.Context) -> Iterator[str]:
+def _variable_words(option: click.Option, context: click.Context) -> Iterator[str]:
     source = context.get_parameter_source(option.name or "")
     text = option.resolve_envvar_value(context)
     if source is click.core.ParameterSource.ENVIRONMENT and text is not None:
         for each in option.type.split_envvar_value(text) if option.multiple else [text]:
-            yield from _said(option, each)
+            yield from _option_words(option, each)
 
 
-def _said(option: click.Option, value: object) -> Iterator[str]:
+def _option_words(option: click.Option, value: object) -> Iterator[str]:
     yield option.opts[0]
     if not option.is_flag:
         text = str(value)
@@ -105,8 +107,8 @@ def without_credentials(text: str) -> str:
         return text
     place, has_options, _ = rest.partition("?")
     _, has_user, host = place.rpartition("@")
-    user = f"{_LEFT_OUT}@" if has_user else ""
-    return f"{scheme}://{user}{host}" + (f"?{_LEFT_OUT}" if has_options else "")
+    user = f"{_REDACTED}@" if has_user else ""
+    return f"{scheme}://{user}{host}" + (f"?{_REDACTED}" if has_options else "")
 
 
 def _check_without_values(text: str) -> str:
@@ -117,8 +119,8 @@ def _check_without_values(text: str) -> str:
     """
     model, colon, parameters = text.partition(":")
     parts = [each.partition("=") for each in outer_parts(parameters)] if colon else []
-    told = (
-        f"{key}={f'[{_LEFT_OUT}]' if key.strip() in _NAME_VALUES else value}"
+    redacted = (
+        f"{key}={f'[{_REDACTED}]' if key.strip() in _LISTS_OF_VALUES else value}"
         for key, _, value in parts
     )
-    return f"{model}{colon}{','.join(told)}"
+    return f"{model}{colon}{','.join(redacted)}"

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kanon_sql.errors import SpecError
-from kanon_sql.results.writing import whole_folder, write_whole
+from kanon_sql.results.writing import replaced_folder, write_atomically
 from kanon_sql.spec.yaml_document import shipped
 
 if TYPE_CHECKING:
@@ -55,20 +55,20 @@ class Patient(NamedTuple):
     diagnosis: str
 
 
-def write(folder: Path, *, force: bool = False) -> None:
+def write(folder: Path, *, overwrite: bool = False) -> None:
     """Write data and spec into `folder`, all or nothing.
 
-    Raises `SpecError` for a non-empty folder, unless `force` is given.
+    Raises `SpecError` for a non-empty folder, unless `overwrite` is given.
     """
     if folder.exists() and not folder.is_dir():
         raise SpecError(f"{folder} is a file; name a folder.")
-    if folder.exists() and any(folder.iterdir()) and not force:
-        raise SpecError(f"{folder} is not empty; name another folder, or add --force.")
+    if folder.exists() and any(folder.iterdir()) and not overwrite:
+        raise SpecError(f"{folder} is not empty; name another folder, or add --overwrite.")
     chance = random.Random(SEED)
     people = shipped("kanon_sql.cli", "demo_people.yml")
     voters = list(_voters(chance, people))
     patients = list(_patients(chance, voters, people["diagnoses"]))
-    with whole_folder(folder) as unfinished:
+    with replaced_folder(folder) as unfinished:
         _write_csv(unfinished / "patients.csv", Patient, patients)
         _write_csv(unfinished / "voters.csv", Voter, voters)
         for name in ("patients", "voters"):
@@ -80,8 +80,8 @@ def write(folder: Path, *, force: bool = False) -> None:
 
 def write_report(folder: Path, result: AuditResult) -> None:
     """Write the audit's result and its report into `folder`."""
-    write_whole(folder / RESULT, f"{result.to_json()}\n")
-    result.to_html(folder / REPORT, force=True)
+    write_atomically(folder / RESULT, f"{result.to_json()}\n")
+    result.to_html(folder / REPORT, overwrite=True)
 
 
 def own_command() -> str:

@@ -5,18 +5,14 @@ from __future__ import annotations
 import ast
 
 from kanon_sql.errors import with_options
+from kanon_sql.spec.other_tables import OTHER_TABLES
 
 _CALLED = {
     "engine": "connect",
     "null_strings": "null_string",
-    "references": "reference",
-    "references.columns": "reference_columns",
-    "references.header": "reference_header",
-    "earlier_releases": "earlier",
-    "earlier_releases.columns": "earlier_columns",
-    "earlier_releases.header": "earlier_header",
-    "earlier_releases.quasi_identifiers": "earlier_qi",
+    **{kind.key: kind.prefix for kind in OTHER_TABLES},
     "quasi_identifiers": "qi",
+    "untouched": "unassigned",
     "view_name": "name",
     "weights": "weight_of",
 }
@@ -37,7 +33,8 @@ def with_flags(text: str) -> str:
 
 
 def _flag(parameter: str, value: str | None) -> str:
-    flag = f"--{_CALLED.get(parameter, parameter).replace('_', '-')}"
+    parts = (_CALLED.get(part, part) for part in parameter.split("."))
+    flag = f"--{'-'.join(parts).replace('_', '-')}"
     given = None if value is None else ast.literal_eval(value)
     if given is None or given is True:
         return flag

@@ -25,9 +25,10 @@ GROUPS: dict[str, tuple[str, ...]] = {
     "Input": ("--connect", "--null-string", "--delimiter", "--header", "--manifest", "--select",
               "--exclude", "--state", "--profiles-dir"),
     "Output": (
-        "--format", "--output", "--also", "--result", "--output-dir", "--force", "--show-values",
+        "--format", "--output", "--also", "--result", "--output-dir", "--overwrite", "--force",
+        "--show-values",
         "--dialect", "--quote", "--table", "--step", "--until", "--emit", "--name", "--single-view",
-        "--keep-order", "--untouched", "--scores", "--dry-run", "--sample", "--seed", "--read",
+        "--unassigned", "--scores", "--dry-run", "--sample", "--seed", "--read",
     ),
     "Limits": ("--memory-limit", "--threads", "--timeout"),
     "Messages": ("--verbose", "--quiet", "--help"),

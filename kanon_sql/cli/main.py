@@ -67,11 +67,11 @@ class CommandLine(click.Group):
         run = partial(super().main, args, prog_name, complete_var, standalone_mode=False, **extra)
         if not standalone_mode:
             return run()
-        with stops.heard():
+        with stops.handling():
             try:
                 stops.code = _exit_code_of(run)
             except KeyboardInterrupt:
-                # A second one, while it is said that there was a first.
+                # A second signal, during the message about the first.
                 stops.code = INTERRUPTED
         if is_process:
             end_process(stops.code)
@@ -115,9 +115,9 @@ def _exit_code_of(run: Callable[[], Any]) -> int:
     try:
         code = int(run() or 0)
         # A callback from C may swallow the interrupt.
-        return INTERRUPTED if stops.came and stops.code is None else code
+        return INTERRUPTED if stops.interrupted and stops.code is None else code
     except Failure as failure:
-        if stops.came and stops.code is None:
+        if stops.interrupted and stops.code is None:
             click.echo("Interrupted; nothing was written.", err=True)
             return INTERRUPTED
         say_error(str(failure))

@@ -52,10 +52,9 @@ def dbt_package() -> int:
 
 @main.command()
 @click.argument("folder", default="kanon-demo")
-@click.option("--force", is_flag=True, help="Write into a folder that is not empty.")
 @demo_options
 @click.pass_context
-def demo(context: click.Context, /, folder: str, force: bool) -> int:
+def demo(context: click.Context, /, folder: str, overwrite: bool) -> int:
     """Write example data and a spec to FOLDER, and audit them.
 
     FOLDER defaults to kanon-demo. The data are patients and a voter list with their names; all of
@@ -64,7 +63,7 @@ def demo(context: click.Context, /, folder: str, force: bool) -> int:
     from kanon_sql.cli import demo as example
 
     path = Path(folder)
-    example.write(path, force=force)
+    example.write(path, overwrite=overwrite)
     with watching(context) as watch:
         from kanon_sql.auditing.auditor import audit as run
         from kanon_sql.engines.session import RunOptions

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 import click
 from click.types import FloatParamType, IntParamType, StringParamType
 
-from kanon_sql.errors import SpecError, did_you_mean, share_meant
+from kanon_sql.errors import SpecError, did_you_mean, fraction_hint
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -55,7 +55,7 @@ class Decimal(FloatParamType):
         if re.fullmatch(r"-?([0-9]+(\.[0-9]*)?|\.[0-9]+)", str(value)):
             return float(value)
         raise SpecError(
-            f"{_flag(param)} must be a number, as in 0.2; found {value!r}.{share_meant(value)}"
+            f"{_flag(param)} must be a number, as in 0.2; found {value!r}.{fraction_hint(value)}"
         )
 
 
@@ -105,18 +105,28 @@ def _option(
     return click.option(flag, *parameter, cls=cls, envvar=variable, **settings)
 
 
-def asked(flag: str, **settings: Any) -> Callable[[Command], Command]:
+def question_option(flag: str, **settings: Any) -> Callable[[Command], Command]:
     if settings.get("multiple"):
         settings["type"] = OneALine()
     return _option(flag, cls=QuestionOption, **settings)
 
 
-def run(flag: str, *parameter: str, **settings: Any) -> Callable[[Command], Command]:
+def run_option(flag: str, *parameter: str, **settings: Any) -> Callable[[Command], Command]:
     return _option(flag, *parameter, cls=click.Option, **settings)
 
 
+def retired(flag: str, instead: str) -> Callable[[Command], Command]:
+    """A hidden flag of an earlier release, which is refused with what to do instead."""
+
+    def refuse(_: click.Context, parameter: click.Parameter, value: bool) -> None:
+        if value:
+            raise SpecError(f"there is no {flag} any more. {instead}")
+
+    return click.option(flag, is_flag=True, hidden=True, expose_value=False, callback=refuse)
+
+
 def format_option(formats: Sequence[str]) -> Callable[[Command], Command]:
-    return run(
+    return run_option(
         "--format",
         type=Format(formats),
         metavar="|".join(formats),

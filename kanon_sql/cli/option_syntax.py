@@ -36,7 +36,7 @@ def column_names(flag: str, text: str) -> list[str]:
     return names
 
 
-def weights_given(flag: str, texts: Iterable[str]) -> dict[str, float]:
+def parsed_weights(flag: str, texts: Iterable[str]) -> dict[str, float]:
     """Parse COL=X pairs into weights by column."""
     weights: dict[str, float] = {}
     for text in texts:
@@ -52,7 +52,7 @@ def weights_given(flag: str, texts: Iterable[str]) -> dict[str, float]:
     return weights
 
 
-def levels_given(flag: str, texts: Iterable[str]) -> dict[str, int]:
+def parsed_levels(flag: str, texts: Iterable[str]) -> dict[str, int]:
     """Parse COL=N pairs into levels by column."""
     levels: dict[str, int] = {}
     for text in texts:

@@ -20,6 +20,7 @@ from kanon_sql.cli.run_options import (
     AUDIT_FORMAT,
     BASELINE,
     COMPILED,
+    DEMO,
     DRY_RUN,
     FORMAT,
     IDENTIFYING,
@@ -78,4 +79,4 @@ init_options = together(INITIAL_PARTS, RECORDS_READ, SOURCE, WRITTEN_SPEC, LIMIT
 hierarchy_options = together(VALUES_OF, RECORDS_READ, SOURCE, SHOWN, LIMITS, TELL)
 worksheet_options = together(QUESTION, WORKSHEET, (format_option(("human", "json")),), RUN, TELL)
 report_options = together(REPORT, TELL)
-demo_options = together(TELL)
+demo_options = together(DEMO, TELL)

@@ -3,63 +3,28 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
 from typing import Any
 
-from kanon_sql.cli.option_syntax import column_names, levels_given
+from kanon_sql.cli.option_syntax import column_names, parsed_levels
 from kanon_sql.errors import SpecError
+from kanon_sql.spec.other_tables import EARLIER, REFERENCE, OtherTableKind
 
-DEFAULT_REFERENCE = "reference"
-DEFAULT_EARLIER = "earlier"
-
-
-@dataclass(frozen=True)
-class _Kind:
-    """A kind of other table, and the options that describe it."""
-
-    flag: str
-    noun: str
-    default: str
-    """The name of an unnamed one."""
-    example: str
-    parts: tuple[str, ...]
-    """Parts that may be given once per table."""
-    name: str
-    """Regular expression of its names."""
-
-    def given(self, part: str, values: Mapping[str, Any]) -> Sequence[str]:
-        texts: Sequence[str] = values.get(f"{self.flag}-{part}"[2:].replace("-", "_"), ())
-        return texts
+_NAMES = {REFERENCE: r"[A-Za-z_]\w*", EARLIER: r"\w+"}
+"""Regular expression of the names of each kind."""
+_ONCE = ("where", "entity", "weight", "header")
+"""Options that may be given once per table."""
 
 
-REFERENCES = _Kind(
-    "--reference",
-    "reference",
-    DEFAULT_REFERENCE,
-    "voters.parquet",
-    ("where", "entity", "weight", "header"),
-    r"[A-Za-z_]\w*",
-)
-EARLIER = _Kind(
-    "--earlier",
-    "earlier release",
-    DEFAULT_EARLIER,
-    "r2024.parquet",
-    ("where", "entity", "header"),
-    r"\w+",
-)
-
-
-def beside(kind: _Kind, values: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+def other_tables(kind: OtherTableKind, values: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
     """Every reference or earlier release by name, with its settings."""
-    flag, found = kind.flag, dict[str, dict[str, Any]]()
-    for text in values.get(flag[2:], ()):
+    flag, found = f"--{kind.prefix}", dict[str, dict[str, Any]]()
+    for text in values.get(kind.prefix, ()):
         name, source = _named_source(kind, text)
         if name in found:
             raise SpecError(
                 f'there are two {kind.noun}s called "{name}": name them, as in '
-                f"{flag} {kind.example.partition('.')[0]}={kind.example}."
+                f"{flag} {kind.example}={kind.example}.parquet."
             )
         found[name] = {"source": source}
     for name, text in _of_each(kind, "columns", values, found):
@@ -75,8 +40,8 @@ def beside(kind: _Kind, values: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
     for name, text in _of_each(kind, "level", values, found):
         at_level.setdefault(name, []).append(text)
     for name, texts in at_level.items():
-        found[name]["levels"] = levels_given(f"{flag}-level", texts)
-    for part in kind.parts:
+        found[name]["levels"] = parsed_levels(f"{flag}-level", texts)
+    for part in _ONCE:
         for name, text in _of_each(kind, part, values, found):
             if part in found[name]:
                 raise SpecError(f"{flag}-{part} is given twice for {name}. Give it once.")
@@ -87,25 +52,27 @@ def beside(kind: _Kind, values: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
     return found
 
 
-def _named_source(kind: _Kind, text: str) -> tuple[str, str]:
+def _named_source(kind: OtherTableKind, text: str) -> tuple[str, str]:
     """Split `[NAME=]SRC`; a path that contains `=` must begin with `./`."""
-    named = re.fullmatch(rf"({kind.name})=(.+)", text, re.DOTALL)
-    return (named[1], named[2]) if named else (kind.default, text)
+    named = re.fullmatch(rf"({_NAMES[kind]})=(.+)", text, re.DOTALL)
+    return (named[1], named[2]) if named else (kind.prefix, text)
 
 
 def _of_each(
-    kind: _Kind, part: str, values: Mapping[str, Any], found: Mapping[str, Any]
+    kind: OtherTableKind, part: str, values: Mapping[str, Any], found: Mapping[str, Any]
 ) -> Iterator[tuple[str, str]]:
     """Each value of an option, with the name of the table it belongs to."""
-    flag = f"{kind.flag}-{part}"
-    for text in kind.given(part, values):
+    flag = f"--{kind.prefix}-{part}"
+    for text in values.get(f"{kind.prefix}_{part}", ()):
         prefix = re.match(r"(\w+):(?!:)\s*", text)
         if prefix and prefix[1] in found:
             yield prefix[1], text[prefix.end() :]
         elif len(found) == 1:
             yield next(iter(found)), text
         elif not found:
-            raise SpecError(f"{flag} needs a table that it is about: {kind.flag} {kind.example}.")
+            raise SpecError(
+                f"{flag} needs a table that it is about: --{kind.prefix} {kind.example}.parquet."
+            )
         else:
             raise SpecError(
                 f"{flag} {text!r} is for which {kind.noun}? Begin it with a name and a colon: "

@@ -45,7 +45,7 @@ class Failure(Exception):
 
 
 def refuse_format(context: click.Context) -> None:
-    """Raise if --format is given where there is no result."""
+    """Raise `SpecError` if --format is given with --dry-run."""
     if context.get_parameter_source("format") is not click.core.ParameterSource.DEFAULT:
         raise SpecError(
             "--dry-run prints text and has no result for --format. Leave out one of the two."
@@ -68,7 +68,7 @@ def for_pipeline(result: AuditResult, places: tuple[TablePlaces, ...], form: str
 
 
 def run_of(values: dict[str, Any], watch: Watch, writes: Sequence[Path] = ()) -> RunOptions:
-    """How a question is run, within the limits that were named."""
+    """The run options of a command."""
     from kanon_sql.engines.session import RunOptions
 
     limits = {key: values[key] for key in ("memory_limit", "threads", "timeout")}
@@ -78,18 +78,18 @@ def run_of(values: dict[str, Any], watch: Watch, writes: Sequence[Path] = ()) ->
 def output_of(
     context: click.Context, spec: AuditSpec | None, values: dict[str, Any]
 ) -> Path | None:
-    """The file to write the result to: none that the audit, its baseline or its manifest is."""
+    """The file to write the result to; raises `SpecError` if it is an input of the command."""
     return result_file_of(context, values["output"], _inputs(spec, values), values)
 
 
 AUDIT_FORMS = {
     ".json": "json", ".md": "markdown", ".sarif": "sarif", ".xml": "junit", ".txt": "human",
 }  # fmt: skip
-"""The forms of an audit by what the name of its file ends with."""
+"""The formats of an audit by file suffix."""
 
 
 def also_of(spec: AuditSpec | None, output: Path | None, values: dict[str, Any]) -> dict[Path, str]:
-    """The other files to write the same result to, each with its form. Raises `SpecError`."""
+    """The further result files with their formats. Raises `SpecError`."""
     found: dict[Path, str] = {}
     for name in values["also"]:
         path = Path(name)
@@ -112,8 +112,8 @@ def also_of(spec: AuditSpec | None, output: Path | None, values: dict[str, Any])
 
 def _inputs(spec: AuditSpec | None, values: dict[str, Any]) -> list[str]:
     """The files that an audit reads."""
-    beside = (values.get("baseline"), values.get("manifest"))
-    return [*(spec.files() if spec else ()), *(each for each in beside if each)]
+    others = (values.get("baseline"), values.get("manifest"))
+    return [*(spec.files() if spec else ()), *(each for each in others if each)]
 
 
 def files_of(output: Path | None) -> list[Path]:
@@ -128,9 +128,9 @@ def form_of(
     more: Mapping[str, str] | None = None,
 ) -> str:
     """The format of the result: as requested, else by the file's suffix; `more` adds suffixes."""
-    asked = context.get_parameter_source("format")
+    format_source = context.get_parameter_source("format")
     by_suffix = {".json": "json", ".md": "markdown", **(more or {})}
-    if output is None or asked is not click.core.ParameterSource.DEFAULT:
+    if output is None or format_source is not click.core.ParameterSource.DEFAULT:
         return str(values["format"])
     return by_suffix.get(output.suffix.lower(), str(values["format"]))
 
@@ -160,8 +160,8 @@ def result_file_of(
     path = writable(name, inputs, values)
     if path is None or not path.suffix or (path.exists() and not path.is_file()):
         return path
-    asked = context.get_parameter_source("format")
-    if "format" in values and asked is not click.core.ParameterSource.DEFAULT:
+    format_source = context.get_parameter_source("format")
+    if "format" in values and format_source is not click.core.ParameterSource.DEFAULT:
         return path
     command = context.command.name or ""
     is_for_people = command == "audit" and values["dry_run"]
@@ -198,10 +198,10 @@ def writable(name: str | None, inputs: Iterable[str], values: dict[str, Any]) ->
     from kanon_sql.results.writing import check_writable
 
     path = Path(name)
-    check_writable(path, inputs=inputs, force=values["force"])
-    for said in remove_leftovers(path.parent):
+    check_writable(path, inputs=inputs, overwrite=values["overwrite"])
+    for message in remove_leftovers(path.parent):
         if not is_quiet():
-            click.echo(without_control(said), err=True)
+            click.echo(without_control(message), err=True)
     return path
 
 
@@ -223,7 +223,7 @@ def watching(context: click.Context) -> Iterator[Watch]:
 
 
 @contextmanager
-def telling(context: click.Context) -> Iterator[Callable[[GeneralizationStep], None]]:
+def printing_steps(context: click.Context) -> Iterator[Callable[[GeneralizationStep], None]]:
     """The callback of a search step: prints a line if stderr is a terminal, or with -v."""
     from kanon_sql.report.release_grids import step_heading, step_line
 
@@ -321,9 +321,9 @@ def only_step(compiled: CompiledAudit, step: str) -> CompiledAudit:
 def deliver(text: str, output: Path | None, found: str = "") -> None:
     """Print the text or write it to the file. A broken pipe doesn't affect the exit code."""
     if output:
-        from kanon_sql.results.writing import write_whole
+        from kanon_sql.results.writing import write_atomically
 
-        write_whole(output, f"{text}\n")
+        write_atomically(output, f"{text}\n")
         say_written(output, found)
         return
     stdout: TextIO | None = sys.stdout

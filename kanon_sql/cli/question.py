@@ -18,12 +18,13 @@ from kanon_sql.cli.option_syntax import (
     check_named,
     column_first,
     column_names,
-    levels_given,
     of_column,
-    weights_given,
+    parsed_levels,
+    parsed_weights,
 )
-from kanon_sql.cli.other_tables import EARLIER, REFERENCES, beside
+from kanon_sql.cli.other_tables import other_tables
 from kanon_sql.errors import SpecError, did_you_mean
+from kanon_sql.spec.other_tables import OTHER_TABLES, REFERENCE
 
 if TYPE_CHECKING:
     from kanon_sql.plan.identifying import Identifying
@@ -42,14 +43,13 @@ def question(context: click.Context, target: str, values: Mapping[str, Any]) -> 
         _refuse_a_second_question(context, target)
         return AuditSpec.from_file(target)
     quasi_identifiers = _quasi_identifiers(values, "may know", "; --qi '*' takes every column.")
-    references = beside(REFERENCES, values)
-    demands = {
-        "references": references,
-        "earlier_releases": beside(EARLIER, values),
-        "checks": _checks(values, list(references)),
+    others = {kind.key: other_tables(kind, values) for kind in OTHER_TABLES}
+    required = {
+        **others,
+        "checks": _checks(values, list(others[REFERENCE.key])),
         "with_other_sensitive": values["with_other_sensitive"],
     }
-    return AuditSpec(tables=[table_spec(**_table(target, quasi_identifiers, values), **demands)])
+    return AuditSpec(tables=[table_spec(**_table(target, quasi_identifiers, values), **required)])
 
 
 def are_results(context: click.Context, targets: Sequence[str], values: Mapping[str, Any]) -> bool:
@@ -113,7 +113,7 @@ def identifying_question(spec: AuditSpec, values: Mapping[str, Any]) -> Identify
         Path(values["scores"]) if values["scores"] else None,
         spec.files(),
         show_values=values["show_values"],
-        force=values["force"],
+        overwrite=values["overwrite"],
     )
     return Identifying(
         subsets=values["subsets"],
@@ -145,7 +145,7 @@ def _table(target: str, quasi_identifiers: list[str], values: Mapping[str, Any])
     return {
         "source": target,
         "quasi_identifiers": _generalisable(quasi_identifiers, values),
-        "levels": levels_given("--level", values.get("level", ())),
+        "levels": parsed_levels("--level", values.get("level", ())),
         "sensitive": all_column_names("--sensitive", values["sensitive"]),
         "identifiers": all_column_names("--identifiers", values["identifiers"]),
         "null_strings": list(values["null_string"]),
@@ -164,7 +164,7 @@ def _refuse_a_second_question(context: click.Context, target: str) -> None:
     given = _given(context)
     if given:
         raise SpecError(
-            f"{target} asks the question, so {', '.join(given)} has no place beside it. "
+            f"{target} is a spec and can't be combined with {', '.join(given)}. "
             "Write it into the file, or name a table in place of the file."
         )
 
@@ -192,7 +192,7 @@ def selected(
         given.insert(0, target)
     if given:
         raise SpecError(
-            f"{manifest} asks the question, so {', '.join(given)} has no place beside it. Write "
+            f"{manifest} is a manifest and can't be combined with {', '.join(given)}. Write "
             "it into the config.meta.kanon_sql of the model."
         )
     return read_manifest(
@@ -222,13 +222,13 @@ def _generalisable(names: list[str], values: Mapping[str, Any]) -> dict[str, Any
     """The quasi-identifiers with their hierarchy and clip options."""
     from kanon_sql.spec.builders import parse_builder, parse_clip
 
-    said: dict[str, dict[str, Any]] = {}
+    settings: dict[str, dict[str, Any]] = {}
     for flag, key in (("--hierarchy", "hierarchy"), ("--clip", "clip")):
         for text in values.get(key, ()):
             name, how = of_column(flag, text)
-            if key in said.setdefault(name, {}):
+            if key in settings.setdefault(name, {}):
                 raise SpecError(f'{flag} names "{name}" twice. Name it once.')
-            said[name][key] = (
+            settings[name][key] = (
                 parse_clip(how)
                 if key == "clip"
                 else parse_builder(how, tables=bool(values.get("connect")))
@@ -236,10 +236,10 @@ def _generalisable(names: list[str], values: Mapping[str, Any]) -> dict[str, Any
     repeated = next((name for place, name in enumerate(names) if name in names[:place]), None)
     if repeated is not None:
         raise SpecError(f'column "{repeated}" is named twice. Name it once.')
-    wanted = {name.casefold(): name for name in names}
+    by_casefold = {name.casefold(): name for name in names}
     generalisable: dict[str, Any] = dict.fromkeys(names)
-    for name, parts in said.items():
-        if name.casefold() not in wanted and "*" not in names:
+    for name, parts in settings.items():
+        if name.casefold() not in by_casefold and "*" not in names:
             raise SpecError(
                 f'"{name}" is not a quasi-identifier, so it takes no hierarchy or clip. '
                 + (
@@ -251,7 +251,7 @@ def _generalisable(names: list[str], values: Mapping[str, Any]) -> dict[str, Any
         hierarchy = parts.get("hierarchy")
         fields = hierarchy.model_dump() if hierarchy else {}
         fields |= {"clip": parts["clip"]} if "clip" in parts else {}
-        generalisable[wanted.get(name.casefold(), name)] = fields
+        generalisable[by_casefold.get(name.casefold(), name)] = fields
     return generalisable
 
 
@@ -259,8 +259,8 @@ def preferences(values: Mapping[str, Any]) -> dict[str, Any]:
     """The search preferences: columns to keep, maximum levels, weights."""
     return {
         "keep": tuple(all_column_names("--keep", values["keep"])),
-        "at_most": levels_given("--at-most", values["at_most"]),
-        "weights": weights_given("--weight-of", values["weight_of"]),
+        "at_most": parsed_levels("--at-most", values["at_most"]),
+        "weights": parsed_weights("--weight-of", values["weight_of"]),
     }
 
 

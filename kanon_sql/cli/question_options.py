@@ -2,167 +2,135 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+from typing import Any
+
 import click
 
-from kanon_sql.cli.option_kinds import COLUMNS, Decimal, WholeNumber, asked
+from kanon_sql.cli.option_kinds import COLUMNS, Decimal, WholeNumber, question_option
+from kanon_sql.spec.other_tables import EARLIER, REFERENCE, OtherTableKind
+
+_METAVARS = {
+    "columns": "COL=COL,…",
+    "qi": "COL,…",
+    "where": "EXPR",
+    "entity": "COL",
+    "weight": "COL",
+    "level": "COL=N,…",
+    "header": "yes|no",
+}
+_WHERE = "Count only {prefix} records that meet this condition."
+_ENTITY = "The {noun}'s column that identifies the person."
+_HEADER = "Whether the first line of the {noun} names its columns."
+
+
+def _other_table(kind: OtherTableKind, help: str, **parts: str) -> Iterator[Callable[[Any], Any]]:
+    """The option for a kind of other table, and one for each of its parts with its help."""
+    yield question_option(f"--{kind.prefix}", multiple=True, metavar="[NAME=]SRC", help=help)
+    for part, text in parts.items():
+        yield question_option(
+            f"--{kind.prefix}-{part}",
+            multiple=True,
+            metavar=f"[NAME:]{_METAVARS[part]}",
+            help=text.format(prefix=kind.prefix, noun=kind.noun),
+        )
+
 
 PARTS = (
-    asked(
+    question_option(
         "--qi", **COLUMNS, help="Quasi-identifiers; '*' takes every column without another role."
     ),
-    asked("--sensitive", **COLUMNS, help="Sensitive attributes, such as a diagnosis."),
-    asked("--identifiers", **COLUMNS, help="Direct identifiers, such as a name; never published."),
-    asked(
+    question_option("--sensitive", **COLUMNS, help="Sensitive attributes, such as a diagnosis."),
+    question_option(
+        "--identifiers", **COLUMNS, help="Direct identifiers, such as a name; never published."
+    ),
+    question_option(
         "--entity",
         metavar="COL",
         help="The column that identifies the person; k then counts people instead of records.",
     ),
 )
 DEMANDS = (
-    asked(
+    question_option(
         "--k",
         type=WholeNumber(),
         metavar="N",
         help="k-anonymity: at least N records in each class.",
     ),
-    asked(
+    question_option(
         "--k-map",
         type=WholeNumber(),
         metavar="N",
         help="k-map: at least N matches in the reference.",
     ),
-    asked(
+    question_option(
         "--l",
         type=WholeNumber(),
         metavar="N",
         help="l-diversity: at least N sensitive values in each class, for each --sensitive.",
     ),
-    asked(
+    question_option(
         "--t",
         type=Decimal(),
         metavar="X",
         help="t-closeness: each class within distance X of the whole table, for each --sensitive.",
     ),
-    asked(
+    question_option(
         "--check",
         multiple=True,
         metavar="MODEL[:KEY=VALUE,…]",
         help="Any model, as in l_diversity:l=3,sensitive=COL; kanon-sql explain lists them.",
     ),
-    asked(
-        "--reference",
-        multiple=True,
-        metavar="[NAME=]SRC",
-        help="The reidentification dataset. With several, start the value of each option below "
+    *_other_table(
+        REFERENCE,
+        "The reidentification dataset. With several, start the value of each option below "
         "with NAME and a colon, and name one in --check.",
-    ),
-    asked(
-        "--reference-columns",
-        multiple=True,
-        metavar="[NAME:]COL=COL,…",
-        help="The reference's name of a quasi-identifier, if it differs: zip=zip_code.",
-    ),
-    asked(
-        "--reference-where",
-        multiple=True,
-        metavar="[NAME:]EXPR",
-        help="Count only reference records that meet this condition.",
-    ),
-    asked(
-        "--reference-entity",
-        multiple=True,
-        metavar="[NAME:]COL",
-        help="The reference's column that identifies the person.",
-    ),
-    asked(
-        "--reference-weight",
-        multiple=True,
-        metavar="[NAME:]COL",
-        help="The reference's column with the number of people each record stands for.",
-    ),
-    asked(
-        "--reference-level",
-        multiple=True,
-        metavar="[NAME:]COL=N,…",
-        help="Generalise the reference to the levels that the table already has: zip=2, by the "
+        columns="The reference's name of a quasi-identifier, if it differs: zip=zip_code.",
+        where=_WHERE,
+        entity=_ENTITY,
+        weight="The reference's column with the number of people each record stands for.",
+        level="Generalise the reference to the levels that the table already has: zip=2, by the "
         "table's --hierarchy.",
-    ),
-    asked(
-        "--reference-header",
-        multiple=True,
-        metavar="[NAME:]yes|no",
-        help="Whether the first line of the reference names its columns.",
+        header=_HEADER,
     ),
 )
-EARLIER = (
-    asked(
-        "--earlier",
-        multiple=True,
-        metavar="[NAME=]SRC",
-        help="An earlier release of the same people, linked to this one by --entity. With "
+EARLIER_RELEASES = tuple(
+    _other_table(
+        EARLIER,
+        "An earlier release of the same people, linked to this one by --entity. With "
         "several, start the value of each option below with NAME and a colon.",
-    ),
-    asked(
-        "--earlier-columns",
-        multiple=True,
-        metavar="[NAME:]COL=COL,…",
-        help="The earlier release's name of a quasi-identifier, a sensitive attribute or the "
+        columns="The earlier release's name of a quasi-identifier, a sensitive attribute or the "
         "entity, if it differs.",
-    ),
-    asked(
-        "--earlier-qi",
-        multiple=True,
-        metavar="[NAME:]COL,…",
-        help="The earlier release's quasi-identifiers, if they differ.",
-    ),
-    asked(
-        "--earlier-entity",
-        multiple=True,
-        metavar="[NAME:]COL",
-        help="The earlier release's column that identifies the person.",
-    ),
-    asked(
-        "--earlier-where",
-        multiple=True,
-        metavar="[NAME:]EXPR",
-        help="Count only earlier records that meet this condition.",
-    ),
-    asked(
-        "--earlier-level",
-        multiple=True,
-        metavar="[NAME:]COL=N,…",
-        help="Generalise the earlier release to the levels that were published: zip=2, by the "
+        qi="The earlier release's quasi-identifiers, if they differ.",
+        entity=_ENTITY,
+        where=_WHERE,
+        level="Generalise the earlier release to the levels that were published: zip=2, by the "
         "table's --hierarchy.",
-    ),
-    asked(
-        "--earlier-header",
-        multiple=True,
-        metavar="[NAME:]yes|no",
-        help="Whether the first line of the earlier release names its columns.",
-    ),
+        header=_HEADER,
+    )
 )
 HIERARCHIES = (
-    asked(
+    question_option(
         "--hierarchy",
         multiple=True,
         metavar="COL=HOW",
         help="The generalisation hierarchy of a column: a file, a table, or width:5,10 round:10 "
         "mask:right date:month,year,5y prefix:3 cuts:18,65 suppress.",
     ),
-    asked(
+    question_option(
         "--clip",
         multiple=True,
         metavar="COL=LOW:HIGH",
         help="Replace values outside the range by its nearer end, before any level: age=10:90.",
     ),
-    asked(
+    question_option(
         "--hierarchy-faults",
         type=click.Choice(["error", "warn"]),
         help="If a hierarchy is not a tree: refuse it (default), or warn.",
     ),
 )
 LEVELS = (
-    asked(
+    question_option(
         "--level",
         multiple=True,
         metavar="COL=N,…",
@@ -170,19 +138,19 @@ LEVELS = (
     ),
 )
 RECORDS = (
-    asked("--where", metavar="EXPR", help="Only records that meet this condition."),
-    asked(
+    question_option("--where", metavar="EXPR", help="Only records that meet this condition."),
+    question_option(
         "--first",
         type=WholeNumber(),
         metavar="N",
         help="Only the first N records, in the file's order.",
     ),
-    asked(
+    question_option(
         "--nulls",
         type=click.Choice(["value", "wildcard"]),
         help="NULL in a quasi-identifier: a value of its own (default), or matches every value.",
     ),
-    asked(
+    question_option(
         "--sensitive-nulls",
         type=click.Choice(["value", "unknown"]),
         help="NULL in a sensitive attribute: a value of its own (default), or unknown.",
@@ -190,32 +158,32 @@ RECORDS = (
 )
 RECORDS_READ = RECORDS[:2]
 OTHERS_KNOWN = (
-    asked(
+    question_option(
         "--with-other-sensitive",
         is_flag=True,
         help="Assume that the attacker may know a person's other sensitive attributes.",
     ),
 )
 SOURCE = (
-    asked(
+    question_option(
         "--weight", metavar="COL", help="The survey weight: how many people a record represents."
     ),
-    asked(
+    question_option(
         "--null-string",
         multiple=True,
         metavar="TEXT",
         help="Text that means NULL, in the text files that are read or written.",
     ),
-    asked(
+    question_option(
         "--delimiter", metavar="C", help="The character that separates the fields of a text file."
     ),
-    asked(
+    question_option(
         "--header",
         type=click.Choice(["yes", "no"]),
         help="Whether the first line of a text file names its columns; needed if it looks like "
         "a record.",
     ),
-    asked(
+    question_option(
         "--connect",
         metavar="URL",
         help="The database of the table: duckdb:FILE, sqlite:FILE, postgresql://…, snowflake://…",
@@ -224,7 +192,7 @@ SOURCE = (
 RELEASE_QUESTION = (
     *PARTS,
     *DEMANDS,
-    *EARLIER,
+    *EARLIER_RELEASES,
     *HIERARCHIES,
     *RECORDS,
     *OTHERS_KNOWN,
@@ -233,7 +201,7 @@ RELEASE_QUESTION = (
 QUESTION = (
     *PARTS,
     *DEMANDS,
-    *EARLIER,
+    *EARLIER_RELEASES,
     *HIERARCHIES,
     *LEVELS,
     *RECORDS,
@@ -241,9 +209,9 @@ QUESTION = (
     *SOURCE,
 )
 INITIAL_PARTS = (
-    asked("--sensitive", **COLUMNS, help="Sensitive attributes, if decided."),
-    asked("--identifiers", **COLUMNS, help="Direct identifiers, if decided."),
-    asked(
+    question_option("--sensitive", **COLUMNS, help="Sensitive attributes, if decided."),
+    question_option("--identifiers", **COLUMNS, help="Direct identifiers, if decided."),
+    question_option(
         "--entity",
         metavar="COL",
         help="The column that identifies the person; people are counted then.",

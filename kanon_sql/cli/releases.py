@@ -19,12 +19,12 @@ from kanon_sql.cli.output import (
     files_of,
     form_of,
     output_of,
+    printing_steps,
     refuse_format,
     rendered,
     result_file_of,
     run_of,
     say_written,
-    telling,
     watching,
     writable,
 )
@@ -55,18 +55,18 @@ def anonymize(context: click.Context, /, target: str, **values: Any) -> int:
 
     spec = question(context, target, values)
     result_file = result_file_of(context, values["result"], spec.files(), values)
-    wanted = _options(values, writable(values["output"], spec.files(), values))
-    if wanted.output is not None and wanted.output == result_file:
+    options = _options(values, writable(values["output"], spec.files(), values))
+    if options.output is not None and options.output == result_file:
         raise SpecError("--output and --result name the same file. Give each its own.")
     if values["dry_run"]:
         refuse_format(context)
         if result_file is not None:
             raise SpecError("--dry-run has no result for --result. Leave out one of the two.")
-        deliver(expected_page([dry_run(spec, wanted)], to_terminal=True), None)
+        deliver(expected_page([dry_run(spec, options)], to_terminal=True), None)
         return 0
-    with watching(context) as watch, telling(context) as tell:
+    with watching(context) as watch, printing_steps(context) as tell:
         how = run_of(values, watch, files_of(result_file))
-        result = CLOCK.told(run(spec, wanted, how, tell=tell))
+        result = CLOCK.timed(run(spec, options, how, tell=tell))
     result = with_command(result, context, result_file)
     if result.anonymization.release:
         stops.code = result.exit_code
@@ -99,9 +99,9 @@ def tradeoff(context: click.Context, /, target: str, **values: Any) -> int:
     ks = sizes(values) or KS
     spec = question(context, target, {**values, "k": None})
     output = output_of(context, spec, values)
-    wanted = _options(values, None)
+    options = _options(values, None)
     with watching(context) as watch:
-        result = run(spec, wanted, ks, run_of(values, watch, files_of(output)))
+        result = run(spec, options, ks, run_of(values, watch, files_of(output)))
     result = with_command(result, context, output)
     form = form_of(context, values, output)
     text = rendered(result, result.page(), form, to_terminal=output is None)
@@ -110,7 +110,7 @@ def tradeoff(context: click.Context, /, target: str, **values: Any) -> int:
 
 
 def _options(values: dict[str, Any], output: Path | None) -> ReleaseOptions:
-    """The options of a release, of those that the command has."""
+    """The release options of a command."""
     from kanon_sql.anonymizing.release.options import ReleaseOptions
 
     named = {each.name: values[each.name] for each in fields(ReleaseOptions) if each.name in values}

@@ -56,11 +56,11 @@ def report(context: click.Context, /, result: str, **values: Any) -> int:
     from kanon_sql.report.signed.inputs import page_of_file
 
     quoted = ("earlier_result", "profile", "tradeoff", "worksheet")
-    beside = {key: values[key] for key in quoted}
-    inputs = [result, *(each for each in beside.values() if each)]
+    attachments = {key: values[key] for key in quoted}
+    inputs = [result, *(each for each in attachments.values() if each)]
     output = report_file_of(values, inputs)
     earlier, profile, tradeoff, attempts = (
-        Path(each) if each else None for each in beside.values()
+        Path(each) if each else None for each in attachments.values()
     )
     text = page_of_file(
         Path(result),

@@ -18,19 +18,30 @@ from kanon_sql.cli.option_kinds import (
     WholeNumber,
     WholeNumberOrAll,
     format_option,
-    run,
+    retired,
+    run_option,
 )
+from kanon_sql.errors import NO_SOURCE_ORDER
 from kanon_sql.results.algorithms import Algorithm
 
+_FORCE_NO_LONGER_OVERWRITES = retired("--force", "Write --overwrite to replace existing files.")
+OVERWRITE = (
+    run_option("--overwrite", is_flag=True, help="Replace the file if it exists."),
+    _FORCE_NO_LONGER_OVERWRITES,
+)
+DEMO = (
+    click.option("--overwrite", is_flag=True, help="Write into a folder that is not empty."),
+    _FORCE_NO_LONGER_OVERWRITES,
+)
 KNOWLEDGE = (
-    run(
+    run_option(
         "--attacker-knows",
         **COLUMNS,
         type=OneALine(),
         help="Columns that an attacker may know as well; without it, all columns but the "
         "identifiers.",
     ),
-    run(
+    run_option(
         "--k",
         type=WholeNumber(),
         metavar="N",
@@ -40,26 +51,26 @@ KNOWLEDGE = (
     ),
 )
 IDENTIFYING = (
-    run(
+    run_option(
         "--columns",
         **COLUMNS,
         type=OneALine(),
         help="Instead of --qi: the columns to measure, singly and in sets; without either, every "
         "column that an attacker may know.",
     ),
-    run(
+    run_option(
         "--subsets",
         type=WholeNumber(),
         metavar="D",
         help="Measure the classes of every set of up to D columns; the worst come first.",
     ),
-    run(
+    run_option(
         "--suda",
         type=WholeNumberOrAll(),
         metavar="M|all",
         help="Special uniques (SUDA2): records unique in a minimal set of up to M columns.",
     ),
-    run(
+    run_option(
         "--sampling-fraction",
         type=Decimal(),
         metavar="X",
@@ -67,7 +78,7 @@ IDENTIFYING = (
         show_default=True,
         help="The records' share of the population, for DIS-SUDA.",
     ),
-    run(
+    run_option(
         "--scores",
         metavar="FILE",
         help="Write the row number and score of each special unique to FILE: personal data, so it "
@@ -75,12 +86,16 @@ IDENTIFYING = (
     ),
 )
 VALUES_OF = (
-    run("--from", "target", required=True, metavar="TARGET", help="The table with the column."),
-    run("--output", required=True, metavar="FILE.csv", help="Write the hierarchy to FILE.csv."),
-    run("--force", is_flag=True, help="Overwrite the file."),
+    run_option(
+        "--from", "target", required=True, metavar="TARGET", help="The table with the column."
+    ),
+    run_option(
+        "--output", required=True, metavar="FILE.csv", help="Write the hierarchy to FILE.csv."
+    ),
+    *OVERWRITE,
 )
 WORKSHEET = (
-    run(
+    run_option(
         "--sample",
         type=WholeNumber(),
         metavar="N",
@@ -88,7 +103,7 @@ WORKSHEET = (
         show_default=True,
         help="How many records to sample.",
     ),
-    run(
+    run_option(
         "--seed",
         type=WholeNumber(),
         metavar="N",
@@ -96,23 +111,29 @@ WORKSHEET = (
         show_default=True,
         help="Random seed for the choice among records of equal risk.",
     ),
-    run("--read", metavar="FILE", help="Instead of TARGET: evaluate a completed worksheet."),
-    run("--output", metavar="FILE.csv", help="Write the worksheet, or its outcome, to FILE.csv."),
-    run("--force", is_flag=True, help="Overwrite the file."),
+    run_option("--read", metavar="FILE", help="Instead of TARGET: evaluate a completed worksheet."),
+    run_option(
+        "--output", metavar="FILE.csv", help="Write the worksheet, or its outcome, to FILE.csv."
+    ),
+    *OVERWRITE,
 )
 WRITTEN_SPEC = (
-    run("--output", metavar="FILE.yml", help="Write the spec to FILE.yml (default: print it)."),
-    run("--force", is_flag=True, help="Overwrite the file."),
+    run_option(
+        "--output", metavar="FILE.yml", help="Write the spec to FILE.yml (default: print it)."
+    ),
+    *OVERWRITE,
 )
-SHOWN = (run("--show-values", is_flag=True, help="Show values of small classes: personal data."),)
+SHOWN = (
+    run_option("--show-values", is_flag=True, help="Show values of small classes: personal data."),
+)
 LIMITS = (
-    run(
+    run_option(
         "--memory-limit",
         metavar="SIZE",
         help="DuckDB's memory, as in 2GB; larger work spills to a private folder.",
     ),
-    run("--threads", type=WholeNumber(), metavar="N", help="DuckDB's threads, at most."),
-    run(
+    run_option("--threads", type=WholeNumber(), metavar="N", help="DuckDB's threads, at most."),
+    run_option(
         "--timeout",
         type=Seconds(),
         metavar="SECONDS",
@@ -121,35 +142,35 @@ LIMITS = (
 )
 RUN = (*SHOWN, *LIMITS)
 DRY_RUN = (
-    run(
+    run_option(
         "--dry-run",
         is_flag=True,
-        help="List the statements, their tables and the engine's estimates; run nothing.",
+        help="List the statements and the tables they read; run nothing.",
     ),
 )
 OUTPUT = (
-    run(
+    run_option(
         "--output",
         metavar="FILE",
         help="Write the result to FILE, in the format of its suffix, whole or not at all.",
     ),
-    run("--force", is_flag=True, help="Overwrite the output."),
+    *OVERWRITE,
 )
 PREFERENCES = (
-    run(
+    run_option(
         "--keep",
         **COLUMNS,
         type=OneALine(),
         help="Quasi-identifiers to release unchanged.",
     ),
-    run(
+    run_option(
         "--at-most",
         multiple=True,
         type=OneALine(),
         metavar="COL=N,…",
         help="The highest level allowed for a quasi-identifier: zip=2.",
     ),
-    run(
+    run_option(
         "--weight-of",
         multiple=True,
         type=OneALine(),
@@ -158,7 +179,7 @@ PREFERENCES = (
     ),
 )
 SIZES = (
-    run(
+    run_option(
         "--k",
         multiple=True,
         type=OneALine(),
@@ -167,26 +188,26 @@ SIZES = (
     ),
 )
 WEIGHED = (
-    run(
+    run_option(
         "--algorithm",
         metavar="optimal|local",
         default="optimal",
         show_default=True,
         help="Full-domain levels (optimal), or local recoding too (local), with both costs.",
     ),
-    run("--metric", metavar="NAME", help="The metric to minimise (default: loss)."),
-    run(
+    run_option("--metric", metavar="NAME", help="The metric to minimise (default: loss)."),
+    run_option(
         "--max-suppressed",
         metavar="N|P%",
         help="How many records may be suppressed, as a number or a share: 5% (default: none).",
     ),
     *PREFERENCES,
-    run(
+    run_option(
         "--gap",
         metavar="P%",
         help="Stop at levels of whose loss at most this share could be saved.",
     ),
-    run(
+    run_option(
         "--pull-frequencies",
         is_flag=True,
         help="Fetch a warehouse's frequency set, with its quasi-identifier values, and search it "
@@ -194,39 +215,41 @@ WEIGHED = (
     ),
 )
 SEARCH = (
-    run(
+    run_option(
         "--algorithm",
         metavar="|".join(get_args(Algorithm)),
         default="datafly",
         show_default=True,
         help="The search for levels: Datafly, the optimal node, or local recoding.",
     ),
-    run("--metric", metavar="NAME", help="The metric that optimal minimises (default: loss)."),
-    run(
+    run_option(
+        "--metric", metavar="NAME", help="The metric that optimal minimises (default: loss)."
+    ),
+    run_option(
         "--max-suppressed",
         metavar="N|P%",
         help="How many records may be suppressed, as a number or a share: 5% (default: K for "
         "datafly, none for the others).",
     ),
     *PREFERENCES,
-    run(
+    run_option(
         "--gap",
         metavar="P%",
         help="Let optimal stop at levels of whose loss at most this share could be saved.",
     ),
-    run(
+    run_option(
         "--minimal-nodes",
         is_flag=True,
         help="Also list every minimal node: the checks hold there, and at no lower node.",
     ),
-    run(
+    run_option(
         "--suppressed",
         metavar="remove|star",
         default="remove",
         show_default=True,
         help="Leave suppressed records out, or keep them with * in every quasi-identifier.",
     ),
-    run(
+    run_option(
         "--pull-frequencies",
         is_flag=True,
         help="Fetch a warehouse's frequency set, with its quasi-identifier values, and search it "
@@ -234,55 +257,49 @@ SEARCH = (
     ),
 )
 RELEASE = (
-    run(
+    run_option(
         "--output",
         metavar="FILE",
         help="Write the release to FILE: .parquet, .csv or .tsv, or .sql for its views.",
     ),
-    run("--dialect", help="The SQL dialect of the views (default: the database's)."),
-    run(
+    run_option("--dialect", help="The SQL dialect of the views (default: the database's)."),
+    run_option(
         "--emit",
         metavar="views|dbt-model",
         default="views",
         show_default=True,
         help="What the .sql file holds; a dbt model comes with a .yml of its tests.",
     ),
-    run(
+    run_option(
         "--name",
         "view_name",
         metavar="NAME",
         help="The name of the views, as in patients_release (default: from the table's name).",
     ),
-    run("--single-view", is_flag=True, help="One view instead of one per step."),
-    run(
-        "--keep-order",
-        is_flag=True,
-        help="Keep the records in the order of the source, which can link them to its other "
-        "releases; without it they are sorted by what is published.",
-    ),
-    run(
+    run_option("--single-view", is_flag=True, help="One view instead of one per step."),
+    retired("--keep-order", NO_SOURCE_ORDER),
+    run_option(
+        "--unassigned",
         "--untouched",
+        "untouched",
         metavar="warn|drop|error",
         help="Unassigned columns: release them unchanged with a warning (default), drop them, or "
         "refuse.",
     ),
-    run(
+    run_option(
         "--result",
         metavar="FILE",
         help="Write the result to FILE, in the format of its suffix, whole or not at all.",
     ),
-    run(
-        "--force",
-        is_flag=True,
-        help="Overwrite existing files, and write the release even if it fails its audit.",
-    ),
+    run_option("--overwrite", is_flag=True, help="Replace existing files."),
+    run_option("--force", is_flag=True, help="Write the release even if it fails its audit."),
 )
 
 
 FORMAT = (format_option(FORMATS),)
 AUDIT_FORMAT = (
     format_option((*FORMATS, *PIPELINE_FORMATS)),
-    run(
+    run_option(
         "--also",
         multiple=True,
         metavar="FILE",
@@ -290,12 +307,12 @@ AUDIT_FORMAT = (
     ),
 )
 MANIFEST = (
-    run(
+    run_option(
         "--manifest",
         metavar="FILE",
         help="Instead of TARGET: the manifest of a dbt project; its models with roles are used.",
     ),
-    run(
+    run_option(
         "--select",
         multiple=True,
         type=OneALine(),
@@ -303,25 +320,25 @@ MANIFEST = (
         help="Only these models of the manifest; state:modified selects those that changed, and a "
         "+ adds their parents (+NAME) or children (NAME+).",
     ),
-    run(
+    run_option(
         "--exclude",
         multiple=True,
         type=OneALine(),
         metavar="NAME|tag:…|path:…",
         help="Leave out these models.",
     ),
-    run(
+    run_option(
         "--state",
         metavar="FOLDER",
         help="The folder of an older manifest.json, for state:modified and state:new.",
     ),
-    run(
+    run_option(
         "--profiles-dir",
         metavar="FOLDER",
         help="The folder of profiles.yml, which is used to connect if --connect is not given.",
     ),
 )
-BY = run(
+BY = run_option(
     "--by",
     type=click.Choice(["share", "count"]),
     default="share",
@@ -329,7 +346,7 @@ BY = run(
     "its size.",
 )
 BASELINE = (
-    run(
+    run_option(
         "--baseline",
         metavar="FILE",
         help="Fail only on what got worse than the baseline in FILE.",
@@ -337,70 +354,74 @@ BASELINE = (
     BY,
 )
 WORSE = (
-    run("--fail-on-worse", is_flag=True, help="End with exit code 1 if anything got worse."),
+    run_option("--fail-on-worse", is_flag=True, help="End with exit code 1 if anything got worse."),
     BY,
 )
 REPORT = (
-    run(
+    run_option(
         "--output",
         metavar="FILE.html",
         help="Write the report to FILE.html (default: print it).",
     ),
-    run(
+    run_option(
         "--earlier-result",
         metavar="OLD.json",
         help="An earlier result; the report says what got better or worse, and what is no longer "
         "checked.",
     ),
-    run(
+    run_option(
         "--profile",
         metavar="FILE",
         help="A JSON result of profile; the report says what each column adds.",
     ),
-    run(
+    run_option(
         "--tradeoff",
         metavar="FILE",
         help="A JSON result of tradeoff; the report says what each k costs.",
     ),
-    run(
+    run_option(
         "--worksheet",
         metavar="FILE",
         help="A completed worksheet; the report gives the counts of the manual test.",
     ),
-    run(
+    run_option(
         "--audience",
         type=click.Choice(["internal", "external"]),
         default="internal",
         show_default=True,
         help="The readers: for external ones small counts are pooled and the SQL is left out.",
     ),
-    run(
+    run_option(
         "--min-cell",
         type=WholeNumber(),
         metavar="N",
         default=10,
         show_default=True,
-        help="Pool counts of fewer than N records for external readers.",
+        help="Pool counts of fewer than N records (3 or more, or 1 for none) for external readers.",
     ),
-    run("--force", is_flag=True, help="Overwrite the output."),
+    *OVERWRITE,
 )
 COMPILED = (
-    run("--dialect", metavar="NAME", help="The SQL dialect to print (default: the engine's)."),
-    run(
+    run_option(
+        "--dialect", metavar="NAME", help="The SQL dialect to print (default: the engine's)."
+    ),
+    run_option(
         "--quote",
         metavar="always|needed",
         default="always",
         show_default=True,
         help="Quote every name, or only those that need it.",
     ),
-    run("--table", metavar="NAME", help="The name of the table there, as in analytics.patients."),
-    run("--step", metavar="NAME", help="Print this statement only."),
-    run(
+    run_option(
+        "--table", metavar="NAME", help="The name of the table there, as in analytics.patients."
+    ),
+    run_option("--step", metavar="NAME", help="Print this statement only."),
+    run_option(
         "--until",
         metavar="SET",
         help="Print a statement up to one of its CTEs, such as class_values, to query its rows.",
     ),
-    run(
+    run_option(
         "--output-dir",
         metavar="FOLDER",
         help="Write each statement to a file of its own, all or none.",

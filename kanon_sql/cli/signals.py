@@ -21,51 +21,51 @@ class _Stops:
     """
 
     def __init__(self) -> None:
-        self.came = False
+        self.interrupted = False
         self.code: int | None = None
-        """What the process ends with, once that is decided."""
+        """The exit code of the process, once decided."""
         self._is_at_work = False
-        """Before a command and after it there is nothing to clean up."""
+        """Whether a command runs; otherwise there is nothing to clean up."""
 
     def begin(self) -> None:
-        """Hear Ctrl-C from now on, for as long as the process lives."""
-        signal.signal(signal.SIGINT, self._hear)
+        """Install the SIGINT handler for the rest of the process."""
+        signal.signal(signal.SIGINT, self._handle)
 
     @contextmanager
-    def heard(self) -> Iterator[None]:
-        """From now on; afterwards a signal ends what is left of the process at once."""
-        self.came, self.code = False, None
+    def handling(self) -> Iterator[None]:
+        """Handle signals within the context; outside it, a signal ends the process immediately."""
+        self.interrupted, self.code = False, None
         if output := sys.modules.get("kanon_sql.results.writing"):
             output.placed.clear()
         before = signal.getsignal(signal.SIGINT)
         if threading.current_thread() is threading.main_thread():
             for name in ("SIGTERM", "SIGHUP"):
                 stop = getattr(signal, name, None)
-                if stop is not None and signal.getsignal(stop) in (signal.SIG_DFL, self._hear):
-                    signal.signal(stop, self._hear)
+                if stop is not None and signal.getsignal(stop) in (signal.SIG_DFL, self._handle):
+                    signal.signal(stop, self._handle)
                     # At shutdown, Python resets handlers, so a late signal would kill the process.
                     atexit.register(signal.signal, stop, signal.SIG_IGN)
             if before is signal.default_int_handler:
-                signal.signal(signal.SIGINT, self._hear)
+                signal.signal(signal.SIGINT, self._handle)
         try:
             self._is_at_work = True
             yield
         finally:
             self._is_at_work = False
-            # An interrupt that came while some text was executed, as when a dataclass is made,
-            # would have Python kill itself in the end, whoever caught it; the next text forgets it.
+            # An interrupt during `exec`, as in the creation of a dataclass, makes Python kill
+            # itself at exit even if it was caught; another `exec` clears that state.
             exec("")
             if before is signal.default_int_handler:
                 signal.signal(signal.SIGINT, before)
 
-    def _hear(self, number: int, _: object) -> None:
+    def _handle(self, number: int, _: object) -> None:
         if not self._is_at_work:
             if self.code is None:
                 os.write(2, b"Interrupted; nothing was written.\n")
             os._exit(INTERRUPTED if self.code is None else self.code)
         if self.wrote and self.code is None:
             return
-        is_again, self.came = self.came, True
+        is_again, self.interrupted = self.interrupted, True
         # A supervisor may signal twice, which must not interrupt the cleanup.
         if not is_again or number == signal.SIGINT:
             raise KeyboardInterrupt

@@ -38,14 +38,14 @@ class Spinner:
     def __init__(self, console: Console, status: Status) -> None:
         self._width = console.width - len("⠋ ")
         self._status = status
-        self._asked: tuple[str, Progress] = ("", lambda: "")
+        self._running: tuple[str, Progress] = ("", lambda: "")
         self._drawing = Lock()
         self._ended = Event()
 
     def watch(self, question: str, progress: Progress) -> None:
         """Show another statement."""
         question = without_control(question)
-        self._asked = (question, progress)
+        self._running = (question, progress)
         self._draw(question, "")
 
     def follow(self) -> None:
@@ -60,9 +60,9 @@ class Spinner:
             self._ended.set()
 
     def _look(self) -> None:
-        question, progress = asked = self._asked
+        question, progress = running = self._running
         done = progress()
-        if done and self._asked is asked:
+        if done and self._running is running:
             self._draw(question, f" ({done})")
 
     def _draw(self, question: str, done: str) -> None:

@@ -7,9 +7,9 @@ To add one:
 2. its URL scheme, in `SCHEMES` below and in the docstring of `connect`;
 3. its dialect: a line in `sql/dialects/traits`, a file there for what sqlglot transpiles wrongly,
    and in `tests/sql/test_dialects.LACKING` the functions that the database lacks;
-4. its driver as an extra in `pyproject.toml`;
+4. its driver, or its SQLAlchemy dialect, as an extra in `pyproject.toml`;
 5. if the tests can start it, how, in `tests/support/warehouses.ENGINES`: the conformance tests then
-   run against it; else a URL in `tests/engines/test_connect.URLS`, answered by a stub driver;
+   run against it; else a URL in `tests/engines/test_connect.URLS`, answered by a stand-in dialect;
 6. its name in `report/pages/warehouses.md`, with how to connect and what was executed.
 
 `tests/test_house` reports what is missing. `tests/sql/test_dialects` writes the golden SQL under
@@ -42,8 +42,8 @@ SCHEMES = {
     "trino": ("servers", "Trino"),
     "databricks": ("servers", "Databricks"),
     "redshift": ("servers", "Redshift"),
-    "mssql": ("servers", "SQLServer"),
     "mysql": ("mysql", "MySQL"),
+    "mariadb": ("mysql", "MySQL"),
     "sqlite": ("sqlite", "SQLite"),
 }
 """Module and class of each URL scheme's engine."""
@@ -66,8 +66,9 @@ def connect(
 
     A URL is `duckdb:FILE`, `sqlite:FILE` (or `sqlite:///FILE`), `postgresql://…`, `clickhouse://…`,
     `chdb:FOLDER`, `spark:local[2]`, `spark://…`, `sc://…` (Spark Connect), `snowflake://…`,
-    `bigquery://…`, `redshift://…`, `databricks://…`, `trino://…`, `mssql://…` or `mysql://…`. A
-    password in it may be `env:NAME`, for what that environment variable holds.
+    `bigquery://…`, `redshift://…`, `databricks://…`, `trino://…`, `mysql://…` or `mariadb://…`. The
+    last seven are opened by SQLAlchemy, with the options of its dialects. A password may be
+    `env:NAME`, for what that environment variable holds.
 
     A connection is one of DuckDB, a SparkSession, a SQLAlchemy engine or connection, or one of any
     DB-API 2.0 driver, ADBC included; `dialect` names the database's dialect where the driver
@@ -113,19 +114,19 @@ def connect(
         )
     if isinstance(target, Engine):
         return target
-    return _trusted(_of_url(target, scheme) if scheme else _of_object(target, dialect))
+    return _checked_engine(_of_url(target, scheme) if scheme else _of_object(target, dialect))
 
 
 def is_embedded(target: Any) -> bool:
-    """Whether the embedded DuckDB answers, which reads files besides its tables."""
+    """Whether the target is run by the embedded DuckDB, which reads files besides its tables."""
     if isinstance(target, str):
         return target.startswith("duckdb:") and target != "duckdb:"
     return target is None or (_is_of("duckdb", target) and hasattr(target, "cursor"))
 
 
-def is_elsewhere(target: Any) -> bool:
-    """Whether connecting is a talk with a server that may never answer; Spark and chDB begin in
-    this process, in the thread that asks them, and SQLite is a file."""
+def contacts_server(target: Any) -> bool:
+    """Whether connecting contacts a server that may never answer. Spark and chDB start within this
+    process and thread, and SQLite is a file."""
     if not isinstance(target, str) or is_embedded(target):
         return False
     return target.partition(":")[0] not in ("spark", "sc", "chdb", "sqlite")
@@ -142,6 +143,10 @@ def _scheme(url: str) -> str:
             "a database is named by a URL, as in duckdb:clinic.duckdb or "
             f"postgresql://user@host/database. It begins with one of {_schemes()}."
         )
+    if scheme == "mssql":
+        from kanon_sql.engines.servers import SQL_SERVER
+
+        raise SpecError(SQL_SERVER)
     if scheme not in SCHEMES or not (rest or scheme in ("chdb", "spark")):
         raise SpecError(
             f"can't connect to {scheme}:…; a URL begins with one of {_schemes()}."
@@ -154,7 +159,7 @@ def _schemes() -> str:
     return ", ".join(SCHEMES)
 
 
-def _trusted(engine: Engine) -> Engine:
+def _checked_engine(engine: Engine) -> Engine:
     """The engine, if it passes the semantics check; else it is closed and the error raised."""
     from kanon_sql.engines.semantics_check import require_trustworthy
 
@@ -168,14 +173,14 @@ def _trusted(engine: Engine) -> Engine:
     return engine
 
 
-def _found(scheme: str) -> Any:
+def _engine_class(scheme: str) -> Any:
     """Import the engine class of a scheme."""
     room, name = SCHEMES[scheme]
     return getattr(import_module(f"kanon_sql.engines.{room}"), name)
 
 
 def _of_url(url: str, scheme: str) -> Engine:
-    found = _found(scheme)
+    found = _engine_class(scheme)
     way_in = found.of_folder if scheme == "chdb" else found.of_url
     try:
         engine: Engine = way_in(url.removeprefix("chdb:"))
@@ -212,7 +217,7 @@ def _of_object(target: Any, dialect: str | None) -> Engine:
     dialect = dialect or dialect_of(target)
     if dialect is None:
         raise _not_ours(
-            target, "Say its dialect, as in kanon.connect(connection, dialect='snowflake')."
+            target, "Name its dialect, as in kanon.connect(connection, dialect='snowflake')."
         )
     return engine_of(target, dialect)
 
@@ -221,12 +226,12 @@ def _of_own_client(target: Any) -> Engine | None:
     """The engine for a driver-specific client without DB-API, or None."""
     engine: Engine | None = None
     if _is_of("pyspark", target):
-        engine = _found("spark")(target)
+        engine = _engine_class("spark")(target)
     elif _is_of("clickhouse_connect", target):
         # Its DB-API 2.0 connection wraps a client.
-        engine = _found("clickhouse")(getattr(target, "client", target))
+        engine = _engine_class("clickhouse")(getattr(target, "client", target))
     elif _is_of("chdb", target):
-        engine = _found("clickhouse").of_session(target)
+        engine = _engine_class("clickhouse").of_session(target)
     return engine
 
 

@@ -11,7 +11,6 @@ from collections.abc import Generator, Iterable, Sequence
 from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
-from kanon_sql.sql.statement import Estimate
 from kanon_sql.sql.tables import Column, Row, Table
 
 
@@ -23,10 +22,10 @@ class Engine(Protocol):
     dialect: str
 
     @property
-    def keeps_rows(self) -> bool:
-        """Whether `keep` materialises rows, in private memory.
+    def materialises(self) -> bool:
+        """Whether `materialise` stores rows, in private memory.
 
-        If not, it keeps only the definition, and each statement that reads it recomputes the rows.
+        Otherwise it stores a definition, and each statement that reads it recomputes the rows.
         """
 
     @property
@@ -43,7 +42,7 @@ class Engine(Protocol):
     def table(self, target: Any) -> Table:
         """Resolve a table. Raises `InputError` if it can't be read completely."""
 
-    def in_own_words(self, sql: str) -> str:
+    def transpile(self, sql: str) -> str:
         """Transpile a template's SELECT alone. Raises `SpecError`."""
 
     def in_dialect(self, sql: str) -> str:
@@ -55,23 +54,22 @@ class Engine(Protocol):
     def check(self, sql: str) -> None:
         """Raise `SpecError` if the database can't prepare the SELECT. Nothing is executed."""
 
-    def estimate(self, sql: str) -> Estimate:
-        """The planner's estimate for a SELECT that is not executed. Raises `SpecError`."""
-
-    def keep(self, name: str, sql: str) -> None:
+    def materialise(self, name: str, sql: str) -> None:
         """Let later statements read one SELECT as `name`, never by writing to the source."""
 
-    def keep_rows(self, name: str, columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
-        """Like `keep`, for rows held in Python."""
+    def materialise_rows(
+        self, name: str, columns: Sequence[str], rows: Sequence[Sequence[Any]]
+    ) -> None:
+        """Like `materialise`, for rows held in Python."""
 
-    def keep_view(self, name: str, sql: str) -> None:
-        """Like `keep`, but re-evaluated wherever it is read."""
+    def create_view(self, name: str, sql: str) -> None:
+        """Like `materialise`, but re-evaluated wherever it is read."""
 
-    def forget(self, name: str) -> None:
-        """Drop one kept relation."""
+    def drop(self, name: str) -> None:
+        """Drop one temporary relation."""
 
-    def forget_all(self) -> None:
-        """Drop every kept relation, so that the next question starts afresh."""
+    def drop_all(self) -> None:
+        """Drop all temporary relations before the next audit."""
 
     def cancel(self) -> None:
         """Cancel the running statement, on the server too. Thread-safe."""
@@ -108,11 +106,11 @@ class RowSource(Engine, Protocol):
 class Hub(Engine, Protocol):
     """An engine with private memory that can write files."""
 
-    def keep_batches(self, name: str, columns: Sequence[Column], batches: Batches) -> None:
+    def materialise_batches(self, name: str, columns: Sequence[Column], batches: Batches) -> None:
         """Materialise rows from another engine, in columns of these types."""
 
     def will_write(self, path: Path, becomes: Path) -> None:
         """Announce an output file before the first query; `becomes` determines its format."""
 
     def write(self, name: str, path: Path) -> None:
-        """Write a kept relation to that file. Raises `EngineError`."""
+        """Write a temporary relation to that file. Raises `EngineError`."""

@@ -13,7 +13,6 @@ from contextlib import closing, contextmanager, suppress
 from importlib import import_module
 from typing import Any
 
-import sqlglot
 from sqlglot import exp
 
 from kanon_sql.engines.base import Batches
@@ -29,7 +28,6 @@ from kanon_sql.engines.urls import url_of
 from kanon_sql.engines.warehouse import Catalogued
 from kanon_sql.errors import EngineError, InputError, KanonError, MissingDriverError
 from kanon_sql.sql.macros import render
-from kanon_sql.sql.statement import Estimate
 from kanon_sql.sql.tables import Column, Row, Table
 
 SETTINGS: dict[str, int | str] = {
@@ -104,9 +102,6 @@ TEMPORARY = ""
 
 LONGEST = 24 * 60 * 60
 """Seconds to wait for an answer if no timeout is set."""
-
-_READ_AS_TABLE = (exp.From, exp.Join, exp.CTE, exp.SetOperation, exp.Subquery, type(None))
-"""Parents of a query that is a relation or a whole statement; below others it is scalar."""
 
 _POLICY = re.compile(r"\W*(Row level filter|Filter\b.*Row-level security filter)")
 _FILTER = re.compile(r"\W*(Row level filter|Filter\b)")
@@ -237,7 +232,7 @@ class ClickHouse(Catalogued):
         deferred until the view is read anyway.
         """
         for relation, hides in list(self._unseen.items()):
-            _, plan = self._asked(render("clickhouse_plan", relation=relation))
+            _, plan = self._fetch(render("clickhouse_plan", relation=relation))
             if any(hides.match(line) for (line,) in plan):
                 raise InputError(
                     f"a row policy hides records of {relation} from this ClickHouse user, so that "
@@ -245,7 +240,7 @@ class ClickHouse(Catalogued):
                 )
             del self._unseen[relation]
 
-    def in_own_words(self, sql: str) -> str:
+    def transpile(self, sql: str) -> str:
         """Transpile a template's SELECT to ClickHouse."""
         # Materialised CTEs are experimental in ClickHouse, so the user's profile decides.
         return self._translated(sql, materialized=self._knows("enable_materialized_cte"))
@@ -256,32 +251,11 @@ class ClickHouse(Catalogued):
         A plan would also find joins that ClickHouse can't execute, but it runs scalar subqueries,
         and an EXPLAIN of a view reads data.
         """
-        self._asked(f"describe table view(\n{self.in_dialect(sql)}\n)")
-
-    def estimate(self, sql: str) -> Estimate:
-        """Estimated rows to read: for MergeTree tables, without scalar subqueries.
-
-        Otherwise planning would execute something. There is no cost estimate.
-        """
-        self.check(sql)
-        statement = self.in_dialect(sql)
-        if not self._can_be_planned(statement):
-            return Estimate()
-        names, rows = self._asked(f"explain estimate {statement}")
-        return Estimate(sum(row[names.index("rows")] for row in rows) if rows else None)
-
-    def _can_be_planned(self, statement: str) -> bool:
-        """Whether EXPLAIN executes no part of the statement."""
-        tree = sqlglot.parse_one(statement, read=self.dialect)
-        if any(not isinstance(each.parent, _READ_AS_TABLE) for each in tree.find_all(exp.Query)):
-            return False
-        read = {(table.db, table.name) for table in tree.find_all(exp.Table) if table.db}
-        tables = [(_literal(database), _literal(name)) for database, name in sorted(read)]
-        return all(stored.endswith("MergeTree") for stored in self._stored(tables))
+        self._fetch(f"describe table view(\n{self.in_dialect(sql)}\n)")
 
     def _stored(self, tables: Sequence[tuple[str, ...]]) -> list[str]:
         """The table engine of each (database, name), given as SQL literals."""
-        return [name for (name,) in self._asked(render("clickhouse_engines", tables=tables))[1]]
+        return [name for (name,) in self._fetch(render("clickhouse_engines", tables=tables))[1]]
 
     def renew(self) -> None:
         """Reset the previous audit's timeout."""
@@ -291,7 +265,7 @@ class ClickHouse(Catalogued):
         """Set a timeout per statement; a stricter limit in the user's settings takes precedence."""
         self._seconds = 0.0
         functions = ("getSetting('max_execution_time')",)
-        [[own]] = self._asked(render("told_by_session", functions=functions))[1]
+        [[own]] = self._fetch(render("told_by_session", functions=functions))[1]
         self._seconds = min(seconds, float(own)) if float(own) > 0 else seconds
 
     def cancel(self) -> None:
@@ -308,17 +282,17 @@ class ClickHouse(Catalogued):
             self._client.close()
 
     def _tables(self) -> Sequence[tuple[str, ...]]:
-        rows = self._asked(render("clickhouse_tables"))[1]
+        rows = self._fetch(render("clickhouse_tables"))[1]
         self._no_views = {(database, name) for _, database, name, is_view in rows if not is_view}
         return [tuple(row[:3]) for row in rows]
 
-    def _stored_beside(self) -> frozenset[str]:
+    def _replaceable(self) -> frozenset[str]:
         _, here = self._place()
         return frozenset(name for database, name in self._no_views if database == here)
 
     def _place(self) -> tuple[str, str]:
         functions = ("'clickhouse'", "currentDatabase()")
-        [place] = self._asked(render("told_by_session", functions=functions))[1]
+        [place] = self._fetch(render("told_by_session", functions=functions))[1]
         return place[0], place[1]
 
     def _path(self) -> Sequence[tuple[str, str]]:
@@ -335,7 +309,7 @@ class ClickHouse(Catalogued):
 
     def _catalogued(self, found: Sequence[str]) -> Sequence[Sequence[Any]]:
         database, table = map(_literal, found[-2:])
-        return self._asked(render("clickhouse_columns", database=database, table=table))[1]
+        return self._fetch(render("clickhouse_columns", database=database, table=table))[1]
 
     def _view(self, relation: str, described: Sequence[Sequence[Any]]) -> str | None:
         """The SELECT that stands in for a table with columns to normalise; None if it has none."""

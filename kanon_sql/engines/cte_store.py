@@ -11,8 +11,8 @@ from collections.abc import Iterator, Sequence
 from functools import cached_property
 from typing import Any
 
-from kanon_sql.sql.ctes import apart
-from kanon_sql.sql.dialects import Types, translated, with_other_names
+from kanon_sql.sql.ctes import split_ctes
+from kanon_sql.sql.dialects import translated, with_other_names
 from kanon_sql.sql.macros import render
 from kanon_sql.sql.quoting import identifier
 
@@ -24,56 +24,54 @@ class CteStore:
     """Stores SELECTs by name for an engine of any dialect."""
 
     dialect: str
-    keeps_rows = False
+    materialises = False
     tells_scopes_apart = True
     """Whether a nested CTE may have the name of an outer one."""
     nests_sets = True
     """Whether a CTE may contain CTEs of its own; otherwise they are hoisted before it."""
 
-    def keep(self, name: str, sql: str) -> None:
+    def materialise(self, name: str, sql: str) -> None:
         """Store a SELECT under `name`, a single word, for later statements."""
         self._defined.pop(name, None)
         own = sql if self.nests_sets else with_other_names(sql, f"_of_{name}")
-        self._defined[name] = self.in_own_words(own)
+        self._defined[name] = self.transpile(own)
 
-    def keep_view(self, name: str, sql: str) -> None:
-        """Like `keep`: both store a definition."""
-        self.keep(name, sql)
+    def create_view(self, name: str, sql: str) -> None:
+        """Like `materialise`: both store a definition."""
+        self.materialise(name, sql)
 
-    def keep_rows(self, name: str, columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
+    def materialise_rows(
+        self, name: str, columns: Sequence[str], rows: Sequence[Sequence[Any]]
+    ) -> None:
         """Store literal rows of texts and integers."""
         named = [identifier(column) for column in columns]
-        self.keep(name, render("rows_at_hand", columns=named, rows=rows))
+        self.materialise(name, render("rows_at_hand", columns=named, rows=rows))
 
-    def forget(self, name: str) -> None:
+    def drop(self, name: str) -> None:
         """Drop a definition."""
         del self._defined[name]
 
-    def forget_all(self) -> None:
+    def drop_all(self) -> None:
         """Drop all definitions."""
         self._defined.clear()
 
-    def in_own_words(self, sql: str) -> str:
+    def transpile(self, sql: str) -> str:
         """Transpile a template's SELECT, without the CTEs it reads."""
         return self._translated(sql)
 
-    def _translated(
-        self, sql: str, *, materialized: bool = False, stored: frozenset[str] = frozenset()
-    ) -> str:
+    def _translated(self, sql: str, *, materialized: bool = False) -> str:
         return translated(
             sql,
             self.dialect,
             tuple(self._stand_ins.items()),
-            types=Types().union(*self._types.values()),
             materialized=materialized,
-            stored=stored,
         )
 
     def in_dialect(self, sql: str) -> str:
         """Transpile a template's SELECT and prepend the CTEs it reads."""
-        statement = self.in_own_words(sql)
+        statement = self.transpile(sql)
         if not self.tells_scopes_apart and any(self._read_by(statement)):
-            statement = self.in_own_words(with_other_names(sql, "_asked"))
+            statement = self.transpile(with_other_names(sql, "_asked"))
         read = [self._as_set(name) for name in self._read_by(statement)]
         if not read:
             return statement
@@ -85,7 +83,7 @@ class CteStore:
         """A definition as a CTE."""
         if self.nests_sets:
             return f"{name} as (\n{self._defined[name]}\n)"
-        sets, select = apart(self._defined[name], self.dialect)
+        sets, select = split_ctes(self._defined[name], self.dialect)
         before = f"{sets},\n" if sets else ""
         return f"{before}{name} as (\n{select}\n)"
 
@@ -97,11 +95,6 @@ class CteStore:
     @cached_property
     def _stand_ins(self) -> dict[str, str]:
         """Stand-ins by table, as spelled in the templates: a SELECT in the dialect."""
-        return {}
-
-    @cached_property
-    def _types(self) -> dict[str, Types]:
-        """Column types by table, as spelled in the templates."""
         return {}
 
     def _read_by(self, statement: str) -> Iterator[str]:
@@ -123,7 +116,7 @@ class InlineCteStore(CteStore):
 
     dialect = "duckdb"
 
-    def in_own_words(self, sql: str) -> str:
+    def transpile(self, sql: str) -> str:
         """The SELECT, unchanged."""
         return sql
 

@@ -8,13 +8,12 @@ import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, suppress
 from decimal import Decimal, InvalidOperation
-from functools import partial
 from importlib import import_module
 from typing import Any
 
 from kanon_sql.engines.base import Batches
-from kanon_sql.engines.failures import explained
-from kanon_sql.engines.urls import Url, said_of, spellings, url_of
+from kanon_sql.engines.failures import translated_error
+from kanon_sql.engines.urls import Url, connection_message, spellings, url_of
 from kanon_sql.engines.warehouse import Catalogued
 from kanon_sql.errors import EngineError, InputError, KanonError, MissingDriverError, SpecError
 from kanon_sql.sql.dialects import rules_of, translated, type_of_templates
@@ -23,7 +22,7 @@ from kanon_sql.sql.quoting import identifier
 from kanon_sql.sql.tables import Column
 
 _BYTES = re.compile(r"binary|utf8mb4_0900_bin|.*_nopad_bin|utf8|UTF8_BINARY")
-"""Collations in which only equal bytes are equal text; utf8mb4_bin and all of SQL Server's pad."""
+"""Collations that compare bytes; utf8mb4_bin and all of SQL Server's ignore trailing spaces."""
 _OPAQUE_NUMERIC = "type_name=numeric"
 """ADBC's type name for numbers it returns as text."""
 
@@ -47,13 +46,13 @@ class DBAPI(Catalogued):
     title = ""
     """Display name of the server."""
     driver = ""
-    """The package that opens URLs."""
+    """The package that opens URLs: a driver, or a SQLAlchemy dialect that brings one."""
+    sqlalchemy_name = ""
+    """SQLAlchemy's dialect+driver."""
     packages: tuple[str, ...] = ()
     """Top-level packages whose connections belong to this server."""
     also_called: tuple[str, ...] = ()
     """Its names in SQLAlchemy, ADBC or ODBC besides the dialect, in lower case."""
-    never_trusted = ""
-    """Why no database of this kind can be audited, if known before its driver is installed."""
     password_variable: str | None = None
     """The environment variable from which the driver reads a password."""
 
@@ -86,14 +85,16 @@ class DBAPI(Catalogued):
         Raises `SpecError`, `MissingDriverError` or `EngineError`, none of which contains a secret.
         """
         url = url_of(text)
-        again = partial(cls._connected, cls._imported(), url)
         try:
+            again = cls._opener(url)
             connection = again()
         except KanonError:
             raise
         except Exception as error:
             secrets = url.secrets | spellings([os.environ.get(cls.password_variable or "")])
-            raise EngineError(f"{cls.title} can't be reached: {said_of(error, secrets)}") from None
+            raise EngineError(
+                f"{cls.title} can't be reached: {connection_message(error, secrets)}"
+            ) from None
         try:
             return cls.of_server(connection)(connection, again=again)
         except BaseException:
@@ -101,25 +102,44 @@ class DBAPI(Catalogued):
             raise
 
     @classmethod
-    def _imported(cls) -> Any:
+    def _opener(cls, url: Url) -> Callable[[], Any]:
+        """A function that opens DB-API connections, by SQLAlchemy. Raises `MissingDriverError`."""
+        arguments = cls._driver_arguments(url)
         try:
-            return import_module(cls.driver)
+            sqlalchemy = import_module("sqlalchemy")
+            parsed = sqlalchemy.make_url(url.text).difference_update_query(arguments)
+            address = parsed.set(drivername=cls.sqlalchemy_name, password=url.password)
+            engine = sqlalchemy.create_engine(address, connect_args=arguments)
         except ImportError:
-            if cls.never_trusted:
-                raise SpecError(cls.never_trusted) from None
-            raise MissingDriverError(
-                f"{cls.title} needs {cls.driver}. Install it: pip install 'kanon-sql[{cls.name}]'"
-            ) from None
+            raise cls._missing_driver() from None
+        except sqlalchemy.exc.NoSuchModuleError:
+            raise cls._missing_driver() from None
+
+        def opened() -> Any:
+            lent = engine.raw_connection()
+            connection = lent.driver_connection
+            # From here on the pool neither resets nor closes the connection.
+            lent.detach()
+            return connection
+
+        return opened
+
+    @classmethod
+    def _driver_arguments(cls, url: Url) -> dict[str, Any]:
+        """Arguments of the driver that are set here, whatever the dialect makes of the URL."""
+        return {}
+
+    @classmethod
+    def _missing_driver(cls) -> MissingDriverError:
+        packages = " and ".join(["sqlalchemy"] * bool(cls.sqlalchemy_name) + [cls.driver])
+        return MissingDriverError(
+            f"{cls.title} needs {packages}. Install: pip install 'kanon-sql[{cls.name}]'"
+        )
 
     @classmethod
     def of_server(cls, connection: Any) -> type[DBAPI]:
         """The engine class for a connection, where a driver serves several servers."""
         return cls
-
-    @staticmethod
-    def _connected(package: Any, url: Url) -> Any:
-        """Open a connection with the driver."""
-        raise NotImplementedError
 
     def __init__(
         self,
@@ -173,7 +193,7 @@ class DBAPI(Catalogued):
         """Raise `SpecError` if the database can't prepare the statement; nothing is executed."""
         if not self.explains:
             raise SpecError(
-                f"{self.title} has no EXPLAIN, so a query can't be estimated there without running "
+                f"{self.title} has no EXPLAIN, so a query can't be checked there without running "
                 "it. Run the audit instead."
             )
         super().check(sql)
@@ -210,7 +230,7 @@ class DBAPI(Catalogued):
         with suppress(Exception):
             self._connection.rollback()
 
-    # --- asking ---------------------------------------------------------------------------------
+    # --- queries --------------------------------------------------------------------------------
 
     def _answer(self, sql: str, most: int) -> tuple[list[str], Sequence[Sequence[Any]]]:
         self._begin_once()
@@ -293,7 +313,7 @@ class DBAPI(Catalogued):
         return render("told_by_session", functions=[stop])
 
     def _explained(self, error: Exception) -> KanonError:
-        return explained(error, self.title)
+        return translated_error(error, self.title)
 
     # --- the catalogue --------------------------------------------------------------------------
 
@@ -304,13 +324,13 @@ class DBAPI(Catalogued):
 
     def _catalogued(self, macro: str, **arguments: Any) -> Sequence[Sequence[Any]]:
         sql = render(macro, catalogue=self._catalogue, **arguments)
-        return self._asked(translated(sql, self.dialect))[1]
+        return self._fetch(translated(sql, self.dialect))[1]
 
     def _tables(self) -> Sequence[tuple[str, ...]]:
         return [tuple(map(str, row)) for row in self._catalogued("catalogued_tables")]
 
     def _place(self) -> tuple[str, str]:
-        [place] = self._asked(render("told_by_session", functions=self.place))[1]
+        [place] = self._fetch(render("told_by_session", functions=self.place))[1]
         # A session may have no schema.
         return str(place[0] or ""), str(place[1] or "")
 
@@ -379,11 +399,6 @@ def plain_cursor(connection: Any) -> Any:
     if package == "psycopg2":
         return connection.cursor(cursor_factory=import_module("psycopg2.extensions").cursor)
     return connection.cursor()
-
-
-def known(**parameters: Any) -> dict[str, Any]:
-    """The parameters that are set; the driver takes the others from its own configuration."""
-    return {name: value for name, value in parameters.items() if value is not None}
 
 
 def with_numbers(

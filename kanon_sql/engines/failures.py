@@ -99,7 +99,7 @@ def stopped() -> EngineError:
     return EngineError("the query was stopped before its end. Nothing was left behind.")
 
 
-def stopped_there(title: str) -> EngineError:
+def server_stopped(title: str) -> EngineError:
     return EngineError(
         f"{title} stopped the query before its end: a time limit of the server, the role or the "
         "session was reached, such as statement_timeout, or someone cancelled it. Raise the limit, "
@@ -107,7 +107,7 @@ def stopped_there(title: str) -> EngineError:
     )
 
 
-def locked_there(title: str) -> EngineError:
+def server_locked(title: str) -> EngineError:
     return EngineError(
         f"{title} could not lock a table of the audit: another session is changing it, and waiting "
         "took longer than the server, the role or the session allows (lock_timeout). Run the audit "
@@ -115,14 +115,14 @@ def locked_there(title: str) -> EngineError:
     )
 
 
-def full_there(title: str) -> EngineError:
+def server_full(title: str) -> EngineError:
     return EngineError(
         f"{title} ran out of resources: disk space for temporary files, memory, or open files. "
         "Give the server more of them, or run fewer checks at a time. Nothing was left behind."
     )
 
 
-def ended_there(title: str) -> EngineError:
+def server_ended(title: str) -> EngineError:
     return EngineError(
         f"{title} ended the session before the result: an administrator ended it, or the server "
         "was shut down. Connect again and run the audit again. Nothing was left behind."
@@ -137,14 +137,15 @@ def no_such_value() -> InputError:
     """The error for a failed cast or an overflow."""
     return InputError(
         "a value can't be converted to the number, date or type that the audit needs. Check the "
-        "columns with a level, a clip, an order or a comparison."
+        "casts and comparisons in where (try_cast gives NULL, in databases that have it), and the "
+        "columns with a level, a clip or an order."
     )
 
 
-def unreadable(title: str, said: str, advice: str = LOOK) -> SpecError:
-    """The error for an invalid statement; `said` is known to contain only names and SQL."""
-    said = said if said.endswith(".") else f"{said}."
-    return SpecError(f"{title} rejects the SQL of the audit{said} {advice}")
+def unreadable(title: str, message: str, advice: str = LOOK) -> SpecError:
+    """The error for an invalid statement; `message` is known to contain only names and SQL."""
+    message = message if message.endswith(".") else f"{message}."
+    return SpecError(f"{title} rejects the SQL of the audit{message} {advice}")
 
 
 def unreadable_or_failed(title: str, kind: str) -> SpecError:
@@ -163,7 +164,7 @@ def withheld(title: str, kind: str, hint: str = "") -> EngineError:
     )
 
 
-def explained(
+def translated_error(
     error: Exception, title: str, about_the_statement: str | None = None, advice: str = LOOK
 ) -> KanonError:
     """Translate a driver's error.
@@ -175,13 +176,13 @@ def explained(
     if state in _STOPPED:
         return stopped()
     if state in _LIMITED:
-        return stopped_there(title)
+        return server_stopped(title)
     if state in _LOCKED:
-        return locked_there(title)
+        return server_locked(title)
     if state in _ENDED:
-        return ended_there(title)
+        return server_ended(title)
     if state in _FULL:
-        return full_there(title)
+        return server_full(title)
     if state == "25006":
         return refused_to_write()
     if state == "42501":
@@ -199,17 +200,17 @@ def explained(
     return withheld(title, f"{kind} (SQLSTATE {state})" if state else kind)
 
 
-def said_of_the_statement(error: Any) -> str | None:
+def statement_message(error: Any) -> str | None:
     """The part of a Postgres message that refers to a position in the statement (libpq only).
 
     Postgres sets a position only while parsing, before it reads any row. Later errors may contain a
     value even under a SQLSTATE about names: `patient::regclass` looks for a table named like a
     patient, and a function builds statements and errors of its own.
     """
-    said = getattr(error, "diag", None)
-    if said is None or not getattr(said, "statement_position", None):
+    message = getattr(error, "diag", None)
+    if message is None or not getattr(message, "statement_position", None):
         return None
     # Set where a function raised the error.
-    if any(getattr(said, name, None) for name in ("context", "internal_query")):
+    if any(getattr(message, name, None) for name in ("context", "internal_query")):
         return None
-    return said.message_primary and str(said.message_primary)
+    return message.message_primary and str(message.message_primary)

@@ -12,7 +12,7 @@ from dataclasses import replace
 from importlib import import_module
 from typing import Any
 
-from kanon_sql.engines.dbapi import DBAPI, known
+from kanon_sql.engines.dbapi import DBAPI
 from kanon_sql.engines.urls import Url
 from kanon_sql.sql.dialects import translated
 from kanon_sql.sql.macros import render
@@ -53,6 +53,7 @@ class MySQL(DBAPI):
     name = dialect = "mysql"
     title = "MySQL"
     driver = "pymysql"
+    sqlalchemy_name = "mysql+pymysql"
     packages: tuple[str, ...] = ("pymysql", "mysql", "MySQLdb")
     session = (*_settings("utf8mb4_0900_bin"), _own_limit("max_execution_time"))
     transaction = ("start transaction with consistent snapshot, read only",)
@@ -70,17 +71,9 @@ class MySQL(DBAPI):
                 return MariaDB
         return cls
 
-    @staticmethod
-    def _connected(package: Any, url: Url) -> Any:
-        url.with_path("mysql://user:password@host:3306/database", 1, 1)
-        url.with_options("unix_socket")
-        return package.connect(
-            host=url.host,
-            port=url.port or 3306,
-            database=url.path[0],
-            charset="utf8mb4",
-            **known(user=url.user, password=url.password, unix_socket=url.option("unix_socket")),
-        )
+    @classmethod
+    def _driver_arguments(cls, url: Url) -> dict[str, Any]:
+        return {"charset": "utf8mb4"}
 
     def table(self, target: Any) -> Table:
         """Resolve a table or view. Raises `InputError` unless the name is unique."""
@@ -94,9 +87,7 @@ class MySQL(DBAPI):
         if casts:
             view = render("mysql_view", relation=table.sql, columns=table.column_names, casts=casts)
             self._stand_ins[table.sql] = translated(view, self.dialect)
-        table = replace(table, columns=tuple(map(self._as_read, columns)))
-        self._types[table.sql] = table.types
-        return table
+        return replace(table, columns=tuple(map(self._as_read, columns)))
 
     def _as_they_are(self, table: Table) -> Iterator[Column]:
         """The columns with actual types: tinyint(1), declared boolean, may hold other integers."""
@@ -104,7 +95,7 @@ class MySQL(DBAPI):
         numbers = set()
         if flags:
             sql = render("mysql_flags", relation=table.sql, columns=flags)
-            [held] = self._asked(translated(sql, self.dialect))[1]
+            [held] = self._fetch(translated(sql, self.dialect))[1]
             numbers = {name for name, holds in zip(flags, held, strict=True) if not holds}
         for column in table.columns:
             yield replace(column, type="TINYINT") if column.name in numbers else column

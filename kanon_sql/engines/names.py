@@ -42,8 +42,8 @@ def named(
         if len(parts) == 1
         else [[one for one in alike if one[0] == here]]
     )
-    on_path, anywhere = (_meant(parts, schemas, dialect) for schemas in (in_order, [alike]))
-    for meant in (on_path, _each_once([*chain(*in_order), *anywhere]), alike):
+    on_path, anywhere = (_resolved(parts, schemas, dialect) for schemas in (in_order, [alike]))
+    for meant in (on_path, _distinct([*chain(*in_order), *anywhere]), alike):
         if len(meant) == 1:
             return meant[0]
         if meant:
@@ -76,7 +76,7 @@ def named(
     raise InputError(f"there is no table or view {name} {where}{file}.{listed}{near}")
 
 
-def _meant(
+def _resolved(
     parts: Sequence[exp.Identifier], schemas: Sequence[Sequence[tuple[str, ...]]], dialect: str
 ) -> list[tuple[str, ...]]:
     """The table the server would read, and those spelled exactly so, in the first schema with any.
@@ -96,7 +96,7 @@ def _meant(
     as_spelled, as_read = (_first(schemas, fits) for fits in (is_spelled_so, is_read))
     if len(as_spelled) == 1 and as_spelled[0] in as_read:
         return as_spelled
-    return _each_once([*as_read, *as_spelled])
+    return _distinct([*as_read, *as_spelled])
 
 
 def _first(
@@ -107,7 +107,7 @@ def _first(
     return next(filter(None, found), [])
 
 
-def _each_once(tables: Sequence[tuple[str, ...]]) -> list[tuple[str, ...]]:
+def _distinct(tables: Sequence[tuple[str, ...]]) -> list[tuple[str, ...]]:
     return list(dict.fromkeys(tables))
 
 
@@ -124,11 +124,10 @@ def _folded(parts: Sequence[str]) -> tuple[str, ...]:
     return tuple(map(str.casefold, parts))
 
 
-def as_asked(target: str, found: Sequence[str]) -> str:
-    """What people call a table: as many parts of its place as they named, as the catalogue spells
-    them.
+def display_name(target: str, found: Sequence[str]) -> str:
+    """The display name of a table: as many name parts as were given, in the catalogue's spelling.
 
-    >>> as_asked("HR.people", ("db", "hr", "people"))
+    >>> display_name("HR.people", ("db", "hr", "people"))
     'hr.people'
     """
     return ".".join(found[-len(name_parts(target)) :])

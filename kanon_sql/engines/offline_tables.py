@@ -11,7 +11,7 @@ from kanon_sql.sql.quoting import identifier
 from kanon_sql.sql.tables import Column, Table
 
 
-def table_there(found: Table, name: str | None = None) -> Table:
+def offline_table(found: Table, name: str | None = None) -> Table:
     """The table in another database that corresponds to a local one.
 
     It is called `name`, else as in the local catalogue, else like the file without its suffix.
@@ -26,21 +26,25 @@ def table_there(found: Table, name: str | None = None) -> Table:
     )
     return Table(
         found.name,
-        _called(name) if name is not None else _as_here(found),
+        _called(name) if name is not None else _local_name(found),
         columns,
         ordered=False,
         embedded=False,
+        dialect=found.dialect,
     )
 
 
-def table_of_names(name: str, columns: Sequence[str], called: str | None = None) -> Table:
-    """A table of which only some column names are known."""
+def table_of_names(
+    name: str, columns: Sequence[str], dialect: str, called: str | None = None
+) -> Table:
+    """A table of a database of this dialect, of which only some column names are known."""
     return Table(
         name,
         _called(called or name),
         tuple(Column(column, "") for column in columns),
         ordered=False,
         embedded=False,
+        dialect=dialect,
     )
 
 
@@ -48,7 +52,7 @@ def _called(name: str) -> str:
     return ".".join(map(identifier, name_parts(name)))
 
 
-def _as_here(found: Table) -> str:
+def _local_name(found: Table) -> str:
     if not found.sql.startswith("read_") and "(" not in found.sql:
         return found.sql.removeprefix('"main".')
     stem = Path(found.name).name.split(".")[0]
@@ -64,6 +68,6 @@ def refuse_hidden_table(table: Table, sets: Sequence[str]) -> None:
     parts = name_parts(table.sql)
     if len(parts) == 1 and parts[0].casefold() in {name.casefold() for name in sets}:
         raise SpecError(
-            f"the statements call one of their own sets {parts[0]}. Say in which schema the table "
-            f"is: {option('table', 'SCHEMA.NAME')}."
+            f"the statements have a CTE named {parts[0]}. Give the table's schema: "
+            f"{option('table', 'SCHEMA.NAME')}."
         )

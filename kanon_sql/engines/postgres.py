@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
+from functools import partial
 from importlib import import_module
 from typing import Any
 
 from sqlglot import exp
 
 from kanon_sql.engines.dbapi import DBAPI, in_a_transaction
-from kanon_sql.engines.failures import explained, said_of_the_statement
+from kanon_sql.engines.failures import statement_message, translated_error
 from kanon_sql.engines.urls import Url
 from kanon_sql.errors import InputError, KanonError
 from kanon_sql.sql.dialects import type_of_templates
 from kanon_sql.sql.macros import render
-from kanon_sql.sql.statement import Estimate
 from kanon_sql.sql.tables import Column, Table
 
 READ_ONLY = "transaction isolation level repeatable read, read only"
@@ -57,18 +56,21 @@ class Postgres(DBAPI):
     _own_limit = 0
     """The statement timeout of role or session in milliseconds; 0 for none."""
 
-    @staticmethod
-    def _connected(package: Any, url: Url) -> Any:
+    @classmethod
+    def _opener(cls, url: Url) -> Callable[[], Any]:
         """Connect with psycopg; libpq adds what the URL lacks, from PGPASSWORD or a passfile."""
         password = {} if url.password is None else {"password": url.password}
-        return package.connect(url.text, **password)
+        try:
+            return partial(import_module(cls.driver).connect, url.text, **password)
+        except ImportError:
+            raise cls._missing_driver() from None
 
     def table(self, target: Any) -> Table:
         """Resolve a table or view. Raises `InputError` unless the name is unique."""
         table = super().table(target)
         schema, name = (part.name for part in exp.to_table(table.sql, dialect="duckdb").parts)
         stored = self._stored(schema)
-        columns = self._asked(render("postgres_collations", schema=stored, table=name))[1]
+        columns = self._fetch(render("postgres_collations", schema=stored, table=name))[1]
         if not columns:
             raise InputError(
                 f"{target} is {schema}.{name}, which this role may not read. Have it granted, or "
@@ -81,19 +83,12 @@ class Postgres(DBAPI):
             )
         return table
 
-    def estimate(self, sql: str) -> Estimate:
-        _, [[plans]] = self._asked(f"explain (format json) {self.in_dialect(sql)}")
-        # Not every driver decodes JSON.
-        [plan] = json.loads(plans) if isinstance(plans, str) else plans
-        cost = plan["Plan"]["Total Cost"]
-        return Estimate(sum(_scanned(plan["Plan"])), f"a cost of {cost:,.0f}")
-
     def limit(self, seconds: float) -> None:
         """Set the statement timeout; a stricter one of the role or session takes precedence."""
         self._begin_once()
         milliseconds = max(int(seconds * 1000), 1)
         if not 0 < self._own_limit <= milliseconds:
-            self._asked(f"set local statement_timeout to {milliseconds}")
+            self._fetch(f"set local statement_timeout to {milliseconds}")
 
     def _new_cursor(self) -> Any:
         cursor = super()._new_cursor()
@@ -148,22 +143,22 @@ class Postgres(DBAPI):
         return self._connection.cursor(name="kanon_rows", row_factory=tuples)
 
     def _tables(self) -> Sequence[tuple[str, ...]]:
-        return [tuple(row) for row in self._asked(render("postgres_tables"))[1]]
+        return [tuple(row) for row in self._fetch(render("postgres_tables"))[1]]
 
     def _path(self) -> Sequence[tuple[str, str]]:
-        return [(database, schema) for database, schema in self._asked(render("postgres_path"))[1]]
+        return [(database, schema) for database, schema in self._fetch(render("postgres_path"))[1]]
 
     def _stored(self, schema: str) -> str:
         """The stored name of a schema."""
         if schema != TEMPORARY:
             return schema
-        [[stored]] = self._asked(render("postgres_temporary"))[1]
+        [[stored]] = self._fetch(render("postgres_temporary"))[1]
         return str(stored)
 
     def _columns(self, found: tuple[str, ...]) -> Sequence[Column]:
         _, schema, table = found
         sql = render("postgres_columns", schema=self._stored(schema), table=table)
-        rows = self._asked(sql)[1]
+        rows = self._fetch(sql)[1]
         unscaled = [name for name, *_, is_unscaled in rows if is_unscaled]
         apart = self._written_apart(schema, table, unscaled)
         return [self._described_as(*row[:4], is_apart=row[0] in apart) for row in rows]
@@ -173,7 +168,7 @@ class Postgres(DBAPI):
         if not columns:
             return set()
         sql = render("postgres_written_apart", schema=schema, table=table, columns=columns)
-        [found] = self._asked(sql)[1]
+        [found] = self._fetch(sql)[1]
         return {name for name, is_so in zip(columns, found, strict=True) if is_so}
 
     def _described_as(
@@ -196,9 +191,9 @@ class Postgres(DBAPI):
         )
 
     def _explained(self, error: Exception) -> KanonError:
-        said = said_of_the_statement(error)
-        fitting = [advice for part, advice in ADVICE.items() if part in (said or "")]
-        return explained(error, self.title, said, *fitting[:1])
+        message = statement_message(error)
+        fitting = [advice for part, advice in ADVICE.items() if part in (message or "")]
+        return translated_error(error, self.title, message, *fitting[:1])
 
 
 def _as_readable(table: Table, readable: Collection[str]) -> Table:
@@ -209,11 +204,3 @@ def _as_readable(table: Table, readable: Collection[str]) -> Table:
         for column in table.columns
     )
     return replace(table, columns=tuple(columns))
-
-
-def _scanned(node: Mapping[str, Any]) -> Iterator[int]:
-    """Estimated rows of each table scan in a plan."""
-    if "Relation Name" in node:
-        yield int(node["Plan Rows"])
-    for below in node.get("Plans", ()):
-        yield from _scanned(below)

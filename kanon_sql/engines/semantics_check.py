@@ -94,7 +94,7 @@ _CANARIES_OF_SPARK = {
     ),
     "kanon_texts_compare": SemanticCheck(
         "finds 'A' or 'a ' equal to 'a'",
-        "conditions would keep other records than they say",
+        "conditions would select the wrong records",
         _OF_SPARK,
     ),
     "kanon_oldest_dates": SemanticCheck(

@@ -1,25 +1,27 @@
 """The servers queried through DB-API drivers: how each connects, is set up and cancelled.
 
 The tests execute Postgres, SQLite and MariaDB, which have files of their own, and DuckDB; the
-others follow the documentation of database and driver. A driver is imported only when a URL needs
-it, never to inspect an object.
+others follow the documentation of database and driver. SQLAlchemy opens their URLs. It and a driver
+are imported only when a URL needs them, never to inspect an object.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
-from importlib import import_module
 from typing import Any
 
-from kanon_sql.engines.dbapi import DBAPI, known
+from kanon_sql.engines.dbapi import DBAPI
 from kanon_sql.engines.mysql import MariaDB, MySQL
 from kanon_sql.engines.names import name_parts
 from kanon_sql.engines.postgres import Postgres
 from kanon_sql.engines.sqlite import SQLite
 from kanon_sql.engines.urls import Url
+from kanon_sql.errors import SpecError
 from kanon_sql.sql.quoting import identifier
 from kanon_sql.sql.tables import Table
+
+_KEY_FILE = ("private_key_file", "private_key_file_pwd")
 
 
 class Snowflake(DBAPI):
@@ -27,7 +29,8 @@ class Snowflake(DBAPI):
 
     name = dialect = "snowflake"
     title = "Snowflake"
-    driver = "snowflake.connector"
+    driver = "snowflake-sqlalchemy"
+    sqlalchemy_name = "snowflake"
     packages = ("snowflake",)
     session = (
         "alter session set timezone = 'UTC'",
@@ -39,17 +42,11 @@ class Snowflake(DBAPI):
     stopped_by = "system$cancel_all_queries({session})"
     tells_collations = True
 
-    @staticmethod
-    def _connected(package: Any, url: Url) -> Any:
-        url.with_path("snowflake://user:password@account/database/schema?warehouse=…", 1, 2)
-        options = ("warehouse", "role", "authenticator", "private_key_file", "private_key_file_pwd")
-        url.with_options(*options)
-        return package.connect(
-            account=url.host,
-            database=url.path[0],
-            **known(user=url.user, password=url.password, schema=_part(url, 1)),
-            **url.options,
-        )
+    @classmethod
+    def _driver_arguments(cls, url: Url) -> dict[str, Any]:
+        """The dialect turns autocommit off, and refuses private keys in a URL."""
+        keys = {each: url.options[each] for each in _KEY_FILE if each in url.options}
+        return {"autocommit": True, **keys}
 
     def _stop_session(self) -> None:
         self._connection.cursor().execute(self._stop())
@@ -68,24 +65,14 @@ class BigQuery(DBAPI):
 
     name = dialect = "bigquery"
     title = "BigQuery"
-    driver = "google.cloud.bigquery.dbapi"
+    driver = "sqlalchemy-bigquery"
+    sqlalchemy_name = "bigquery"
     packages = ("google",)
     also_called = ("google bigquery",)
     explains = False
     tells_digits = False
     tells_collations = True
     _dataset: tuple[str, ...] = ()
-
-    @staticmethod
-    def _connected(package: Any, url: Url) -> Any:
-        url.with_path("bigquery://project/dataset", 0, 1).with_options("location")
-        bigquery = import_module("google.cloud.bigquery")
-        dataset = _part(url, 0)
-        usual = bigquery.QueryJobConfig(
-            **known(default_dataset=f"{url.host}.{dataset}" if dataset else None)
-        )
-        client = bigquery.Client(project=url.host, default_query_job_config=usual, **url.options)
-        return package.connect(client)
 
     def table(self, target: Any) -> Table:
         self._dataset = name_parts(target)[:-1] if isinstance(target, str) else ()
@@ -94,7 +81,7 @@ class BigQuery(DBAPI):
     def _read_as(self, found: tuple[str, ...]) -> tuple[str, ...]:
         return (*self._dataset[:-1], *super()._read_as(found))
 
-    def _called(self, target: str, found: tuple[str, ...]) -> str:
+    def _display_name(self, target: str, found: tuple[str, ...]) -> str:
         """A table's display name, without the dataset, which the catalogue implies."""
         return found[-1]
 
@@ -111,33 +98,20 @@ class Trino(DBAPI):
 
     name = dialect = "trino"
     title = "Trino"
-    driver = "trino.dbapi"
+    driver = "trino"
+    sqlalchemy_name = "trino"
     packages = ("trino",)
     limited_by = "set session query_max_execution_time = '{seconds}s'"
     place = ("current_catalog", "current_schema")
     tells_digits = False
 
-    @staticmethod
-    def _connected(package: Any, url: Url) -> Any:
-        url.with_path("trino://user:password@host:port/catalog/schema", 1, 2)
-        url.with_options("http_scheme")
-        secure = url.password is not None or url.port == 443
-        scheme = url.option("http_scheme") or ("https" if secure else "http")
-        signed_in = (
-            {"auth": import_module("trino.auth").BasicAuthentication(url.user, url.password)}
-            if url.password is not None
-            else {}
-        )
-        return package.connect(
-            host=url.host,
-            port=url.port or (443 if scheme == "https" else 8080),
-            user=url.user,
-            catalog=url.path[0],
-            http_scheme=scheme,
-            source="kanon-sql",
-            timezone="UTC",
-            **known(schema=_part(url, 1)),
-            **signed_in,
+    @classmethod
+    def _driver_arguments(cls, url: Url) -> dict[str, Any]:
+        """A password or a token goes over HTTPS on any port; 443 is HTTPS to the driver."""
+        signed_in = url.password is not None or "access_token" in url.options
+        scheme = url.options.get("http_scheme") or ("https" if signed_in else None)
+        return {"source": "kanon-sql", "timezone": "UTC"} | (
+            {"http_scheme": scheme} if scheme else {}
         )
 
 
@@ -146,7 +120,8 @@ class Databricks(DBAPI):
 
     name = dialect = "databricks"
     title = "Databricks"
-    driver = "databricks.sql"
+    driver = "databricks-sqlalchemy"
+    sqlalchemy_name = "databricks"
     packages = ("databricks",)
     also_called = ("databricks sql", "spark sql")
     session = ("set time zone 'UTC'", "set ansi_mode = true")
@@ -154,19 +129,15 @@ class Databricks(DBAPI):
     place = ("current_catalog()", "current_schema()")
     whole_type = "FULL_DATA_TYPE"
 
-    @staticmethod
-    def _connected(package: Any, url: Url) -> Any:
-        url.with_path("databricks://token:…@host/catalog/schema?http_path=…", 0, 2)
-        url.with_options("http_path")
-        return package.connect(
-            server_hostname=url.host,
-            **known(
-                http_path=url.option("http_path"),
-                access_token=url.password,
-                catalog=_part(url, 0),
-                schema=_part(url, 1),
-            ),
-        )
+    @classmethod
+    def _driver_arguments(cls, url: Url) -> dict[str, Any]:
+        """None. The dialect ignores a path, so one is refused."""
+        if url.path:
+            raise SpecError(
+                "a databricks URL names catalog and schema as options: "
+                "databricks://token:…@host?http_path=…&catalog=…&schema=…."
+            )
+        return {}
 
 
 class Redshift(DBAPI):
@@ -177,7 +148,8 @@ class Redshift(DBAPI):
 
     name = dialect = "redshift"
     title = "Redshift"
-    driver = "redshift_connector"
+    driver = "sqlalchemy-redshift"
+    sqlalchemy_name = "redshift+redshift_connector"
     packages = ("redshift_connector",)
     also_called = ("amazon redshift",)
     session = ("set timezone to 'UTC'", "set datestyle to 'ISO, YMD'")
@@ -187,18 +159,16 @@ class Redshift(DBAPI):
     stopped_by = "pg_terminate_backend({session})"
     _ended = False
 
-    @staticmethod
-    def _connected(package: Any, url: Url) -> Any:
-        url.with_path("redshift://user:password@host:5439/database", 1, 1).with_options("sslmode")
-        connection = package.connect(
-            host=url.host,
-            port=url.port or 5439,
-            database=url.path[0],
-            **known(user=url.user, password=url.password),
-            **url.options,
-        )
-        connection.autocommit = True
-        return connection
+    @classmethod
+    def _opener(cls, url: Url) -> Callable[[], Any]:
+        opener = super()._opener(url)
+
+        def opened() -> Any:
+            connection = opener()
+            connection.autocommit = True
+            return connection
+
+        return opened
 
     def _stop_session(self) -> None:
         self._ended = True
@@ -221,41 +191,14 @@ class Redshift(DBAPI):
         super().close()
 
 
-class SQLServer(DBAPI):
-    """Queries SQL Server, whose driver can't cancel."""
-
-    name = "mssql"
-    dialect = "tsql"
-    title = "SQL Server"
-    driver = "mssql_python"
-    packages = ("mssql_python", "pymssql")
-    also_called = ("mssql", "microsoft sql server")
-    session = ("set ansi_nulls on", "set quoted_identifier on", "set language us_english")
-    explains = False
-    place = ("db_name()", "schema_name()")
-    tells_collations = True
-    never_trusted = (
-        "SQL Server takes 'a' and 'a ' for one text, whatever the collation, so classes would look "
-        "larger than they are. Its SQL can be written to be read and run by hand: kanon-sql "
-        "compile --dialect tsql."
-    )
-
-    @staticmethod
-    def _connected(package: Any, url: Url) -> Any:
-        url.with_path("mssql://user:password@host:1433/database", 1, 1)
-        url.with_options("encrypt", "trust_server_certificate", "authentication")
-        parts = {
-            "Server": f"tcp:{url.host},{url.port or 1433}",
-            "Database": url.path[0],
-            "ApplicationIntent": "ReadOnly",
-            "Encrypt": url.option("encrypt") or "yes",
-            "TrustServerCertificate": url.option("trust_server_certificate"),
-            "Authentication": url.option("authentication"),
-            "UID": url.user,
-            "PWD": url.password,
-        }
-        said = (f"{name}={_braced(value)}" for name, value in known(**parts).items())
-        return package.connect(";".join(said))
+SQL_SERVER = (
+    "SQL Server takes 'a' and 'a ' for one text, whatever the collation, so classes would look "
+    "larger than they are. Its SQL can be written to be read and run by hand: kanon-sql "
+    "compile --dialect tsql."
+)
+"""Why nothing is queried on SQL Server."""
+_OF_SQL_SERVER = ("mssql", "tsql", "microsoft sql server", "mssql_python", "pymssql")
+"""The names of the server, and of packages that connect to no other."""
 
 
 class DuckDB(DBAPI):
@@ -267,13 +210,18 @@ class DuckDB(DBAPI):
 
 
 SERVERS: Sequence[type[DBAPI]] = (
-    *(Postgres, Snowflake, BigQuery, Trino, Databricks, Redshift, SQLServer, MySQL, MariaDB),
+    *(Postgres, Snowflake, BigQuery, Trino, Databricks, Redshift, MySQL, MariaDB),
     *(SQLite, DuckDB),
 )
 
 
 def engine_of(connection: Any, dialect: str, let_go: Any = None) -> DBAPI:
-    """The engine for a user's connection to a server of this dialect."""
+    """The engine for a user's connection to a server of this dialect.
+
+    Raises `SpecError` for SQL Server.
+    """
+    if dialect in _OF_SQL_SERVER:
+        raise SpecError(SQL_SERVER)
     for each in SERVERS:
         if each.dialect == dialect:
             return each.of_server(connection)(connection, let_go=let_go)
@@ -283,6 +231,8 @@ def engine_of(connection: Any, dialect: str, let_go: Any = None) -> DBAPI:
 def dialect_of(connection: Any) -> str | None:
     """The dialect of a connection, as far as it or its package reveals."""
     package = type(connection).__module__.partition(".")[0]
+    if package in _OF_SQL_SERVER:
+        return package
     for each in SERVERS:
         if package in each.packages:
             return each.dialect
@@ -309,16 +259,3 @@ def dialect_of_server(name: str) -> str:
     """
     name = name.casefold()
     return next((each.dialect for each in SERVERS if name in each.also_called), name)
-
-
-def _part(url: Url, place: int) -> str | None:
-    return url.path[place] if place < len(url.path) else None
-
-
-def _braced(value: str) -> str:
-    """A value of a connection string, with closing braces escaped.
-
-    >>> _braced("a;b}c")
-    '{a;b}}c}'
-    """
-    return "{" + value.replace("}", "}}") + "}"

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from kanon_sql.engines.base import Engine
-from kanon_sql.errors import EngineError, InputError, SpecError, found_instead, option
+from kanon_sql.errors import EngineError, InputError, SpecError, described_value, option
 from kanon_sql.sql.statement import Statement
 from kanon_sql.sql.tables import Row
 
@@ -30,7 +30,7 @@ The server's limit is a fallback for a dead client; a live one reports its own.
 
 @dataclass(frozen=True)
 class RunOptions:
-    """Where and within which limits a question is asked. Raises `SpecError` for wrong types."""
+    """The engine and the limits of a run. Raises `SpecError` for wrong types."""
 
     engine: Any = None
     """Anything that `connect` accepts; it replaces each table's own `connect`."""
@@ -46,12 +46,12 @@ class RunOptions:
     def __post_init__(self) -> None:
         given: dict[str, Any] = vars(self)
         if not isinstance(given["memory_limit"], str | None):
-            found = found_instead(given["memory_limit"])
+            found = described_value(given["memory_limit"])
             raise SpecError(f'memory_limit must be text, as in "4GB"; found {found}.')
         for name in ("threads", "timeout"):
             number = given[name]
             if isinstance(number, bool) or not isinstance(number, int | float | None):
-                raise SpecError(f"{name} must be a number; found {found_instead(number)}.")
+                raise SpecError(f"{name} must be a number; found {described_value(number)}.")
 
 
 @dataclass(frozen=True)
@@ -71,15 +71,15 @@ class Session:
     def row(self, step: Statement) -> Row:
         return self.rows(step)[0]
 
-    def keep(self, step: Statement) -> None:
+    def materialise(self, step: Statement) -> None:
         """Materialise a step under its name, or store its definition where rows can't be."""
         self.begin(step)
-        self.engine.keep(step.name, step.sql)
+        self.engine.materialise(step.name, step.sql)
 
-    def keep_view(self, step: Statement) -> None:
+    def create_view(self, step: Statement) -> None:
         """Make a step readable by its name in later steps."""
         self.begin(step)
-        self.engine.keep_view(step.name, step.sql)
+        self.engine.create_view(step.name, step.sql)
 
     def begin(self, step: Statement) -> None:
         """Gate the step, report its start, and log its SQL."""
@@ -183,7 +183,7 @@ def refuse_time_limit(engine: Engine, seconds: float | None) -> None:
         raise SpecError(f"a time limit is not possible {engine.why_no_limit}")
 
 
-def asked_within(
+def run_within(
     engine: Engine,
     run: RunOptions,
     answer: Callable[[Session], Found],

@@ -6,14 +6,15 @@ import re
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from functools import cached_property, partial
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 from kanon_sql.engines.dbapi import DBAPI
-from kanon_sql.engines.failures import no_such_value
+from kanon_sql.engines.failures import unreadable
 from kanon_sql.errors import InputError, KanonError, SpecError
 from kanon_sql.files import file_of_url, is_sqlite
-from kanon_sql.sql.dialects.sqlite import FAILED_ON_PURPOSE, joins_texts
+from kanon_sql.sql.dialects.sqlite import joins_texts
 from kanon_sql.sql.macros import render
 from kanon_sql.sql.tables import Column, Table
 
@@ -45,7 +46,7 @@ ORDERED = (3, 44)
 
 
 class SQLite(DBAPI):
-    """Asks a SQLite database."""
+    """Queries a SQLite database."""
 
     name = dialect = "sqlite"
     title = "SQLite"
@@ -68,7 +69,7 @@ class SQLite(DBAPI):
             )
         # Another thread may stop a query.
         again = partial(
-            cls._imported().connect,
+            import_module(cls.driver).connect,
             f"{file.absolute().as_uri()}?mode=ro",
             uri=True,
             isolation_level=None,
@@ -100,7 +101,12 @@ class SQLite(DBAPI):
             cursor.row_factory = None
         return cursor
 
-    def in_own_words(self, sql: str) -> str:
+    def _explained(self, error: Exception) -> KanonError:
+        if re.fullmatch(r"no such function: \w+", str(error)):
+            return unreadable(self.title, f": {error}.")
+        return super()._explained(error)
+
+    def transpile(self, sql: str) -> str:
         """Transpile a template's SELECT. Raises `SpecError` for what this version can't compute."""
         if self._version < ORDERED and joins_texts(sql):
             raise SpecError(
@@ -108,29 +114,21 @@ class SQLite(DBAPI):
                 "it can't compare the classes of people. Open the database with SQLite "
                 f"{'.'.join(map(str, ORDERED))} or later, or leave out the entity."
             )
-        return super().in_own_words(sql)
+        return super().transpile(sql)
 
     def files_read(self) -> Iterable[str]:
         """The connection's database files, with their journal files."""
-        for (file,) in self._asked(render("sqlite_files"))[1]:
+        for (file,) in self._fetch(render("sqlite_files"))[1]:
             yield from (f"{file}{beside}" for beside in ("", "-wal", "-shm", "-journal"))
-
-    def _explained(self, error: Exception) -> KanonError:
-        if str(error) == FAILED_ON_PURPOSE:
-            return InputError(
-                f"{no_such_value()} SQLite divides by no 0, and knows the case of no letter beyond "
-                "ASCII."
-            )
-        return super()._explained(error)
 
     @cached_property
     def _version(self) -> tuple[int, ...]:
-        [[version]] = self._asked(render("told_by_session", functions=["sqlite_version()"]))[1]
+        [[version]] = self._fetch(render("told_by_session", functions=["sqlite_version()"]))[1]
         return tuple(map(int, version.split(".")))
 
     def _tables(self) -> Sequence[tuple[str, ...]]:
         sql = render("sqlite_tables", schemas=self._schemas())
-        return [(FILE, *row) for row in self._asked(sql)[1]]
+        return [(FILE, *row) for row in self._fetch(sql)[1]]
 
     def _place(self) -> tuple[str, str]:
         return FILE, "main"
@@ -140,12 +138,12 @@ class SQLite(DBAPI):
 
     def _schemas(self) -> Sequence[str]:
         """The schemas searched for a name, in order: temporary, the file, attached databases."""
-        return [schema for (schema,) in self._asked(render("sqlite_schemas"))[1]]
+        return [schema for (schema,) in self._fetch(render("sqlite_schemas"))[1]]
 
     def _columns(self, found: tuple[str, ...]) -> Sequence[Column]:
         _, schema, table = found
         self._refuse_collations(schema, table)
-        rows = self._asked(render("sqlite_columns", schema=schema, table=table))[1]
+        rows = self._fetch(render("sqlite_columns", schema=schema, table=table))[1]
         return self._believed(schema, table, [Column(name, _type(type)) for name, type in rows])
 
     def table(self, target: Any) -> Table:
@@ -164,7 +162,7 @@ class SQLite(DBAPI):
         """
         named = [(each.name, (each.type, *_HELD)) for each in columns]
         sql = render("sqlite_types_that_hold", schema=schema, table=table, columns=named)
-        [holds] = self._asked(sql)[1]
+        [holds] = self._fetch(sql)[1]
         found = {
             name: next((type for bit, type in enumerate(types) if held >> bit & 1), None)
             for (name, types), held in zip(named, holds, strict=True)
@@ -177,7 +175,7 @@ class SQLite(DBAPI):
         # A temporary view may read any schema, other views only their own.
         read = self._schemas() if schema == "temp" else [schema]
         sql = render("sqlite_definitions", schema=schema, table=table, read=read)
-        for (definition,) in self._asked(sql)[1]:
+        for (definition,) in self._fetch(sql)[1]:
             if _MERGING.search(definition):
                 raise InputError(
                     f"{table} is defined, or may read what is defined, with a collation other than "

@@ -9,10 +9,10 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from urllib.parse import parse_qsl, quote, unquote, urlsplit
 
-from kanon_sql.errors import SpecError, did_you_mean
+from kanon_sql.errors import SpecError
 
 _FROM_ENVIRONMENT = "env:"
-_SECRET = re.compile(r"pass|pwd|token|secret|private|credential", re.IGNORECASE)
+_SECRET = re.compile(r"pass|pwd|token|secret|private|credential|header", re.IGNORECASE)
 _HOST = re.compile(r"(\[[0-9a-fA-F:.]+\]|[^:@/\[\],\s]*)(?::(\d*))?")
 
 
@@ -31,28 +31,6 @@ class Url:
     options: Mapping[str, str] = field(repr=False)
     secrets: frozenset[str] = field(repr=False)
     """Every spelling of secrets that no message may contain."""
-
-    def option(self, name: str) -> str | None:
-        """The value of a query parameter."""
-        return self.options.get(name)
-
-    def with_path(self, form: str, least: int, most: int) -> Url:
-        """Return self if the path has `least` to `most` parts; else raise `SpecError`."""
-        if least <= len(self.path) <= most:
-            return self
-        raise SpecError(f"the URL must read like {form}.")
-
-    def with_options(self, *known: str) -> Url:
-        """Return self if it has no other options. Raises `SpecError`."""
-        for name in self.options:
-            if name not in known:
-                raise SpecError(
-                    f"{self.scheme}://… has no option of that name; the options are "
-                    f"{', '.join(known)}.{did_you_mean(name, known)}"
-                    if known
-                    else f"{self.scheme}://… takes no options after a question mark."
-                )
-        return self
 
 
 def url_of(text: str) -> Url:
@@ -106,7 +84,7 @@ def spellings(secrets: Iterable[str | None]) -> frozenset[str]:
     return frozenset(found)
 
 
-def said_of(error: BaseException, secrets: Iterable[str]) -> str:
+def connection_message(error: BaseException, secrets: Iterable[str]) -> str:
     """A driver's message about a failed connection, unless it contains a secret."""
     message = str(error).strip()
     if not message:

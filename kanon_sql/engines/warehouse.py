@@ -14,12 +14,11 @@ from typing import Any, Self
 
 from kanon_sql.engines.base import Batches
 from kanon_sql.engines.cte_store import CteStore
-from kanon_sql.engines.names import as_asked, name_parts, named
+from kanon_sql.engines.names import display_name, name_parts, named
 from kanon_sql.engines.readers import require_usable_names
 from kanon_sql.errors import EngineError, InputError, KanonError, option
 from kanon_sql.sql.dialects.traits import TRAITS
 from kanon_sql.sql.quoting import identifier
-from kanon_sql.sql.statement import Estimate
 from kanon_sql.sql.tables import Column, Row, Table
 
 MOST_ROWS = 1_000_000
@@ -55,17 +54,17 @@ class Warehouse(CteStore, ABC):
 
         Raises `EngineError`, or `InputError` where the data is at fault; neither contains a value.
         """
-        names, rows = self._asked(self.in_dialect(sql))
+        names, rows = self._fetch(self.in_dialect(sql))
         if len(rows) > MOST_ROWS:
             raise EngineError(
                 f"a result has more than {MOST_ROWS:,} rows, the most that an audit fetches from a "
                 "database. Use fewer columns at a time."
             )
-        return [dict(zip(names, map(plain, row), strict=True)) for row in rows]
+        return [dict(zip(names, map(int_if_integral, row), strict=True)) for row in rows]
 
     def batches(self, sql: str, most: int) -> Batches:
         """The rows of one SELECT in the driver's batches. Raises `EngineError` beyond `most`."""
-        with self._in_our_words(), closing(self._batches(self.in_dialect(sql), most + 1)) as each:
+        with self._guarded(), closing(self._batches(self.in_dialect(sql), most + 1)) as each:
             fetched = 0
             for batch in each:
                 fetched += len(batch)
@@ -79,12 +78,7 @@ class Warehouse(CteStore, ABC):
 
     def check(self, sql: str) -> None:
         """Raise `SpecError` if the database can't prepare the statement; nothing is executed."""
-        self._asked(f"explain {self.in_dialect(sql)}")
-
-    def estimate(self, sql: str) -> Estimate:
-        """Validate the statement; the estimate is empty unless an engine overrides this."""
-        self.check(sql)
-        return Estimate()
+        self._fetch(f"explain {self.in_dialect(sql)}")
 
     def limit(self, seconds: float) -> None:
         """Do nothing: without a server-side timeout, the caller cancels."""
@@ -109,12 +103,12 @@ class Warehouse(CteStore, ABC):
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def _asked(self, sql: str) -> tuple[list[str], Sequence[Sequence[Any]]]:
-        with self._in_our_words():
+    def _fetch(self, sql: str) -> tuple[list[str], Sequence[Sequence[Any]]]:
+        with self._guarded():
             return self._answer(sql, MOST_ROWS + 1)
 
     @contextmanager
-    def _in_our_words(self) -> Iterator[None]:
+    def _guarded(self) -> Iterator[None]:
         """Cancel on the server upon Ctrl-C, and translate errors so that they contain no value."""
         try:
             yield
@@ -133,7 +127,7 @@ class Warehouse(CteStore, ABC):
         except Exception as error:
             raise self._explained(error) from None
 
-    # --- what each engine has to say itself -----------------------------------------------------
+    # --- implemented by each engine -------------------------------------------------------------
 
     @abstractmethod
     def cancel(self) -> None:
@@ -176,34 +170,34 @@ class Catalogued(Warehouse):
         columns = tuple(self._columns(found))
         require_usable_names(target, [column.name for column in columns])
         sql = ".".join(map(identifier, self._read_as(found)))
-        table = Table(
-            self._called(target, found),
+        return Table(
+            self._display_name(target, found),
             sql,
             columns,
             ordered=False,
             embedded=False,
-            stored_beside=self._stored_beside(),
-            exact=not TRAITS[self.dialect].rounds,
+            replaceable=self._replaceable(),
+            dialect=self.dialect,
             rereads=TRAITS[self.dialect].rereads,
+            approximates=TRAITS[self.dialect].approximates,
         )
-        self._types[table.sql] = table.types
-        return table
 
-    def _called(self, target: str, found: tuple[str, ...]) -> str:
-        """What people call a table: with its schema, if they named one or it is not the usual."""
+    def _display_name(self, target: str, found: tuple[str, ...]) -> str:
+        """The display name of a table: with its schema if that was given or is not the current
+        one."""
         is_said = len(name_parts(target)) > 1 or found[:2] == self._place()
-        return as_asked(target, found) if is_said else ".".join(found[1:])
+        return display_name(target, found) if is_said else ".".join(found[1:])
 
     @abstractmethod
     def _tables(self) -> Sequence[tuple[str, ...]]:
         """Every readable table and view as (database, schema, name)."""
 
-    def _stored_beside(self) -> frozenset[str]:
+    def _replaceable(self) -> frozenset[str]:
         """The stored tables that creating a view would replace; most databases refuse that."""
         return frozenset()
 
     def _read_as(self, found: tuple[str, ...]) -> tuple[str, ...]:
-        """The name parts by which a table is read, without the database."""
+        """The name parts that address a table in FROM, without the database."""
         return found[1:]
 
     @abstractmethod
@@ -219,10 +213,10 @@ class Catalogued(Warehouse):
         """The columns of a table, with DuckDB's type names."""
 
 
-def plain(value: Any) -> Any:
+def int_if_integral(value: Any) -> Any:
     """Convert integral decimals to int, as many databases return sums as decimals.
 
-    >>> plain(Decimal("12")), plain(Decimal("1.50")), plain("12")
+    >>> int_if_integral(Decimal("12")), int_if_integral(Decimal("1.50")), int_if_integral("12")
     (12, Decimal('1.50'), '12')
     """
     if isinstance(value, Decimal) and value.is_finite() and value == value.to_integral_value():

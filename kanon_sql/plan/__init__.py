@@ -1,1 +1,1 @@
-"""Plans a question as named SELECTs, without touching a database."""
+"""Plans a resolved question as named SELECTs, without touching a database."""

@@ -8,7 +8,7 @@ prints.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
@@ -22,45 +22,51 @@ from kanon_sql.plan.earlier_plan import EarlierStep, steps_with_earlier
 from kanon_sql.plan.join_columns import pairs
 from kanon_sql.plan.pass_conditions import (
     audited,
-    demanded_size,
-    demands_on_classes,
-    demands_on_people,
-    demands_on_size,
-    looked_at,
+    class_conditions,
+    name_at_levels,
+    people_conditions,
+    required_size,
+    size_conditions,
 )
 from kanon_sql.plan.preconditions import preconditions
 from kanon_sql.plan.question import BoundCheck, BoundColumn, ResolvedQuestion
+from kanon_sql.plan.resolve_columns import bound_column
 from kanon_sql.plan.sensitive_plan import (
     DistanceStep,
     NamedValuesStep,
     SensitiveStep,
     SpellingLook,
     distance_steps,
-    look_at,
     named_values_steps,
     sensitive_steps,
+    spelling_look,
 )
 from kanon_sql.plan.steps import (
     Precondition,
     counted,
+    name_list,
+    other_records,
     records,
-    reference_records,
-    spoken,
     step,
     with_entity,
 )
-from kanon_sql.plan.unassigned import AloneStep, FirstLook, alone_steps, first_looks
 from kanon_sql.spec.models.base import AT_RISK, ReferenceModel
 from kanon_sql.spec.models.sizes import KAnonymity
 from kanon_sql.spec.spec import SHOWN
+from kanon_sql.sql.column_types import family
 from kanon_sql.sql.macros import render, render_known
 from kanon_sql.sql.statement import Statement
+from kanon_sql.sql.tables import Column
 
 SURVEY_CLASSES = 1_000_000
 """Maximum number of rows of the survey step: distinct pairs of class size and weight sum.
 
 They are needed for the individual risk.
 """
+
+
+_COUNTED = ("text", "number", "time", "boolean")
+"""Type families whose values every database can count."""
 
 
 class ReferenceStep(NamedTuple):
@@ -71,6 +77,13 @@ class ReferenceStep(NamedTuple):
     checks: tuple[LabelledCheck, ...]
     people: Statement | None = None
     """The same counts per person, for people with records in several classes."""
+
+
+class ColumnsStep(NamedTuple):
+    """A step that counts something of each of several columns, and these columns."""
+
+    step: Statement
+    columns: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -92,10 +105,11 @@ class Plan:
     survey: Statement | None
     references: tuple[ReferenceStep, ...]
     earlier: tuple[EarlierStep, ...]
-    first_looks: tuple[FirstLook, ...]
-    """Count distinct values of the unassigned columns in the first records."""
-    alone: tuple[AloneStep, ...]
-    """Count unique records, for the columns that the first looks flag."""
+    unassigned: ColumnsStep | None
+    """Counts the distinct values of the unassigned columns approximately; None without such
+    columns, or if the database has no approximate count."""
+    insensitive: ColumnsStep | None
+    """Counts who is alone in each insensitive column that the spec gives no reason for."""
     shown: tuple[Statement, ...]
 
     @property
@@ -120,8 +134,8 @@ class Plan:
             self.survey,
             *(step for each in self.references for step in (each.step, each.people)),
             *(step for each in self.earlier for step in each.steps),
-            *(step for look in self.first_looks for step in (look.step, look.together)),
-            *(step for each in self.alone for step in (each.of_all, each.of_first)),
+            self.unassigned and self.unassigned.step,
+            self.insensitive and self.insensitive.step,
             *self.shown,
         )
         return tuple(step for step in optional if step is not None)
@@ -130,9 +144,9 @@ class Plan:
 def plan_audit(bound: ResolvedQuestion, *, short_keys: bool = True) -> Plan:
     """The audit plan of a resolved question.
 
-    With `short_keys`, text columns are grouped by their hash where that pays; the plan's `keys`
-    step checks that the hash is exact on this table. Raises `SpecError` where two columns can never
-    be equal.
+    With `short_keys`, text columns are grouped by their hash where that pays, for a million records
+    or more; the plan's `keys` step checks that the hash is exact on this table. Raises `SpecError`
+    where two columns can never be equal.
     """
     keyed = with_short_keys(bound) if short_keys else bound
     reads_sensitive = bound.sensitive and not bound.wildcard
@@ -144,28 +158,28 @@ def plan_audit(bound: ResolvedQuestion, *, short_keys: bool = True) -> Plan:
         classes=None if reads_sensitive else _classes(keyed),
         sensitive=tuple(sensitive_steps(keyed)) if reads_sensitive else (),
         distances=tuple(distance_steps(bound)),
-        looks=tuple(look_at(bound, column) for column in looked),
+        looks=tuple(spelling_look(bound, column) for column in looked),
         named_values=tuple(named_values_steps(bound)),
         profiles=_profiles(bound) if bound.entity else None,
         people=smallest_classes(keyed) if bound.entity else None,
         survey=_survey(bound) if bound.weight else None,
         references=tuple(_references(bound)),
         earlier=tuple(steps_with_earlier(bound)),
-        first_looks=tuple(first_looks(bound)),
-        alone=tuple(alone_steps(bound)),
+        unassigned=_unassigned(bound),
+        insensitive=_insensitive(bound),
         shown=tuple(_shown(bound)),
     )
 
 
 def _classes(bound: ResolvedQuestion) -> Statement:
     columns = list(bound.quasi_identifiers)
-    size = demanded_size(bound)
+    size = required_size(bound)
     if bound.wildcard:
         return step(
             bound,
             "classes",
-            f"How many combinations of {spoken(bound.quasi_identifiers)} in {audited(bound)} are "
-            "compatible with each number of records, if NULL matches everything?",
+            f"How many combinations of {name_list(bound.quasi_identifiers)} in {audited(bound)} "
+            "are compatible with each number of records, if NULL matches everything?",
             render(
                 "k_anonymity_with_wildcards",
                 relation=records(bound, columns),
@@ -173,13 +187,13 @@ def _classes(bound: ResolvedQuestion) -> Statement:
                 k=size,
             ),
             KAnonymity,
-            demanded=demands_on_size(size),
+            pass_conditions=size_conditions(size),
         )
     relation = records(bound, with_entity(bound, columns))
     return step(
         bound,
         "classes",
-        f"How many classes of {audited(bound)} by {spoken(bound.quasi_identifiers)} have each "
+        f"How many classes of {audited(bound)} by {name_list(bound.quasi_identifiers)} have each "
         f"size, in {counted(bound)}?",
         render(
             "k_anonymity",
@@ -189,7 +203,7 @@ def _classes(bound: ResolvedQuestion) -> Statement:
             k=size,
         ),
         KAnonymity,
-        demanded=demands_on_size(size),
+        pass_conditions=size_conditions(size),
     )
 
 
@@ -257,7 +271,7 @@ def _references(bound: ResolvedQuestion) -> Iterator[ReferenceStep]:
             asked.setdefault(key, []).append(check)
     for (name, match, macro), asking in asked.items():
         reference = bound.references[name]
-        there = looked_at(reference.table.name, reference.levels)
+        there = name_at_levels(reference.table.name, reference.generalised)
         checks = labelled(asking)
         risky = render("journalist_risk", bound=AT_RISK)
         those = render("people_where", predicate=risky, name="at_risk")
@@ -267,7 +281,7 @@ def _references(bound: ResolvedQuestion) -> Iterator[ReferenceStep]:
             "release": records(bound, with_entity(bound, list(bound.quasi_identifiers))),
             "columns": list(bound.quasi_identifiers),
             "entity": bound.entity,
-            "reference": reference_records(reference),
+            "reference": other_records(reference),
             "pairs": list(pairs(bound, reference, match)),
             "reference_entity": reference.entity,
             "reference_weight": reference.weight,
@@ -282,10 +296,11 @@ def _references(bound: ResolvedQuestion) -> Iterator[ReferenceStep]:
             step_name,
             f"How many {'people' if reference.entity or reference.weight else 'records'} in "
             f"{there} match each combination of "
-            f"{spoken(bound.quasi_identifiers)} in {audited(bound)}, at least and in all?{at_risk}",
+            f"{name_list(bound.quasi_identifiers)} in {audited(bound)}, at least and in "
+            f"all?{at_risk}",
             render_known(macro, **asked_of),
             *models,
-            demanded=demands_on_classes(checks),
+            pass_conditions=class_conditions(checks),
         )
         outside = list(presence_violations(checks)) if reference.entity else []
         people = (
@@ -300,7 +315,7 @@ def _references(bound: ResolvedQuestion) -> Iterator[ReferenceStep]:
                 ),
                 *models,
                 only="where any class is",
-                demanded=demands_on_people(checks),
+                pass_conditions=people_conditions(checks),
             )
             if outside
             else step(
@@ -316,6 +331,55 @@ def _references(bound: ResolvedQuestion) -> Iterator[ReferenceStep]:
             else None
         )
         yield ReferenceStep(name, asking_of_classes, checks, people)
+
+
+def _unassigned(bound: ResolvedQuestion) -> ColumnsStep | None:
+    columns = list(_countable(bound.roles.unassigned, bound))
+    if not columns or not bound.table.approximates:
+        return None
+    counting = step(
+        bound,
+        "unassigned",
+        f"About how many different values has each column of {bound.table.name} that has no role?",
+        render("approximate_distinct", relation=records(bound, columns), columns=columns),
+    )
+    return ColumnsStep(counting, tuple(column.name for column in columns))
+
+
+def _insensitive(bound: ResolvedQuestion) -> ColumnsStep | None:
+    unexplained = [
+        column
+        for column, each in zip(
+            bound.roles.insensitive, bound.spec.insensitive.values(), strict=True
+        )
+        if each.why is None
+    ]
+    columns = list(_countable(unexplained, bound))
+    if not columns:
+        return None
+    people = "people" if bound.entity else "records"
+    counting = step(
+        bound,
+        "insensitive",
+        f"How many {people} of {bound.table.name} have a value of an insensitive column that no "
+        "other has?",
+        render(
+            "alone_by_column",
+            relation=records(bound, [*columns, *([bound.entity] if bound.entity else [])]),
+            columns=columns,
+            entity=bound.entity,
+        ),
+    )
+    return ColumnsStep(counting, tuple(column.name for column in columns))
+
+
+def _countable(columns: Iterable[Column], bound: ResolvedQuestion) -> Iterator[BoundColumn]:
+    """The columns whose values the database can group."""
+    for column in columns:
+        if not column.unusable_because and (
+            bound.table.embedded or family(column.type) in _COUNTED
+        ):
+            yield bound_column(column)
 
 
 def _shown(bound: ResolvedQuestion) -> Iterator[Statement]:
@@ -343,17 +407,20 @@ def _shown(bound: ResolvedQuestion) -> Iterator[Statement]:
 
 
 LEAST_HASHED = 2
-"""How many quasi-identifiers must be text for their hashes to pay, and a sensitive attribute must
-be read besides. So says the question, and not how a file was written. The family of models takes
-1.4 times less processor time by zip and sex beside an age, 1.3 times by four texts of which one is
-a date of birth, 1.2 times in a CSV file, and 1.6 to 1.9 times by five texts of few values, the
-proof included; it takes 1.1 times more where a text is another in nearly each record, as a name is.
-One text saves one per cent, and for k alone the proof costs what the hash saves (DuckDB 2.0).
-Half of a hash is enough, as the proof is exact: by whole ones five texts take 1.3 times as long."""
+"""The minimum number of text quasi-identifiers for which hashed keys pay, provided that a sensitive
+attribute is read too. The rule depends on the question, not on the file format. Processor time of
+all models together falls by a factor of 1.4 for zip and sex with age, 1.3 for four texts including
+a date of birth, 1.2 for a CSV file, and 1.6 to 1.9 for five texts with few values, proof included;
+it rises by 1.1 if a text is nearly unique, such as a name. One text saves 1 %, and for k alone the
+proof costs what the hash saves (DuckDB 2.0). Half of the hash suffices, as the proof is exact;
+whole hashes take 1.3 times as long for five texts."""
+MANY_RECORDS = 1_000_000
+"""The minimum number of records, as known from metadata, for which text is hashed; below, the plain
+GROUP BY is fast enough and easier to read."""
 
 
 def with_short_keys(bound: ResolvedQuestion) -> ResolvedQuestion:
-    """The same question with text grouped by its hash, where that pays."""
+    """The question with text columns grouped by their hash, if that pays."""
 
     def keyed(column: BoundColumn) -> BoundColumn:
         is_text = column.type == "VARCHAR" and column.generalised is None
@@ -367,7 +434,8 @@ def with_short_keys(bound: ResolvedQuestion) -> ResolvedQuestion:
         column if column.name in read else keyed(column) for column in bound.sensitive
     )
     pays = sum(column.hashed for column in quasi_identifiers) >= LEAST_HASHED and bool(sensitive)
-    if not bound.table.embedded or bound.wildcard or bound.spec.first or not pays:
+    are_many = bound.table.embedded and (bound.table.records or 0) >= MANY_RECORDS
+    if not are_many or bound.wildcard or bound.spec.first or not pays:
         return bound
     return replace(bound, keys=quasi_identifiers, sensitive=sensitive)
 
@@ -379,7 +447,7 @@ def proof_of_keys(bound: ResolvedQuestion) -> Statement | None:
     return step(
         bound,
         "keys",
-        f"Does the hash of {spoken(hashed)} tell all its values apart, so that classes may be "
+        f"Does the hash of {name_list(hashed)} tell all its values apart, so that classes may be "
         "grouped by it?",
         render("keys_tell_values_apart", relation=bound.table.sql, columns=hashed),
         only="before the steps that group by hash(); if two counts differ, they group by the "

@@ -74,7 +74,7 @@ def class_columns(
 
 
 def columns_of_every_class(bound: ResolvedQuestion, sensitive: BoundColumn) -> list[Named]:
-    """The aggregates per class that are measured whatever the checks are."""
+    """The aggregates per class that are measured regardless of the checks."""
     counted = render("counted", entity=bound.entity, unknown=bound.unknown)
     most = declared("most_people_columns", counted=counted, entity=bound.entity)
     distinct = declared("distinct_columns", sensitive=sensitive, unknown=bound.unknown)
@@ -91,7 +91,7 @@ def class_measures(
     for model, each in sensitive_models(checks):
         yield _measure(bound, sensitive, model, each)
         if model.beside:
-            yield _beside(bound, sensitive, model, each)
+            yield _companion_measure(bound, sensitive, model, each)
 
 
 def _measure(
@@ -101,7 +101,7 @@ def _measure(
     return Named(render_known(model.name(), **arguments), f"kanon_{each.label}")
 
 
-def _beside(
+def _companion_measure(
     bound: ResolvedQuestion, sensitive: BoundColumn, model: SensitiveModel, each: LabelledCheck
 ) -> Named:
     arguments = _arguments(bound, sensitive, each)

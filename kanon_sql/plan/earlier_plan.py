@@ -13,16 +13,16 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from kanon_sql.plan.check_sql import LabelledCheck, labelled
-from kanon_sql.plan.join_columns import of_both_releases
-from kanon_sql.plan.pass_conditions import demands_on_classes
-from kanon_sql.plan.question import BoundColumn, BoundEarlier, ResolvedQuestion
-from kanon_sql.plan.steps import earlier_records, records, spoken, step
+from kanon_sql.plan.join_columns import of_both_releases, people_of_both
+from kanon_sql.plan.pass_conditions import class_conditions
+from kanon_sql.plan.question import BoundColumn, OtherTable, ResolvedQuestion
+from kanon_sql.plan.steps import name_list, other_records, records, step
 from kanon_sql.spec.models.composition import ComposedKAnonymity, ComposedLDiversity, ComposedModel
 from kanon_sql.sql.macros import render
 from kanon_sql.sql.statement import Statement
 
 _ANSWERS = ("of_release", "of_earlier", "values", "people")
-"""What a statement on two releases answers, as its template names it."""
+"""The parts of the result of a statement on two releases, as named in its template."""
 
 
 class Candidates(NamedTuple):
@@ -80,21 +80,21 @@ def steps_with_earlier(bound: ResolvedQuestion) -> Iterator[EarlierStep]:
 
 def _asked(
     bound: ResolvedQuestion,
-    earlier: BoundEarlier,
+    earlier: OtherTable,
     crowds: Sequence[LabelledCheck],
     candidates: Sequence[Candidates],
 ) -> Iterator[Statement]:
-    """One statement, or several where the database inlines CTEs: see `Table.rereads`."""
+    """One statement, or several if the database inlines CTEs: see `Table.rereads`."""
     both = f"{bound.table.name} and {earlier.table.name}"
     classes = (
-        f"{spoken(bound.quasi_identifiers)}, and there "
-        f"{spoken(earlier.quasi_identifiers)}{_generalised(earlier)}"
+        f"{name_list(bound.quasi_identifiers)}, and there "
+        f"{name_list(earlier.quasi_identifiers)}{_generalised(earlier)}"
     )
-    left = spoken([each.column for each in candidates]) if candidates else ""
+    left = name_list([each.column for each in candidates]) if candidates else ""
     crowded = f"How many people are in both {both}, and share their classes in either: {classes}"
-    on_crowds = list(demands_on_classes(crowds))
+    on_crowds = list(class_conditions(crowds))
     on_pairs = [
-        said for each in candidates for said in demands_on_classes(each.checks, f"_{each.place}")
+        said for each in candidates for said in class_conditions(each.checks, f"_{each.place}")
     ]
     part = partial(_part, bound, earlier, crowds, candidates)
     if not bound.table.rereads:
@@ -117,15 +117,15 @@ def _asked(
 
 def _part(
     bound: ResolvedQuestion,
-    earlier: BoundEarlier,
+    earlier: OtherTable,
     crowds: Sequence[LabelledCheck],
     candidates: Sequence[Candidates],
     suffix: str,
     question: str,
     answers: Sequence[str],
-    demanded: Sequence[str] = (),
+    pass_conditions: Sequence[str] = (),
 ) -> Statement:
-    """A step that answers so much of what is asked."""
+    """A statement with some of the `answers`."""
     of_values = "values" in answers or "people" in answers
     models = [
         *([ComposedKAnonymity] if "of_release" in answers or "of_earlier" in answers else []),
@@ -152,12 +152,12 @@ def _part(
             answers=answers,
         ),
         *models,
-        demanded=demanded,
+        pass_conditions=pass_conditions,
     )
 
 
-def _attribute(bound: ResolvedQuestion, earlier: BoundEarlier, each: Candidates) -> dict[str, Any]:
-    """A sensitive attribute with that of the earlier release, as SQL takes it."""
+def _attribute(bound: ResolvedQuestion, earlier: OtherTable, each: Candidates) -> dict[str, Any]:
+    """A sensitive attribute of both releases, as template arguments."""
     other = earlier.sensitive[each.column.name]
     flags = {
         "certain": render("composed_l_diversity_certain"),
@@ -176,18 +176,18 @@ def _attribute(bound: ResolvedQuestion, earlier: BoundEarlier, each: Candidates)
 
 
 def _both(
-    bound: ResolvedQuestion, earlier: BoundEarlier, sensitive: Sequence[BoundColumn]
+    bound: ResolvedQuestion, earlier: OtherTable, sensitive: Sequence[BoundColumn]
 ) -> dict[str, Any]:
     """Both releases with the columns to read, as template arguments."""
-    assert bound.entity is not None
-    here = [*bound.quasi_identifiers, bound.entity, *sensitive]
+    people = people_of_both(bound, earlier)
+    here = [*bound.quasi_identifiers, people.column, *sensitive]
     others = [earlier.sensitive[each.name] for each in sensitive]
-    there = [*earlier.quasi_identifiers, earlier.entity, *others]
+    there = [*earlier.quasi_identifiers, people.reference, *others]
     return {
         "release": records(bound, here),
         "columns": list(bound.quasi_identifiers),
-        "entities": of_both_releases(bound, earlier, bound.entity, earlier.entity),
-        "earlier": earlier_records(earlier, there),
+        "entities": people,
+        "earlier": other_records(earlier, there),
         "earlier_columns": list(earlier.quasi_identifiers),
     }
 
@@ -197,7 +197,7 @@ def _violating(predicate: str, name: str) -> Iterator[str]:
     yield render("people_where", predicate=predicate, name=name)
 
 
-def _generalised(earlier: BoundEarlier) -> str:
+def _generalised(earlier: OtherTable) -> str:
     """The levels of an earlier release in parentheses, or "" if it is read at raw values."""
-    levels = [f"{each.raw.name} at {each.levels.label(each.level)}" for each in earlier.levels]
+    levels = [f"{each.raw.name} at {each.levels.label(each.level)}" for each in earlier.generalised]
     return f" ({', '.join(levels)})" if levels else ""

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from kanon_sql.errors import SpecError, found_instead, option
+from kanon_sql.errors import SpecError, described_value, option
 from kanon_sql.plan.question import BoundColumn, ResolvedQuestion
 from kanon_sql.plan.resolve_columns import column_named, refuse_uncomparable
 from kanon_sql.plan.subset_plan import MOST_SCORED, refuse_too_many
@@ -32,7 +32,7 @@ class Identifying:
     """File for the score of each special unique."""
 
     @property
-    def is_asked(self) -> bool:
+    def is_requested(self) -> bool:
         """Whether any measure on column sets is requested."""
         return self.subsets is not None or self.suda is not None
 
@@ -47,17 +47,15 @@ class Identifying:
         if not is_number or not 0 < fraction <= 1:
             raise SpecError(
                 f"{option('sampling_fraction')} must be above 0 and at most 1, the share of the "
-                f"population that is in the table; found {found_instead(fraction)}."
+                f"population that is in the table; found {described_value(fraction)}."
             )
         if self.columns and has_quasi_identifiers:
             raise SpecError(
-                f"{option('columns')} stands in place of {option('quasi_identifiers')}; name the "
-                "columns in one of the two."
+                f"{option('columns')} replaces {option('quasi_identifiers')}; name the columns "
+                "in one of the two."
             )
         if self.scores is not None and self.suda is None:
-            raise SpecError(
-                f"scores are those of special uniques: ask for them with {option('suda')}."
-            )
+            raise SpecError(f"scores are those of special uniques: add {option('suda')}.")
 
     def size(self, columns: Sequence[BoundColumn]) -> int | None:
         """The largest set size of the special-uniques search over these columns.
@@ -74,8 +72,8 @@ class Identifying:
         size = len(columns) if self.suda == "all" else self.suda
         if size > len(columns):
             raise SpecError(
-                f"{option('suda')} is {size}, and there {_are(len(columns))} to look at. Ask for "
-                f"at most {len(columns)}."
+                f"{option('suda')} is {size}, and there {_are(len(columns))} to search. Use at "
+                f"most {len(columns)}."
             )
         refuse_too_many("suda", len(columns), size)
         return size
@@ -90,33 +88,32 @@ def _size(suda: Any) -> int:
         return suda
     raise SpecError(
         f'{option("suda")} must be a whole number, 1 or more, or "all"; found '
-        f"{found_instead(suda)}."
+        f"{described_value(suda)}."
     )
 
 
-def refuse_what_does_not_fit(asked: Identifying, bound: ResolvedQuestion) -> None:
+def refuse_unsupported(requested: Identifying, bound: ResolvedQuestion) -> None:
     """Raise `SpecError` for parameters that this table does not support."""
-    if asked.suda is not None and bound.entity:
+    if requested.suda is not None and bound.entity:
         raise SpecError(
-            f"{option('suda')}: special uniques are records, each of which is about another "
-            f"person. Leave out {option('entity')}, or ask for {option('subsets')}, which count "
-            "people."
+            f"{option('suda')}: special uniques are defined on records, not on people. Leave out "
+            f"{option('entity')}, or use {option('subsets')}, which counts people."
         )
-    if asked.scores is not None and not bound.table.ordered:
+    if requested.scores is not None and not bound.table.ordered:
         raise SpecError(
             f"{option('scores')}: the records of {bound.table.name} have no numbers, as those of a "
             "file have. Write the table to a Parquet file first."
         )
-    columns = named_columns(asked.columns, bound) or bound.quasi_identifiers
+    columns = named_columns(requested.columns, bound) or bound.quasi_identifiers
     if columns:
-        refuse_sets(asked, columns)
+        refuse_sets(requested, columns)
 
 
-def refuse_sets(asked: Identifying, columns: Sequence[BoundColumn]) -> None:
+def refuse_sets(requested: Identifying, columns: Sequence[BoundColumn]) -> None:
     """Raise `SpecError` if the number of column sets exceeds its limit."""
-    if asked.subsets is not None:
-        refuse_too_many("subsets", len(columns), asked.subsets)
-    asked.size(columns)
+    if requested.subsets is not None:
+        refuse_too_many("subsets", len(columns), requested.subsets)
+    requested.size(columns)
 
 
 def named_columns(names: Sequence[str], bound: ResolvedQuestion) -> tuple[BoundColumn, ...]:

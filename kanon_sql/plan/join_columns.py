@@ -8,22 +8,19 @@ from dataclasses import replace
 from kanon_sql.errors import SpecError
 from kanon_sql.plan.question import (
     BoundColumn,
-    BoundEarlier,
-    BoundReference,
     Comparison,
     JoinedLabels,
     LabelOfText,
+    OtherTable,
     Pair,
     ResolvedQuestion,
 )
-from kanon_sql.spec.earlier_release import the_earlier
-from kanon_sql.spec.question_parts import the_reference
 from kanon_sql.sql.column_types import family
 
 _FLOATS = {"DOUBLE", "FLOAT", "REAL"}
 
 
-def pairs(bound: ResolvedQuestion, reference: BoundReference, match: str) -> tuple[Pair, ...]:
+def pairs(bound: ResolvedQuestion, reference: OtherTable, match: str) -> tuple[Pair, ...]:
     """Pair each quasi-identifier with the reference's column and a comparison.
 
     Raises `SpecError` where the two types can never be equal.
@@ -59,13 +56,13 @@ def _labels(bound: ResolvedQuestion, column: BoundColumn) -> Iterator[LabelOfTex
 
 
 def _comparison(
-    bound: ResolvedQuestion, reference: BoundReference, column: BoundColumn, match: str
+    bound: ResolvedQuestion, reference: OtherTable, column: BoundColumn, match: str
 ) -> Comparison:
     other = reference.columns[column.name]
     here, there = (family(each.type) or "text" for each in (column, other))
     if here != there and not {"text", "nothing"} & {here, there}:
         raise SpecError(
-            f'{the_reference(reference.name)}: column "{other.name}" is {other.type}, and '
+            f'{reference.called}: column "{other.name}" is {other.type}, and '
             f'"{column.name}" of {bound.table.name} is {column.type}: they can never be equal. '
             "Give both the same type."
         )
@@ -79,7 +76,7 @@ def _comparison(
 
 
 def of_both_releases(
-    bound: ResolvedQuestion, earlier: BoundEarlier, column: BoundColumn, other: BoundColumn
+    bound: ResolvedQuestion, earlier: OtherTable, column: BoundColumn, other: BoundColumn
 ) -> Pair:
     """Pair an entity or sensitive column with the earlier release's column.
 
@@ -89,7 +86,7 @@ def of_both_releases(
     if not are_of_one_kind(column, other):
         in_both = "nobody" if column == bound.entity else "no value"
         raise SpecError(
-            f'{the_earlier(earlier.name)}: column "{other.name}" is {other.type}, and '
+            f'{earlier.called}: column "{other.name}" is {other.type}, and '
             f'"{column.name}" of {bound.table.name} is {column.type}, so {in_both} could be found '
             "in both. Give both the same type."
         )
@@ -99,6 +96,13 @@ def of_both_releases(
     return Pair(
         column, other, "as_is" if is_plain or (here == "number" and not rounds) else "as_text"
     )
+
+
+def people_of_both(bound: ResolvedQuestion, earlier: OtherTable) -> Pair:
+    """The entities of a release and an earlier release, which link their records."""
+    assert bound.entity is not None
+    assert earlier.entity is not None
+    return of_both_releases(bound, earlier, bound.entity, earlier.entity)
 
 
 def are_of_one_kind(column: BoundColumn, other: BoundColumn) -> bool:

@@ -31,9 +31,9 @@ from kanon_sql.spec.hierarchy import (
     Width,
     Years,
     decimal,
-    plain,
-    single,
-    spoken,
+    decimal_text,
+    expanded,
+    level_label,
 )
 from kanon_sql.spec.hierarchy_table import (
     Fault,
@@ -101,7 +101,7 @@ class ColumnLevels:
     @property
     def needs_longest(self) -> bool:
         """Whether the height depends on a longest value that is still unknown."""
-        return self.hierarchy.masks and self.longest is None
+        return self.hierarchy.has_mask and self.longest is None
 
     @property
     def height(self) -> int:
@@ -150,7 +150,7 @@ class ColumnLevels:
             case Ancestor(column):
                 return f"ancestor {column}"
             case step:
-                return spoken(step)
+                return level_label(step)
 
     def nested(self, level: int) -> bool:
         """Whether a level is a function of the one below, by construction or in every row."""
@@ -182,7 +182,7 @@ class ColumnLevels:
                     "between_cuts",
                     number=self._number(value),
                     kind=self._kind,
-                    cuts=[plain(cut) for cut in cuts],
+                    cuts=[decimal_text(cut) for cut in cuts],
                 )
             case Top(top=bound):
                 return self._coded(value, ">=", bound)
@@ -282,7 +282,7 @@ class ColumnLevels:
             yield from (Ancestor(column) for column in range(1, self.table.height + 1))
         elif self.hierarchy.levels is None:
             yield SUPPRESS
-        for level in single(self.hierarchy.levels or ()):
+        for level in expanded(self.hierarchy.levels or ()):
             if isinstance(level, Mask):
                 yield from (Masked(level.mask, n) for n in range(1, self._length + 1))
             else:
@@ -303,15 +303,15 @@ class ColumnLevels:
 
     def _levels_not_nested(self) -> Iterator[Fault]:
         """Yield a fault per level that separates values merged by the level below."""
-        levels = list(single(self.hierarchy.levels or ()))
+        levels = list(expanded(self.hierarchy.levels or ()))
         for level, (finer, coarser) in enumerate(pairwise(levels), start=2):
             if not follows(finer, coarser):
                 yield Fault(
-                    "builder",
+                    "not nested",
                     level,
-                    f'"{self.name}": level {level} ({spoken(coarser)}) doesn\'t follow from level '
-                    f"{level - 1} ({spoken(finer)}): values that are one at level {level - 1} "
-                    f"would be told apart again. {way_to_nest(finer, coarser)}",
+                    f'"{self.name}": level {level} ({level_label(coarser)}) doesn\'t follow from '
+                    f"level {level - 1} ({level_label(finer)}): values that are one at level "
+                    f"{level - 1} would be told apart again. {way_to_nest(finer, coarser)}",
                 )
 
     def _refuse_another_type(self) -> None:
@@ -323,7 +323,7 @@ class ColumnLevels:
                 isinstance(level, _NUMBERS) and kind not in ("number", "text")
             ):
                 raise SpecError(
-                    f'"{self.name}" is {self.type}, and the level {spoken(level)} is for '
+                    f'"{self.name}" is {self.type}, and the level {level_label(level)} is for '
                     f"{'dates' if dated else 'numbers'}. Choose another level."
                 )
         if self.hierarchy.clip and kind not in ("number", "text"):
@@ -350,7 +350,9 @@ class ColumnLevels:
         number = render("number_of", value=self._plain(value), is_text=is_text)
         if not self.hierarchy.clip:
             return number
-        low, high = (None if bound is None else plain(bound) for bound in self.hierarchy.clip)
+        low, high = (
+            None if bound is None else decimal_text(bound) for bound in self.hierarchy.clip
+        )
         return render("clipped", number=number, kind=self._kind, low=low, high=high)
 
     def _text(self, value: str) -> str:
@@ -393,7 +395,7 @@ class ColumnLevels:
             number=self._number(value),
             kind=self._kind,
             comparison=comparison,
-            bound=plain(bound),
+            bound=decimal_text(bound),
             text=self._text(value),
         )
 

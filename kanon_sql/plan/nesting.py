@@ -15,8 +15,8 @@ from kanon_sql.spec.hierarchy import (
     Width,
     Years,
     decimal,
-    plain,
-    spoken,
+    decimal_text,
+    level_label,
 )
 
 
@@ -83,10 +83,10 @@ def way_to_nest(finer: Level, coarser: Level) -> str:
     """Advice on a coarser level that nests in the finer one."""
     match finer, coarser:
         case Width(width=width, origin=origin), Width():
-            grid = f", with intervals that begin at {plain(origin)}" if origin else ""
-            return f"Take a width that is a multiple of {plain(width)}{grid}."
+            grid = f", with intervals that begin at {decimal_text(origin)}" if origin else ""
+            return f"Take a width that is a multiple of {decimal_text(width)}{grid}."
         case Width(), Cuts():
-            return f"Cut where intervals of {spoken(finer)} begin."
+            return f"Cut where intervals of {level_label(finer)} begin."
         case (Round(), Width()) | (Width(), Round()):
             return "Of numbers below 0 they differ; take two of width, or two of round."
         case Round(round=step), Round():
@@ -96,11 +96,11 @@ def way_to_nest(finer: Level, coarser: Level) -> str:
         case Years(years=years), Years():
             return f"Take a multiple of {years} years."
         case Cuts(), Cuts():
-            return f"Take some of its cuts and no other: {spoken(finer)}."
+            return f"Take some of its cuts and no other: {level_label(finer)}."
         case ((Top() | Bottom()), Cuts()):
-            return f"Cut on the side that {spoken(finer)} leaves as it is."
+            return f"Cut on the side that {level_label(finer)} leaves as it is."
         case _, (Top() | Bottom()):
-            return f"{spoken(coarser)} leaves other values as they are: put it first, or clip."
+            return f"{level_label(coarser)} leaves other values as they are: put it first, or clip."
     return "Take levels of one kind, or list the values with their labels in a hierarchy file."
 
 

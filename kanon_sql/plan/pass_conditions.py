@@ -9,7 +9,7 @@ from kanon_sql.plan.question import AtLevel, ResolvedQuestion
 from kanon_sql.spec.models.sizes import KAnonymity
 
 
-def demanded_size(bound: ResolvedQuestion) -> int | None:
+def required_size(bound: ResolvedQuestion) -> int | None:
     """The largest k among gating k-anonymity checks; None without one."""
     sizes = (
         check.model.k
@@ -19,7 +19,7 @@ def demanded_size(bound: ResolvedQuestion) -> int | None:
     return max(sizes, default=None)
 
 
-def demands_on_size(size: int | None) -> Iterator[str]:
+def size_conditions(size: int | None) -> Iterator[str]:
     """Pass condition on the rows per class size."""
     if size is not None:
         yield (
@@ -28,7 +28,7 @@ def demands_on_size(size: int | None) -> Iterator[str]:
         )
 
 
-def demands_on_values(checks: Iterable[LabelledCheck]) -> Iterator[str]:
+def value_conditions(checks: Iterable[LabelledCheck]) -> Iterator[str]:
     """Pass conditions of sensitive checks on the rows per class size."""
     for each in checks:
         if each.check.gates:
@@ -37,21 +37,21 @@ def demands_on_values(checks: Iterable[LabelledCheck]) -> Iterator[str]:
             yield f"kanon_{failing}_classes = 0 in every row."
 
 
-def demands_on_people(checks: Iterable[LabelledCheck]) -> Iterator[str]:
+def people_conditions(checks: Iterable[LabelledCheck]) -> Iterator[str]:
     """Pass conditions on the single row counting people in violating classes."""
     for each in checks:
         if each.check.gates:
             yield f"kanon_{each.label}_violated_people = 0."
 
 
-def demands_on_classes(checks: Iterable[LabelledCheck], place: str = "") -> Iterator[str]:
+def class_conditions(checks: Iterable[LabelledCheck], place: str = "") -> Iterator[str]:
     """Pass conditions on the single row counting violating classes, by the attribute's `place`."""
     for each in checks:
         if each.check.gates and each.check.model.class_thresholds:
             yield f"kanon_{each.label}_violated{place}_classes = 0."
 
 
-def looked_at(name: str, levels: Iterable[AtLevel]) -> str:
+def name_at_levels(name: str, levels: Iterable[AtLevel]) -> str:
     """The table's name, followed by its generalisation levels if there are any."""
     said = [f"{each.raw.name} at {each.levels.label(each.level)}" for each in levels]
     return f"{name} ({', '.join(said)})" if said else name
@@ -59,4 +59,4 @@ def looked_at(name: str, levels: Iterable[AtLevel]) -> str:
 
 def audited(bound: ResolvedQuestion) -> str:
     """The audited table's name with its generalisation levels."""
-    return looked_at(bound.table.name, bound.levels)
+    return name_at_levels(bound.table.name, bound.levels)

@@ -1,138 +1,69 @@
-"""Preconditions of a question: the queries that test them, and the error if one fails."""
+"""Preconditions of a question: the queries that test them, and the error if one fails.
+
+Each kind is a row: a macro that counts in one row of SQL, the question that it answers, and the
+sentence for counts that won't do. `preconditions` lists those of a question.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
+from typing import Any, NamedTuple
 
 from kanon_sql.errors import option, plural
 from kanon_sql.plan.check_sql import labelled
 from kanon_sql.plan.join_columns import pairs
 from kanon_sql.plan.levels import ColumnLevels
-from kanon_sql.plan.question import AtLevel, BoundEarlier, BoundReference, Pair, ResolvedQuestion
-from kanon_sql.plan.steps import Precondition, earlier_records, records, reference_records, step
-from kanon_sql.spec.earlier_release import the_earlier
+from kanon_sql.plan.question import AtLevel, BoundColumn, OtherTable, Pair, ResolvedQuestion
+from kanon_sql.plan.steps import Precondition, other_records, records, step
 from kanon_sql.spec.models.base import Model
-from kanon_sql.spec.question_parts import the_reference
+from kanon_sql.spec.other_tables import REFERENCE
 from kanon_sql.sql.column_types import family
-from kanon_sql.sql.conditions import Condition, TextCast
+from kanon_sql.sql.conditions import Condition
 from kanon_sql.sql.macros import render
 from kanon_sql.sql.quoting import value_as_text
 from kanon_sql.sql.tables import Row, Table
 
 
-def preconditions(bound: ResolvedQuestion) -> Iterator[Precondition]:
-    """Every precondition, in execution order."""
-    yield from _castable(bound, "release", "", bound.where, bound.table)
-    for each in bound.levels:
-        yield from without_label(
-            bound, each, bound.table, records(bound, [each.raw]), f"labels_{each.raw.name}"
-        )
-    yield from _sensitive(bound)
-    if bound.weight:
-        yield Precondition(
-            step(
-                bound,
-                "survey_weights",
-                f"How many values of {bound.weight.name} in {bound.table.name} are no survey "
-                "weight?",
-                render(
-                    "not_a_survey_weight",
-                    relation=records(bound, [bound.weight]),
-                    weight=bound.weight,
-                ),
-            ),
-            partial(_not_a_survey_weight, bound.table.name, bound.weight.name),
-        )
-    for reference in bound.references.values():
-        name, table = reference.name, reference.table
-        yield from _castable(bound, name, f"{the_reference(name)}: ", reference.where, table)
-        for each in reference.levels:
-            raw = reference_records(reference, [each.raw])
-            yield from without_label(bound, each, table, raw, f"labels_{name}_{each.raw.name}")
-        people = reference_records(reference)
-        if reference.entity:
-            yield Precondition(
-                step(
-                    bound,
-                    f"people_of_{name}",
-                    f"How many records in {table.name} belong to no one?",
-                    render("without_entity", relation=people, entity=reference.entity),
-                ),
-                partial(without_entity, table.name, reference.entity.name),
-            )
-        if reference.weight:
-            yield Precondition(
-                step(
-                    bound,
-                    f"weights_of_{name}",
-                    f"How many weights in {table.name} are no number of people?",
-                    render("not_a_weight", relation=people, weight=reference.weight),
-                ),
-                partial(_not_a_weight, table.name, reference.weight.name),
-            )
-        for pair in pairs(bound, reference, "containment"):
-            if pair.labels:
-                # Labels need not be numbers.
-                continue
-            yield from _comparable(bound, reference, pair)
-    for earlier in bound.earlier.values():
-        yield from _of_earlier(bound, earlier)
+class PreconditionKind(NamedTuple):
+    """A row of the table of preconditions. The same words fill its question and its sentence."""
+
+    macro: str
+    question: str
+    sentence: str | Callable[..., str | None]
+    """The error message; a function returns it from the macro's row and the words."""
+    counts: str = ""
+    """The count that must be 0; if empty, the sentence decides on several."""
+
+    def fault(self, row: Row, **words: Any) -> str | None:
+        """Error message for the macro's row; None if the precondition holds."""
+        if self.counts and not row[self.counts]:
+            return None
+        if isinstance(self.sentence, str):
+            return self.sentence.format(**words, **row)
+        return self.sentence(row, **words)
+
+    def of(
+        self,
+        bound: ResolvedQuestion,
+        name: str,
+        table: Table,
+        column: str,
+        arguments: Mapping[str, Any],
+        **words: Any,
+    ) -> Precondition:
+        """The precondition on a column, as the step `name`; the macro takes `arguments`."""
+        words |= {"table": table.name, "column": column}
+        sql = render(self.macro, **arguments)
+        tested = step(bound, name, self.question.format(**words), sql)
+        return Precondition(tested, partial(self.fault, **words))
 
 
-def _of_earlier(bound: ResolvedQuestion, earlier: BoundEarlier) -> Iterator[Precondition]:
-    """Preconditions on an earlier release: labels for its values, an entity for each record."""
-    name, table = f"earlier_{earlier.name}", earlier.table
-    place = f"{the_earlier(earlier.name)}: "
-    yield from _castable(bound, name, place, earlier.where, table)
-    for each in earlier.levels:
-        raw = earlier_records(earlier, [each.raw])
-        yield from without_label(bound, each, table, raw, f"labels_{name}_{each.raw.name}")
-    yield Precondition(
-        step(
-            bound,
-            f"people_of_{name}",
-            f"How many records in {table.name} belong to no one?",
-            render(
-                "without_entity",
-                relation=earlier_records(earlier, [earlier.entity]),
-                entity=earlier.entity,
-            ),
-        ),
-        partial(without_entity, table.name, earlier.entity.name),
-    )
+# --- sentences that depend on several counts ------------------------------------------------
 
 
-def without_label(
-    bound: ResolvedQuestion, each: AtLevel, table: Table, relation: str, name: str
-) -> Iterator[Precondition]:
-    """Every value must have a label at the requested level."""
-    if each.levels.needs is None:
-        return
-    yield Precondition(
-        step(
-            bound,
-            name,
-            f"Which values of {each.raw.name} in {table.name} have no place at the level "
-            f"{each.levels.label(each.level)}?",
-            render(
-                "values_without_label",
-                relation=relation,
-                column=each.raw,
-                label=each.checked_label,
-                joined=each.joined,
-                shown=bound.facts.show_values,
-            ),
-        ),
-        partial(no_label, table.name, each.raw.name, each.levels, each.level),
-    )
-
-
-def no_label(table: str, column: str, levels: ColumnLevels, level: int, row: Row) -> str | None:
-    """Error message for values without a label at a level; None if every value has one."""
+def _no_label(row: Row, *, table: str, column: str, levels: ColumnLevels, level: str) -> str:
     lacking = row["kanon_values_without_label"]
-    if not lacking:
-        return None
     held = plural(row["kanon_records_without_label"], "record")
     shown = row.get("kanon_value_without_label")
     which = "" if shown is None else f" ({'it is' if lacking == 1 else 'one is'} {str(shown)!r})"
@@ -140,59 +71,19 @@ def no_label(table: str, column: str, levels: ColumnLevels, level: int, row: Row
     if levels.table is not None:
         return (
             f"{table}: {what} {'is' if lacking == 1 else 'are'} not in "
-            f"{levels.table.spoken}. Add what is lacking, spelled as in the table."
+            f"{levels.table.display_name}. Add what is lacking, spelled as in the table."
         )
     return (
         f"{table}: {what} {'is' if lacking == 1 else 'are'} no {levels.needs} that the "
-        f"level {levels.label(level)} has a place for. Leave those records out with a "
+        f"level {level} has a place for. Leave those records out with a "
         "condition, or mend them."
     )
 
 
-def _sensitive(bound: ResolvedQuestion) -> Iterator[Precondition]:
-    """What sensitive checks require of the values: numbers, a listed order or a place in a tree."""
-    for each in labelled(check for check in bound.checks if check.model.reads_values):
-        model, column = each.check.model, each.check.column
-        assert column is not None
-        null_has_a_place = not each.check.paths
-        relation = records(bound, [column])
-        listed = list(model.parameters.get("order", ())) or [path[0] for path in each.check.paths]
-        if listed:
-            yield Precondition(
-                step(
-                    bound,
-                    f"listed_in_{each.label}",
-                    f"Which values of {column.name} in {bound.table.name} have no place in the "
-                    f"{'order' if not each.check.paths else 'hierarchy'}?",
-                    render(
-                        "values_not_listed",
-                        relation=relation,
-                        column=column,
-                        values=[[value_as_text(value)] for value in listed],
-                        unknown=bound.unknown or null_has_a_place,
-                    ),
-                ),
-                partial(_not_listed, bound.table.name, column.name, model),
-            )
-        elif column.is_text:
-            yield Precondition(
-                step(
-                    bound,
-                    f"orderable_in_{each.label}",
-                    f"Is the text of {column.name} in {bound.table.name} made of numbers, or of "
-                    "dates?",
-                    render("not_orderable", relation=relation, column=column),
-                ),
-                partial(_not_orderable, bound.table.name, column.name, model),
-            )
-
-
-def _not_listed(table: str, column: str, model: Model, row: Row) -> str | None:
+def _not_listed(row: Row, *, table: str, column: str, model: Model, listed: str) -> str:
     lacking, nulls = row["kanon_values_not_listed"], row["kanon_null_records"]
-    if not lacking:
-        return None
     tree = model.parameters.get("hierarchy")
-    where = f"hierarchy {tree}" if tree else "order"
+    where = f"{listed} {tree}" if tree else listed
     if nulls and lacking == 1:
         return (
             f'{table}: {model.name()}: "{column}" is NULL in {nulls:,} records, which have no '
@@ -207,7 +98,7 @@ def _not_listed(table: str, column: str, model: Model, row: Row) -> str | None:
     )
 
 
-def _not_orderable(table: str, column: str, model: Model, row: Row) -> str | None:
+def _not_orderable(row: Row, *, table: str, column: str, model: Model) -> str | None:
     numbers_only = model.of_numbers
     no_number, no_date = row["kanon_no_number"], row["kanon_no_date"]
     if not no_number or (not no_date and not numbers_only):
@@ -225,7 +116,7 @@ def _not_orderable(table: str, column: str, model: Model, row: Row) -> str | Non
     )
 
 
-def _not_a_survey_weight(table: str, weight: str, row: Row) -> str | None:
+def _not_a_survey_weight(row: Row, *, table: str, column: str) -> str | None:
     found = {
         "NULL": row["kanon_null"],
         "no number": row["kanon_no_number"],
@@ -235,7 +126,7 @@ def _not_a_survey_weight(table: str, weight: str, row: Row) -> str | None:
     if not faults:
         return None
     return (
-        f'{table}: of {row["kanon_records"]:,} survey weights in "{weight}", {_and(faults)}. A '
+        f'{table}: of {row["kanon_records"]:,} survey weights in "{column}", {_and(faults)}. A '
         "record stands for one person or more: leave the others out with a condition, or scale "
         "the weights so that they add up to the population."
     )
@@ -246,90 +137,202 @@ def _and(parts: list[str]) -> str:
     return f"{', '.join(others)} and {last}" if others else last
 
 
+def _not_comparable(
+    row: Row, *, table: str, column: str, numbers: str, number: str, type: str
+) -> str | None:
+    if row["kanon_spelled_otherwise"]:
+        why = (
+            f"{row['kanon_spelled_otherwise']:,} values are spelled as no number is (a leading "
+            "zero, say)"
+        )
+    elif row["kanon_text"] and not row["kanon_like_numbers"]:
+        why = "no value of the text is a number"
+    else:
+        return None
+    return (
+        f"{table}: {column} is text and {numbers}: {number} is {type}: {why}, so they could never "
+        "match. Give both columns the same type."
+    )
+
+
+# --- the table ------------------------------------------------------------------------------
+
+_CASTABLE = PreconditionKind(
+    "not_castable",
+    "How many values of {column} in {table} are no {type}?",
+    '{place}where: {kanon_not_castable:,} of {kanon_values:,} values of "{column}" are no {kind}. '
+    "Compare them as text, or mend them first.",
+    "kanon_not_castable",
+)
+LABELLED = PreconditionKind(
+    "values_without_label",
+    "Which values of {column} in {table} have no place at the level {level}?",
+    _no_label,
+    "kanon_values_without_label",
+)
+_LISTED = PreconditionKind(
+    "values_not_listed",
+    "Which values of {column} in {table} have no place in the {listed}?",
+    _not_listed,
+    "kanon_values_not_listed",
+)
+_ORDERABLE = PreconditionKind(
+    "not_orderable",
+    "Is the text of {column} in {table} made of numbers, or of dates?",
+    _not_orderable,
+)
+_SURVEY_WEIGHTS = PreconditionKind(
+    "not_a_survey_weight",
+    "How many values of {column} in {table} are no survey weight?",
+    _not_a_survey_weight,
+)
+WITH_ENTITY = PreconditionKind(
+    "without_entity",
+    "How many records in {table} belong to no one?",
+    "{table}: {kanon_without_entity:,} of {kanon_records:,} records have no "
+    '"{column}", so nobody knows whose they are. Fill it in, or leave those records out '
+    "with a condition.",
+    "kanon_without_entity",
+)
+_WEIGHTS = PreconditionKind(
+    "not_a_weight",
+    "How many weights in {table} are no number of people?",
+    "{table}: {kanon_not_a_weight:,} of {kanon_records:,} values of "
+    '"{column}" are no whole number of people from 0 to below 10^15.',
+    "kanon_not_a_weight",
+)
+_COMPARABLE = PreconditionKind(
+    "text_beside_numbers",
+    "Is the text of {column} in {table} spelled like the numbers of {number} in {numbers}?",
+    _not_comparable,
+)
+
+
+# --- those of a question --------------------------------------------------------------------
+
+
+def preconditions(bound: ResolvedQuestion) -> Iterator[Precondition]:
+    """Every precondition, in execution order."""
+    yield from _castable(bound, "release", "", bound.where, bound.table)
+    for each in bound.levels:
+        yield from without_label(
+            bound, each, bound.table, records(bound, [each.raw]), f"labels_{each.raw.name}"
+        )
+    yield from _sensitive(bound)
+    if bound.weight:
+        arguments = {"relation": records(bound, [bound.weight]), "weight": bound.weight}
+        yield _SURVEY_WEIGHTS.of(bound, "survey_weights", bound.table, bound.weight.name, arguments)
+    for other in bound.others:
+        yield from _of_other(bound, other)
+
+
+def _of_other(bound: ResolvedQuestion, other: OtherTable) -> Iterator[Precondition]:
+    """Preconditions on another table: labels for its values, an entity or weight for each record,
+    and text that can match the table's numbers."""
+    table, is_reference = other.table, other.kind is REFERENCE
+    name = other.name if is_reference else f"{other.kind.prefix}_{other.name}"
+    yield from _castable(bound, name, f"{other.called}: ", other.where, table)
+    for each in other.generalised:
+        raw = other_records(other, [each.raw])
+        yield from without_label(bound, each, table, raw, f"labels_{name}_{each.raw.name}")
+    if other.entity:
+        relation = other_records(other, None if is_reference else [other.entity])
+        yield entity_known(bound, f"people_of_{name}", table, other.entity, relation)
+    if other.weight:
+        arguments = {"relation": other_records(other), "weight": other.weight}
+        yield _WEIGHTS.of(bound, f"weights_of_{name}", table, other.weight.name, arguments)
+    for pair in pairs(bound, other, "containment") if is_reference else ():
+        # Labels need not be numbers.
+        if not pair.labels:
+            yield from _comparable(bound, other, pair)
+
+
+def entity_known(
+    bound: ResolvedQuestion, name: str, table: Table, entity: BoundColumn, relation: str
+) -> Precondition:
+    """Every record must have an entity."""
+    arguments = {"relation": relation, "entity": entity}
+    return WITH_ENTITY.of(bound, name, table, entity.name, arguments)
+
+
+def without_label(
+    bound: ResolvedQuestion, each: AtLevel, table: Table, relation: str, name: str
+) -> Iterator[Precondition]:
+    """Every value must have a label at the requested level."""
+    if each.levels.needs is None:
+        return
+    arguments = {
+        "relation": relation,
+        "column": each.raw,
+        "label": each.checked_label,
+        "joined": each.joined,
+        "shown": bound.facts.show_values,
+    }
+    words = {"levels": each.levels, "level": each.levels.label(each.level)}
+    yield LABELLED.of(bound, name, table, each.raw.name, arguments, **words)
+
+
 def _castable(
     bound: ResolvedQuestion, role: str, place: str, where: Condition | None, table: Table
 ) -> Iterator[Precondition]:
     for cast in where.casts if where else ():
-        yield Precondition(
-            step(
+        words = {
+            "place": place,
+            "type": cast.type.lower(),
+            "kind": {"DOUBLE": "number", "BIGINT": "whole number"}.get(cast.type, "date"),
+        }
+        arguments = {"relation": table.sql, "column": cast.column, "type": cast.type}
+        name = f"castable_{role}_{cast.column}"
+        yield _CASTABLE.of(bound, name, table, cast.column, arguments, **words)
+
+
+def _sensitive(bound: ResolvedQuestion) -> Iterator[Precondition]:
+    """What sensitive checks require of the values: numbers, a listed order or a place in a tree."""
+    for each in labelled(check for check in bound.checks if check.model.reads_values):
+        model, column, paths = each.check.model, each.check.column, each.check.paths
+        assert column is not None
+        on_column = {"relation": records(bound, [column]), "column": column}
+        listed = list(model.parameters.get("order", ())) or [path[0] for path in paths]
+        if listed:
+            arguments = {
+                **on_column,
+                "values": [[value_as_text(value)] for value in listed],
+                # NULL has a place in an order.
+                "unknown": bound.unknown or not paths,
+            }
+            yield _LISTED.of(
                 bound,
-                f"castable_{role}_{cast.column}",
-                f"How many values of {cast.column} in {table.name} are no {cast.type.lower()}?",
-                render("not_castable", relation=table.sql, column=cast.column, type=cast.type),
-            ),
-            partial(_not_castable, place, cast),
-        )
+                f"listed_in_{each.label}",
+                bound.table,
+                column.name,
+                arguments,
+                model=model,
+                listed="hierarchy" if paths else "order",
+            )
+        elif column.is_text:
+            name = f"orderable_in_{each.label}"
+            yield _ORDERABLE.of(bound, name, bound.table, column.name, on_column, model=model)
 
 
 def _comparable(
-    bound: ResolvedQuestion, reference: BoundReference, pair: Pair
+    bound: ResolvedQuestion, reference: OtherTable, pair: Pair
 ) -> Iterator[Precondition]:
     """Text compared with numbers must be spelled as these are."""
     sides = (
         (pair.column, bound.table, records(bound, [pair.column])),
-        (pair.reference, reference.table, reference_records(reference)),
+        (pair.reference, reference.table, other_records(reference)),
     )
     if {family(column.type) for column, _, _ in sides} != {"text", "number"}:
         return
     column, table, relation = next(side for side in sides if side[0].is_text)
     number, numbers, _ = next(side for side in sides if not side[0].is_text)
-    yield Precondition(
-        step(
-            bound,
-            f"comparable_{reference.name}_{pair.column.name}",
-            f"Is the text of {column.name} in {table.name} spelled like the numbers of "
-            f"{number.name} in {numbers.name}?",
-            render("text_beside_numbers", relation=relation, column=column),
-        ),
-        partial(
-            _not_comparable,
-            f"{table.name}: {column.name}",
-            f"{numbers.name}: {number.name}",
-            number.type,
-        ),
+    yield _COMPARABLE.of(
+        bound,
+        f"comparable_{reference.name}_{pair.column.name}",
+        table,
+        column.name,
+        {"relation": relation, "column": column},
+        numbers=numbers.name,
+        number=number.name,
+        type=number.type,
     )
-
-
-def _not_castable(place: str, cast: TextCast, row: Row) -> str | None:
-    if not row["kanon_not_castable"]:
-        return None
-    kind = {"DOUBLE": "number", "BIGINT": "whole number"}.get(cast.type, "date")
-    return (
-        f"{place}where: {row['kanon_not_castable']:,} of {row['kanon_values']:,} values of "
-        f'"{cast.column}" are no {kind}. Compare them as text, or mend them first.'
-    )
-
-
-def without_entity(table: str, entity: str, row: Row) -> str | None:
-    """Error message for records without an entity; None if there are none."""
-    if not row["kanon_without_entity"]:
-        return None
-    return (
-        f"{table}: {row['kanon_without_entity']:,} of {row['kanon_records']:,} records have no "
-        f'"{entity}", so nobody knows whose they are. Fill it in, or leave those records out '
-        "with a condition."
-    )
-
-
-def _not_a_weight(table: str, weight: str, row: Row) -> str | None:
-    if not row["kanon_not_a_weight"]:
-        return None
-    return (
-        f"{table}: {row['kanon_not_a_weight']:,} of {row['kanon_records']:,} values of "
-        f'"{weight}" are no whole number of people from 0 to below 10^15.'
-    )
-
-
-def _not_comparable(text: str, numbers: str, type: str, row: Row) -> str | None:
-    if row["kanon_spelled_otherwise"]:
-        return (
-            f"{text} is text and {numbers} is {type}: {row['kanon_spelled_otherwise']:,} values "
-            "are spelled as no number is (a leading zero, say), so they could never match. Give "
-            "both columns the same type."
-        )
-    if row["kanon_text"] and not row["kanon_like_numbers"]:
-        return (
-            f"{text} is text and {numbers} is {type}: no value of the text is a number, so they "
-            "could never match. Give both columns the same type."
-        )
-    return None

@@ -8,11 +8,10 @@ from typing import Literal
 
 from kanon_sql.errors import SpecError
 from kanon_sql.plan.audit_plan import smallest_classes
-from kanon_sql.plan.preconditions import preconditions
 from kanon_sql.plan.question import BoundColumn, ResolvedQuestion
 from kanon_sql.plan.resolve_checks import sensitive_of
 from kanon_sql.plan.resolve_roles import resolve
-from kanon_sql.plan.steps import Precondition, counted, records, spoken, step, with_entity
+from kanon_sql.plan.steps import counted, name_list, records, step, with_entity
 from kanon_sql.spec.hierarchy import GeneralizationHierarchy
 from kanon_sql.spec.models.diversity import Homogeneity
 from kanon_sql.spec.models.sizes import KAnonymity
@@ -29,6 +28,9 @@ RULED_OUT = 3
 AT_ONCE = 40
 """Number of columns whose distinct values one statement counts."""
 
+COMBINATIONS = "kanon_private_classes"
+"""Name of the combinations that the steps without a quasi-identifier read."""
+
 Order = Literal["number", "time"]
 _ORDERS: Mapping[str, Order] = {"number": "number", "text": "number", "time": "time"}
 """How the values of each type family are ordered."""
@@ -40,16 +42,6 @@ class ColumnLook:
 
     columns: tuple[BoundColumn, ...]
     step: Statement
-
-
-@dataclass(frozen=True)
-class KnownStep:
-    """The step that counts classes with one column more known, a row for each of some columns."""
-
-    columns: tuple[BoundColumn, ...]
-    step: Statement
-    people: Statement | None
-    """Asks the same of each person, where some are in several classes."""
 
 
 @dataclass(frozen=True)
@@ -68,16 +60,25 @@ class ProfilePlan:
 
     bound: ResolvedQuestion
     k: int
-    preconditions: tuple[Precondition, ...]
     classes: Statement
     people: Statement | None
     """Counts people by the smallest of their classes, where some are in several."""
     looks: tuple[ColumnLook, ...]
-    knows: tuple[KnownStep, ...]
+    knows: tuple[ColumnStep, ...]
+    combinations: Statement
+    """The combinations of quasi-identifiers (and people), which `lacks` reads; to materialise."""
     lacks: tuple[ColumnStep, ...]
     eliminations: tuple[ColumnStep, ...]
     passed_over: tuple[str, ...]
     """Columns whose values SQL can't compare."""
+
+    @property
+    def columns(self) -> tuple[BoundColumn, ...]:
+        """Every column that a step reads."""
+        entity = [self.bound.entity] if self.bound.entity else []
+        known = [each.column for each in self.knows]
+        read = [*self.bound.quasi_identifiers, *self.bound.sensitive, *known, *entity]
+        return tuple({column.name: column for column in read}.values())
 
     @property
     def sensitive(self) -> set[str]:
@@ -93,18 +94,18 @@ def plan_profile(
     return ProfilePlan(
         bound=bound,
         k=k,
-        preconditions=tuple(preconditions(replace(bound, checks=(), weight=None))),
         classes=_classes(bound),
         people=smallest_classes(bound) if bound.entity else None,
         looks=tuple(_looks(bound, known)),
         knows=tuple(
-            KnownStep(
-                columns,
-                _knows(bound, columns, k),
-                _knows(bound, columns, k, each_person=True) if bound.entity else None,
+            ColumnStep(
+                column,
+                _knows(bound, column, k),
+                _knows(bound, column, k, each_person=True) if bound.entity else None,
             )
-            for columns in _blocks(bound, known)
+            for column in known
         ),
+        combinations=_combinations(bound),
         lacks=tuple(
             ColumnStep(
                 column,
@@ -144,7 +145,7 @@ def as_profiled(spec: TableSpec) -> TableSpec:
             "earlier_releases": {},
             "levels": {},
             "with_other_sensitive": False,
-            "insensitive": [],
+            "insensitive": {},
             "undecided": [],
         }
     )
@@ -210,7 +211,7 @@ def _classes(bound: ResolvedQuestion) -> Statement:
         bound,
         "classes",
         f"How many {counted(bound)} in {bound.table.name} share each combination of "
-        f"{spoken(columns)}?",
+        f"{name_list(columns)}?",
         render(
             "k_anonymity",
             relation=records(bound, with_entity(bound, columns)),
@@ -234,7 +235,7 @@ def _looks(bound: ResolvedQuestion, known: Sequence[BoundColumn]) -> Iterator[Co
             step(
                 bound,
                 "values" if place == 0 else f"values_{place + 1}",
-                f"How many values has each of {spoken(read)} in {bound.table.name}?",
+                f"How many values has each of {name_list(read)} in {bound.table.name}?",
                 render(
                     "distinct_values",
                     relation=records(bound, read),
@@ -248,43 +249,36 @@ def _looks(bound: ResolvedQuestion, known: Sequence[BoundColumn]) -> Iterator[Co
 _IN_SEVERAL = "where people have records in several classes: each counts once, with the smallest"
 
 
-def _blocks(
-    bound: ResolvedQuestion, known: Sequence[BoundColumn]
-) -> Iterator[tuple[BoundColumn, ...]]:
-    """The columns one by one, or, where there are many, so many in a statement that a text file is
-    not read for each: the time for a statement grows with the width of the file."""
-    size = AT_ONCE if bound.table.embedded and len(known) > AT_ONCE else 1
-    for start in range(0, len(known), size):
-        yield tuple(known[start : start + size])
-
-
 def _knows(
-    bound: ResolvedQuestion, known: Sequence[BoundColumn], k: int, *, each_person: bool = False
+    bound: ResolvedQuestion, known: BoundColumn, k: int, *, each_person: bool = False
 ) -> Statement:
     columns = list(bound.quasi_identifiers)
-    statements = [
+    return step(
+        bound,
+        f"people_known_by_{known.name}" if each_person else f"knows_{known.name}",
+        f"How many {counted(bound)} in {bound.table.name} does someone single out who knows "
+        f"{known.name} beside {name_list(columns)}?",
         render(
             "attacker_knows",
-            relation=records(bound, with_entity(bound, [*columns, each])),
+            relation=records(bound, with_entity(bound, [*columns, known])),
             columns=columns,
-            known=each,
+            known=known,
             k=k,
             entity=bound.entity,
             each_person=each_person,
-        )
-        for each in known
-    ]
-    several = len(known) > 1
-    name = f"{known[0].name}_to_{known[-1].name}" if several else known[0].name
-    beside = f"one of {spoken(known)}" if several else known[0].name
-    return step(
-        bound,
-        f"people_known_by_{name}" if each_person else f"knows_{name}",
-        f"How many {counted(bound)} in {bound.table.name} does someone single out who knows "
-        f"{beside} beside {spoken(columns)}?",
-        render("one_after_another", statements=statements) if several else statements[0],
+        ),
         KAnonymity,
         only=_IN_SEVERAL if each_person else "",
+    )
+
+
+def _combinations(bound: ResolvedQuestion) -> Statement:
+    columns = with_entity(bound, list(bound.quasi_identifiers))
+    return step(
+        bound,
+        COMBINATIONS,
+        f"Which combinations of {name_list(columns)} are in {bound.table.name}?",
+        render("frequency_set", relation=records(bound, columns), columns=columns),
     )
 
 
@@ -292,14 +286,14 @@ def _lacks(
     bound: ResolvedQuestion, lacked: BoundColumn, k: int, *, each_person: bool = False
 ) -> Statement:
     columns = list(bound.quasi_identifiers)
-    return step(
+    found = step(
         bound,
         f"people_without_{lacked.name}" if each_person else f"lacks_{lacked.name}",
         f"How many {counted(bound)} in {bound.table.name} are in a class below {k} only because "
         f"{lacked.name} is known, and how many of them lie in its outer one per cent?",
         render(
             "attacker_lacks",
-            relation=records(bound, with_entity(bound, columns)),
+            combinations=COMBINATIONS,
             columns=columns,
             lacked=lacked,
             k=k,
@@ -310,6 +304,7 @@ def _lacks(
         KAnonymity,
         only=_IN_SEVERAL if each_person else "",
     )
+    return replace(found, tables=found.tables | {COMBINATIONS})
 
 
 def _elimination(bound: ResolvedQuestion, sensitive: BoundColumn) -> Statement:

@@ -11,6 +11,8 @@ from kanon_sql.plan.levels import ColumnLevels
 from kanon_sql.spec.hierarchy import GeneralizationHierarchy
 from kanon_sql.spec.hierarchy_table import HierarchyTable, Paths
 from kanon_sql.spec.models.base import Model
+from kanon_sql.spec.other_tables import EARLIER, REFERENCE, OtherTableKind
+from kanon_sql.spec.question_parts import OtherTableSpec
 from kanon_sql.spec.spec import TableSpec
 from kanon_sql.sql.column_types import family
 from kanon_sql.sql.conditions import Condition
@@ -18,6 +20,8 @@ from kanon_sql.sql.quoting import identifier
 from kanon_sql.sql.tables import Column, Table
 
 Location = tuple[int | str, ...]
+OtherTableKey = tuple[OtherTableKind, str]
+"""The kind and name of a reference or an earlier release."""
 Comparison = Literal["as_is", "as_text", "by_pattern", "by_wildcard"]
 
 
@@ -111,38 +115,6 @@ class BoundCheck:
 
 
 @dataclass(frozen=True)
-class ReferenceRoles:
-    """A reference table (reidentification dataset) with its columns resolved, at raw values."""
-
-    name: str
-    table: Table
-    columns: Mapping[str, BoundColumn]
-    """The reference's column, by quasi-identifier."""
-    entity: BoundColumn | None
-    weight: BoundColumn | None
-    where: Condition | None
-    levels: Mapping[str, int]
-    """Requested generalisation level, by quasi-identifier."""
-
-
-@dataclass(frozen=True)
-class EarlierRoles:
-    """An earlier release with its columns resolved, at raw values."""
-
-    name: str
-    table: Table
-    quasi_identifiers: tuple[BoundColumn, ...]
-    columns: Mapping[str, BoundColumn]
-    """The quasi-identifiers shared with the table, by their name there."""
-    entity: BoundColumn
-    sensitive: Mapping[str, BoundColumn]
-    """Its column, by sensitive attribute; absent where it has none."""
-    where: Condition | None
-    levels: Mapping[str, int]
-    """Requested generalisation level, by the table's quasi-identifier."""
-
-
-@dataclass(frozen=True)
 class Roles:
     """The columns of a question by role, at raw values."""
 
@@ -155,16 +127,11 @@ class Roles:
     entity: BoundColumn | None
     weight: BoundColumn | None
     where: Condition | None
-    references: Mapping[str, ReferenceRoles]
-    earlier: Mapping[str, EarlierRoles]
+    others: tuple[OtherTable, ...]
+    """The references, then the earlier releases."""
     checks: tuple[BoundCheck, ...]
     levels: Mapping[str, int]
     """Requested generalisation level, by quasi-identifier."""
-
-    @property
-    def beside(self) -> tuple[ReferenceRoles | EarlierRoles, ...]:
-        """The other tables about people: references and earlier releases."""
-        return (*self.references.values(), *self.earlier.values())
 
     @property
     def unassigned(self) -> tuple[Column, ...]:
@@ -193,10 +160,8 @@ class DataFacts:
     """Length of the longest value, for masked columns."""
     hierarchies: Mapping[str, HierarchyTable] = field(default_factory=dict)
     """The rows of its hierarchy, if it has any."""
-    referred: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
-    """By reference: length of the longest value on either side."""
-    longest_earlier: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
-    """By earlier release: length of the longest value in that release."""
+    longest_there: Mapping[OtherTableKey, Mapping[str, int]] = field(default_factory=dict)
+    """By other table, the length to which it is masked."""
     show_values: bool = False
     """Whether a fault may show values of a hierarchy file or table."""
 
@@ -261,33 +226,36 @@ class AtLevel:
 
 
 @dataclass(frozen=True)
-class BoundReference:
-    """A reference table at its generalisation levels."""
+class OtherTable:
+    """A reference or an earlier release with its columns resolved.
 
+    Its columns are at raw values in `Roles`, and at their levels in a `ResolvedQuestion`.
+    """
+
+    kind: OtherTableKind
     name: str
-    table: Table
-    columns: Mapping[str, BoundColumn]
-    """The reference's column, by quasi-identifier."""
-    entity: BoundColumn | None
-    weight: BoundColumn | None
-    where: Condition | None
-    levels: tuple[AtLevel, ...] = ()
-    """Its generalised columns."""
-
-
-@dataclass(frozen=True)
-class BoundEarlier:
-    """An earlier release at its generalisation levels."""
-
-    name: str
+    spec: OtherTableSpec
     table: Table
     quasi_identifiers: tuple[BoundColumn, ...]
-    entity: BoundColumn
+    columns: Mapping[str, BoundColumn]
+    """Its column, by quasi-identifier of the table; an earlier release may lack some."""
+    entity: BoundColumn | None
+    weight: BoundColumn | None
     sensitive: Mapping[str, BoundColumn]
-    """Its column, by sensitive attribute; absent where it has none."""
+    """Its column, by sensitive attribute; absent where it has none, as in any reference."""
     where: Condition | None
-    levels: tuple[AtLevel, ...] = ()
-    """Its generalised columns."""
+    levels: Mapping[str, int]
+    """Requested generalisation level, by quasi-identifier of the table."""
+    generalised: tuple[AtLevel, ...] = ()
+
+    @property
+    def key(self) -> OtherTableKey:
+        return self.kind, self.name
+
+    @property
+    def called(self) -> str:
+        """What a sentence calls it."""
+        return self.kind.called(self.name)
 
 
 @dataclass(frozen=True)
@@ -303,8 +271,7 @@ class ResolvedQuestion:
     sensitive: tuple[BoundColumn, ...]
     entity: BoundColumn | None
     weight: BoundColumn | None
-    references: Mapping[str, BoundReference]
-    earlier: Mapping[str, BoundEarlier]
+    others: tuple[OtherTable, ...]
     checks: tuple[BoundCheck, ...]
     levels: tuple[AtLevel, ...] = ()
     """The generalised quasi-identifiers."""
@@ -322,15 +289,19 @@ class ResolvedQuestion:
     def table(self) -> Table:
         return self.roles.table
 
-    @property
-    def beside(self) -> tuple[BoundReference | BoundEarlier, ...]:
-        """The other tables about people: references and earlier releases."""
-        return (*self.references.values(), *self.earlier.values())
+    @cached_property
+    def references(self) -> Mapping[str, OtherTable]:
+        return {each.name: each for each in self.others if each.kind is REFERENCE}
+
+    @cached_property
+    def earlier(self) -> Mapping[str, OtherTable]:
+        """The earlier releases."""
+        return {each.name: each for each in self.others if each.kind is EARLIER}
 
     @property
     def tables(self) -> tuple[Table, ...]:
         """Every table of the question, the audited one first."""
-        return (self.table, *(each.table for each in self.beside))
+        return (self.table, *(each.table for each in self.others))
 
     @property
     def where(self) -> Condition | None:

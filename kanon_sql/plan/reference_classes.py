@@ -9,13 +9,13 @@ from kanon_sql.plan.join_columns import pairs
 from kanon_sql.plan.levels import ColumnLevels
 from kanon_sql.plan.question import (
     BoundColumn,
-    BoundReference,
     JoinedLabels,
+    OtherTable,
     Pair,
     ResolvedQuestion,
 )
-from kanon_sql.plan.steps import reference_records
-from kanon_sql.plan.violating_classes import reference_demands, reference_of, too_rare
+from kanon_sql.plan.steps import other_records
+from kanon_sql.plan.violating_classes import reference_of, reference_requirements, too_rare
 from kanon_sql.sql.macros import render
 from kanon_sql.sql.quoting import identifier
 
@@ -33,7 +33,7 @@ class ReferredCell:
     """Type of the raw value where both sides are compared as text; otherwise ""."""
 
 
-def classes_beside_reference(
+def classes_with_reference(
     bound: ResolvedQuestion,
     raw: ResolvedQuestion,
     relation: str,
@@ -44,16 +44,16 @@ def classes_beside_reference(
     `relation` holds the records that `bound` describes, with some quasi-identifiers at `levels`;
     `raw` describes them before generalisation.
     """
-    demands = reference_demands(bound)
-    for name in dict.fromkeys(reference_of(bound, each).name for each in demands):
+    required = reference_requirements(bound)
+    for name in dict.fromkeys(reference_of(bound, each).name for each in required):
         reference = bound.references[name]
-        asked = [each for each in demands if reference_of(bound, each) == reference]
+        asked = [each for each in required if reference_of(bound, each) == reference]
         yield render(
             "records_beside_reference",
             relation=relation,
             columns=list(bound.quasi_identifiers),
             entity=bound.entity,
-            reference=reference_records(reference),
+            reference=other_records(reference),
             cells=list(_cells(bound, raw, reference, levels)),
             reference_entity=reference.entity,
             reference_weight=reference.weight,
@@ -64,7 +64,7 @@ def classes_beside_reference(
 def _cells(
     bound: ResolvedQuestion,
     raw: ResolvedQuestion,
-    reference: BoundReference,
+    reference: OtherTable,
     levels: Mapping[str, tuple[ColumnLevels, int]],
 ) -> Iterator[ReferredCell]:
     for place, pair in enumerate(pairs(raw, reference, "exact"), start=1):

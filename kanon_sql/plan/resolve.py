@@ -6,24 +6,19 @@ is rejected by these two, before SQL is rendered.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator
+from dataclasses import replace
 
 from kanon_sql.errors import SpecError, located
 from kanon_sql.plan.levels import ColumnLevels, rows_of
 from kanon_sql.plan.question import (
     AtLevel,
     BoundColumn,
-    BoundEarlier,
-    BoundReference,
     DataFacts,
-    EarlierRoles,
-    Location,
-    ReferenceRoles,
+    OtherTable,
     ResolvedQuestion,
     Roles,
 )
-from kanon_sql.spec.earlier_release import the_earlier
-from kanon_sql.spec.question_parts import the_reference
 
 
 def bind(roles: Roles, facts: DataFacts | None = None) -> ResolvedQuestion:
@@ -46,47 +41,22 @@ def bind(roles: Roles, facts: DataFacts | None = None) -> ResolvedQuestion:
         sensitive=roles.sensitive,
         entity=roles.entity,
         weight=roles.weight,
-        references={
-            name: _bind_reference(reference, roles, facts)
-            for name, reference in roles.references.items()
-        },
-        earlier={
-            name: _bind_earlier(release, roles, facts) for name, release in roles.earlier.items()
-        },
+        others=tuple(_bind_other(each, roles, facts) for each in roles.others),
         checks=roles.checks,
         levels=levels,
     )
 
 
-def _bind_reference(reference: ReferenceRoles, roles: Roles, facts: DataFacts) -> BoundReference:
-    levels = tuple(_reference_levels(reference, roles, facts))
-    generalised = {each.raw.alias: each.column for each in levels}
-    return BoundReference(
-        name=reference.name,
-        table=reference.table,
-        columns={
-            own: generalised.get(column.alias, column) for own, column in reference.columns.items()
-        },
-        entity=reference.entity,
-        weight=reference.weight,
-        where=reference.where,
-        levels=levels,
-    )
-
-
-def _bind_earlier(release: EarlierRoles, roles: Roles, facts: DataFacts) -> BoundEarlier:
-    levels = tuple(_earlier_levels(release, roles, facts))
-    generalised = {each.raw.name: each.column for each in levels}
-    return BoundEarlier(
-        name=release.name,
-        table=release.table,
+def _bind_other(other: OtherTable, roles: Roles, facts: DataFacts) -> OtherTable:
+    generalised = tuple(_other_levels(other, roles, facts))
+    columns = {each.raw.alias: each.column for each in generalised}
+    return replace(
+        other,
         quasi_identifiers=tuple(
-            generalised.get(column.name, column) for column in release.quasi_identifiers
+            columns.get(column.alias, column) for column in other.quasi_identifiers
         ),
-        entity=release.entity,
-        sensitive=release.sensitive,
-        where=release.where,
-        levels=levels,
+        columns={own: columns.get(column.alias, column) for own, column in other.columns.items()},
+        generalised=generalised,
     )
 
 
@@ -143,40 +113,15 @@ def _refuse_beyond_top(prefix: str, name: str, levels: ColumnLevels, level: int)
         )
 
 
-def _reference_levels(
-    reference: ReferenceRoles, roles: Roles, facts: DataFacts
-) -> Iterator[AtLevel]:
-    """The reference's columns, generalised by the table's hierarchies."""
-    here = ("references", reference.name, "levels")
-    referred = facts.referred.get(reference.name, {})
-    yield from _levels_beside(
-        here, f"{the_reference(reference.name)}: ", reference, roles, facts, referred
-    )
-
-
-def _earlier_levels(release: EarlierRoles, roles: Roles, facts: DataFacts) -> Iterator[AtLevel]:
-    """An earlier release's columns, generalised by the table's hierarchies."""
-    here = ("earlier_releases", release.name, "levels")
-    longest = facts.longest_earlier.get(release.name, {})
-    yield from _levels_beside(
-        here, f"{the_earlier(release.name)}: ", release, roles, facts, longest
-    )
-
-
-def _levels_beside(
-    here: Location,
-    prefix: str,
-    beside: ReferenceRoles | EarlierRoles,
-    roles: Roles,
-    facts: DataFacts,
-    longest: Mapping[str, int],
-) -> Iterator[AtLevel]:
+def _other_levels(other: OtherTable, roles: Roles, facts: DataFacts) -> Iterator[AtLevel]:
+    """Another table's columns, generalised by the table's hierarchies."""
+    longest = facts.longest_there.get(other.key, {})
     # Numbered after the release's tables of labels, which the same statement may join.
     for place, column in enumerate(roles.quasi_identifiers, start=1 + len(roles.quasi_identifiers)):
-        level = beside.levels.get(column.name)
+        level = other.levels.get(column.name)
         if level:
-            there = beside.columns[column.name]
-            with located(*here):
+            there = other.columns[column.name]
+            with located(other.kind.key, other.name, "levels"):
                 levels = _levels_for(roles, column, there, facts, longest.get(column.name))
-                _refuse_beyond_top(prefix, column.name, levels, level)
-            yield AtLevel(there, levels, level, place, portable=not beside.table.embedded)
+                _refuse_beyond_top(f"{other.called}: ", column.name, levels, level)
+            yield AtLevel(there, levels, level, place, portable=not other.table.embedded)

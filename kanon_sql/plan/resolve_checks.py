@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import NamedTuple
 
 from kanon_sql.errors import SpecError, did_you_mean, located, option
 from kanon_sql.plan.join_columns import are_of_one_kind
-from kanon_sql.plan.question import BoundCheck, BoundColumn, EarlierRoles
-from kanon_sql.spec.earlier_release import the_earlier
+from kanon_sql.plan.question import BoundCheck, BoundColumn, OtherTable
 from kanon_sql.spec.hierarchy_table import read_tree
 from kanon_sql.spec.models.base import Model, ReferenceModel, SensitiveModel
 from kanon_sql.spec.models.catalogue import MODELS
@@ -21,6 +19,7 @@ from kanon_sql.spec.models.composition import (
 from kanon_sql.spec.models.diversity import Homogeneity
 from kanon_sql.spec.models.reference import KMap
 from kanon_sql.spec.models.sizes import KAnonymity
+from kanon_sql.spec.other_tables import EARLIER, REFERENCE, OtherTableKind
 from kanon_sql.spec.spec import TableSpec
 from kanon_sql.sql.column_types import family
 from kanon_sql.sql.tables import Table, find
@@ -38,9 +37,10 @@ def bound_checks(
     spec: TableSpec,
     table: Table,
     sensitive: tuple[BoundColumn, ...],
-    earlier: Mapping[str, EarlierRoles],
+    others: Sequence[OtherTable],
 ) -> Iterator[BoundCheck]:
     """Requested checks, gating ones first; then the checks measured by default."""
+    earlier = {each.name: each for each in others if each.kind is EARLIER}
     asked = []
     for place, model in enumerate(spec.checks):
         with located("checks", place):
@@ -68,9 +68,9 @@ def _unasked(
             yield BoundCheck(KMap(reference=reference), asked=False)
     if spec.nulls == "wildcard":
         return
-    demanded = any(model.gates for model in asked)
+    required = any(model.gates for model in asked)
     for column in sensitive:
-        for model in (Homogeneity,) if demanded else _UNASKED:
+        for model in (Homogeneity,) if required else _UNASKED:
             measured = model(sensitive=column.name, with_other_sensitive=spec.with_other_sensitive)
             same = [each for each in asked if type(each) is model]
             known = [(each.sensitive, each.with_other_sensitive) for each in same]
@@ -81,7 +81,7 @@ def _unasked(
 
 
 def _composed_unasked(
-    sensitive: Sequence[BoundColumn], earlier: Mapping[str, EarlierRoles], asked: Sequence[Model]
+    sensitive: Sequence[BoundColumn], earlier: Mapping[str, OtherTable], asked: Sequence[Model]
 ) -> Iterator[BoundCheck]:
     """Default measures of each earlier release composed with this one."""
     for name, release in earlier.items():
@@ -109,7 +109,7 @@ def _complete(
     if model.answered_by == "estimate":
         require(model.name())
     if isinstance(model, ReferenceModel):
-        name = _named_one(model, model.reference, list(spec.references), _REFERENCE)
+        name = _named_one(REFERENCE, model, list(spec.references))
         named = model.model_copy(update={"reference": name})
         return BoundCheck(named, asked=True)
     if isinstance(model, SensitiveModel):
@@ -121,19 +121,19 @@ def _composed(
     model: ComposedModel,
     table: Table,
     sensitive: tuple[BoundColumn, ...],
-    earlier: Mapping[str, EarlierRoles],
+    earlier: Mapping[str, OtherTable],
 ) -> BoundCheck:
     """The model with its earlier release and column resolved."""
-    release = earlier[_named_one(model, model.earlier, list(earlier), _EARLIER)]
+    release = earlier[_named_one(EARLIER, model, list(earlier))]
     named = model.model_copy(update={"earlier": release.name})
     if not isinstance(named, ComposedLDiversity):
         return BoundCheck(named, asked=True)
     name = _sensitive_name(named, table, sensitive)
     if name not in release.sensitive:
         raise SpecError(
-            f'{model.name()}: {the_earlier(release.name)} has no column "{name}". If it is called '
-            f"otherwise there, say how: {option('earlier_releases.columns', {name: '…'})}. Its "
-            f"columns: {', '.join(release.table.column_names)}."
+            f'{model.name()}: {release.called} has no column "{name}". If it is '
+            f"called otherwise there, say how: {option('earlier_releases.columns', {name: '…'})}. "
+            f"Its columns: {', '.join(release.table.column_names)}."
         )
     column = next(column for column in sensitive if column.name == name)
     return BoundCheck(named.model_copy(update={"sensitive": name}), asked=True, column=column)
@@ -185,48 +185,25 @@ def _sensitive_name(
     )
 
 
-class _Beside(NamedTuple):
-    """A kind of other table that a model refers to, with the wording of its errors."""
-
-    parameter: str
-    a_noun: str
-    how: str
-    """What the table holds, and which option names it."""
-
-    @property
-    def noun(self) -> str:
-        return self.a_noun.partition(" ")[2]
-
-
-_REFERENCE = _Beside(
-    "reference",
-    "a reference",
-    f"the table of the people who could be meant ({option('references', 'FILE')}, or "
-    "references: in a spec)",
-)
-_EARLIER = _Beside(
-    "earlier",
-    "an earlier release",
-    f"what was released of the same people before ({option('earlier_releases', 'FILE')}, or "
-    "earlier_releases: in a spec)",
-)
-
-
-def _named_one(model: Model, given: str | None, names: Sequence[str], beside: _Beside) -> str:
+def _named_one(kind: OtherTableKind, model: Model, names: Sequence[str]) -> str:
     """Resolve the reference or earlier release that a model names."""
+    given: str | None = getattr(model, kind.prefix)
     if given is not None and given in names:
         return given
     if not names:
-        raise SpecError(f"{model.name()} needs {beside.a_noun}: {beside.how}.")
+        raise SpecError(
+            f"{model.name()} needs {kind.a_noun}: {kind.holds} ({option(kind.key, 'FILE')}, or "
+            f"{kind.key}: in a spec)."
+        )
     if given is None and len(names) == 1:
         return names[0]
     if given is None:
         raise SpecError(
-            f"{model.name()}: there are several {beside.noun}s ({', '.join(names)}); name one, as "
-            f"in {model.name()}:{beside.parameter}={names[0]}."
+            f"{model.name()}: there are several {kind.noun}s ({', '.join(names)}); name one, as "
+            f"in {model.name()}:{kind.prefix}={names[0]}."
         )
     raise SpecError(
-        f'{model.name()}: there is no {beside.noun} "{given}". {beside.noun.capitalize()}s: '
+        f'{model.name()}: there is no {kind.noun} "{given}". {kind.noun.capitalize()}s: '
         f"{', '.join(names)}.{did_you_mean(given, names)}"
     )
 

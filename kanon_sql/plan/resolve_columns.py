@@ -95,7 +95,7 @@ def bound_condition(text: str | None, table: Table, location: Location) -> Condi
         return None
     with located(*location):
         types = {each.name: each.type for each in table.columns}
-        found = condition(text, table.name, types, exact=table.exact, doubted=table.are_doubted)
+        found = condition(text, table.name, types, table.dialect, doubted=table.are_doubted)
         for name in found.columns:
             refuse_merging(find(name, table), table)
     return found

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
-from kanon_sql.errors import SpecError, did_you_mean, located, no_first_records, option
-from kanon_sql.plan.question import BoundColumn, EarlierRoles, ReferenceRoles, Roles
+from kanon_sql.errors import SpecError, located, no_first_records
+from kanon_sql.plan.question import BoundColumn, OtherTable, OtherTableKey, Roles
 from kanon_sql.plan.resolve_checks import bound_checks, sensitive_of
 from kanon_sql.plan.resolve_columns import (
     bound_condition,
@@ -14,12 +14,10 @@ from kanon_sql.plan.resolve_columns import (
     each_once,
     found_column,
     levels_of,
-    refuse_missing_beside,
     refuse_two_parts,
     refuse_uncomparable,
 )
-from kanon_sql.plan.resolve_earlier import resolve_earlier
-from kanon_sql.spec.question_parts import ReferenceSpec, the_reference
+from kanon_sql.plan.resolve_other import resolve_other
 from kanon_sql.spec.spec import TableSpec
 from kanon_sql.sql.conditions import columns_of
 from kanon_sql.sql.tables import Table, find
@@ -28,12 +26,12 @@ from kanon_sql.sql.tables import Table, find
 def resolve(
     spec: TableSpec,
     table: Table,
-    references: Mapping[str, Table],
-    earlier_releases: Mapping[str, Table] | None = None,
+    others: Mapping[OtherTableKey, Table],
     *,
     is_open: bool = False,
 ) -> Roles:
-    """Resolve every column that `spec` names, and assign it its role.
+    """Resolve every column that `spec` names, and assign it its role. `others` are the references
+    and earlier releases.
 
     `is_open`: the caller wants to find the quasi-identifiers, so none need be named. Raises
     `SpecError` with its location in the spec.
@@ -82,10 +80,10 @@ def resolve(
             "nulls: wildcard is not defined with a survey weight: compatible records form no "
             "classes of which the weights could be added up. Leave out one of the two."
         )
-    earlier = {
-        name: resolve_earlier(name, spec, there, quasi_identifiers, sensitive, entity)
-        for name, there in (earlier_releases or {}).items()
-    }
+    resolved = tuple(
+        resolve_other(kind, name, other, others[kind, name], quasi_identifiers, sensitive, entity)
+        for kind, name, other in spec.other_tables()
+    )
     return Roles(
         spec=spec,
         table=table,
@@ -96,12 +94,8 @@ def resolve(
         entity=entity,
         weight=weight,
         where=bound_condition(spec.where, table, ("where",)),
-        references={
-            name: _resolve_reference(name, spec, references[name], quasi_identifiers)
-            for name in spec.references
-        },
-        earlier=earlier,
-        checks=tuple(bound_checks(spec, table, sensitive, earlier)),
+        others=resolved,
+        checks=tuple(bound_checks(spec, table, sensitive, resolved)),
         levels=levels_of("", spec.levels, quasi_identifiers),
     )
 
@@ -120,30 +114,7 @@ def _refuse_undecided(spec: TableSpec, table: Table) -> None:
             )
 
 
-def _resolve_reference(
-    name: str, asked: TableSpec, table: Table, quasi_identifiers: Sequence[BoundColumn]
-) -> ReferenceRoles:
-    here, spec = ("references", name), asked.references[name]
-    columns = _reference_columns(name, spec, table, quasi_identifiers)
-    with located(*here, "levels"):
-        levels = levels_of(f"{the_reference(name)}: ", spec.levels, quasi_identifiers)
-    found = ReferenceRoles(
-        name=name,
-        table=table,
-        columns=columns,
-        entity=column_named(spec.entity, table, (*here, "entity"), "kanon_entity")
-        if spec.entity
-        else None,
-        weight=column_named(spec.weight, table, (*here, "weight")) if spec.weight else None,
-        where=bound_condition(spec.where, table, (*here, "where")),
-        levels=levels,
-    )
-    with located(*here, "levels"):
-        _refuse_two_levels(found)
-    return found
-
-
-def named_columns(spec: TableSpec) -> list[str]:
+def named_columns(spec: TableSpec, dialect: str) -> list[str]:
     """The columns a spec names, in its spelling.
 
     Raises `SpecError` for a wildcard, which only an open table can expand.
@@ -162,19 +133,7 @@ def named_columns(spec: TableSpec) -> list[str]:
         *spec.insensitive,
         spec.entity,
         spec.weight,
-        *columns_of(spec.where),
-    )
-
-
-def named_of_reference(spec: TableSpec, name: str) -> list[str]:
-    """The columns a spec names of a reference, in its spelling."""
-    reference = spec.references[name]
-    renamed = {own.casefold(): there for own, there in reference.columns.items()}
-    return each_once(
-        *(renamed.get(each.casefold(), each) for each in spec.quasi_identifiers),
-        reference.entity,
-        reference.weight,
-        *columns_of(reference.where),
+        *columns_of(spec.where, dialect),
     )
 
 
@@ -222,18 +181,16 @@ def masked_columns(roles: Roles) -> list[BoundColumn]:
     return [
         column
         for column in roles.quasi_identifiers
-        if column.name in roles.levels and roles.hierarchy(column).masks
+        if column.name in roles.levels and roles.hierarchy(column).has_mask
     ]
 
 
-def masked_beside(
-    roles: Roles, reference: ReferenceRoles | EarlierRoles
-) -> list[tuple[BoundColumn, BoundColumn]]:
+def masked_there(roles: Roles, other: OtherTable) -> list[tuple[BoundColumn, BoundColumn]]:
     """The quasi-identifiers masked in another table, each with its column there."""
     return [
-        (column, reference.columns[column.name])
+        (column, other.columns[column.name])
         for column in roles.quasi_identifiers
-        if column.name in reference.levels and roles.hierarchy(column).masks
+        if column.name in other.levels and roles.hierarchy(column).has_mask
     ]
 
 
@@ -242,56 +199,10 @@ def hierarchy_sources(roles: Roles, *, every: bool = False) -> dict[str, str]:
 
     With `every`, that of all quasi-identifiers.
     """
-    asked = [roles.levels, *(each.levels for each in roles.beside)]
+    asked = [roles.levels, *(each.levels for each in roles.others)]
     sources = {
         column.name: roles.hierarchy(column).source
         for column in roles.quasi_identifiers
         if every or any(column.name in levels for levels in asked)
     }
     return {name: source for name, source in sources.items() if source is not None}
-
-
-def _reference_columns(
-    name: str, spec: ReferenceSpec, table: Table, quasi_identifiers: Sequence[BoundColumn]
-) -> dict[str, BoundColumn]:
-    """The reference's column for each quasi-identifier, at raw values."""
-    known = {column.name for column in quasi_identifiers}
-    renamed: dict[str, str] = {}
-    for own, there in spec.columns.items():
-        matches = [q for q in known if q == own] or [
-            q for q in known if q.casefold() == own.casefold()
-        ]
-        if len(matches) != 1:
-            raise SpecError(
-                f'{the_reference(name)}: "{own}" is no quasi-identifier, and needs no other name '
-                f"there. Quasi-identifiers: {', '.join(sorted(known))}.{did_you_mean(own, known)}"
-            )
-        renamed[matches[0]] = there
-    for column in quasi_identifiers:
-        if column.name not in renamed:
-            otherwise = option("references.columns", {column.name: "…"})
-            refuse_missing_beside(column.name, table, ("references", name), otherwise)
-    columns = {
-        column.name: column_named(
-            renamed.get(column.name, column.name),
-            table,
-            ("references", name, "columns"),
-            column.alias,
-        )
-        for column in quasi_identifiers
-    }
-    for column in columns.values():
-        refuse_uncomparable(column, table)
-    return columns
-
-
-def _refuse_two_levels(reference: ReferenceRoles) -> None:
-    """Raise if a generalised column of the reference has a second role."""
-    read = [*reference.columns.values(), reference.entity, reference.weight]
-    for name in reference.levels:
-        raw = reference.columns[name].name
-        if sum(column is not None and column.name == raw for column in read) > 1:
-            raise SpecError(
-                f'{the_reference(reference.name)}: column "{raw}" plays two parts, '
-                "so it can't be at a level for one of them. Copy it under another name in a view."
-            )

@@ -19,17 +19,17 @@ from kanon_sql.plan.check_sql import (
 )
 from kanon_sql.plan.pass_conditions import (
     audited,
-    demanded_size,
-    demands_on_classes,
-    demands_on_people,
-    demands_on_size,
-    demands_on_values,
+    class_conditions,
+    people_conditions,
+    required_size,
+    size_conditions,
+    value_conditions,
 )
 from kanon_sql.plan.question import BoundCheck, BoundColumn, ResolvedQuestion
 from kanon_sql.plan.steps import (
     counted,
+    name_list,
     records,
-    spoken,
     step,
     with_entity,
 )
@@ -110,7 +110,7 @@ def _classes_of(
 ) -> SensitiveStep:
     columns = [*bound.quasi_identifiers, *others]
     checks = labelled(asked)
-    size = demanded_size(bound) if name == "classes" else None
+    size = required_size(bound) if name == "classes" else None
     homogeneous = render("homogeneity", entity=bound.entity, unknown=bound.unknown)
     among_others = render("certain_among_others", entity=bound.entity, unknown=bound.unknown)
     by_null, single = render("diverse_by_null"), render("single_value")
@@ -126,7 +126,7 @@ def _classes_of(
     asking = step(
         bound,
         name,
-        f"How many classes of {audited(bound)} by {spoken(columns)} have each size, in "
+        f"How many classes of {audited(bound)} by {name_list(columns)} have each size, in "
         f"{counted(bound)}, and what do they share of {sensitive.name}?",
         render(
             "sensitive_values",
@@ -156,7 +156,7 @@ def _classes_of(
         ),
         KAnonymity,
         *({Homogeneity: None} | {type(each.check.model): None for each in checks}),
-        demanded=[*demands_on_size(size), *demands_on_values(checks)],
+        pass_conditions=[*size_conditions(size), *value_conditions(checks)],
     )
     gating = [each for each in checks if each.check.gates]
     violated = list(class_violations(bound, sensitive, gating))
@@ -164,7 +164,7 @@ def _classes_of(
         step(
             bound,
             f"people_of_{name}",
-            f"How many people in {audited(bound)} are in a combination of {spoken(columns)} "
+            f"How many people in {audited(bound)} are in a combination of {name_list(columns)} "
             f"that fails a check on {sensitive.name}?",
             render(
                 "sensitive_values",
@@ -176,7 +176,7 @@ def _classes_of(
             ),
             *({type(each.check.model): None for each in gating}),
             only="where people have records in several of these classes, and some of them fail",
-            demanded=demands_on_people(gating),
+            pass_conditions=people_conditions(gating),
         )
         if bound.entity and violated
         else None
@@ -218,7 +218,7 @@ def distance_steps(bound: ResolvedQuestion) -> Iterator[DistanceStep]:
         asking = step(
             bound,
             name,
-            f"How far is {sensitive.name} in each combination of {spoken(columns)} of "
+            f"How far is {sensitive.name} in each combination of {name_list(columns)} of "
             f"{audited(bound)} from how it is spread in the table, at most?",
             render(
                 f"{model.distance}_distance",
@@ -226,7 +226,7 @@ def distance_steps(bound: ResolvedQuestion) -> Iterator[DistanceStep]:
                 measures=list(sensitive_measures(bound, sensitive, [each])),
             ),
             TCloseness,
-            demanded=demands_on_classes([each]),
+            pass_conditions=class_conditions([each]),
         )
         violated = list(class_violations(bound, sensitive, [each]))
         people = (
@@ -234,7 +234,7 @@ def distance_steps(bound: ResolvedQuestion) -> Iterator[DistanceStep]:
                 bound,
                 f"people_of_{name}",
                 f"How many people in {bound.table.name} are in a combination of "
-                f"{spoken(columns)} that is too far from the table in {sensitive.name}?",
+                f"{name_list(columns)} that is too far from the table in {sensitive.name}?",
                 render(
                     f"{model.distance}_distance",
                     **asked_of,
@@ -242,7 +242,7 @@ def distance_steps(bound: ResolvedQuestion) -> Iterator[DistanceStep]:
                 ),
                 TCloseness,
                 only="where any of these classes fails",
-                demanded=demands_on_people([each]),
+                pass_conditions=people_conditions([each]),
             )
             if bound.entity and violated
             else None
@@ -258,7 +258,7 @@ def order_of_values(check: BoundCheck) -> list[list[object]] | None:
     return [[value_as_text(value), place] for place, value in enumerate(order, start=1)]
 
 
-def look_at(bound: ResolvedQuestion, sensitive: BoundColumn) -> SpellingLook:
+def spelling_look(bound: ResolvedQuestion, sensitive: BoundColumn) -> SpellingLook:
     columns = list(bound.quasi_identifiers)
     at_all = step(
         bound,

@@ -10,8 +10,7 @@ from typing import NamedTuple
 
 from kanon_sql.plan.question import (
     BoundColumn,
-    BoundEarlier,
-    BoundReference,
+    OtherTable,
     ResolvedQuestion,
     as_read,
 )
@@ -39,7 +38,7 @@ def step(
     sql: str,
     *models: type[Cited],
     only: str = "",
-    demanded: Iterable[str] = (),
+    pass_conditions: Iterable[str] = (),
 ) -> Statement:
     """A step restricted to the declared tables."""
     tables = frozenset(table.sql for table in bound.tables)
@@ -50,7 +49,7 @@ def step(
         models,
         only,
         tables,
-        tuple(demanded),
+        tuple(pass_conditions),
         tuple(_chosen(bound, sql)),
     )
 
@@ -60,8 +59,7 @@ def _chosen(bound: ResolvedQuestion, sql: str) -> Iterator[str]:
     spec = bound.spec
     asked = [
         (bound.table, spec.where),
-        *((each.table, spec.references[name].where) for name, each in bound.references.items()),
-        *((each.table, spec.earlier_releases[name].where) for name, each in bound.earlier.items()),
+        *((each.table, each.spec.where) for each in bound.others),
     ]
     for table, where in asked:
         if where and table.sql in sql:
@@ -110,26 +108,16 @@ def records(bound: ResolvedQuestion, columns: list[BoundColumn]) -> str:
     )
 
 
-def reference_records(
-    reference: BoundReference, columns: Sequence[BoundColumn] | None = None
-) -> str:
-    """The relation of a reference, by default with every column that has a role."""
-    parts = [*reference.columns.values(), reference.entity, reference.weight]
-    return _records_beside(reference, [column for column in columns or parts if column])
-
-
-def earlier_records(earlier: BoundEarlier, columns: Sequence[BoundColumn]) -> str:
-    """The relation of an earlier release."""
-    return _records_beside(earlier, columns)
-
-
-def _records_beside(beside: BoundReference | BoundEarlier, columns: Sequence[BoundColumn]) -> str:
-    read = list({column.name: column for column in columns}.values())
+def other_records(other: OtherTable, columns: Sequence[BoundColumn] | None = None) -> str:
+    """The relation of another table; by default with its columns for the table's, its entity and
+    its weight."""
+    parts = [*other.columns.values(), other.entity, other.weight]
+    read = list({column.name: column for column in columns or parts if column}.values())
     return render(
         "records",
-        relation=beside.table.sql,
+        relation=other.table.sql,
         columns=as_read(read),
-        where=beside.where.sql if beside.where else None,
+        where=other.where.sql if other.where else None,
         generalised=any(column.generalised for column in read),
     )
 
@@ -142,7 +130,7 @@ def counted(bound: ResolvedQuestion) -> str:
     return "people" if bound.entity else "records"
 
 
-def spoken(columns: Sequence[BoundColumn]) -> str:
+def name_list(columns: Sequence[BoundColumn]) -> str:
     """Column names as a list in words."""
     *others, last = [column.name for column in columns]
     return f"{', '.join(others)} and {last}" if others else last

@@ -15,7 +15,7 @@ from kanon_sql.plan.check_sql import (
     needs,
     out_of_bounds,
 )
-from kanon_sql.plan.question import BoundCheck, BoundReference, ResolvedQuestion
+from kanon_sql.plan.question import BoundCheck, OtherTable, ResolvedQuestion
 from kanon_sql.plan.sensitive_plan import order_of_values, other_sensitive
 from kanon_sql.spec.models.base import ReferenceModel
 from kanon_sql.spec.models.closeness import TCloseness
@@ -39,32 +39,34 @@ def is_judged_by_class(check: BoundCheck) -> bool:
     return check.model.judged_by_class and check.model.answered_by in ("sizes", "values")
 
 
-def sensitive_demands(bound: ResolvedQuestion) -> list[BoundCheck]:
+def sensitive_requirements(bound: ResolvedQuestion) -> list[BoundCheck]:
     """The gating checks on sensitive values; all of them are judged by class."""
     return [check for check in bound.checks if check.gates and check.model.answered_by == "values"]
 
 
-def is_beside_table(check: BoundCheck) -> bool:
+def compares_with_table(check: BoundCheck) -> bool:
     """Whether the check compares a class with the whole table's distribution."""
     return "shares" in check.model.needs
 
 
-def reference_demands(bound: ResolvedQuestion) -> list[BoundCheck]:
+def reference_requirements(bound: ResolvedQuestion) -> list[BoundCheck]:
     """The gating checks judged by a class's count in a reference.
 
     The reference must be readable at any level of the table, so it can't have levels of its own.
     """
-    return [check for check in bound.checks if check.gates and _is_judged_beside(bound, check)]
+    return [
+        check for check in bound.checks if check.gates and _is_judged_by_reference(bound, check)
+    ]
 
 
-def _is_judged_beside(bound: ResolvedQuestion, check: BoundCheck) -> bool:
+def _is_judged_by_reference(bound: ResolvedQuestion, check: BoundCheck) -> bool:
     model = check.model
     if not isinstance(model, ReferenceModel) or model.reference is None:
         return False
-    return model.judged_by_class and not bound.roles.references[model.reference].levels
+    return model.judged_by_class and not reference_of(bound, check).levels
 
 
-def crowds_demanded(bound: ResolvedQuestion) -> dict[str, int]:
+def required_crowds(bound: ResolvedQuestion) -> dict[str, int]:
     """By earlier release: minimum number of people who share their classes in both releases."""
     found: dict[str, int] = {}
     for check in bound.checks:
@@ -105,7 +107,7 @@ def least_presence(check: BoundCheck) -> str | None:
     return render("delta_presence_violated", population="kanon_population", min=model.min)
 
 
-def grows_never(bound: ResolvedQuestion) -> bool:
+def is_monotone(bound: ResolvedQuestion) -> bool:
     """Whether merging classes never increases the records in violating classes (monotone).
 
     That is, a passing class merged with any other class, passing or not, passes every check. It
@@ -113,18 +115,18 @@ def grows_never(bound: ResolvedQuestion) -> bool:
     Machanavajjhala et al. 2007, section 4), not for distributions. Composed k-anonymity breaks it:
     the crowd that two releases share may be small within an otherwise passing class.
     """
-    return not crowds_demanded(bound) and _grows_never_alone(bound)
+    return not required_crowds(bound) and _is_monotone_within_table(bound)
 
 
-def _grows_never_alone(bound: ResolvedQuestion) -> bool:
-    """`grows_never` without the checks on earlier releases."""
+def _is_monotone_within_table(bound: ResolvedQuestion) -> bool:
+    """`is_monotone` without the checks on earlier releases."""
     return all(
         check.model.only_grows and not other_sensitive(bound, check)
-        for check in [*sensitive_demands(bound), *reference_demands(bound)]
+        for check in [*sensitive_requirements(bound), *reference_requirements(bound)]
     )
 
 
-def holds_together(bound: ResolvedQuestion) -> bool:
+def closed_under_merging(bound: ResolvedQuestion) -> bool:
     """Whether merging two passing classes gives a passing class.
 
     If so, and nothing may be suppressed, a failing node rules out every finer one. It holds for
@@ -133,14 +135,14 @@ def holds_together(bound: ResolvedQuestion) -> bool:
     classes counts once in their union. It holds for composition, as people who share the classes of
     two releases share coarser ones too.
     """
-    if _grows_never_alone(bound):
+    if _is_monotone_within_table(bound):
         return True
-    by_share = [each for each in reference_demands(bound) if not each.model.only_grows]
+    by_share = [each for each in reference_requirements(bound) if not each.model.only_grows]
     entities = [bound.entity, *(reference_of(bound, each).entity for each in by_share)]
     return not any(entities)
 
 
-def reference_of(bound: ResolvedQuestion, check: BoundCheck) -> BoundReference:
+def reference_of(bound: ResolvedQuestion, check: BoundCheck) -> OtherTable:
     """The reference that a check names."""
     assert isinstance(check.model, ReferenceModel)
     assert check.model.reference is not None
@@ -190,8 +192,8 @@ def _statements(
     """One statement per sensitive attribute or own distance; the first also checks sizes."""
     size = class_size(bound.checks)
     too_small = render("too_small", k=size) if size else None
-    demands = sensitive_demands(bound)
-    alone = [each for each in demands if not other_sensitive(bound, each)]
+    required = sensitive_requirements(bound)
+    alone = [each for each in required if not other_sensitive(bound, each)]
     together = [each for each in alone if not each.model.has_own_distance]
     for sensitive in dict.fromkeys(check.column for check in together):
         asked = labelled(check for check in together if check.column == sensitive)
@@ -210,7 +212,7 @@ def _statements(
             rolled_up=rolled_up,
             violating=too_small,
         )
-    for each in labelled(check for check in demands if check not in alone):
+    for each in labelled(check for check in required if check not in alone):
         yield _whole_classes(bound, relation, rolled_up, whole, each)
 
 

@@ -7,7 +7,7 @@ undecided. Candidates are ranked by the records that they make newly unique.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from kanon_sql.engines.session import Session
@@ -28,10 +28,10 @@ AT_ONCE = 16
 FEW_RECORDS = 20
 """Minimum number of records for conclusions from the number of distinct values."""
 MOST_RANKED = 30
-"""Maximum number of candidates ranked by what they add."""
+"""Maximum number of candidates ranked by the records they make unique."""
 IN_TURN = 3
-"""Number of greedy steps of the ranking; the remaining candidates are ranked by what they add to
-the columns chosen so far."""
+"""Number of greedy steps of the ranking; the remaining candidates are ranked by the records they
+make unique when added to the columns chosen so far."""
 PHRASE = 30
 """Minimum average length, in characters, of free text."""
 OFTEN = 5
@@ -108,7 +108,7 @@ class Columns:
     """The columns of a table, in the records that a question covers. `relation` is the relation
     they are read from, and `tables` are the tables that it reads."""
 
-    ask: Session
+    session: Session
     bound: ResolvedQuestion
     relation: str
     tables: frozenset[str]
@@ -116,58 +116,36 @@ class Columns:
 
     def looked_at(self, columns: Sequence[Column]) -> list[LookedAt]:
         """Each column with its statistics and aggregates of its values."""
+        found: dict[str, Row] = {}
         asked = [each for each in columns if comparable(each)]
-        records = f"the {counted(self.bound)} of {self.bound.table.name}"
-        itself = self._each(
-            "columns",
-            lambda names: f"What does each of {names} do by itself to {records}?",
-            asked,
-            lambda some: render(
-                "columns_by_themselves",
-                relation=self.relation,
-                columns=some,
-                entity=self.bound.entity,
-            ),
-        )
-        looks = self._each(
-            "looks",
-            lambda names: (
-                f"How long are the values of {names}, and do they spell numbers or dates?"
-            ),
-            asked,
-            lambda some: render("looks_of_values", relation=self.relation, columns=some),
-        )
-        for row in itself.values():
-            if int(row["kanon_records"]) != self.records:
-                raise EngineError(
-                    f"{self.bound.table.name} changed while it was being profiled; run it again."
-                )
+        for place, start in enumerate(range(0, len(asked), AT_ONCE), start=1):
+            some = asked[start : start + AT_ONCE]
+            step = Statement(
+                "columns" if place == 1 else f"columns_{place}",
+                f"How many values does each of {', '.join(each.name for each in some)} have, what "
+                f"do they look like, and how many of the {counted(self.bound)} of "
+                f"{self.bound.table.name} are unique by it?",
+                render(
+                    "columns_by_themselves",
+                    relation=self.relation,
+                    columns=[Numbered(n, bound_column(each)) for n, each in enumerate(some, 1)],
+                    entity=self.bound.entity,
+                ),
+                tables=self.tables,
+            )
+            for row in self.session.rows(step):
+                if int(row["kanon_records"]) != self.records:
+                    raise EngineError(
+                        f"{self.bound.table.name} changed while it was being profiled; run it "
+                        "again."
+                    )
+                found[some[int(row["kanon_column"]) - 1].name] = row
         return [
-            LookedAt(each, itself[each.name], _looks(looks[each.name]))
-            if each.name in itself
+            LookedAt(each, found[each.name], _looks(found[each.name]))
+            if each.name in found
             else LookedAt(each)
             for each in columns
         ]
-
-    def _each(
-        self,
-        name: str,
-        question: Callable[[str], str],
-        columns: Sequence[Column],
-        sql: Callable[[Sequence[Numbered]], str],
-    ) -> dict[str, Row]:
-        """The row of each column by name, queried in batches of columns."""
-        found: dict[str, Row] = {}
-        for place, start in enumerate(range(0, len(columns), AT_ONCE), start=1):
-            some = columns[start : start + AT_ONCE]
-            step = Statement(
-                name if place == 1 else f"{name}_{place}",
-                question(", ".join(each.name for each in some)),
-                sql([Numbered(n, bound_column(each)) for n, each in enumerate(some, start=1)]),
-                tables=self.tables,
-            )
-            found |= {some[int(row["kanon_column"]) - 1].name: row for row in self.ask.rows(step)}
-        return found
 
 
 def _looks(row: Row) -> Looks:
@@ -196,14 +174,16 @@ def _looks(row: Row) -> Looks:
 # --- likely role of a column ----------------------------------------------------------------
 
 
-def told(found: LookedAt, records: int, members: int, role: str | None = None) -> ColumnProfile:
+def column_profile(
+    found: LookedAt, records: int, members: int, role: str | None = None
+) -> ColumnProfile:
     """The profile of a column. `members` is the number of people, or records without an entity."""
     column, row, looks = found.column, found.itself, found.looks
     if row is None or looks is None:
         looks_like, why = _uncomparable(column)
         return ColumnProfile(column.name, column.type, looks_like, why, role)
     values, nulls = int(row["kanon_values"]), int(row["kanon_nulls"])
-    looks_like, why = _told(column, looks, values, nulls, records)
+    looks_like, why = _column_profile(column, looks, values, nulls, records)
     pairs = records * (records - 1)
     return ColumnProfile(
         column=column.name,
@@ -224,11 +204,11 @@ def _uncomparable(column: Column) -> tuple[LooksLike, str]:
     if column.unusable_because is not None:
         return "nested", column.unusable_because
     if family(column.type) == "nested":
-        return "nested", "nested: take its fields apart into columns of their own"
+        return "nested", "nested: select its fields as columns"
     return "nested", "its values can't be compared one by one"
 
 
-def _told(
+def _column_profile(
     column: Column, looks: Looks, values: int, nulls: int, records: int
 ) -> tuple[LooksLike, str]:
     """The likely role of a column, and the reason."""
@@ -239,7 +219,7 @@ def _told(
         return "constant", "the same value in every record"
     meaning = meaning_of(column.name)
     if looks.are_free_text(known) and not looks.are_numbers:
-        return "free_text", "free text: no count can clear it"
+        return "free_text", "free text: no count can show it harmless"
     is_unique = records >= FEW_RECORDS and 10 * looks.known > 9 * known > 0
     every = 10 * looks.known == 10 * known
     share = "different in every record" if every else "nearly different in every record"
@@ -251,7 +231,7 @@ def _told(
     if is_unique and not are_amounts:
         return "identifier", share
     if is_unique:
-        return "undecided", f"a measurement, {share}: whoever knows it finds the record"
+        return "undecided", f"a measurement, {share}: anyone who knows it finds the record"
     if meaning is not None and meaning.part == "identifier":
         return "undecided", f"named like {meaning.spoken}, but values recur"
     return "undecided", UNKNOWN_NAME
@@ -278,13 +258,13 @@ def is_candidate(column: ColumnProfile) -> bool:
 
 
 def ranked(
-    columns: Iterable[ColumnProfile], combinations: Combinations, places: Sequence[int], k: int
+    columns: Iterable[ColumnProfile], combinations: Combinations, places: Sequence[int]
 ) -> tuple[ColumnProfile, ...]:
     """The columns, with a rank and the number of newly unique records for each candidate.
 
     `combinations` are those of the candidates; only the candidates at `places` are ranked.
     """
-    added = dict(_added(combinations, places, k))
+    added = dict(_added(combinations, places))
     return tuple(
         replace(each, rank=added[each.column][0], adds=added[each.column][1])
         if each.column in added
@@ -294,7 +274,7 @@ def ranked(
 
 
 def _added(
-    combinations: Combinations, places: Sequence[int], k: int
+    combinations: Combinations, places: Sequence[int]
 ) -> Iterator[tuple[str, tuple[int, int]]]:
     """By name, each candidate's rank and number of newly unique records."""
     left = list(places)
@@ -302,7 +282,7 @@ def _added(
     alone, rank = 0, 0
     while left:
         asked = [Subset(place, (*chosen, place)) for place in left]
-        rows = combinations.classes(f"added_to_{len(chosen)}", asked, k)
+        rows = combinations.classes(f"added_to_{len(chosen)}", asked)
         in_order = sorted(left, key=lambda place: _adds_most(rows, place))
         for place in in_order if len(chosen) == IN_TURN else in_order[:1]:
             rank += 1

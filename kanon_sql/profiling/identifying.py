@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
+from kanon_sql.auditing.summary import refuse_unmet
 from kanon_sql.engines.session import Session
 from kanon_sql.errors import InputError, SpecError, option
 from kanon_sql.plan.identifying import Identifying, named_columns, refuse_sets
-from kanon_sql.plan.preconditions import preconditions, without_entity
+from kanon_sql.plan.preconditions import entity_known, preconditions
 from kanon_sql.plan.question import BoundColumn, ResolvedQuestion
 from kanon_sql.plan.steps import records, step, with_entity
 from kanon_sql.profiling.columns import (
@@ -16,10 +17,10 @@ from kanon_sql.profiling.columns import (
     Columns,
     LookedAt,
     bound_column,
+    column_profile,
     comparable,
     is_candidate,
     ranked,
-    told,
 )
 from kanon_sql.profiling.scores import score
 from kanon_sql.profiling.subsets import (
@@ -38,6 +39,9 @@ from kanon_sql.results.identifying import (
 )
 from kanon_sql.sql.macros import render
 from kanon_sql.sql.statement import Statement
+
+KEPT = f"{PRIVATE}records"
+"""Name of the materialised records."""
 
 Scores = Sequence[tuple[int, int]]
 """The number of each special record in its file, with its score."""
@@ -76,29 +80,30 @@ class OpenProfile:
     identified: Identified = field(default_factory=Identified)
 
 
-def counted_records(bound: ResolvedQuestion, ask: Session) -> RecordCounts:
+def refuse_unreadable(bound: ResolvedQuestion, session: Session) -> None:
+    """Raise `InputError` if the table or its condition can't be read as the question needs."""
+    refuse_unmet(preconditions(replace(bound, checks=(), weight=None)), session)
+
+
+def counted_records(bound: ResolvedQuestion, session: Session) -> RecordCounts:
     """Number of records (and people) that a question covers.
 
     Raises `InputError` if some belong to nobody, or if the condition cannot be evaluated.
     """
-    for precondition in preconditions(replace(bound, checks=(), weight=None)):
-        fault = precondition.fault(ask.row(precondition.step))
-        if fault is not None:
-            raise InputError(fault)
+    refuse_unreadable(bound, session)
     relation = records(bound, with_entity(bound, _some_column(bound)))
     entity = bound.entity
     if entity:
-        question = f"How many records in {bound.table.name} belong to no one?"
-        sql = render("without_entity", relation=relation, entity=entity)
-        row = ask.row(step(bound, "without_entity", question, sql))
+        known = entity_known(bound, "without_entity", bound.table, entity, relation)
+        row = session.row(known.step)
         if int(row["kanon_records"]) == 0:
             return RecordCounts(0, 0)
-        fault = without_entity(bound.table.name, entity.name, row)
+        fault = known.fault(row)
         if fault is not None:
             raise InputError(fault)
     sql = render("distinct_values", relation=relation, columns=[], entity=entity)
-    question = f"How many records has {bound.table.name}?"
-    row = ask.row(step(bound, "records", question, sql))
+    question = f"How many records does {bound.table.name} have?"
+    row = session.row(step(bound, "records", question, sql))
     return RecordCounts(int(row["kanon_records"]), int(row["kanon_people"]) if entity else None)
 
 
@@ -108,7 +113,7 @@ def _some_column(bound: ResolvedQuestion) -> list[BoundColumn]:
 
 
 def open_profile(
-    bound: ResolvedQuestion, asked: Identifying, counted: RecordCounts, k: int, ask: Session
+    bound: ResolvedQuestion, asked: Identifying, counted: RecordCounts, k: int, session: Session
 ) -> OpenProfile:
     """Every column by itself, the candidates ranked by what they add, and the requested statistics
     of sets."""
@@ -116,28 +121,29 @@ def open_profile(
     wanted = {column.name for column in named} or set(bound.table.column_names)
     columns = [each for each in bound.table.columns if each.name in wanted]
     read = [bound_column(each) for each in columns if comparable(each)]
-    relation, tables = _read(bound, read, ask)
-    found = Columns(ask, bound, relation, tables, counted.records).looked_at(columns)
+    relation, tables = _read(bound, read, session)
+    found = Columns(session, bound, relation, tables, counted.records).looked_at(columns)
     roles = _roles(bound)
     profiles = tuple(
-        told(each, counted.records, counted.members, roles.get(each.column.name)) for each in found
+        column_profile(each, counted.records, counted.members, roles.get(each.column.name))
+        for each in found
     )
     candidates = named or _candidates(read, profiles)
-    if asked.is_asked and not candidates:
+    if asked.is_requested and not candidates:
         raise SpecError(
-            f"no column of {bound.table.name} looks like one by which somebody may single out a "
-            f"person. Name those that are meant with {option('quasi_identifiers')} or "
+            f"no column of {bound.table.name} looks like one that singles out a person. "
+            f"Name the columns with {option('quasi_identifiers')} or "
             f"{option('columns')}."
         )
     refuse_sets(asked, candidates)
     if not candidates:
         return OpenProfile(profiles, tuple(found))
-    combinations = Combinations(ask, bound, candidates, relation, tables, counted.records)
-    identified = identified_by(combinations, asked, k)
+    combinations = Combinations(session, bound, candidates, relation, tables, counted.records, k)
+    identified = identified_by(combinations, asked)
     return OpenProfile(
-        tuple(_ranked(profiles, combinations, k)),
+        tuple(_ranked(profiles, combinations)),
         tuple(found),
-        together(combinations, k),
+        together(combinations),
         replace(identified, warnings=(*_passed_over(candidates), *identified.warnings)),
     )
 
@@ -158,13 +164,13 @@ def _passed_over(candidates: Sequence[BoundColumn]) -> Iterator[str]:
         )
 
 
-def identified_by(combinations: Combinations, asked: Identifying, k: int) -> Identified:
+def identified_by(combinations: Combinations, asked: Identifying) -> Identified:
     """The requested statistics of sets of these columns."""
     subsets = special = None
     scores: Scores = ()
     warnings: tuple[str, ...] = ()
     if asked.subsets is not None:
-        subsets = subset_profiles(combinations, asked.subsets, k)
+        subsets = subset_profiles(combinations, asked.subsets)
     size = asked.size(combinations.columns)
     if size is not None:
         special, found = special_uniques(
@@ -194,15 +200,15 @@ def _scores(combinations: Combinations, found: MinimalUniques, size: int) -> Sco
     if not found.kept:
         raise SpecError("scores: the records of this database have no numbers.")
     bound = combinations.bound
-    special = combinations.keep(
+    special = combinations.materialise(
         "special_records",
-        "How many sets of each size single out each record?",
+        "How many minimal uniques of each size does each record have?",
         render("uniques_of_records", minimal=found.kept, sizes=found.sizes),
     )
-    rows = combinations.ask.rows(
+    rows = combinations.session.rows(
         combinations.step(
             "scores",
-            "Which records of the file are special, by their numbers?",
+            "Which records of the file have a minimal unique, by number?",
             render(
                 "numbered_specials",
                 relation=bound.table.sql,
@@ -227,7 +233,7 @@ def _scores(combinations: Combinations, found: MinimalUniques, size: int) -> Sco
 
 
 def _read(
-    bound: ResolvedQuestion, columns: Sequence[BoundColumn], ask: Session
+    bound: ResolvedQuestion, columns: Sequence[BoundColumn], session: Session
 ) -> tuple[str, frozenset[str]]:
     """The relation to read the columns from: the records, or a materialised copy if reading them
     means parsing a file."""
@@ -237,20 +243,17 @@ def _read(
     tables = frozenset([bound.table.sql])
     if not both:
         return bound.table.sql, tables
-    relation = records(bound, both)
-    if not (bound.table.parsed and ask.engine.keeps_rows):
-        return relation, tables
-    kept = f"{PRIVATE}records"
-    question = f"Which records of {bound.table.name} are looked at?"
-    ask.keep(
-        Statement(
-            kept,
-            question,
-            render("records_at_hand", relation=relation, columns=both),
-            tables=tables,
-        )
-    )
-    return kept, tables | {kept}
+    if not (bound.table.parsed and session.engine.materialises):
+        return records(bound, both), tables
+    keep_records(bound, both, session)
+    return KEPT, tables | {KEPT}
+
+
+def keep_records(bound: ResolvedQuestion, columns: Sequence[BoundColumn], session: Session) -> None:
+    """Materialise these columns of the records, so that a text file is parsed once."""
+    sql = render("records_at_hand", relation=records(bound, list(columns)), columns=columns)
+    question = f"Which records of {bound.table.name} are profiled?"
+    session.materialise(Statement(KEPT, question, sql, tables=frozenset([bound.table.sql])))
 
 
 def _roles(bound: ResolvedQuestion) -> dict[str, str]:
@@ -266,10 +269,10 @@ def _roles(bound: ResolvedQuestion) -> dict[str, str]:
 
 
 def _ranked(
-    profiles: Sequence[ColumnProfile], combinations: Combinations, k: int
+    profiles: Sequence[ColumnProfile], combinations: Combinations
 ) -> Iterator[ColumnProfile]:
     """The columns with ranks for the candidates; only those with most values are ranked."""
     distinct = {each.column: each.distinct or 0 for each in profiles}
     places = range(1, len(combinations.columns) + 1)
     most = sorted(places, key=lambda place: -distinct[combinations.columns[place - 1].name])
-    yield from ranked(profiles, combinations, sorted(most[:MOST_RANKED]), k)
+    yield from ranked(profiles, combinations, sorted(most[:MOST_RANKED]))

@@ -9,9 +9,9 @@ that identify people.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -20,14 +20,13 @@ from kanon_sql.auditing.opening import OpenTable, open_table, opening
 from kanon_sql.auditing.summary import refuse_without_entity
 from kanon_sql.auditing.warnings import left_out
 from kanon_sql.engines.base import Engine
-from kanon_sql.engines.session import RunOptions, Session, asked_within, refuse_no_time
-from kanon_sql.errors import EngineError, InputError, SpecError, option
-from kanon_sql.plan.identifying import Identifying, refuse_what_does_not_fit
+from kanon_sql.engines.session import RunOptions, Session, refuse_no_time, run_within
+from kanon_sql.errors import EngineError, SpecError, option
+from kanon_sql.plan.identifying import Identifying, refuse_unsupported
 from kanon_sql.plan.profile_plan import (
     DEFAULT_K,
     RULED_OUT,
     ColumnStep,
-    KnownStep,
     ProfilePlan,
     as_profiled,
     plan_profile,
@@ -35,11 +34,14 @@ from kanon_sql.plan.profile_plan import (
 from kanon_sql.plan.question import BoundColumn, ResolvedQuestion
 from kanon_sql.plan.steps import records, with_entity
 from kanon_sql.profiling.identifying import (
+    KEPT,
     Identified,
     Scores,
     counted_records,
     identified_by,
+    keep_records,
     open_profile,
+    refuse_unreadable,
 )
 from kanon_sql.profiling.result import ProfileResult
 from kanon_sql.profiling.subsets import Combinations
@@ -52,7 +54,7 @@ from kanon_sql.results.profile import (
 )
 from kanon_sql.results.table import Status
 from kanon_sql.results.version import VERSION
-from kanon_sql.results.writing import check_writable, refuse_to_overwrite, write_whole
+from kanon_sql.results.writing import check_writable, refuse_to_overwrite, write_atomically
 from kanon_sql.spec.spec import AuditSpec
 from kanon_sql.sql.quoting import positive_int
 from kanon_sql.sql.tables import Row
@@ -89,7 +91,7 @@ def profile(
             )
         found = [_profiled(each, run) for each in planned]
     if scores and found[0].table.status == "measured":
-        write_whole(scores, _lines(found[0].scores), private=True)
+        write_atomically(scores, _lines(found[0].scores), private=True)
     return ProfileResult(tuple(each.table for each in found), VERSION)
 
 
@@ -100,8 +102,9 @@ def _refuse_nonsense(
         identifying.refuse_nonsense(has_quasi_identifiers=bool(table.quasi_identifiers))
         if attacker_knows and not table.quasi_identifiers:
             raise SpecError(
-                f"{option('attacker_knows')} is what somebody knows beside the quasi-identifiers, "
-                f"and there are none: name them with {option('quasi_identifiers')}."
+                f"{option('attacker_knows')} is what an attacker knows besides the "
+                "quasi-identifiers, and there are none: name them with "
+                f"{option('quasi_identifiers')}."
             )
     if identifying.scores and len(spec.tables) > 1:
         raise SpecError(
@@ -110,7 +113,7 @@ def _refuse_nonsense(
 
 
 def scores_file(
-    path: Path | None, inputs: Iterable[str], *, show_values: bool, force: bool
+    path: Path | None, inputs: Iterable[str], *, show_values: bool, overwrite: bool
 ) -> Path | None:
     """The file for the scores. Raises `SpecError` if it may not be written, or without consent to
     personal data."""
@@ -118,10 +121,10 @@ def scores_file(
         return None
     if not show_values:
         raise SpecError(
-            f"{option('scores')}: which records are special is personal data: whoever has the "
+            f"{option('scores')}: which records are special is personal data: anyone with the "
             f"table finds the people. Ask for it with {option('show_values')}."
         )
-    check_writable(path, inputs=inputs, force=force)
+    check_writable(path, inputs=inputs, overwrite=overwrite)
     return path
 
 
@@ -164,21 +167,29 @@ def _planned(
     try:
         asked = as_profiled(spec.tables[place])
     except SpecError as error:
-        raise spec.pointed(error, place) from None
+        raise spec.with_location(error, place) from None
     table = open_table(spec, place, engine, timeout, asked=asked, is_open=True)
     bound = table.bound
     try:
         named = bool(bound.quasi_identifiers)
-        plan = plan_profile(bound, attacker_knows=attacker_knows, k=k) if named else None
-        refuse_what_does_not_fit(identifying, bound)
+        read = _from_kept(bound) if bound.table.parsed and engine.materialises else bound
+        plan = plan_profile(read, attacker_knows=attacker_knows, k=k) if named else None
+        refuse_unsupported(identifying, bound)
     except SpecError as error:
         # An error without a location is in the options, not in the spec.
-        raise spec.pointed(error, place) if error.location else error from None
+        raise spec.with_location(error, place) if error.location else error from None
     return _Planned(table, plan, k, identifying)
 
 
+def _from_kept(bound: ResolvedQuestion) -> ResolvedQuestion:
+    """The question on the materialised records, which its condition has filtered already."""
+    table = replace(bound.table, sql=KEPT, parsed=False, in_lines="")
+    spec = bound.spec.model_copy(update={"where": None, "first": None})
+    return replace(bound, roles=replace(bound.roles, table=table, spec=spec, where=None))
+
+
 def _profiled(planned: _Planned, run: RunOptions) -> _Profiled:
-    return asked_within(
+    return run_within(
         planned.table.engine,
         run,
         lambda session: _found(planned, session),
@@ -187,27 +198,27 @@ def _profiled(planned: _Planned, run: RunOptions) -> _Profiled:
     )
 
 
-def _found(planned: _Planned, ask: Session) -> _Profiled:
+def _found(planned: _Planned, session: Session) -> _Profiled:
     try:
         plan = planned.plan
-        return _answered(planned, plan, ask) if plan else _openly(planned, ask)
+        return _answered(planned, plan, session) if plan else _openly(planned, session)
     finally:
         # A failed query may have dropped the temporary relations already.
         with suppress(EngineError):
-            planned.table.engine.forget_all()
+            planned.table.engine.drop_all()
 
 
-def _openly(planned: _Planned, ask: Session) -> _Profiled:
+def _openly(planned: _Planned, session: Session) -> _Profiled:
     """The profile of a table without quasi-identifiers: the columns that identify people."""
     bound = planned.bound
-    counted = counted_records(bound, ask)
+    counted = counted_records(bound, session)
     if not counted.records:
-        return _Profiled(_result(planned, "no_data", ask, summary=ProfileSummary(records=0)))
-    found = open_profile(bound, planned.identifying, counted, planned.k, ask)
+        return _Profiled(_result(planned, "no_data", session, summary=ProfileSummary(records=0)))
+    found = open_profile(bound, planned.identifying, counted, planned.k, session)
     table = _result(
         planned,
         "measured",
-        ask,
+        session,
         warnings=(*left_out(bound), *found.identified.warnings),
         summary=ProfileSummary(
             records=counted.records,
@@ -222,29 +233,28 @@ def _openly(planned: _Planned, ask: Session) -> _Profiled:
     return _Profiled(table, found.identified.scores)
 
 
-def _of_sets(planned: _Planned, total: int, ask: Session) -> Identified:
+def _of_sets(planned: _Planned, read: ResolvedQuestion, total: int, session: Session) -> Identified:
     """The statistics of sets of quasi-identifiers, if requested."""
-    if not planned.identifying.is_asked:
+    if not planned.identifying.is_requested:
         return Identified()
     bound = planned.bound
     columns = bound.quasi_identifiers
-    relation = records(bound, with_entity(bound, list(columns)))
-    tables = frozenset([bound.table.sql])
-    combinations = Combinations(ask, bound, columns, relation, tables, total)
-    return identified_by(combinations, planned.identifying, planned.k)
+    relation = records(read, with_entity(read, list(columns)))
+    tables = frozenset([read.table.sql, bound.table.sql])
+    combinations = Combinations(session, bound, columns, relation, tables, total, planned.k)
+    return identified_by(combinations, planned.identifying)
 
 
-def _answered(planned: _Planned, plan: ProfilePlan, ask: Session) -> _Profiled:
-    for precondition in plan.preconditions:
-        fault = precondition.fault(ask.row(precondition.step))
-        if fault is not None:
-            raise InputError(fault)
-    sizes = ask.rows(plan.classes)
+def _answered(planned: _Planned, plan: ProfilePlan, session: Session) -> _Profiled:
+    refuse_unreadable(planned.bound, session)
+    if plan.bound is not planned.bound:
+        keep_records(planned.bound, plan.columns, session)
+    sizes = session.rows(plan.classes)
     if not sizes:
-        return _Profiled(_result(planned, "no_data", ask, summary=ProfileSummary(records=0)))
+        return _Profiled(_result(planned, "no_data", session, summary=ProfileSummary(records=0)))
     total = sum(int(row["kanon_records"]) for row in sizes)
     refuse_without_entity(plan.bound, sizes)
-    looks = [(look, _same_table(ask.row(look.step), total, plan)) for look in plan.looks]
+    looks = [(look, _same_table(session.row(look.step), total, plan)) for look in plan.looks]
     distinct = {
         column.name: int(row[f"kanon_distinct_{place}"])
         for look, row in looks
@@ -252,28 +262,31 @@ def _answered(planned: _Planned, plan: ProfilePlan, ask: Session) -> _Profiled:
     }
     people = next((int(row["kanon_people"]) for _, row in looks if "kanon_people" in row), None)
     in_several = people is not None and people_in(sizes) > people
-    smallest = ask.rows(plan.people) if plan.people and in_several else None
+    smallest = session.rows(plan.people) if plan.people and in_several else None
     counted = [
         (int(row["kanon_size"]), int(row["kanon_people"]) if smallest else people_in([row]))
         for row in smallest or sizes
     ]
     found = _summary(sizes, counted, total, people, plan.k)
     known = [
-        column for each in plan.knows for column in _known_columns(each, distinct, found, plan, ask)
+        _known_column(each, distinct[each.column.name], found, plan, session) for each in plan.knows
     ]
-    of_sets = _of_sets(planned, total, ask)
+    of_sets = _of_sets(planned, plan.bound, total, session)
+    session.materialise(plan.combinations)
     table = _result(
         planned,
         "measured",
-        ask,
+        session,
         warnings=(*_warnings(plan), *of_sets.warnings),
         summary=found,
         subsets=of_sets.subsets,
         special_uniques=of_sets.special_uniques,
         attacker_knows=tuple(sorted(known, key=_worst_first)),
-        without=tuple(_lacked_column(each, total, in_several, plan, ask) for each in plan.lacks),
+        without=tuple(
+            _lacked_column(each, total, in_several, plan, session) for each in plan.lacks
+        ),
         elimination=tuple(
-            _eliminated(each.column, ask.row(each.step)) for each in plan.eliminations
+            _eliminated(each.column, session.row(each.step)) for each in plan.eliminations
         ),
     )
     return _Profiled(table, of_sets.scores)
@@ -291,11 +304,11 @@ def _same_table(row: Row, total: int, plan: ProfilePlan) -> Row:
 def _warnings(plan: ProfilePlan) -> Iterator[str]:
     yield from left_out(plan.bound)
     if plan.passed_over:
-        them = "it" if len(plan.passed_over) == 1 else "them"
+        one = len(plan.passed_over) == 1
         yield (
             f"{', '.join(plan.passed_over)} can't be compared value by value (nested, an "
-            "interval, texts of which the database takes some for one, or not to be read by this "
-            f"role), so nothing is said of {them}."
+            "interval, texts of which the database treats some as equal, or not readable by this "
+            f"role), so {'it is' if one else 'they are'} not measured."
         )
 
 
@@ -313,53 +326,22 @@ def _summary(
     )
 
 
-def _known_columns(
-    known: KnownStep,
-    distinct: Mapping[str, int],
-    before: ProfileSummary,
-    plan: ProfilePlan,
-    ask: Session,
-) -> Iterator[KnownColumn]:
-    rows = sorted(ask.rows(known.step), key=_place)
-    in_several = before.people is not None and any(
-        int(row["kanon_members"]) > before.people for row in rows
-    )
-    asked = known.people if in_several else None
-    of_people = sorted(ask.rows(asked), key=_place) if asked else rows
-    for column, row, each in zip(known.columns, rows, of_people, strict=True):
-        yield _known_column(
-            column,
-            distinct[column.name],
-            before,
-            plan,
-            _same_table(row, before.records or 0, plan),
-            _same_table(each, before.records or 0, plan),
-        )
-
-
-def _place(row: Row) -> int:
-    """The number of a statement's column among those of its block."""
-    return int(row.get("kanon_place", 0))
-
-
 def _known_column(
-    column: BoundColumn,
-    distinct: int,
-    before: ProfileSummary,
-    plan: ProfilePlan,
-    row: Row,
-    of_people: Row,
+    known: ColumnStep, distinct: int, before: ProfileSummary, plan: ProfilePlan, session: Session
 ) -> KnownColumn:
-    records, uniques_before = before.records or 0, before.uniques or 0
+    total = before.records or 0
+    row = of_people = _same_table(session.row(known.step), total, plan)
+    if known.people and before.people is not None and int(row["kanon_members"]) > before.people:
+        of_people = _same_table(session.row(known.people), total, plan)
     uniques = int(of_people["kanon_uniques"])
     return KnownColumn(
-        column=column.name,
-        role="sensitive" if column.name in plan.sensitive else None,
-        identifier_like=10 * distinct > 9 * records,
+        column=known.column.name,
+        role="sensitive" if known.column.name in plan.sensitive else None,
+        identifier_like=10 * distinct > 9 * total,
         distinct=distinct,
         k=int(row["kanon_k"]),
         uniques=uniques,
-        newly_unique_records=uniques - uniques_before,
+        newly_unique_records=uniques - (before.uniques or 0),
         records_below_k=int(of_people["kanon_below_k"]),
         classes=int(row["kanon_classes"]),
         members=int(of_people["kanon_members"]),
@@ -377,11 +359,13 @@ def _worst_first(known: KnownColumn) -> tuple[int, ...]:
 
 
 def _lacked_column(
-    lacked: ColumnStep, total: int, in_several: bool, plan: ProfilePlan, ask: Session
+    lacked: ColumnStep, total: int, in_several: bool, plan: ProfilePlan, session: Session
 ) -> LackedColumn:
-    column, row = lacked.column, _same_table(ask.row(lacked.step), total, plan)
+    column, row = lacked.column, _same_table(session.row(lacked.step), total, plan)
     of_people = (
-        _same_table(ask.row(lacked.people), total, plan) if lacked.people and in_several else row
+        _same_table(session.row(lacked.people), total, plan)
+        if lacked.people and in_several
+        else row
     )
     leaving = int(of_people["kanon_leaving"])
     has_order = row.get("kanon_placed_records") and not (
@@ -401,17 +385,17 @@ def _eliminated(column: BoundColumn, row: Row) -> Elimination:
     )
 
 
-def _result(planned: _Planned, status: Status, ask: Session, **found: Any) -> TableProfile:
+def _result(planned: _Planned, status: Status, session: Session, **found: Any) -> TableProfile:
     bound = planned.bound
     return TableProfile(
         name=bound.spec.name or bound.table.name,
-        engine=ask.engine.name,
+        engine=session.engine.name,
         status=status,
         quasi_identifiers=tuple(column.name for column in bound.quasi_identifiers),
         k_threshold=planned.k,
         sensitive=tuple(column.name for column in bound.sensitive),
         entity=bound.entity.name if bound.entity else None,
-        sql=ask.asked,
-        seconds=time.monotonic() - ask.started,
+        sql=session.asked,
+        seconds=time.monotonic() - session.started,
         **found,
     )

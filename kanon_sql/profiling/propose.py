@@ -23,7 +23,7 @@ from kanon_sql.profiling.columns import LookedAt, Looks
 from kanon_sql.profiling.identifying import OpenProfile, RecordCounts, counted_records, open_profile
 from kanon_sql.profiling.spec_text import Part, ProposedColumn, ProposedSpec, shortly
 from kanon_sql.results.identifying import BY_NAME, UNKNOWN_NAME, ColumnProfile
-from kanon_sql.results.writing import write_whole
+from kanon_sql.results.writing import write_atomically
 from kanon_sql.spec.spec import AuditSpec, TableSpec
 from kanon_sql.sql.column_types import family
 
@@ -99,18 +99,18 @@ def propose(
         by_connection=source is not None and engine is not None and where is None,
     )
     if output:
-        write_whole(output, f"{proposed.text}\n")
+        write_atomically(output, f"{proposed.text}\n")
     return Proposal(proposed, output)
 
 
-def _profiled(ask: Session, table: OpenTable) -> tuple[RecordCounts, OpenProfile]:
+def _profiled(session: Session, table: OpenTable) -> tuple[RecordCounts, OpenProfile]:
     bound = table.bound
-    counted = counted_records(bound, ask)
+    counted = counted_records(bound, session)
     if not counted.records:
         raise NoDataError(
             f"{bound.table.name} has no records, so nothing can be proposed for its columns."
         )
-    return counted, open_profile(bound, Identifying(), counted, DEFAULT_K, ask)
+    return counted, open_profile(bound, Identifying(), counted, DEFAULT_K, session)
 
 
 # --- source and settings --------------------------------------------------------------------
@@ -160,7 +160,7 @@ def _without_secret(url: str, output: Path | None) -> str:
     if any(each and not each.startswith("env:") for each in held):
         raise SpecError(
             "the URL holds a password, and a spec file should not. Write env:NAME in its place, "
-            "for what that environment variable holds."
+            "to read it from that environment variable."
         )
     return url
 

@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Any
 
 from kanon_sql.report.display import Displayed
 from kanon_sql.results.profile import TableProfile
-from kanon_sql.results.table import EXIT_CODES, Status, in_a_line
+from kanon_sql.results.table import EXIT_CODES, Status, Tabular, in_a_line
 
 if TYPE_CHECKING:
     from kanon_sql.report.document import Block
 
 
 @dataclass(frozen=True, repr=False)
-class ProfileResult(Displayed):
+class ProfileResult(Tabular, Displayed):
     """The effect of background knowledge on every table. Its string form is the command's output.
 
     There are no checks, so nothing is violated: the status is measured, no_data or error.
@@ -42,6 +42,14 @@ class ProfileResult(Displayed):
             "status": self.status,
             "tables": [table.to_dict() for table in self.tables],
         }
+
+    def rows(self) -> list[dict[str, Any]]:
+        """The columns of every table, each with its table's name."""
+        return [
+            {"table": table.name, **column.to_dict()}
+            for table in self.tables
+            for column in table.columns or ()
+        ]
 
     def to_json(self) -> str:
         return json.dumps(self.to_dict(), indent=2, ensure_ascii=False, allow_nan=False)

@@ -57,10 +57,10 @@ def _lines(spec: ProposedSpec) -> Iterator[str]:
     yield "# yaml-language-server: $schema=kanon.schema.json"
     yield "#"
     yield from _comment(
-        f"A spec to begin with, proposed from {printable(spec.table)}: {spec.records:,} records. "
+        f"A first spec, proposed from {printable(spec.table)}: {spec.records:,} records. "
         "It is guessed from names and counts, so nothing is decided yet: read every line. The "
-        "widths are round numbers, chosen by how far the values reach; no value of the table is in "
-        "this file."
+        "widths are round numbers, chosen by the range of the values; this file has no value of "
+        "the table, unless a column name is one."
     )
     yield ""
     yield "version: 1"
@@ -74,12 +74,14 @@ def _lines(spec: ProposedSpec) -> Iterator[str]:
     for key, value in spec.settings.items():
         yield f"    {key}: {_flow(value)}"
     if spec.entity:
-        yield f"    entity: {scalar(spec.entity)}    # whom a record is about: people are counted"
+        yield f"    entity: {scalar(spec.entity)}    # identifies a person: people are counted"
     else:
-        yield ("    # entity: person_id    # where people have several records: whom one is about")
-    yield from _names(spec, "identifiers", "They name a person outright and are never published.")
+        yield ("    # entity: person_id    # identifies a person, if people have several records")
+    yield from _names(
+        spec, "identifiers", "They identify a person directly and are never published."
+    )
     yield from _quasi_identifiers(spec)
-    yield from _names(spec, "sensitive", "What must not become known of a person.")
+    yield from _names(spec, "sensitive", "What must not become known about a person.")
     yield from _undecided(spec)
     yield from _checks(spec)
     yield from _reference(spec)
@@ -109,8 +111,8 @@ def _names(spec: ProposedSpec, part: Part, meaning: str) -> Iterator[str]:
 def _quasi_identifiers(spec: ProposedSpec) -> Iterator[str]:
     yield ""
     yield from _comment(
-        "What someone may know of a person: from a register, as a neighbour, from what people show "
-        "of themselves. The levels are for anonymize.",
+        "What somebody may know about a person: from a register, as a neighbour, from what people "
+        "publish. The levels are for anonymize.",
         "    ",
     )
     columns = spec.of("quasi_identifiers")
@@ -137,7 +139,7 @@ def _undecided(spec: ProposedSpec) -> Iterator[str]:
     yield ""
     yield from _comment(
         'To be decided by a person, since a quasi-identifier that is missed makes a false "holds": '
-        "move each to the part that it plays, or to insensitive if it tells nothing of a person. "
+        "move each to its role, or to insensitive if it reveals nothing about a person. "
         "Until then this file is refused.",
         "    ",
     )
@@ -148,7 +150,7 @@ def _undecided(spec: ProposedSpec) -> Iterator[str]:
 
 def _checks(spec: ProposedSpec) -> Iterator[str]:
     yield ""
-    yield from _comment("What must hold, to begin with.", "    ")
+    yield from _comment("The required checks, as a start.", "    ")
     yield "    checks:"
     yield f"      - k_anonymity: {{k: {spec.k}}}"
     for column in spec.of("sensitive"):
@@ -160,7 +162,7 @@ def _reference(spec: ProposedSpec) -> Iterator[str]:
     renamed = ", ".join(f"{scalar(name)}: its_own_name" for name in columns)
     yield ""
     yield from _comment(
-        "The people who could be meant, if there is a register of them: then a check k_map asks "
+        "The people whom a record could be about, if there is a register: a check k_map counts "
         "how many of them match.",
         "    ",
     )

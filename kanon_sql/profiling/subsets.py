@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from kanon_sql.engines.session import Session
 from kanon_sql.errors import EngineError
 from kanon_sql.plan.question import BoundColumn, ResolvedQuestion
-from kanon_sql.plan.steps import counted, spoken
+from kanon_sql.plan.steps import counted, name_list
 from kanon_sql.plan.subset_plan import (
     MOST_IN_PLACE,
     Size,
@@ -45,41 +45,34 @@ MOST_SPOKEN = 12
 """Maximum number of columns named in a statement's question."""
 
 
-_Named = tuple[int, frozenset[int]]
-"""The k of the statistics, and the columns of a set: a cache key."""
-
-
-def _named(subset: Subset, k: int) -> _Named:
-    return k, frozenset(subset.places)
-
-
 @dataclass
 class Combinations:
     """The distinct combinations of values of some columns with their record counts, the source of
     every query on sets of these columns. `relation` is the relation they are computed from, and
     `tables` are the tables that it reads."""
 
-    ask: Session
+    session: Session
     bound: ResolvedQuestion
     columns: tuple[BoundColumn, ...]
     relation: str
     tables: frozenset[str]
     records: int
     """Number of records; a query that counts another number has read a changed table."""
+    k: int
     name: str = "combinations"
     _kept: list[str] = field(default_factory=list)
-    _found: dict[_Named, Row] = field(default_factory=dict)
+    _found: dict[frozenset[int], Row] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        raw = self.keep(
+        raw = self.materialise(
             f"raw_{self.name}",
-            f"Which combinations of values of {self._spoken} does {self.bound.table.name} have?",
+            f"Which combinations of values of {self._spoken} occur in {self.bound.table.name}?",
             render(
                 "value_combinations",
                 relation=self.relation,
                 columns=self.columns,
                 entity=self.bound.entity,
-                numbered=self.ask.engine.keeps_rows and not self.of_people,
+                numbered=self.session.engine.materialises and not self.of_people,
             ),
         )
         self.raw = self.source = raw
@@ -94,17 +87,17 @@ class Combinations:
     def is_coded(self) -> bool:
         """Whether sets are grouped by integer codes of the values."""
         few = 1 < len(self.columns) <= MOST_CODED
-        return self.ask.engine.keeps_rows and few and not self.of_people
+        return self.session.engine.materialises and few and not self.of_people
 
     @property
     def keys(self) -> list[str]:
         return [key_of(place) for place in range(1, len(self.columns) + 1)]
 
-    def classes(self, name: str, subsets: Sequence[Subset], k: int) -> dict[int, Row]:
+    def classes(self, name: str, subsets: Sequence[Subset]) -> dict[int, Row]:
         """Class statistics of each set, by its number; cached."""
-        new = [each for each in subsets if _named(each, k) not in self._found]
+        new = [each for each in subsets if frozenset(each.places) not in self._found]
         for place, some in enumerate(in_batches(new), start=1):
-            rows = self.ask.rows(
+            rows = self.session.rows(
                 self.step(
                     name if place == 1 else f"{name}_{place}",
                     f"How many {counted(self.bound)} of {self.bound.table.name} share the values "
@@ -113,7 +106,7 @@ class Combinations:
                         "subset_classes",
                         combinations=self.source,
                         subsets=some,
-                        k=k,
+                        k=self.k,
                         of_people=self.of_people,
                     ),
                 )
@@ -125,13 +118,13 @@ class Combinations:
                         f"{self.bound.table.name} changed while it was being profiled; run it "
                         "again."
                     )
-                self._found[_named(by_number[int(row["kanon_set"])], k)] = row
-        return {each.number: self._found[_named(each, k)] for each in subsets}
+                self._found[frozenset(by_number[int(row["kanon_set"])].places)] = row
+        return {each.number: self._found[frozenset(each.places)] for each in subsets}
 
-    def whole(self, k: int) -> Row:
+    def whole(self) -> Row:
         """Class statistics of all columns together."""
         every = Subset(0, tuple(range(1, len(self.columns) + 1)))
-        return self.classes(f"all_columns_{k}", [every], k)[0]
+        return self.classes("all_columns", [every])[0]
 
     def names_of(self, subset: Subset) -> tuple[str, ...]:
         return tuple(self.columns[place - 1].name for place in subset.places)
@@ -140,57 +133,57 @@ class Combinations:
         """A statement on temporary relations, or on the tables they are computed from."""
         return Statement(name, question, sql, tables=self.tables | frozenset(self._kept))
 
-    def keep(self, name: str, question: str, sql: str) -> str:
+    def materialise(self, name: str, question: str, sql: str) -> str:
         """Materialise the result of a query; returns its name."""
         kept = f"{PRIVATE}{name}"
-        self.ask.keep(self.step(kept, question, sql))
+        self.session.materialise(self.step(kept, question, sql))
         self._kept.append(kept)
         return kept
 
-    def forget(self, names: Sequence[str]) -> None:
+    def drop(self, names: Sequence[str]) -> None:
         for name in names:
-            self.ask.engine.forget(name)
+            self.session.engine.drop(name)
             self._kept.remove(name)
 
     @property
     def _spoken(self) -> str:
         few = len(self.columns) <= MOST_SPOKEN
-        return spoken(self.columns) if few else f"{len(self.columns)} columns"
+        return name_list(self.columns) if few else f"{len(self.columns)} columns"
 
     def _coded(self, raw: str) -> str:
         codes = [
-            self.keep(
+            self.materialise(
                 f"codes_{self.name}_{place}",
-                f"Which number stands for each value of {column.name}?",
+                f"Which integer code does each value of {column.name} have?",
                 render("coded_values", combinations=raw, key=key_of(place)),
             )
             for place, column in enumerate(self.columns, start=1)
         ]
-        coded = self.keep(
+        coded = self.materialise(
             self.name,
-            f"Which combinations of values of {self._spoken} are there, by their numbers?",
+            f"Which combinations of values of {self._spoken} occur, as integer codes?",
             render("coded_combinations", combinations=raw, keys=self.keys, codes=codes),
         )
-        self.forget(codes)
+        self.drop(codes)
         return coded
 
 
 # --- small sets of columns ------------------------------------------------------------------
 
 
-def subset_profiles(combinations: Combinations, size: int, k: int) -> tuple[SubsetProfile, ...]:
+def subset_profiles(combinations: Combinations, size: int) -> tuple[SubsetProfile, ...]:
     """Class statistics of every set of at most `size` columns, worst first."""
     subsets = subsets_up_to(len(combinations.columns), size)
-    rows = combinations.classes("subsets", subsets, k)
-    in_all = int(combinations.whole(k)["kanon_classes"])
+    rows = combinations.classes("subsets", subsets)
+    in_all = int(combinations.whole()["kanon_classes"])
     found = [_profile(combinations, each, rows[each.number], in_all) for each in subsets]
     # The subsets are in ascending size and declared order, and the sort is stable.
     return tuple(sorted(found, key=lambda each: -each.violating_records))
 
 
-def together(combinations: Combinations, k: int) -> SubsetProfile:
+def together(combinations: Combinations) -> SubsetProfile:
     """Class statistics of all columns together."""
-    row = combinations.whole(k)
+    row = combinations.whole()
     every = Subset(0, tuple(range(1, len(combinations.columns) + 1)))
     return _profile(combinations, every, row, int(row["kanon_classes"]))
 
@@ -231,7 +224,7 @@ def special_uniques(
     """The special uniques of at most `size` columns with their scores, and the minimal uniques."""
     columns = len(combinations.columns)
     subsets = subsets_up_to(columns, size)
-    keeps = combinations.ask.engine.keeps_rows
+    keeps = combinations.session.engine.materialises
     if not keeps:
         refuse_too_many("suda", columns, size, MOST_IN_PLACE)
     look = _step_by_step if keeps else _at_once
@@ -273,9 +266,9 @@ def _step_by_step(
     for size in sizes:
         of_size = [each for each in subsets if len(each.places) == size.number]
         parts = [
-            combinations.keep(
+            combinations.materialise(
                 f"uniques_{size.number}_{place}",
-                f"Which combinations are unique on {size.number} columns, and on no part of them?",
+                f"Which combinations are unique on {size.number} columns and on no subset of them?",
                 render(
                     "minimal_uniques",
                     combinations=combinations.source,
@@ -287,24 +280,24 @@ def _step_by_step(
             for place, some in enumerate(in_batches(of_size), start=1)
         ]
         before = [earlier] if earlier else []
-        earlier = combinations.keep(
+        earlier = combinations.materialise(
             f"uniques_up_to_{size.number}",
-            f"Which combinations are unique on at most {size.number} columns, and on no part?",
+            f"Which combinations are minimal uniques of at most {size.number} columns?",
             render("all_found", found=[*before, *parts]),
         )
-        combinations.forget([*before, *parts])
+        combinations.drop([*before, *parts])
     assert earlier is not None
-    by_set = combinations.ask.rows(
+    by_set = combinations.session.rows(
         combinations.step(
             "special_uniques_by_set",
-            "How many records does each set of columns single out, and no part of it?",
+            "How many records are unique on each set of columns and on no subset of it?",
             render("uniques_by_set", minimal=earlier),
         )
     )
-    alike = combinations.ask.rows(
+    alike = combinations.session.rows(
         combinations.step(
             "special_uniques",
-            "How many records are singled out by how many sets of each size?",
+            "How many records have how many minimal uniques of each size?",
             render("records_by_uniques", minimal=earlier, sizes=sizes),
         )
     )
@@ -322,10 +315,10 @@ def _at_once(
 ) -> MinimalUniques:
     """Compute everything in one statement, without temporary relations."""
     sizes = sizes_of(subsets)
-    rows = combinations.ask.rows(
+    rows = combinations.session.rows(
         combinations.step(
             "special_uniques",
-            "How many records does each set of columns single out, and no part of it?",
+            "How many records are unique on each set of columns and on no subset of it?",
             render(
                 "special_uniques_at_once",
                 combinations=combinations.source,
@@ -344,7 +337,7 @@ def _at_once(
 
 
 def _pairs(combinations: Combinations) -> int:
-    return int(combinations.whole(2)["kanon_pairs"])
+    return int(combinations.whole()["kanon_pairs"])
 
 
 def _counts(row: Row, sizes: Sequence[Size]) -> tuple[int, ...]:

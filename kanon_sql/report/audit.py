@@ -52,7 +52,7 @@ def warnings(table: TableResult) -> Iterator[Points]:
 
 def limits(table: TableResult) -> Iterator[Facts]:
     """The limitations of each model that holds."""
-    limits = tables.silences(table)
+    limits = tables.limitations(table)
     if limits:
         yield Facts(limits, "limit")
 

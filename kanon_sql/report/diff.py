@@ -78,16 +78,14 @@ def _headline(table: TableDiff) -> str:
 
 def _notes(table: TableDiff) -> Iterator[str]:
     """Reasons for differences other than the data, and failed tables."""
-    parts = ", ".join(QUESTION[part] for part in table.asked_otherwise)
+    parts = ", ".join(QUESTION[part] for part in table.changed_questions)
     if not table.is_comparable:
-        yield (
-            f"The question is another one ({parts}), so no figure can be held against what it was."
-        )
+        yield (f"The question changed ({parts}), so no figures are compared.")
     elif parts:
-        yield f"The question is another one ({parts}), so the figures differ for that reason too."
+        yield f"The question changed ({parts}), so the figures differ for that reason too."
     if table.left_out:
         columns = numbers.listed(table.left_out)
-        yield f"No longer counted as known: {columns}. Less is asked than before."
+        yield f"No longer a quasi-identifier or entity: {columns}. Less is required than before."
     unanswered = tables.unanswered(table.new) if table.new else None
     if unanswered:
         yield unanswered
@@ -173,7 +171,7 @@ def _verdict(check: CheckResult | None, table: TableResult | None) -> Verdict | 
     except (AttributeError, KeyError, TypeError, ValueError):
         raise InputError(
             f"a result has a {check.model} of {printable(table.name)} that is incomplete, or has "
-            "something else where numbers stand. Take the file as kanon-sql wrote it."
+            "another value in place of a number. Use the file as kanon-sql wrote it."
         ) from None
 
 
@@ -203,12 +201,12 @@ def _outcome(diff: Diff) -> str:
     worse = [table for table in failing if table not in more]
     said = [
         ("Something got worse in {}.", worse),
-        ("What is newly asked of {} is violated.", more),
-        ("Vanished, so nothing is shown of it any more: {}.", diff.gone),
-        ("Less is demanded of {} than before.", less),
-        ("Another question was asked of {}, so whether it got worse can't be seen.",
+        ("What is newly required of {} is violated.", more),
+        ("Vanished, so nothing is known of it any more: {}.", diff.gone),
+        ("Less is required of {} than before.", less),
+        ("The question about {} changed, so whether it got worse can't be seen.",
          [table for table in other if table not in worse]),
-        ("Another question was asked of {}, so what else got worse can't be seen.",
+        ("The question about {} changed, so what else got worse can't be seen.",
          [table for table in other if table in worse]),
     ]  # fmt: skip
     sentences = [words.format(", ".join(map(_names, tables))) for words, tables in said if tables]

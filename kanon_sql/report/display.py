@@ -9,8 +9,18 @@ if TYPE_CHECKING:
     from kanon_sql.report.document import Block
 
 
+class Chart(dict[str, Any]):
+    """A Vega-Lite chart, which notebooks draw."""
+
+    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, Any]:
+        return {"application/vnd.vegalite.v5+json": dict(self), "text/plain": repr(self)}
+
+    def __repr__(self) -> str:
+        return f"<Chart {self.get('description')}>"
+
+
 class Displayed:
-    """A value with a page. Printed like on the command line; notebooks get Python advice."""
+    """A value with a page, whose advice is Python's: `str` is the text, notebooks show HTML."""
 
     def page(self) -> Iterator[Block]:
         """The value as blocks, for any writer of `kanon_sql.report`."""
@@ -18,8 +28,9 @@ class Displayed:
 
     def __str__(self) -> str:
         from kanon_sql.report import terminal
+        from kanon_sql.report.words.in_python import in_python
 
-        return terminal.write(self.page())
+        return terminal.write(in_python(self.page()))
 
     def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
         """IPython's text representation."""

@@ -1,4 +1,4 @@
-"""The manual's pages on models, metrics and algorithms, as plain text.
+"""The manual's pages on models and metrics, as plain text.
 
 A model's page has its promise, six records for which it fails and six for which it holds, the
 formula, the deciding SQL, its limitations and the paper. A metric's page has its meaning, four
@@ -20,32 +20,19 @@ from kanon_sql.plan.audit_plan import plan_audit
 from kanon_sql.plan.resolve import bind
 from kanon_sql.plan.resolve_roles import resolve
 from kanon_sql.report.guides import DBT, WIDTH, guide, guide_names, sentence_of
-from kanon_sql.report.metric_examples import (
-    DATAFLY,
-    RELEASE,
-    SETTLED_OF_DATAFLY,
-    SILENCE_OF_DATAFLY,
-    SOURCE_OF_DATAFLY,
-    STEPS_OF_DATAFLY,
-    WORKINGS,
-)
-from kanon_sql.report.subsets_page import IN_SHORT, subsets_page
+from kanon_sql.report.metric_examples import RELEASE, WORKINGS
 from kanon_sql.results.metrics import METRICS
-from kanon_sql.spec.earlier_release import EarlierReleaseSpec
 from kanon_sql.spec.hierarchy import GeneralizationHierarchy
 from kanon_sql.spec.models.base import Answer, Model
 from kanon_sql.spec.models.catalogue import MODELS
 from kanon_sql.spec.models.described import descriptions
 from kanon_sql.spec.models.examples import ALONE, PERSON, QUASI_IDENTIFIERS, Example
-from kanon_sql.spec.question_parts import ReferenceSpec
+from kanon_sql.spec.question_parts import EarlierReleaseSpec, ReferenceSpec
 from kanon_sql.spec.spec import TableSpec
 from kanon_sql.sql.ctes import named_sets
 from kanon_sql.sql.quoting import DIALECT
 from kanon_sql.sql.statement import Statement
 from kanon_sql.sql.tables import Column, Table
-
-PAGES = ("datafly", "subsets", "values", DBT)
-"""Pages that are not Markdown files."""
 
 _MEANT = {
     "suda": "subsets", "suda2": "subsets", "dis_suda": "subsets", "special_uniques": "subsets",
@@ -116,39 +103,6 @@ _MEANT = {
 _GREEK = {"α": "alpha", "β": "beta", "δ": "delta", "ε": "epsilon", "θ": "theta", "π": "pi"}
 
 
-VALUES = {
-    "Text": "byte by byte: case, accents and spaces make two values of one. A column that the "
-    "database compares otherwise (citext, nocase, a collation of its own, char without a length) "
-    "is refused where it plays a part.",
-    "Text files": "CSV is text throughout: 02138 and 2138 are two values, and so are 1 and 1.0, "
-    "or 0.0 and -0.0.",
-    "The first line of a text file": "is taken for names, unless it looks like a record: a name is "
-    "a number, a date, an e-mail address, empty or there twice, or looks like the first hundred "
-    "values below it. Then its cells are withheld until --header yes says that it is one, or "
-    "--header no that it is a record (columns are then column_1, column_2 and so on). Words above "
-    "words tell nothing: say --header no of a file without names that has nothing else.",
-    "Numbers": "by what they are, in a column that has numbers. 0.0 and -0.0 are one value, as "
-    "SQL's = says, in every database and every file that has types; a .csv that is written has "
-    "0.0 for both. NaN is one value.",
-    "Numbers without a scale": "1.0 and 1.00 of Postgres' numeric are one to =, and two to whoever "
-    "reads them. A column in which that may happen is refused until it is cast to numeric(p, s) or "
-    "to text. jsonb is refused always, and so is what someone has made a type of, and what holds "
-    "such numbers in an array, a range or a record.",
-    "Times": "by the moment. An INTERVAL (1 month is 30 days) and a TIME WITH TIME ZONE are "
-    "refused until they are cast to text.",
-    "Nested values": "are refused: take their fields apart. Those of a JSON file are compared as "
-    "they are written, but for spaces.",
-    "SQLite": "a column is what its values are, whatever it was declared as. Text beside whole "
-    "numbers is text; anything else of several kinds is refused.",
-    "NULL": "one value, which only NULL equals, unless nulls: wildcard or sensitive_nulls: unknown "
-    "says otherwise.",
-    "In dbt": "the tests refuse the same columns on DuckDB and Postgres. Of an ephemeral model "
-    "they look at the values instead, and stop where two are written differently and count as one.",
-}
-"""Which values compare as equal, by kind of value."""
-_VALUES = "values: which values are one, and which are two."
-
-
 class Explanation(str):
     """A page of the manual, whose repr is its text."""
 
@@ -171,7 +125,7 @@ def explained(name: str | None) -> str:
     if name is None:
         return overview()
     known = {_folded_name(each.title): name for name, each in (MODELS | METRICS).items()}
-    known |= {_folded_name(each): each for each in (*MODELS, *METRICS, *PAGES, *guide_names())}
+    known |= {_folded_name(each): each for each in (*MODELS, *METRICS, DBT, *guide_names())}
     asked = _folded_name(name)
     close = {each.replace("_", ""): whole for each, whole in known.items()}
     found = known.get(asked) or known.get(_folded_name(_MEANT.get(asked, "")))
@@ -188,11 +142,7 @@ def explained(name: str | None) -> str:
 def _page_of(name: str) -> str:
     if name in MODELS:
         return page(name)
-    if name in METRICS:
-        return metric_page(name)
-    if name in (*guide_names(), DBT):
-        return guide(name)
-    return {"datafly": datafly_page, "subsets": subsets_page, "values": values_page}[name]()
+    return metric_page(name) if name in METRICS else guide(name)
 
 
 def _folded_name(name: str) -> str:
@@ -207,11 +157,6 @@ def _folded_name(name: str) -> str:
     return "_".join(re.findall(r"[a-z0-9]+", kept))
 
 
-def people_page() -> str:
-    """The page on counting people, as plain text of 80 columns."""
-    return guide("entities")
-
-
 def metric_page(name: str) -> str:
     """The page of a metric, as plain text of 80 columns."""
     metric, working = METRICS[name], WORKINGS[name]
@@ -219,13 +164,13 @@ def metric_page(name: str) -> str:
         *_folded(f"{metric.title} ({name})", ""),
         "",
         *_folded(metric.sentence),
-        *_folded(f"It goes {metric.range}; {metric.better} keeps more of the table."),
+        *_folded(f"Range: {metric.range}; {metric.better} keeps more of the table."),
         "",
         "  Four records:",
         "",
         *_table(RELEASE.columns, RELEASE.raw),
         "",
-        "  What is released of them:",
+        "  Their release:",
         "",
         *_table(RELEASE.columns, RELEASE.released),
         "",
@@ -238,41 +183,15 @@ def metric_page(name: str) -> str:
         "",
         *_folded(metric.letters, "    "),
         "",
-        "  How it is counted",
+        "  Conventions",
         *_folded(metric.counting, "    "),
         "",
         "  What it does not say",
-        *_folded(metric.silence, "    "),
+        *_folded(metric.limitation, "    "),
         "",
         "  Source",
         *_folded(metric.source, "    "),
     ]
-    return "\n".join(parts)
-
-
-def datafly_page() -> str:
-    """The page on Datafly and the choices it leaves open, as plain text of 80 columns."""
-    parts = ["Datafly (datafly)", ""]
-    parts += _folded("Five steps from a table to a release that meets what was demanded.")
-    parts.append("")
-    for number, step in enumerate(STEPS_OF_DATAFLY, start=1):
-        parts += _folded(f"{number}. {step}", "    ", "       ")
-    parts += ["", "  What it does not promise", *_folded(SILENCE_OF_DATAFLY, "    ")]
-    parts += ["", "  How it is settled here"]
-    for sentence in SETTLED_OF_DATAFLY:
-        parts += _folded(sentence, "    ", "      ")
-    return "\n".join([*parts, "", "  Source", *_folded(SOURCE_OF_DATAFLY, "    ")])
-
-
-def values_page() -> str:
-    """The page on which values compare as equal, as plain text of 80 columns."""
-    parts = ["Values (values)", ""]
-    parts += _folded(
-        "A class is the records whose quasi-identifiers have the same values. Two that someone can "
-        "tell apart must not be taken for one: classes would look larger than they are."
-    )
-    for what, sentence in VALUES.items():
-        parts += ["", *_folded(f"{what}: {sentence}", "  ", "    ")]
     return "\n".join(parts)
 
 
@@ -309,12 +228,12 @@ def page(name: str) -> str:
         ),
         "",
         "  What it does not protect against",
-        *_folded(model.silence, "    "),
+        *_folded(model.limitation, "    "),
         "",
         "  Source",
         *_folded(model.source, "    "),
         "",
-        f"  SQL that it is read off, on the table of the example (macro {_macro(model)})",
+        f"  Deciding SQL, on the table of the example (macro {_macro(model)})",
         "",
         textwrap.indent("\n".join([*_in_between(sql), sql.sql]), "    "),
     ]
@@ -323,19 +242,16 @@ def page(name: str) -> str:
 
 def overview() -> str:
     """A line or two on each model, by kind, then on the metrics and pages."""
-    lines = ["The models, by what they look at. kanon-sql explain NAME says more.", ""]
+    lines = ["The models, by what they measure. kanon-sql explain NAME prints the page.", ""]
     for heading, names in _kinds():
         lines += [heading, ""]
         for name in names:
             lines += _folded(f"{name}: {MODELS[name].promise}", "  ", "      ")
         lines.append("")
-    lines += ["What a release lost: the metrics of kanon-sql anonymize", ""]
+    lines += ["Information loss of a release: the metrics of kanon-sql anonymize", ""]
     for name, metric in METRICS.items():
         lines += _folded(f"{name}: {metric.sentence}", "  ", "      ")
-    lines += ["", "How a release is made", "", *_folded(DATAFLY, "  ", "      ")]
-    lines += ["", "Which columns identify people", "", *_folded(IN_SHORT, "  ", "      ")]
-    lines += ["", "What all of them compare", "", *_folded(_VALUES, "  ", "      ")]
-    lines += ["", "How to go about it, by kanon-sql explain PAGE", ""]
+    lines += ["", "Guides: kanon-sql explain PAGE", ""]
     for name in sorted((*guide_names(), DBT)):
         lines += _folded(f"{name}: {sentence_of(name)}", "  ", "      ")
     return "\n".join(lines)
@@ -383,28 +299,30 @@ def _table(columns: Sequence[str], rows: Sequence[tuple[Any, ...]]) -> Iterator[
 
 def _register(example: Example) -> Iterator[str]:
     """The reference as a sentence, with its number of people per class of the second table."""
-    counts = Counter(f"{zip[:4]}* and {age[0]}0-{age[0]}9" for zip, age, _ in example.reference)
-    people = " and ".join(f"{count} of {values}" for values, count in counts.items())
+    counts = Counter(
+        f"people in {zip[:4]}* and {age[0]}0-{age[0]}9" for zip, age, _ in example.reference
+    )
+    people = " and ".join(f"{count} {values}" for values, count in counts.items())
     yield from _folded(
-        f"The register in both cases has {people}, each with ZIP and age in full, and among them "
-        "the six of the first table."
+        f"In both cases the register has {people}, with full ZIP and age; the six people of the "
+        "first table are among them."
         if example.fails is ALONE
-        else f"The register in both cases has {people}, each with ZIP and age in full."
+        else f"In both cases the register has {people}, with full ZIP and age."
     )
     yield ""
 
 
 def _released_before(example: Example) -> Iterator[str]:
-    yield "  What had been released of these people before, in both cases:"
+    yield "  The earlier release of these people, in both cases:"
     yield ""
     yield from _table(example.columns, example.rows(example.earlier))
     yield ""
 
 
 def _in_between(statement: Statement) -> Iterator[str]:
-    """A comment above the statement on how to inspect its CTEs."""
+    """A comment on how to print the rows of a CTE."""
     for first in named_sets(statement.sql, DIALECT)[:1]:
-        yield "-- The rows of one of its sets, as a query of its own:"
+        yield "-- The rows of its first CTE, as a query of its own:"
         yield f"-- kanon-sql compile TARGET … --step {statement.name} --until {first}"
 
 
@@ -423,12 +341,10 @@ def _sql(name: str, example: Example) -> Statement:
         earlier_releases={"before": EarlierReleaseSpec(source="before")} if example.earlier else {},
         checks=[model(**example.parameters)],
     )
-    roles = resolve(
-        spec,
-        Table("patients", '"patients"', columns),
-        {"register": Table("register", '"register"', columns)} if example.reference else {},
-        {"before": Table("before", '"before"', columns)} if example.earlier else {},
-    )
+    others = {
+        (kind, name): Table(name, f'"{name}"', columns) for kind, name, _ in spec.other_tables()
+    }
+    roles = resolve(spec, Table("patients", '"patients"', columns), others)
     plan = plan_audit(bind(roles))
     wanted = _step(model, example)
     return next(step for step in plan.steps if step.name == wanted)

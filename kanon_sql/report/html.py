@@ -57,7 +57,9 @@ _BLANK = '<span class="blank"><span class="soft" hidden>to be filled in</span></
 def write(page: Iterable[Block]) -> str:
     """The page as one fragment, with its styles."""
     body = "\n".join(markup for block in page for markup in _markup(block, "h4"))
-    return f'<div class="kanon-sql">\n<style>\n{_style("page.css")}</style>\n{body}\n</div>'
+    # Jupyter's rules for cells, such as text-align: right, have the specificity of two classes.
+    style = _style("page.css").replace(".kanon-sql ", ".kanon-sql.kanon-sql.kanon-sql ")
+    return f'<div class="kanon-sql">\n<style>\n{style}</style>\n{body}\n</div>'
 
 
 def document(title: str, status: str, page: Iterable[Block]) -> str:

@@ -64,7 +64,7 @@ def columns_told(table: TableProfile) -> Iterator[Block]:
         return
     in_order = sorted(found, key=_place)
     yield Grid(
-        f"Each column by itself; alone are {members(table)} with a value that no other has:",
+        f"Each column by itself. Alone: {members(table)} whose value occurs only once:",
         GridRow(("column", "looks like"), ("values", "NULL", "alone")),
         [_column(each, table) for each in in_order[:MOST_COLUMNS]],
         below=_left_out(len(in_order) - MOST_COLUMNS),
@@ -73,7 +73,7 @@ def columns_told(table: TableProfile) -> Iterator[Block]:
     ranked = sorted((each for each in found if each.rank), key=lambda each: each.rank or 0)
     if len(ranked) > 1:
         yield Grid(
-            f"What the candidates add: {members(table)} newly alone, {in_turn(len(ranked))}:",
+            f"{members(table).capitalize()} newly alone by each candidate, {in_turn(len(ranked))}:",
             GridRow(("column",), ("newly alone", "share")),
             [_added(each, table) for each in ranked],
             spacious=True,
@@ -84,8 +84,8 @@ def columns_told(table: TableProfile) -> Iterator[Block]:
 def in_turn(candidates: int) -> str:
     """The columns to which each candidate is added, in words."""
     if candidates <= _IN_TURN:
-        return "one after the other"
-    return f"the first {_IN_TURN} one after the other, each other one to these {_IN_TURN}"
+        return "added one after the other"
+    return f"the first {_IN_TURN} added one after the other, each further one to these {_IN_TURN}"
 
 
 def _place(column: ColumnProfile) -> tuple[bool, int, int]:
@@ -93,7 +93,7 @@ def _place(column: ColumnProfile) -> tuple[bool, int, int]:
 
 
 def _column(column: ColumnProfile, table: TableProfile) -> GridRow:
-    words = _ROLES[column.role] if column.role else _told(column)
+    words = _ROLES[column.role] if column.role else _column_text(column)
     name = printable(column.column)
     if column.distinct is None:
         return GridRow((name, words), (NONE, NONE, NONE))
@@ -108,7 +108,7 @@ def _column(column: ColumnProfile, table: TableProfile) -> GridRow:
     )
 
 
-def _told(column: ColumnProfile) -> str:
+def _column_text(column: ColumnProfile) -> str:
     looks, why = _LOOKS.get(column.looks_like), column.why.removeprefix(BY_NAME)
     return why if looks is None else looks if why == UNKNOWN_NAME else f"{looks}: {why}"
 
@@ -137,11 +137,10 @@ def _in_words(table: TableProfile, ranked: Sequence[ColumnProfile]) -> Iterator[
             f"{_alone(in_all.uniques, table)}."
         )
     if not ranked:
-        yield "No column looks like one by which somebody may single out a person."
+        yield "No column looks like one that singles out a person."
     yield (
-        "A name says what somebody meant, and never what others know: that is for a person to "
-        "decide. To begin with, kanon-sql init writes a spec in which what is left open stands as "
-        "such."
+        "These guesses come from names and values; what others may know is for you to decide. "
+        "kanon-sql init writes a spec that lists the open columns under undecided."
     )
 
 
@@ -162,8 +161,7 @@ def subsets_told(table: TableProfile) -> Iterator[Block]:
     worst = [_worst([each for each in found if len(each.columns) == size]) for size in sizes]
     shown = [each for some in worst for each in some]
     yield Grid(
-        f"Sets of at most {counted(sizes[-1], 'column')}, those with most records in classes below "
-        f"{k} first:",
+        f"Sets of at most {counted(sizes[-1], 'column')}, by their records in classes below {k}:",
         GridRow(("columns",), (f"below {k}", "share", "alone", "k")),
         [_subset(each, table) for each in shown],
         below=_more(len(found) - len(shown)),
@@ -174,7 +172,7 @@ def subsets_told(table: TableProfile) -> Iterator[Block]:
         yield Prose(
             [
                 f"{listed(each.columns)}: {'a key' if len(each.columns) == 1 else 'a key together'}"
-                ", which tells as many classes apart as all columns."
+                ", with as many classes as all columns."
                 for each in keys[:MOST_OF_A_SIZE]
             ]
         )
@@ -234,8 +232,8 @@ def special_uniques_told(table: TableProfile) -> Iterator[Block]:
     yield Prose(list(_special(found, table)))
     if found.by_size:
         yield Grid(
-            "Minimal sample uniques: records with a set of columns on which they are unique, and "
-            "on no part of it:",
+            "Minimal sample uniques: sets of columns on which a record is unique, and on no "
+            "smaller set within:",
             GridRow(("columns in the set",), ("minimal sample uniques", "each scores")),
             [
                 GridRow(
@@ -248,13 +246,13 @@ def special_uniques_told(table: TableProfile) -> Iterator[Block]:
         )
         shares = sorted(found.contributions.items(), key=lambda each: -(each[1] or 0))
         yield Grid(
-            "Columns that make people special, by their part in all scores:",
-            GridRow(("column", ""), ("part",)),
+            "Columns that make records special, by their share of all scores:",
+            GridRow(("column", ""), ("share",)),
             [
                 GridRow((printable(name), _bar(share or 0)), (percent((share or 0) / 100),))
                 for name, share in shares
             ],
-            below="A set counts for each of its columns, so these add up to more than 100"
+            below="A set counts for each of its columns, so the shares add up to more than 100"
             f"{KEPT_TOGETHER}%.",
             spacious=True,
         )
@@ -272,10 +270,12 @@ def _special(found: SpecialUniques, table: TableProfile) -> Iterator[str]:
         f"({short_share(found.records, records)}): special uniques (SUDA2). The score of all is "
         f"{_large(found.score)}, the highest of a record {_large(found.highest)}."
     )
-    nulls = "NULL counts as a value." if found.nulls == "value" else "A NULL makes nobody special."
+    nulls = (
+        "NULL counts as a value." if found.nulls == "value" else "A NULL makes no record special."
+    )
     yield (
         f"DIS-SUDA at a sampling fraction of {number(found.sampling_fraction)} sums to "
-        f"{number(found.dis)}: a heuristic, and not a probability. {nulls}"
+        f"{number(found.dis)}: a heuristic, not a probability. {nulls}"
     )
 
 

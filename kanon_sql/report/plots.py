@@ -74,8 +74,8 @@ def class_sizes(bins: Sequence[SizeBin], members: str, k: int | None) -> Chart:
 
 def _side(below: bool, k: int | None) -> str:
     if k is None:
-        return "no k demanded"
-    return f"below the demanded k of {k}" if below else f"{k} or more"
+        return "no k required"
+    return f"below the required k of {k}" if below else f"{k} or more"
 
 
 def risk_curve(points: Sequence[RiskPoint], members: str, thresholds: Sequence[float]) -> Chart:
@@ -153,7 +153,7 @@ def cost_of_k(points: Sequence[CostPoint], metric: str, *, are_shares: bool = Tr
             "shape": _by_choice(["circle", "diamond"]),
         },
     }
-    return _chart("What each k loses", values, layer=[line, dots])
+    return _chart("The loss for each k", values, layer=[line, dots])
 
 
 def _by_choice(of: Sequence[Any]) -> dict[str, Any]:

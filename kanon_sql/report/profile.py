@@ -24,8 +24,8 @@ from kanon_sql.results.profile import Elimination, KnownColumn, LackedColumn, Ta
 _MUCH = 0.1
 """Share of outliers from which clipping is suggested."""
 ONE_BY_ONE = (
-    "Columns are taken one at a time; whoever knows several of them singles out more. A small "
-    "number here promises nothing about what else may be known."
+    "Columns are measured one at a time; an attacker who knows several singles out more. A small "
+    "number here promises nothing about further knowledge."
 )
 
 
@@ -61,8 +61,8 @@ def unanswered(table: TableProfile) -> str | None:
         return f"{name}: the profile failed: {table.error}"
     if table.status == "no_data":
         return (
-            f"{name}: no data. No record was found, so nothing is known of what anyone could find "
-            "(exit code 4). Look at the source and at the filter."
+            f"{name}: no data. No record was found, so nothing is known about the risk "
+            "(exit code 4). Check the source and the filter."
         )
     return None
 
@@ -77,7 +77,7 @@ def headline(table: TableProfile) -> list[str]:
         parts.append(quasi_identifiers(table.quasi_identifiers))
     else:
         parts.append(counted(len(table.columns or ()), "column"))
-        parts.append("nothing is known yet of what an attacker knows")
+        parts.append("no quasi-identifiers chosen yet")
     if table.sensitive:
         parts.append(f"sensitive {listed(table.sensitive)}")
     return parts
@@ -89,7 +89,8 @@ def as_it_is(table: TableProfile) -> str:
     members, uniques = summary.members or 0, summary.uniques or 0
     below = summary.records_below_k or 0
     return (
-        f"As it is, k is {number(summary.k or 0)}: {counted(uniques, member(table))} "
+        f"With these quasi-identifiers, k is {number(summary.k or 0)}: "
+        f"{counted(uniques, member(table))} "
         f"{'is' if uniques == 1 else 'are'} alone in their class"
         f"{_of(uniques, members)}, {number(below)} {'is' if below == 1 else 'are'} in a class "
         f"below {number(table.k_threshold)}{_of(below, members)}; there "
@@ -104,7 +105,7 @@ def grids(table: TableProfile) -> list[Grid]:
 
 def _knows(table: TableProfile) -> Grid:
     return Grid(
-        f"What if someone knows one column more? {members(table).capitalize()} newly alone in "
+        f"One more column known. {members(table).capitalize()} newly alone in "
         f"their class, and in classes below {number(table.k_threshold)}:",
         GridRow(
             ("also known",),
@@ -139,7 +140,7 @@ def _without(table: TableProfile) -> Grid:
     k = number(table.k_threshold)
     below = table.summary.records_below_k or 0
     return Grid(
-        f"What if a quasi-identifier were not known? {members(table).capitalize()} that would "
+        f"One quasi-identifier fewer. {members(table).capitalize()} that would "
         f"leave the classes below {k}, and how many of them lie in its outer 1{KEPT_TOGETHER}%:",
         GridRow(("left out",), ("would leave", "share", f"in its outer 1{KEPT_TOGETHER}%")),
         [_left_out(column, below) for column in table.without if below],
@@ -162,8 +163,8 @@ def _left_out(column: LackedColumn, below: int) -> GridRow:
 def _elimination(table: TableProfile) -> Grid:
     ruled_out = max((len(each.confidence) for each in table.elimination), default=1)
     return Grid(
-        "How sure is someone of a sensitive value in the worst class, after ruling out its most "
-        "frequent other values?",
+        "How certain a sensitive value is in the worst class, after ruling out its most frequent "
+        "other values:",
         GridRow(("ruled out",), (*(str(place) for place in range(ruled_out)), "certain after")),
         [_ruled_out(each) for each in table.elimination],
         spacious=True,
@@ -195,8 +196,8 @@ def _about_identifiers(table: TableProfile) -> Iterator[str]:
         one = len(names) == 1
         yield (
             f"{listed(names)} {'has' if one else 'have'} nearly as many values as there are "
-            f"records: whoever knows {'it' if one else 'one of them'} finds the record. Drop "
-            f"{'it' if one else 'them'} before publishing, or say with --identifiers that "
+            f"records: anyone who knows {'it' if one else 'one of them'} finds the record. Drop "
+            f"{'it' if one else 'them'} before publishing, or declare with --identifiers that "
             f"{'it is' if one else 'they are'} not published."
         )
 
@@ -209,12 +210,12 @@ def _about_the_worst(table: TableProfile) -> Iterator[str]:
         newly = worst.newly_unique_records or 0
         yield (
             f"{printable(worst.column)} singles out {counted(newly, member(table))} more. If "
-            "someone may know it, treat it as a quasi-identifier (add it to --qi), drop it, or "
+            "somebody could know it, treat it as a quasi-identifier (add it to --qi), drop it, or "
             "generalise it."
         )
     elif single:
         yield (
-            f"Only sensitive attributes single anyone out: whoever knows a person's "
+            f"Only sensitive attributes single anyone out: anyone who knows a person's "
             f"{printable(single[0].column)} finds the record, and all else in it."
         )
     elif measured:

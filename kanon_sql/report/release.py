@@ -16,26 +16,24 @@ from kanon_sql.report.words.numbers import (
     listed,
     number,
     number_or_none,
-    percent,
     printable,
     quasi_identifiers,
     short_percent,
 )
+from kanon_sql.report.words.phrases import phrases
 from kanon_sql.results.metrics import METRICS
 from kanon_sql.results.release import Anonymization, Release, ReleaseFindings
 from kanon_sql.results.table import CheckResult, TableResult
 from kanon_sql.sql.dialects.traits import TRAITS, Traits
 
 _HOW_TO_WRITE = (
-    "Nothing was asked to be written. --output release.parquet writes the release, --output "
-    "release.sql the views that make it."
+    "Nothing was written. --output release.parquet writes the release, --output release.sql the "
+    "views that make it."
 )
 _HOW_TO_WRITE_VIEWS = (
-    "Nothing was asked to be written. --output release.sql writes the views that make the release "
-    "where the table lies."
+    "Nothing was written. --output release.sql writes the views that make the release where the "
+    "table lies."
 )
-_A_LITTLE = 0.1
-"""Share of the records up to which suppression is suggested."""
 
 
 def page(result: ReleaseFindings) -> Iterator[Block]:
@@ -61,44 +59,14 @@ def page(result: ReleaseFindings) -> Iterator[Block]:
 
 
 def after_datafly(result: ReleaseFindings) -> Iterator[str]:
-    """Advice after Datafly: the effect of slightly more suppression, and other algorithms."""
+    """Advice after Datafly: other algorithms."""
     made = result.anonymization
     if made.algorithm != "datafly" or made.reached_top or not made.steps:
         return
-    whole = made.before.summary.records or 0
-    last = list(made.steps)[-1]
-    if 0 < last.records_violating <= whole * _A_LITTLE and not _would_lose_more(made):
-        yield (
-            f"Allowing {counted(last.records_violating, 'record')} "
-            f"({percent(last.records_violating / whole)}) to be suppressed would have spared "
-            f"{_spared(made)}"
-        )
     yield (
         "Datafly does not look for the least loss; --algorithm optimal does, and may lose less. "
         "kanon-sql tradeoff shows what each k would cost."
     )
-
-
-def _would_lose_more(made: Anonymization) -> bool:
-    """Whether stopping earlier is known to lose at least as much as the steps it saves."""
-    at, lost = made.stopped_earlier, made.metrics.loss
-    if at is None or at.metrics.loss is None or lost is None:
-        return False
-    return at.metrics.loss >= lost
-
-
-def _spared(made: Anonymization) -> str:
-    """The steps that slightly more suppression would save, and the loss without them."""
-    name, level = made.steps[-1].attribute, made.steps[-1].to_level
-    step = f"the last step: {printable(name)} from level {level - 1} to {level}."
-    at, lost = made.stopped_earlier, made.metrics.loss
-    if at is None or at.metrics.loss is None or lost is None:
-        return step
-    spared = len(made.steps) - sum(at.levels.values())
-    if spared > 1:
-        step = f"the last {spared} steps."
-    less = short_percent(at.metrics.loss)
-    return f"{step} Then {less} would have been lost, not {short_percent(lost)}."
 
 
 def finer_levels(result: ReleaseFindings) -> Iterator[str]:
@@ -169,8 +137,7 @@ def _compared(check: CheckResult, result: ReleaseFindings) -> Verdict:
     for earlier in before.checks:
         if (earlier.model, earlier.parameters) == (check.model, check.parameters):
             whole = replace(table, summary=before.summary)
-            found, _, _ = models.verdict(earlier, whole).achieved.partition(", asked for ")
-            parts = (verdict.extent, f"before: {found}")
+            parts = (verdict.extent, f"before: {phrases(earlier, whole).achieved}")
             return verdict._replace(extent="; ".join(part for part in parts if part))
     return verdict
 
@@ -186,7 +153,7 @@ def outcome(result: ReleaseFindings) -> list[str]:
         titles = listed([models.verdict(check, table).title for check in failed])
         fails = f"The release fails its own audit: {titles}."
         if written:
-            return [f"{fails} It was written all the same (--force).", *written]
+            return [f"{fails} It was written anyway (--force).", *written]
         return [f"{fails} It is not written; --force writes it.", *_star_class(made, table)]
     return written or [_HOW_TO_WRITE if _is_embedded(table) else _HOW_TO_WRITE_VIEWS]
 
@@ -196,7 +163,7 @@ def _star_class(made: Anonymization, table: TableResult) -> Iterator[str]:
     if made.suppressed_as == "star" and made.suppressed:
         too_few = made.suppressed == table.summary.k and made.algorithm == "datafly"
         by_step_4 = (
-            ", or let --max-suppressed be k or more, so that step 4 makes them enough"
+            ", or let --max-suppressed be k or more, so that step 4 suppresses enough"
             if too_few
             else ""
         )
@@ -211,9 +178,9 @@ def _in_vain(result: ReleaseFindings) -> list[str]:
     made, k, [table] = result.anonymization, only_k(result), result.tables
     if table.summary.classes == 1 and made.records_violating in (0, table.summary.records):
         return [
-            "With every quasi-identifier as coarse as it may be all records are one class, and "
-            "that fails too, so that no coarser level can help. Nothing is written.",
-            "What would help: demand less, or release more records.",
+            "With every quasi-identifier at its coarsest level all records are one class, which "
+            "fails too, so no coarser level can help. Nothing is written.",
+            "What would help: require less, or release more records.",
         ]
     classes = "violating classes" if k is None else f"classes below {number(k)}"
     many, at_most = made.records_violating, made.max_suppressed
@@ -226,9 +193,9 @@ def _in_vain(result: ReleaseFindings) -> list[str]:
         said += ": with * in every quasi-identifier they would be a class that fails as well"
         fewer = "have them removed (--suppressed remove)"
     elif many <= at_most:
-        said = "what is demanded of all classes together still fails"
+        said = "a requirement on all classes together still fails"
     return [
-        f"Every quasi-identifier is as coarse as it may be, and {said}. Nothing is written.",
+        f"Every quasi-identifier is at its coarsest level, and {said}. Nothing is written.",
         f"What would help: {fewer}, {_coarser(made)}, or leave out a quasi-identifier that nobody "
         "could know.",
     ]
@@ -256,21 +223,21 @@ def _written(release: Release, views: int, table: TableResult) -> str:
     if release.holds == "dbt-model":
         seed = (
             f" It reads the seed {printable(release.seed)}, which was written too and is as "
-            "private as the table: it holds values of quasi-identifiers."
+            "private as the table: it holds quasi-identifier values."
             if release.seed
             else ""
         )
         return (
-            f"{path} written, and beside it the .yml with its roles and tests: a model that makes "
+            f"{path} written, with a .yml of its roles and tests: a model that makes "
             f"this release in a dbt project.{seed}"
         )
     if release.records is None:
         what_next = (
             "--output release.parquet writes the release itself."
             if _is_embedded(table)
-            else f"Nothing was created in {table.engine}; whoever runs them has the release."
+            else f"Nothing was created in {table.engine}; running them makes the release."
         )
-        return f"{path} written: {counted(views, 'view')}, without a record. {what_next}"
+        return f"{path} written: {counted(views, 'view')}, no records. {what_next}"
     columns = f", {counted(release.columns, 'column')}" if release.columns is not None else ""
     null = ""
     if release.null_string is not None:

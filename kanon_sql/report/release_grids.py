@@ -27,20 +27,18 @@ from kanon_sql.results.release import (
 )
 
 _BY_DATAFLY = (
-    "Datafly generalises one quasi-identifier at a time, the one with most distinct values. Before "
-    "each step, and at the end:"
+    "Datafly generalises one quasi-identifier at a time, the one with the most distinct values. "
+    "Before each step, and at the end:"
 )
 _BY_CLASS = (
-    "Local recoding lets each class go down the hierarchies by itself, as far as what is demanded "
-    "allows. At the tops, where all begin:"
+    "Local recoding refines each class by itself, as far as the required checks allow. Before the "
+    "first split, with every column at its coarsest level:"
 )
 _NOTHING_TO_DO = (
-    "No more records violate what is demanded than may be suppressed, so Datafly generalises "
+    "No more records violate the required checks than may be suppressed, so Datafly generalises "
     "nothing:"
 )
-_MIXED_LEVELS = (
-    "A column that shows several levels can't be grouped by as it is: see kanon-sql explain local."
-)
+_MIXED_LEVELS = "Before grouping by a column with several levels, see kanon-sql explain local."
 _LONGEST_BAR = 12
 _OF_A_FILE = re.compile(r"^(column (?:\d+(?= of )|.+(?= of \S+$))).*")
 """Label of a level from a hierarchy file, whose name is shown elsewhere."""
@@ -115,11 +113,11 @@ def _ends(result: ReleaseFindings) -> Iterator[GridRow]:
     whole = made.before.summary.records or 0
     kept = " as *" if made.suppressed_as == "star" else ""
     for words, records in (
-        ("at the tops" if made.recoded else "at the end", made.records_violating),
+        ("before the first split" if made.recoded else "at the end", made.records_violating),
         (f"suppressed{kept} (at most {number(made.max_suppressed)} allowed)", made.suppressed),
-        ("of them in step 4", made.step4),
+        ("in step 4", made.step4),
     ):
-        if records or words != "of them in step 4":
+        if records or words != "in step 4":
             yield GridRow(("", words), ("", number(records), short_share(records, whole)))
 
 
@@ -198,7 +196,7 @@ def _beside(recoded: Recoded, made: Anonymization) -> Iterator[str]:
             f"{suppressed}, with {counted(other.classes, 'class')} (--algorithm optimal)."
         )
     elif other is None and not made.reached_top and made.metrics.loss is not None:
-        yield "What one level for each column would lose is found by --algorithm optimal."
+        yield "--algorithm optimal finds what one level for each column would lose."
     if any(len(each) > 1 for each in recoded.levels_by_records.values()):
         yield _MIXED_LEVELS
 
@@ -229,7 +227,7 @@ def _bar(part: int, whole: int) -> str:
 
 def _associations(result: ReleaseFindings) -> Grid:
     return Grid(
-        "How strongly they go together with a sensitive attribute (Cramér's V, from 0 to 1):",
+        "Association with a sensitive attribute (Cramér's V, from 0 to 1):",
         GridRow(("quasi-identifier", "sensitive"), ("before", "after")),
         tuple(
             GridRow(
@@ -248,18 +246,18 @@ def _step_4(result: ReleaseFindings) -> str | None:
         return None
     past = ", even past the limit" if made.suppressed > made.max_suppressed else ""
     return (
-        f"Step 4 suppressed {counted(made.step4, 'record')} more{past}: so that the suppressed "
-        "ones are not fewer than k themselves."
+        f"Step 4 suppressed {counted(made.step4, 'record')} more{past}, because fewer than k "
+        "suppressed records could be told apart."
     )
 
 
 def only_k(result: ReleaseFindings) -> int | None:
     """The required k if it is the only requirement, else None."""
     [table] = result.tables
-    demanded = [check for check in table.checks if check.holds is not None]
-    if [check.model for check in demanded] != ["k_anonymity"]:
+    required = [check for check in table.checks if check.holds is not None]
+    if [check.model for check in required] != ["k_anonymity"]:
         return None
-    k: int | None = demanded[0].parameters.get("k")
+    k: int | None = required[0].parameters.get("k")
     return k
 
 
@@ -272,11 +270,11 @@ def _hundredths(value: float | None) -> str:
 
 
 _LIVE = (4, 12, 5, 22, 9, 11)
-"""How wide the columns are while the steps to come are not known."""
+"""Column widths of the live table, before all steps are known."""
 
 
 def step_heading() -> str:
-    """What stands above the steps while they are taken."""
+    """The header of the live table of steps."""
     *sizes, of_distinct, of_violating = _LIVE
     words = ("step", "attribute", "level", "")
     cells = [padded(word, size) for word, size in zip(words, sizes, strict=True)]
@@ -285,7 +283,7 @@ def step_heading() -> str:
 
 
 def step_line(step: GeneralizationStep, number: int, from_level: int) -> str:
-    """A step while it is taken, in the columns of the table of steps.
+    """A row of the live table of steps.
 
     >>> month = GeneralizationStep("birth_date", 1, "month", 61_204, 812_340)
     >>> step_line(month, 1, 0)

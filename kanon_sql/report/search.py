@@ -15,16 +15,16 @@ def how_found(made: Anonymization) -> str:
     """How the chosen levels rank among all, and how that is known."""
     search, metric = made.search, made.metric
     if search is None or metric is None:
-        return "Of all levels that meet what is demanded, these lose least. At the end:"
+        return "Of all levels that meet the required checks, these lose least. At the end:"
     choices = counted(search.nodes, "choice")
     if made.reached_top:
         if search.nodes == 1:
-            return "The only choice of levels doesn't meet what is demanded. At the top:"
-        return f"None of the {choices} of levels meets what is demanded. At the top:"
-    looked = f"{number(search.looked_at)} of {choices} of levels looked at"
+            return "The only choice of levels doesn't meet the required checks. At the top:"
+        return f"None of the {choices} of levels meets the required checks. At the top:"
+    looked = f"{number(search.looked_at)} of {choices} of levels evaluated"
     by = METRICS[metric].title.lower()
     if search.optimal:
-        return f"{looked}: these lose least by {by}, which is proved. At the end:"
+        return f"{looked}: these lose least by {by} (proved). At the end:"
     return f"{looked}: the best by {by} so far, {distance(search)}. Its end:"
 
 
@@ -36,10 +36,10 @@ def is_near(search: Search) -> bool:
 def distance(search: Search) -> str:
     """Upper bound of the excess loss, in words."""
     if search.gap is None or search.gap >= 1:
-        return "and nothing is proved of how much less could be lost"
+        return "with no proof of how much less could be lost"
     if not is_near(search):
         # A percentage would suggest a tight bound.
-        return "and it is not proved that half as much could not be lost"
+        return "with no proof that half as much could not be lost"
     above = search.gap / (1 - search.gap)
     words = percent(above)
     if words.startswith("less than"):
@@ -50,9 +50,9 @@ def distance(search: Search) -> str:
 def minimal_nodes(nodes: tuple[MinimalNode, ...]) -> Grid:
     """All minimal satisfying nodes, with the loss of each."""
     return Grid(
-        f"{counted(len(nodes), 'choice')} of levels meet what is demanded and could not be lowered:"
+        f"{counted(len(nodes), 'choice')} of levels meet the required checks and can't be lowered:"
         if nodes
-        else "No choice of levels meets what is demanded.",
+        else "No choice of levels meets the required checks.",
         GridRow(("levels",), ("lost", "precision", "suppressed", "classes")),
         tuple(
             GridRow(

@@ -27,12 +27,12 @@ def page(found: Tradeoff) -> Iterator[Block]:
     """The best levels for each k, with their loss."""
     if found.status == "no_data":
         yield Prose(
-            [f"{printable(found.name)} has no records, so there is nothing to weigh."], "strong"
+            [f"{printable(found.name)} has no records, so there is nothing to compare."], "strong"
         )
         return
     search = found.search or (found.optimal and found.optimal.search)
     looked = (
-        f"{counted(search.nodes, 'choice')} of levels, {number(search.looked_at)} looked at"
+        f"{counted(search.nodes, 'choice')} of levels, {number(search.looked_at)} evaluated"
         if search
         else None
     )
@@ -50,9 +50,9 @@ def page(found: Tradeoff) -> Iterator[Block]:
         yield _costs(found, found.points)
         yield _levels(found.points)
     else:
-        yield _costs(found, found.points, "Each class as coarse as it must be (local):")
+        yield _costs(found, found.points, "Each class only as coarse as it needs (local):")
         if found.optimal:
-            yield _costs(found, found.optimal.points, "One level for all (optimal):")
+            yield _costs(found, found.optimal.points, "One level per column (optimal):")
             yield _levels(found.optimal.points)
     if found.warnings:
         yield Points(found.warnings, "warning")
@@ -74,7 +74,7 @@ def _costs(found: Tradeoff, points: Sequence[Point], above: str = "") -> Grid:
             GridRow(
                 (f"{each.k:>4}", _bar(values[each.k], whole)),
                 (
-                    _told(values[each.k], in_shares=in_shares),
+                    _loss_text(values[each.k], in_shares=in_shares),
                     number_or_none(each.suppressed),
                     short_percent(
                         None if each.suppressed is None else each.suppressed / found.records
@@ -101,7 +101,7 @@ def _levels(points: Sequence[Point]) -> Grid:
 
 def _levels_in_words(point: Point) -> str:
     if point.levels is None or point.labels is None:
-        return "no levels will do"
+        return "no levels hold"
     raised = [
         f"{printable(name)} {level}{_label(point.labels[name])}"
         for name, level in point.levels.items()
@@ -127,7 +127,7 @@ def _cost(found: Tradeoff, point: Point) -> float | None:
     return 1 - value if found.metric == "precision" else float(value)
 
 
-def _told(value: float | None, *, in_shares: bool) -> str:
+def _loss_text(value: float | None, *, in_shares: bool) -> str:
     if value is None:
         return NONE
     return short_percent(value) if in_shares else f"{value:,.1f}"
@@ -159,19 +159,19 @@ def _remarks(found: Tradeoff) -> Iterator[str]:
 def _proof(found: Tradeoff) -> str:
     if not any(each.metrics for each in found.points):
         return (
-            "No levels will do. Allow more to be suppressed (--max-suppressed), or let the levels "
-            "of each quasi-identifier end with suppress."
+            "No levels meet the checks. Allow more suppression (--max-suppressed), or let the "
+            "levels of each quasi-identifier end with suppress."
         )
     if found.search is None:
         return (
-            "A local recoding is greedy: no row is proved to be the least possible. Its columns "
-            "have values of several levels, which plain grouping keeps apart (explain local)."
+            "Local recoding is greedy: no row is proved to be the least possible. Its columns have "
+            "values of several levels, which plain grouping keeps apart (explain local)."
         )
     if found.search.optimal:
-        return "Each row is the least that any choice of these levels loses, which is proved."
+        return "For each k, no other choice of these levels loses less (proved)."
     if is_near(found.search):
-        return f"The search was ended before: each row is {distance(found.search)}."
-    return "Not every row is proved to be the least possible: the search was ended before."
+        return f"The search was ended early: each row is {distance(found.search)}."
+    return "Not every row is proved to be the least possible: the search was ended early."
 
 
 def _next(found: Tradeoff, k: int) -> str:

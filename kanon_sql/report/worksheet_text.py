@@ -9,11 +9,6 @@ from kanon_sql.report.words.numbers import counted, number, percent, plain
 from kanon_sql.results.version import VERSION
 from kanon_sql.results.worksheet import CONFIDENCE, Attempts
 
-OF_THE_RISKIEST = (
-    "The share is of the riskiest records. It is an upper bound for the table only if the others "
-    "are no riskier."
-)
-
 
 def as_json(attempts: Attempts) -> str:
     """The counts as JSON, named as in Python."""
@@ -26,31 +21,29 @@ def in_words(attempts: Attempts) -> str:
 
 
 def _sentences(attempts: Attempts) -> Iterator[str]:
-    tried = f"{counted(attempts.rows, 'record')}, {number(attempts.tried)} of them tried"
-    yield f"{tried} in {_minutes(attempts.minutes)}" if attempts.minutes else tried
+    spent = f" in {attempts.minutes:,g} minutes" if attempts.minutes else ""
+    yield f"{counted(attempts.rows, 'record')}, {number(attempts.tried)} of them tried{spent}"
     if attempts.share is None or attempts.interval is None:
-        yield "Nothing was tried yet: fill in the column sure."
+        yield "No record was tried yet: complete the column sure."
         return
-    low, high = attempts.interval
+    low, high = map(percent, attempts.interval)
     yield (
-        f"{number(attempts.confirmed)} re-identified: {percent(attempts.share)} of what was "
-        f"tried, and between {percent(low)} and {percent(high)} with {CONFIDENCE * 100:.0f} % "
-        "confidence (Clopper, Pearson 1934)"
+        f"{number(attempts.confirmed)} re-identified: {percent(attempts.share)} of the records "
+        f"tried; between {low} and {high} with {CONFIDENCE * 100:.0f} % confidence (Clopper, "
+        "Pearson 1934)"
     )
-    yield OF_THE_RISKIEST
+    yield (
+        "This is the share of the riskiest records. It is an upper bound for the table only if the "
+        "others are no riskier."
+    )
     if attempts.unchecked:
         yield (
-            f"{counted(attempts.unchecked, 'claim')} of being sure "
-            f"{'is' if attempts.unchecked == 1 else 'are'} not checked yet, and taken for wrong "
-            "until then: whoever holds the key fills in the column correct."
+            f"Not checked yet: {counted(attempts.unchecked, 'claim')} of being sure, counted as "
+            "wrong until then. The holder of the key completes the column correct."
         )
     checked, wrong = attempts.claims - attempts.unchecked, attempts.false - attempts.unchecked
     if checked:
         yield (
-            f"{number(wrong)} of {counted(checked, 'claim')} of being sure "
-            f"{'was' if wrong == 1 else 'were'} wrong, {percent(wrong / checked)}"
+            f"Wrong: {number(wrong)} of {counted(checked, 'claim')} of being sure, "
+            f"{percent(wrong / checked)}"
         )
-
-
-def _minutes(spent: float) -> str:
-    return counted(int(spent), "minute") if spent == int(spent) else f"{spent:,.1f} minutes"

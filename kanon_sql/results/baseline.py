@@ -1,9 +1,10 @@
 """A baseline: the violations accepted today, so that an audit fails only on what got worse.
 
 It is a stored result, and its gate is a rule on the comparison that `diff` makes of it and the
-audit: a violated check is accepted as long as no figure of it gets worse, nor one of the table that
-the model names in `table_figures`, nor how many classes have a single value of its sensitive
-attribute. A check that held must still hold, and a check or a table that it lacks gates as ever.
+audit. A violated check is accepted as long as none of these gets worse: its own figures, the
+figures of the table in the model's `table_figures`, and the number of classes with a single value
+of its sensitive attribute. A check that held must still hold. Checks and tables that the baseline
+lacks gate as without a baseline.
 """
 
 from __future__ import annotations
@@ -64,10 +65,10 @@ class Baseline:
 
         Raises `SpecError` if there is nothing to accept: no data, a failed engine, no requirement.
         """
-        tables = tuple(_kept(table) for result in results for table in result.tables)
+        tables = tuple(_as_accepted(table) for result in results for table in result.tables)
         if all(check.holds is None for table in tables for check in table.checks):
             raise SpecError(
-                "nothing was demanded, so there is nothing to accept. Give a threshold, as in "
+                "no check has a threshold, so there is nothing to accept. Give one, as in "
                 f"{option('k', 5)}, or checks in a spec."
             )
         baseline = cls(tables)
@@ -75,28 +76,32 @@ class Baseline:
         return baseline
 
     def to_json(self) -> str:
-        """The tables as a result has them, marked as a baseline."""
+        """The tables as in a result, marked as a baseline."""
         result = AuditFindings(self.tables, VERSION).to_dict()
         whole = {"kanon_sql": VERSION, "baseline": BASELINE_VERSION, **result}
         return json.dumps(whole, indent=2, ensure_ascii=False, allow_nan=False)
 
-    def held_against(self, result: Held, by: By = "share") -> Held:
+    def applied_to(self, result: Held, by: By = "share") -> Held:
         """The result with violations accepted as far as the baseline allows.
 
         Violating records are compared by their share of the table, or by `count`. Checks that the
         baseline has and the audit lacks become warnings.
         """
-        asked = Counter(table_key(table) for table in result.tables)
+        audited = Counter(table_key(table) for table in result.tables)
         known = {table_key(table): table for table in self.tables}
         tables = [
-            self._accepting(table, known.get(key), by, is_twin=asked[key] > 1)
+            self._accepting(table, known.get(key), by, is_twin=audited[key] > 1)
             for table in result.tables
             for key in [table_key(table)]
         ]
         missing = self._missing(result.tables)
         if tables and missing:
-            told = next((n for n, each in enumerate(tables) if each.status not in _UNANSWERED), 0)
-            tables[told] = replace(tables[told], warnings=(*tables[told].warnings, missing))
+            reported = next(
+                (n for n, each in enumerate(tables) if each.status not in _UNANSWERED), 0
+            )
+            tables[reported] = replace(
+                tables[reported], warnings=(*tables[reported].warnings, missing)
+            )
         return replace(result, tables=tuple(tables))
 
     def __str__(self) -> str:
@@ -147,13 +152,13 @@ class Baseline:
 
         A table with another question has a warning of its own.
         """
-        asked = {table_key(table) for table in tables}
+        audited = {table_key(table) for table in tables}
         known = {table_key(table) for table in self.tables}
-        told = {table.name for table in tables if table_key(table) not in known}
+        reported = {table.name for table in tables if table_key(table) not in known}
         missing = [
             table.name
             for table in self.tables
-            if _gated(table) and table_key(table) not in asked and table.name not in told
+            if _gated(table) and table_key(table) not in audited and table.name not in reported
         ]
         if not missing:
             return ""
@@ -167,8 +172,8 @@ class Baseline:
         twin = next((table for table in self.tables if keys[table_key(table)] > 1), None)
         if twin is not None:
             raise SpecError(
-                f"{where}two tables are called {twin.name} and are asked the same, so a baseline "
-                "could not tell them apart. Give each a name in the spec."
+                f"{where}two tables are called {twin.name} and have the same checks, so a baseline "
+                "could not distinguish them. Give each a name in the spec."
             )
 
 
@@ -180,39 +185,41 @@ _TWINS = (
 
 
 def _dropped(table: TableResult, baseline: TableResult) -> Iterator[str]:
-    """A sentence for each check that the baseline has and that is not demanded as it was."""
-    demanded = _gated(table)
-    same = {check_key(check, table) for check in demanded}
-    about = {check_key(check, table, thresholds=False) for check in demanded}
+    """A warning for each check of the baseline that is missing or has other thresholds."""
+    required = _gated(table)
+    same = {check_key(check, table) for check in required}
+    about = {check_key(check, table, thresholds=False) for check in required}
     for check in _gated(baseline):
         if check_key(check, baseline) in same:
             continue
         otherwise = check_key(check, baseline, thresholds=False) in about
-        parameters = ", ".join(f"{key}={value}" for key, value in _told(check).items())
+        parameters = ", ".join(
+            f"{key}={value}" for key, value in _identifying_parameters(check).items()
+        )
         yield (
-            f"the baseline has {check.model}({parameters}), which is "
-            f"{'demanded otherwise now' if otherwise else 'not demanded any more'}. kanon-sql "
-            "baseline writes it again, if that is meant."
+            f"the baseline has {check.model}({parameters}), which "
+            f"{'has other thresholds now' if otherwise else 'is no longer checked'}. kanon-sql "
+            "baseline writes it again, if that is intended."
         )
 
 
 def _without_sizes(checks: Sequence[CheckResult], baseline: TableResult, by: By) -> Iterator[str]:
-    """A sentence for a baseline of an older version, of which not every figure can be compared."""
+    """Warnings for a baseline of an older version, which lacks some figures to compare."""
     compared = [check for check in checks if check.baseline and check.holds is False]
     if baseline.summary.uniques is None and any(model_of(each).table_figures for each in compared):
         yield (
-            f"the baseline of {baseline.name} does not say how many were alone nor what the risks "
-            "were, so that these were not compared. kanon-sql baseline writes it again."
+            f"the baseline of {baseline.name} lacks the numbers of uniques and the risks, so that "
+            "these were not compared. kanon-sql baseline writes it again."
         )
     worse = {name for check in checks if check.baseline for name in check.baseline.worse}
     if by == "share" and baseline.summary.records is None and worse & set(VIOLATING):
         yield (
-            f"the baseline of {baseline.name} does not say how many records there were, so that "
-            "counts were compared and not shares. kanon-sql baseline writes it again."
+            f"the baseline of {baseline.name} lacks the number of records, so that counts were "
+            "compared and not shares. kanon-sql baseline writes it again."
         )
 
 
-def _told(check: CheckResult) -> dict[str, Any]:
+def _identifying_parameters(check: CheckResult) -> dict[str, Any]:
     """The parameters that identify a check, without values of the data."""
     kept = (*MODELS[check.model].thresholds, "sensitive", "reference")
     return {key: check.parameters[key] for key in kept if key in check.parameters}
@@ -223,8 +230,8 @@ def _gated(table: TableResult) -> list[CheckResult]:
     return [check for check in table.checks if check.holds is not None]
 
 
-def _kept(table: TableResult) -> TableResult:
-    """The table without a former baseline, and without what is for reading alone."""
+def _as_accepted(table: TableResult) -> TableResult:
+    """The table without a former baseline and without descriptive fields."""
     if table.status in _UNANSWERED:
         what = "has no data" if table.status == "no_data" else "could not be audited"
         raise SpecError(f"{table.name} {what}, so nothing of it can be accepted.")
@@ -234,14 +241,14 @@ def _kept(table: TableResult) -> TableResult:
 
 
 def _judged(check: CheckDiff, table: TableDiff) -> CheckResult:
-    """The check with what the baseline has of it."""
+    """The check with its baseline and whether its violation is accepted."""
     old, new = check.old, check.new
     assert new is not None
     if old is None or table.old is None or check.demand != "same" or None in (old.holds, new.holds):
         return replace(new, accepted=False)
     own = [figure for figure in check.figures if figure.is_judged]
-    beside = list(_beside(new, table))
-    worse = tuple(_worse(check, own, beside))
+    of_table = list(_table_figures(new, table))
+    worse = tuple(_worse(check, own, of_table))
     then = {name: old.figures.get(name) for name in figures(new)}
     sizes = {part: getattr(table.old.summary, part) for part in ("records", "people", "classes")}
     known = {name: size for name, size in sizes.items() if size is not None}
@@ -252,14 +259,13 @@ def _judged(check: CheckDiff, table: TableDiff) -> CheckResult:
             bool(old.holds),
             then | known | table_figures(table.old, new),
             worse,
-            tuple(figure.name for figure in (*own, *beside) if figure.change == "better"),
+            tuple(figure.name for figure in (*own, *of_table) if figure.change == "better"),
         ),
     )
 
 
-def _beside(check: CheckResult, table: TableDiff) -> Iterator[Figure]:
-    """What became of the table's figures that are judged with a check, as far as the baseline has
-    them."""
+def _table_figures(check: CheckResult, table: TableDiff) -> Iterator[Figure]:
+    """The changed figures of the table that are judged with a check, if the baseline has them."""
     names = model_of(check).table_figures
     for figure in (*table.summary, *table.risks):
         if figure.name in names and figure.old is not None:
@@ -271,12 +277,12 @@ def _beside(check: CheckResult, table: TableDiff) -> Iterator[Figure]:
                     yield replace(figure, name=f"homogeneity.{figure.name}")
 
 
-def _worse(check: CheckDiff, own: Sequence[Figure], beside: Sequence[Figure]) -> Iterator[str]:
-    """Each figure of a violated check that the baseline does not accept as it is by now."""
+def _worse(check: CheckDiff, own: Sequence[Figure], of_table: Sequence[Figure]) -> Iterator[str]:
+    """The figures of a violated check that are worse than accepted."""
     if check.new is None or check.old is None or check.new.holds:
         return
     if check.old.holds:
         yield "holds"
-    for figure in (*own, *beside):
+    for figure in (*own, *of_table):
         if figure.change in ("worse", "changed"):
             yield figure.name

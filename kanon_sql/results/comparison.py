@@ -129,14 +129,14 @@ def changes(before: CheckResult, after: CheckResult, sizes: Sizes | None) -> Ite
         twin = _IN_RECORDS.get(_counted(name, after), "")
         # In composition, people violate and no records, so their count is decisive.
         twins = (twin, "violating_people") if name == "violating_classes" else (twin,)
-        is_told = any(None not in (then.get(each), now.get(each)) for each in twins)
-        if of and not is_told and twin and then.get(name) and now.get(name):
+        is_complete = any(None not in (then.get(each), now.get(each)) for each in twins)
+        if of and not is_complete and twin and then.get(name) and now.get(name):
             # The number of records is unknown.
             is_same = then[name] == now[name]
             yield Figure(name, then[name], now[name], "same" if is_same else "changed")
             continue
         is_share = of or (sizes and _is_of_reference(name, after))
-        is_judged = (as_before or name not in VIOLATING) and not (is_share and is_told)
+        is_judged = (as_before or name not in VIOLATING) and not (is_share and is_complete)
         yield figure(name, then.get(name), now.get(name), worst if is_judged else None, of)
 
 
@@ -202,8 +202,8 @@ def demand(before: CheckResult, after: CheckResult) -> Demand:
 def _worst_of(threshold: str, check: CheckResult) -> Worst:
     """The worst direction of the figure that a threshold limits."""
     model = model_of(check)
-    beside = {judge: worst for worst, judge in model.beside_worst.values()}
-    return beside.get(threshold) or model.figures.get(threshold) or model.worst
+    companions = {judge: worst for worst, judge in model.companion_figures.values()}
+    return companions.get(threshold) or model.figures.get(threshold) or model.worst
 
 
 def _of_threshold(before: Any, after: Any, worst: Worst) -> Demand:
@@ -227,12 +227,14 @@ def judged_figures(check: CheckResult) -> Iterator[tuple[str, Any, Any, Worst]]:
     [('k', 7, 5, 'least')]
     """
     model = model_of(check)
-    beside = {threshold: (key, worst) for key, (worst, threshold) in model.beside_worst.items()}
+    companions = {
+        threshold: (key, worst) for key, (worst, threshold) in model.companion_figures.items()
+    }
     for name in model.thresholds:
         bound = check.parameters.get(name)
         if bound is None:
             continue
-        key, worst = beside.get(name, ("", model.worst))
+        key, worst = companions.get(name, ("", model.worst))
         figure = check.details.get(key) if key else check.achieved
         if isinstance(figure, Mapping):
             figure, worst = figure.get(name), model.figures[name]
@@ -242,7 +244,7 @@ def judged_figures(check: CheckResult) -> Iterator[tuple[str, Any, Any, Worst]]:
 
 
 def table_figures(table: TableResult, check: CheckResult) -> dict[str, Any]:
-    """The figures of a table by which a baseline judges a check beside its own, by their names."""
+    """The figures of the table that a baseline judges with a check, by name."""
     found = {"uniques": table.summary.uniques} | {
         f"{attacker}.{name}": value
         for attacker, risks in table.risk.items()
@@ -282,10 +284,12 @@ def check_key(check: CheckResult, table: TableResult, *, thresholds: bool = True
 
 def question(table: TableResult) -> dict[str, Any]:
     """The parts of a table's question that affect the meaning of every check."""
-    asked = {part: getattr(table, part) for part in QUESTION}
-    asked["quasi_identifiers"] = sorted(table.quasi_identifiers)
-    asked["levels"] = {name: level for name, level in (table.levels or {}).items() if level} or None
-    return asked
+    question = {part: getattr(table, part) for part in QUESTION}
+    question["quasi_identifiers"] = sorted(table.quasi_identifiers)
+    question["levels"] = {
+        name: level for name, level in (table.levels or {}).items() if level
+    } or None
+    return question
 
 
 def table_key(table: TableResult) -> str:

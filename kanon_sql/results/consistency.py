@@ -46,6 +46,7 @@ def faults(table: TableResult, *, has_status: bool = True) -> Iterator[Fault]:
     for place, check in enumerate(table.checks):
         for where, other in _check_faults(check, table):
             yield f"checks[{place}].{where}", other
+    yield from _single_values(table)
 
 
 def release_faults(made: Anonymization, table: TableResult) -> Iterator[Fault]:
@@ -135,9 +136,11 @@ def _check_faults(check: CheckResult, table: TableResult) -> Iterator[Fault]:
     if check.holds is None:
         if model.gates and not model.counts_violations and check.achieved is not None:
             yield "holds", "parameters"
-        if check.violating_classes is not None or check.violating_people is not None:
+        if check.violating_classes is not None:
             yield "violating_classes", "holds"
-        if check.violating_records is not None and not model.counts_violations:
+        if not model.counts_violations and (
+            check.violating_records is not None or check.violating_people is not None
+        ):
             yield "violating_records", "holds"
     else:
         if not model.gates:
@@ -149,6 +152,23 @@ def _check_faults(check: CheckResult, table: TableResult) -> Iterator[Fault]:
     yield from _differing(
         "", check.figures, dict(_figures_by_table(check, model, table)), "the table's figures"
     )
+
+
+def _single_values(table: TableResult) -> Iterator[Fault]:
+    """Each count of homogeneous classes that contradicts the distinct values of the worst class."""
+    if table.entity or table.sensitive_nulls == "unknown":
+        return
+    distinct = {
+        check.parameters["sensitive"]: check.achieved
+        for check in table.checks
+        if model_of(check).counts_values and not check.parameters.get("with_other_sensitive")
+    }
+    for place, check in enumerate(table.checks):
+        fewest = distinct.get(check.parameters.get("sensitive")) or 0
+        # A class of nothing but NULL has one value and is not homogeneous.
+        is_plain = not check.parameters.get("with_other_sensitive")
+        if check.model == "homogeneity" and is_plain and check.achieved and fewest > 1:
+            yield f"checks[{place}].achieved", "the fewest distinct values of a class"
 
 
 def _verdict(check: CheckResult, model: Model) -> bool | None:

@@ -24,7 +24,7 @@ from kanon_sql.results.comparison import (
     totals,
 )
 from kanon_sql.results.stored import ResultFile
-from kanon_sql.results.table import CheckResult, TableResult, plain_json
+from kanon_sql.results.table import CheckResult, TableResult, Tabular, plain_json
 from kanon_sql.results.version import VERSION
 from kanon_sql.spec.models.base import Worst
 
@@ -133,7 +133,7 @@ class TableDiff:
 
     old: TableResult | None
     new: TableResult | None
-    asked_otherwise: tuple[str, ...] = ()
+    changed_questions: tuple[str, ...] = ()
     """Keys of `QUESTION` in which the questions differ."""
     summary: tuple[Figure, ...] = ()
     risks: tuple[Figure, ...] = ()
@@ -153,7 +153,7 @@ class TableDiff:
     @property
     def is_comparable(self) -> bool:
         """Whether the figures mean the same in both."""
-        return set(self.asked_otherwise) <= set(OTHER_RECORDS)
+        return set(self.changed_questions) <= set(OTHER_RECORDS)
 
     @property
     def left_out(self) -> tuple[str, ...]:
@@ -215,7 +215,7 @@ class TableDiff:
             },
             "question": {
                 part: {"old": question(old)[part], "new": question(new)[part]}
-                for part in self.asked_otherwise
+                for part in self.changed_questions
                 if old and new
             },
             "comparable": self.is_comparable,
@@ -227,7 +227,7 @@ class TableDiff:
 
 
 @dataclass(frozen=True)
-class Diff:
+class Diff(Tabular):
     """The differences between an old and a new result. Prints itself like the command line."""
 
     old: str
@@ -268,6 +268,22 @@ class Diff:
         }
         plain: dict[str, Any] = plain_json(whole)
         return plain
+
+    def rows(self) -> list[dict[str, Any]]:
+        """Every figure of both results, with its table, what it belongs to, and its change."""
+        return [
+            {"table": table.table.name, "of": whose, "figure": each.name, **each.to_dict()}
+            for table in self.tables
+            for whose, figures in (
+                ("summary", table.summary),
+                ("risk", table.risks),
+                *((check.check.model, check.figures) for check in table.checks),
+            )
+            for each in figures
+        ] + [
+            {"table": None, "of": "release", "figure": each.name, **each.to_dict()}
+            for each in self.made
+        ]
 
     def to_json(self) -> str:
         return json.dumps(self.to_dict(), indent=2, ensure_ascii=False, allow_nan=False)
@@ -333,11 +349,11 @@ def _paired(
 
 
 def _by_key(
-    items: Sequence[Any], key: Callable[[Any], str], left_out: set[int]
+    items: Sequence[Any], key: Callable[[Any], str], matched: set[int]
 ) -> dict[str, list[int]]:
     found: dict[str, list[int]] = {}
     for place, item in enumerate(items):
-        if place not in left_out:
+        if place not in matched:
             found.setdefault(key(item), []).append(place)
     return found
 
@@ -346,7 +362,7 @@ def _by_key(
 
 
 def table_diff(old: TableResult | None, new: TableResult | None, by: By) -> TableDiff:
-    """What changed of one table; of records and people their share, or their `count`."""
+    """The differences of one table, with records and people compared by `share` or `count`."""
     if old is None or new is None:
         checks = [CheckDiff(None, check) for check in new.checks] if new else []
         return TableDiff(old, new, checks=tuple(checks))
@@ -365,7 +381,7 @@ def table_diff(old: TableResult | None, new: TableResult | None, by: By) -> Tabl
 
 
 def _not_compared(table: TableDiff) -> TableDiff:
-    """The same figures, marked as not comparable."""
+    """The same differences, with their figures marked as not comparable."""
     checks = (
         replace(check, figures=_unjudged(check.figures), is_comparable=False)
         for check in table.checks

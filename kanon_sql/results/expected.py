@@ -5,15 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from kanon_sql.sql.statement import Estimate, Statement
-
-
-@dataclass(frozen=True)
-class ExpectedStep:
-    """A statement that was not run, with the engine's estimate."""
-
-    step: Statement
-    estimate: Estimate
+from kanon_sql.sql.statement import Statement
 
 
 @dataclass(frozen=True)
@@ -24,7 +16,7 @@ class ExpectedSearch:
     """Height of each quasi-identifier's hierarchy, masks excluded."""
     masked: frozenset[str]
     """Quasi-identifiers with an additional level per character of their longest value."""
-    keeps_rows: bool
+    materialises: bool
     """Whether the records are read once and materialised, rather than at each step."""
     by_class: bool = False
     """Whether classes are specialised top-down (local recoding), not the table generalised."""
@@ -39,6 +31,6 @@ class ExpectedTable:
     name: str
     engine: str
     reads: tuple[str, ...]
-    steps: tuple[ExpectedStep, ...]
+    steps: tuple[Statement, ...]
     search: ExpectedSearch | None = None
     """The search that follows the steps, if levels are searched."""

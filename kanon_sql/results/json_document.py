@@ -17,7 +17,7 @@ from kanon_sql.errors import InputError
 KINDS = {dict: "an object", list: "a list", str: "text", bool: "true or false", int: "a number",
          float: "a number", type(None): "null"}  # fmt: skip
 _COUNT = "a whole number, 0 or more"
-_WANTED = {
+_EXPECTED = {
     "int_type": _COUNT,
     "greater_than_equal": _COUNT,
     "bool_type": KINDS[bool],
@@ -28,7 +28,7 @@ _WANTED = {
     "mapping_type": KINDS[dict],
     "dataclass_type": KINDS[dict],
 }
-"""What a value must be, by the type of pydantic's error."""
+"""The expected value in words, by the type of pydantic's error."""
 _MOST_DIGITS = 40
 """Number of digits of the sum of squared class sizes in any conceivable database."""
 Kind = TypeVar("Kind")
@@ -58,12 +58,12 @@ class JsonValue(NamedTuple):
         found = self._at(location)
         match fault:
             case {"type": "missing"}:
-                return found.lacks(str(location[-1]))
+                return found.missing_key(str(location[-1]))
             case {"type": "literal_error", "ctx": {"expected": names}}:
                 return found.error(names.replace(", ", " or ").replace("'", ""))
-            case {"type": "value_error", "ctx": {"error": wanted}}:
-                return found.error(str(wanted))
-        return found.error(_WANTED[fault["type"]])
+            case {"type": "value_error", "ctx": {"error": expected}}:
+                return found.error(str(expected))
+        return found.error(_EXPECTED[fault["type"]])
 
     def _at(self, location: tuple[int | str, ...]) -> JsonValue:
         """The value at a location of the dataclass, whose fields need not all be keys of JSON."""
@@ -77,17 +77,17 @@ class JsonValue(NamedTuple):
         if isinstance(key, int):
             return self._replace(place=f"{self.place}[{key}]", value=self.value[key])
         if key not in self.value:
-            raise self.lacks(key)
+            raise self.missing_key(key)
         return self._replace(place=f"{self.place}.{key}".lstrip("."), value=self.value[key])
 
-    def error(self, wanted: str) -> InputError:
+    def error(self, expected: str) -> InputError:
         place = self.place or "the whole"
         return InputError(
-            f"{self.path}: {place} must be {wanted}; found {self._found()}. Is this "
+            f"{self.path}: {place} must be {expected}; found {self._found()}. Is this "
             f"file as kanon-sql wrote it? {self.how}"
         )
 
-    def lacks(self, key: str) -> InputError:
+    def missing_key(self, key: str) -> InputError:
         return InputError(
             f'{self.path}: {self.place or "the whole"} has no "{key}". Is this file '
             f"as kanon-sql wrote it? {self.how}"
@@ -105,18 +105,18 @@ class JsonValue(NamedTuple):
 
 @cache
 def _validator(kind: Any) -> SchemaValidator:
-    return SchemaValidator(_of_json(TypeAdapter(kind).core_schema))
+    return SchemaValidator(_json_schema(TypeAdapter(kind).core_schema))
 
 
-def _of_json(schema: Any) -> Any:
-    """The schema with the scalars of a result: a whole number is a count, infinity is a text.
+def _json_schema(schema: Any) -> Any:
+    """The schema with the scalars of a result: an integer is a count, infinity is text.
 
-    Null stands for a default, too, but for a list: a result without checks says so.
+    Null stands for a default, except for a list: a result without checks has an empty one.
     """
     match schema:
         case {"type": "default", "schema": part} if _default(schema) != ():
             given = core_schema.no_info_before_validator_function(
-                lambda value: _default(schema) if value is None else value, _of_json(part)
+                lambda value: _default(schema) if value is None else value, _json_schema(part)
             )
             return schema | {"schema": given}
         case {"type": "int"}:
@@ -130,11 +130,11 @@ def _of_json(schema: Any) -> Any:
         case Mapping():
             # Numbers are text where they are keys.
             return {
-                name: part if name == "keys_schema" else _of_json(part)
+                name: part if name == "keys_schema" else _json_schema(part)
                 for name, part in schema.items()
             }
         case list():
-            return [_of_json(part) for part in schema]
+            return [_json_schema(part) for part in schema]
     return schema
 
 
@@ -143,7 +143,7 @@ def _default(schema: Mapping[str, Any]) -> Any:
 
 
 def number(value: Any) -> float:
-    """A number as it is written. Raises `ValueError` for anything else."""
+    """A number, decoded. Raises `ValueError` for anything else."""
     found = decoded(value)
     if isinstance(found, int | float) and not isinstance(found, bool):
         return found
@@ -162,7 +162,7 @@ def decoded(value: Any) -> Any:
     return value
 
 
-def whole_of(path: Path | str, how: str, value: Any) -> JsonValue:
+def result_document(path: Path | str, how: str, value: Any) -> JsonValue:
     whole = JsonValue(path, how, "", value)
     is_ours = isinstance(whole.value, dict) and {"kanon_sql", "tables"} <= set(whole.value)
     if isinstance(value, dict) and {"kanon_sql", "tradeoff"} <= set(value):

@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from typing import Literal
 
 _SKIPPED = (
-    "A quasi-identifier without levels, or with a single value, can lose nothing and is left out."
+    "A quasi-identifier without levels, or with a single value, can't lose information and is left "
+    "out."
 )
 
 
@@ -26,7 +27,7 @@ class Metric:
     """The meaning of the formula's symbols."""
     counting: str
     """Counting conventions where others are common."""
-    silence: str
+    limitation: str
     """What it doesn't measure."""
     source: str
     better: Literal["higher", "lower"]
@@ -38,17 +39,20 @@ _CATALOGUE = (
     Metric(
         name="precision",
         title="Precision",
-        sentence="How far below the top of their hierarchies the values of a release stayed.",
+        sentence=(
+            "Average distance of the released values from the top of their hierarchies, as a share "
+            "of their height."
+        ),
         formula="1 − Σ (h / H) / (n · d), over all cells of the quasi-identifiers",
         letters=(
-            "h is the level of a cell, H the highest of its quasi-identifier; n is the number of "
-            "records put in, d that of the quasi-identifiers."
+            "h is the level of a cell, H the highest level of its quasi-identifier; n is the "
+            "number of records before suppression, d the number of quasi-identifiers."
         ),
-        counting=f"Each cell of a suppressed record counts as one at the top, h = H. {_SKIPPED}",
-        silence=(
-            "A level counts the same whether it merges two values or a thousand, so precision "
-            "depends on how finely a hierarchy is cut: with more levels the same release has "
-            "another precision."
+        counting=f"Each cell of a suppressed record is at the top, h = H. {_SKIPPED}",
+        limitation=(
+            "A level counts the same whether it merges two values or a thousand. Precision "
+            "therefore depends on the number of levels: a hierarchy with more levels gives the "
+            "same release another precision."
         ),
         source=(
             "Sweeney 2002, Achieving k-anonymity privacy protection using generalization and "
@@ -60,108 +64,111 @@ _CATALOGUE = (
     Metric(
         name="loss",
         title="Loss",
-        sentence="Which share of the values that were told apart can't be told apart any more.",
+        sentence="Average share of the other raw values that a released value also covers.",
         formula="Σ ((m − 1) / (M − 1)) / (n · d), over all cells of the quasi-identifiers",
         letters=(
-            "m is how many raw values a released value stands for, M how many its quasi-identifier "
-            "has; n is the number of records put in, d that of the quasi-identifiers."
+            "m is the number of raw values that a released value covers, M the number of raw "
+            "values of its quasi-identifier; n is the number of records before suppression, d the "
+            "number of quasi-identifiers."
         ),
         counting=(
-            "The raw values are the rows of the hierarchy's file, and where there is none the "
-            "distinct values of the table. Each cell of a suppressed record has lost all, 1. "
+            "The raw values are the rows of the hierarchy's file, or without a file the distinct "
+            "values of the table. Each cell of a suppressed record loses 1. "
             f"{_SKIPPED}"
         ),
-        silence=(
-            "Every raw value weighs the same, however rare: a file that lists values which nobody "
-            "has makes the same release look better or worse."
+        limitation=(
+            "Every raw value has the same weight, however rare: a file with values that never "
+            "occur makes the same release look better or worse."
         ),
         source=(
             "Iyengar 2002, Transforming data to satisfy privacy constraints, KDD (the loss metric)"
         ),
         better="lower",
-        range="from 0 (every value is raw) to 1 (nothing is told apart)",
+        range="from 0 (every value is raw) to 1 (every value covers all raw values)",
     ),
     Metric(
         name="loss_geometric",
         title="Geometric loss",
         sentence=(
-            "The loss, averaged so that one quasi-identifier that is lost whole weighs less than "
-            "its share."
+            "Geometric mean of the quasi-identifiers' losses (each plus one), so that a total "
+            "loss of one quasi-identifier has less weight than in the loss."
         ),
         formula="(Π (Lᵢ + 1))^(1/d) − 1, over the quasi-identifiers",
-        letters=(
-            "Lᵢ is the loss of the i-th quasi-identifier alone, d the number of quasi-identifiers."
-        ),
-        counting="As the loss, one quasi-identifier at a time; one is added to each, lest a "
-        f"single 0 make the product 0. {_SKIPPED}",
-        silence=(
-            "It is an average all the same: it does not say which quasi-identifier was lost. It "
-            "is there to compare releases with those of ARX, which ranks by it."
+        letters=("Lᵢ is the loss of the i-th quasi-identifier, d the number of quasi-identifiers."),
+        counting="As for the loss, for each quasi-identifier. One is added to each, because a "
+        f"single 0 would make the product 0. {_SKIPPED}",
+        limitation=(
+            "An average does not show which quasi-identifier lost its information. The metric "
+            "serves to compare releases with those of ARX, which ranks by it."
         ),
         source=(
             "Prasser, Kohlmayer 2015, Putting statistical disclosure control into practice: the "
             "ARX data anonymization tool, in Medical data privacy handbook; after Iyengar 2002, KDD"
         ),
         better="lower",
-        range="from 0 (every value is raw) to 1 (nothing is told apart)",
+        range="from 0 (every value is raw) to 1 (every value covers all raw values)",
     ),
     Metric(
         name="discernibility",
         title="Discernibility",
-        sentence="How many records each record can't be told apart from, added up over all.",
+        sentence="Number of records indistinguishable from a record, summed over all records.",
         formula="Σ f² + n · s, over the released classes",
         letters=(
-            "f is the size of a class; n is the number of records put in, s that of the suppressed."
+            "f is the size of a class; n is the number of records before suppression, s the number "
+            "of suppressed records."
         ),
         counting=(
-            "A suppressed record is like all n records put in, whether it is removed or kept as *."
+            "A suppressed record is indistinguishable from all n records, whether it is removed or "
+            "kept as *."
         ),
-        silence=(
-            "It knows sizes only, not values: a class of one year and one of a century cost the "
-            "same. It grows with the square of the records, so compare releases of one table alone."
+        limitation=(
+            "It depends on sizes only, not on values: a class of one year and a class of one "
+            "century cost the same. It grows with the square of the number of records, so compare "
+            "only releases of the same table."
         ),
         source="Bayardo, Agrawal 2005, Data privacy through optimal k-anonymization, ICDE",
         better="lower",
-        range="from n (every record is alone) to n² (all are alike)",
+        range="from n (every record is unique) to n² (all are in one class)",
     ),
     Metric(
         name="average_class_size",
         title="Average class size",
-        sentence="How many records share their quasi-identifiers on average.",
+        sentence="Average number of records in a class of the release.",
         formula="Σ f / J, over the released classes",
-        letters=("f is the size of a class, J the number of classes."),
+        letters="f is the size of a class, J the number of classes.",
         counting=(
-            "Suppressed records are in no class. LeFevre, DeWitt and Ramakrishnan divide by the k "
-            "that was asked for as well; divide by it to compare."
+            "Suppressed records are in no class. LeFevre, DeWitt and Ramakrishnan also divide by "
+            "the required k; divide by k to compare."
         ),
-        silence=(
-            "An average hides its extremes: one huge class among many small ones gives the same "
-            "number as classes of one size. Suppressed records make it no worse."
+        limitation=(
+            "An average hides its extremes: one huge class and many small ones give the same "
+            "number as classes of equal size. Suppressing records does not make it worse."
         ),
         source="LeFevre, DeWitt, Ramakrishnan 2006, Mondrian multidimensional k-anonymity, ICDE",
         better="lower",
-        range="from 1 (every record is alone) to n (all are in one class)",
+        range="from 1 (every record is unique) to n (all are in one class)",
     ),
     Metric(
         name="non_uniform_entropy",
         title="Non-uniform entropy",
         sentence=(
-            "How much harder it became to guess the raw values, out of how much harder it could."
+            "Uncertainty about the raw values given the released ones, as a share of the "
+            "uncertainty if all values were suppressed."
         ),
         formula="Σ log₂(c(g) / c(v)) / Σ log₂(n / c(v)), over all cells of the quasi-identifiers",
         letters=(
-            "v is the raw value of a cell, g the released one; c counts the records put in that "
-            "have the value, or one of those it stands for; n is the number of records put in."
+            "v is the raw value of a cell, g the released one; c is the number of records, before "
+            "suppression, with a raw value that v or g covers; n is the number of records before "
+            "suppression."
         ),
         counting=(
-            "How frequent a value is, is counted over the records put in. Each cell of a "
-            "suppressed record counts as *, with c = n. Both sums run over all quasi-identifiers, "
-            "so that one with many values weighs more; the numerator is given beside it, in bits. "
-            f"{_SKIPPED}"
+            "Frequencies are counted before suppression. Each cell of a suppressed record is *, "
+            "with c = n. Both sums run over all quasi-identifiers, so one with many values has "
+            f"more weight. The numerator is also reported, in bits. {_SKIPPED}"
         ),
-        silence=(
-            "Each quasi-identifier is guessed by itself: what one says of another is left out. "
-            "Two values that mean nearly the same count as different."
+        limitation=(
+            "Each quasi-identifier counts by itself, without its correlation with others. Two "
+            "values with nearly the same meaning count as different."
         ),
         source=(
             "de Waal, Willenborg 1999, Information loss through global recoding and local "
@@ -175,27 +182,27 @@ _CATALOGUE = (
         name="association",
         title="Association (Cramér's V)",
         sentence=(
-            "How strongly a quasi-identifier and a sensitive attribute go together, before and "
-            "after: what someone who analyses the release can still find."
+            "Strength of the association between a quasi-identifier and a sensitive attribute, "
+            "before and after generalisation: how much of it an analysis of the release still "
+            "finds."
         ),
         formula="√(χ² / (N · (min(r, s) − 1)))",
         letters=(
-            "χ² is that of the table that counts the N records by both attributes; r and s are "
-            "how many distinct values they have."
+            "χ² is the chi-squared statistic of the contingency table of both attributes over N "
+            "records; r and s are their numbers of distinct values."
         ),
         counting=(
-            "Before it is over all records put in, after over those released, without the "
-            "suppressed ones. NULL is a value, unless --sensitive-nulls unknown leaves it out. V "
-            "is undefined where either has a single value."
+            "Before: all records. After: the released records, without the suppressed ones. NULL "
+            "is a value, unless --sensitive-nulls unknown leaves it out. V is undefined if either "
+            "attribute has a single value."
         ),
-        silence=(
-            "It is no test: where most values are rare it is near 1 by chance alone, above all "
-            "before. And what helps an analysis helps a guess: a strong association gives "
-            "sensitive values away."
+        limitation=(
+            "It is not a significance test: if most values are rare, V is near 1 by chance alone, "
+            "above all before generalisation. A strong association also discloses sensitive values."
         ),
         source="Cramér 1946, Mathematical methods of statistics, chapter 21",
         better="higher",
-        range="from 0 (one says nothing of the other) to 1 (one follows from the other)",
+        range="from 0 (independent) to 1 (one determines the other)",
     ),
 )
 

@@ -110,7 +110,7 @@ class Before(JsonPart):
     name: str
     summary: Summary
     checks: tuple[CheckResult, ...]
-    risk: Risk = field(default_factory=dict)
+    risk: Risk = field(default_factory=Risk)
 
 
 @dataclass(frozen=True)
@@ -137,7 +137,7 @@ class Release(JsonPart):
     seed: str | None = field(default=None, metadata=IF_SET)
     """The CSV that a dbt model reads, where it does."""
     null_string: str | None = field(default=None, metadata=IF_SET)
-    """What stands for NULL in a text file, where it is one: an empty field, or this text."""
+    """Text that represents NULL in a text file; "" is an empty field, None no text file."""
 
 
 @dataclass(frozen=True)
@@ -163,10 +163,11 @@ class Recoded:
         }
 
 
-def _by_level(said: Mapping[str, Mapping[int, Any]]) -> dict[str, dict[str, Any]]:
+def _by_level(by_column: Mapping[str, Mapping[int, Any]]) -> dict[str, dict[str, Any]]:
     """The mapping with text keys, as in JSON."""
     return {
-        name: {str(level): each for level, each in levels.items()} for name, levels in said.items()
+        name: {str(level): each for level, each in levels.items()}
+        for name, levels in by_column.items()
     }
 
 
@@ -219,12 +220,6 @@ class Anonymization:
     """Suggested hierarchies for quasi-identifiers that have only `*`, by name."""
     values_at_top: Mapping[str, int] = field(default_factory=dict)
     """Number of distinct values per quasi-identifier, NULL included, if all tops were in vain."""
-    stopped_earlier: MinimalNode | None = field(default=None, compare=False)
-    """Levels at which Datafly would have stopped earlier by suppressing the violating records.
-
-    None if not computed. Shown during the run only and not in JSON, which is the same however a
-    table was queried.
-    """
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "steps", Rows(self.steps))

@@ -9,14 +9,14 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from kanon_sql.errors import InputError, SpecError, kind_of
 from kanon_sql.results.consistency import faults, release_faults
 from kanon_sql.results.costs import CostOfK, Costs
-from kanon_sql.results.json_document import JsonValue, loaded, parsed, text_of, whole_of
+from kanon_sql.results.json_document import JsonValue, loaded, parsed, result_document, text_of
 from kanon_sql.results.profile import TableProfile
 from kanon_sql.results.release import Anonymization, Recoded, ReleaseFindings
 from kanon_sql.results.table import AuditFindings, CheckResult, Rows, TableResult
@@ -44,7 +44,7 @@ class ResultFile:
 
 def read_result(path: Path) -> ResultFile:
     """Read a stored result. Raises `InputError` for anything else."""
-    whole = _result(whole_of(path, _HOW_A_RESULT, parsed(path, _HOW_A_RESULT)))
+    whole = _result(result_document(path, _HOW_A_RESULT, parsed(path, _HOW_A_RESULT)))
     made = whole.part("anonymization") if "anonymization" in whole.value else None
     return ResultFile(path, _audit(whole), made.read(dict) if made else None)
 
@@ -96,7 +96,7 @@ def result_of(
         whole = JsonValue(name, _HOW_COSTS, "", value)
         _refuse_later(whole)
         return whole.read(StoredTradeoff)
-    whole = _result(whole_of(name, _HOW_A_RESULT, value))
+    whole = _result(result_document(name, _HOW_A_RESULT, value))
     return _profile(whole) if _is_profile(whole) else _findings(whole)
 
 
@@ -111,7 +111,7 @@ def _findings(whole: JsonValue) -> AuditFindings:
     found = replace(
         found,
         before=replace(found.before, checks=tuple(_checks(before, found.before.checks))),
-        # What the JSON has of the views is for reading, and no longer to be run.
+        # The views in the JSON are for display and never executed.
         views=(),
         views_without_values=found.views,
         recoded=made.read(Recoded) if "levels_by_records" in made.value else None,
@@ -147,11 +147,11 @@ def read_to_sign(path: Path) -> ToSign:
         audited = whole.part("tradeoff").read(_StoredCurve).audited
         nothing_audited = AuditFindings((), written.kanon_sql, audited=audited, asked=written.asked)
         return ToSign(path, text, nothing_audited, _costs(whole))
-    whole = _result(whole_of(path, _HOW_A_RESULT, value))
+    whole = _result(result_document(path, _HOW_A_RESULT, value))
     _refuse_later(whole)
     if any(_of_profile(whole)):
         raise InputError(
-            f"{path} is a profile, which stands beside a result: kanon-sql report RESULT.json "
+            f"{path} is a profile, which can accompany a result: kanon-sql report RESULT.json "
             f"--profile {path}. {_HOW_A_RESULT}"
         )
     return ToSign(path, text, _findings(whole))
@@ -178,7 +178,7 @@ def _release_of(version: str) -> tuple[int, ...]:
 
 def read_profile(path: Path) -> tuple[TableProfile, ...]:
     """Read the tables of a profile. Raises `InputError` for anything else."""
-    whole = whole_of(path, _HOW_A_PROFILE, parsed(path, _HOW_A_PROFILE))
+    whole = result_document(path, _HOW_A_PROFILE, parsed(path, _HOW_A_PROFILE))
     if not _is_profile(whole):
         raise InputError(f"{path} is no profile. {_HOW_A_PROFILE}")
     return _profile(whole).tables
@@ -259,13 +259,13 @@ class _StoredCurve:
 
 def _costs(whole: JsonValue) -> Costs:
     found = whole.part("tradeoff").read(_StoredCurve)
-    beside = found.optimal.points if found.optimal else ()
+    optimal_points = found.optimal.points if found.optimal else ()
     return Costs(
         found.metric,
         found.algorithm,
         tuple(each.cost(found.metric) for each in found.points),
         found.name,
-        tuple(each.cost(found.metric) for each in beside),
+        tuple(each.cost(found.metric) for each in optimal_points),
     )
 
 
@@ -305,7 +305,7 @@ def _result(whole: JsonValue) -> JsonValue:
 
 def read_baseline(path: Path) -> tuple[TableResult, ...]:
     """Read the tables of a baseline. Raises `InputError` for anything else."""
-    whole = whole_of(path, _HOW_A_BASELINE, parsed(path, _HOW_A_BASELINE))
+    whole = result_document(path, _HOW_A_BASELINE, parsed(path, _HOW_A_BASELINE))
     if "baseline" not in whole.value:
         raise InputError(
             f"{path} is a result and no baseline. kanon-sql baseline {path} --output baseline.json "
@@ -365,6 +365,35 @@ def _refuse(part: JsonValue, found: Iterable[tuple[str, str]]) -> None:
         )
 
 
+@dataclass(frozen=True)
+class _StoredDetails:
+    """The companion figures of a check, as far as they are numbers."""
+
+    confidence: float | None = None
+    present_only: float | None = None
+    average: float | None = None
+    at_risk: float | None = None
+    distinct: int | None = None
+    k: int | None = None
+    required: int | None = None
+    estimate: bool = True
+    estimates: Mapping[str, float | None] = field(default_factory=dict)
+    profile_k: int | None = None
+    profile_uniques: int | None = None
+    achieved_nulls_as_value: int | None = None
+    singleton_classes: int | None = None
+    several_valued_classes: int | None = None
+    unmatched_classes: int | None = None
+    unmatched_records: int | None = None
+    exceeding_classes: int | None = None
+    in_both: int | None = None
+    certain_people: int | None = None
+    changed_people: int | None = None
+    joiners: Mapping[str, int | None] = field(default_factory=dict)
+    leavers: Mapping[str, int | None] = field(default_factory=dict)
+    alone: Mapping[str, int] = field(default_factory=dict)
+
+
 def _checks(part: JsonValue, checks: Sequence[CheckResult]) -> Iterator[CheckResult]:
     """The checks with their parameters in force.
 
@@ -373,6 +402,9 @@ def _checks(part: JsonValue, checks: Sequence[CheckResult]) -> Iterator[CheckRes
     for place, check in enumerate(checks):
         found = part.part(place)
         model = _model(found)
+        found.read(_StoredDetails)
+        if model.counts_violations and check.achieved is not None:
+            found.part("achieved").read(int)
         for name in model.figures if check.achieved is not None else ():
             is_end = name in ("min", "max") and isinstance(check.achieved, dict)
             figure = (found.part("achieved") if is_end else found).part(name)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import MISSING, Field, dataclass, field, fields, replace
 from datetime import UTC, datetime
 from importlib import import_module
@@ -21,22 +21,56 @@ EXIT_CODES: dict[Status, int] = {
 
 
 ATTACKERS = ("prosecutor", "journalist", "marketer")
-Risk = Mapping[str, Mapping[str, float] | None]
-"""Figures by attacker; None for one not measured."""
-
-
 Part = TypeVar("Part")
 
 
-class Rows(tuple[Part, ...]):
-    """A tuple of result parts that converts to a data frame."""
+class Tabular:
+    """Figures that convert to a data frame."""
+
+    def rows(self) -> list[dict[str, Any]]:
+        """One mapping per row, with the JSON's names."""
+        raise NotImplementedError
 
     def to_pandas(self) -> Any:
-        """A pandas DataFrame with one row per part and the JSON's column names.
+        """A pandas DataFrame with the JSON's column names.
 
-        Raises `MissingDriverError` where pandas is not installed.
+        Like the other conversions it raises `MissingDriverError` where the library is missing.
         """
-        return imported("pandas").DataFrame([_as_row(each) for each in self])
+        return imported("pandas").DataFrame(self.rows())
+
+    def to_polars(self) -> Any:
+        """A polars DataFrame, as `to_arrow` has it."""
+        return imported("polars").from_arrow(self.to_arrow())
+
+    def to_arrow(self) -> Any:
+        """A pyarrow Table. A column of several types, such as a figure with two bounds in some
+        rows, holds JSON texts."""
+        arrow = imported("pyarrow")
+        rows = self.rows()
+        columns = {name: [row.get(name) for row in rows] for row in rows for name in row}
+        return arrow.table({name: _one_type(each, arrow) for name, each in columns.items()})
+
+
+def _one_type(values: list[Any], arrow: Any) -> Any:
+    try:
+        return arrow.array([dict(each) if isinstance(each, Mapping) else each for each in values])
+    except (arrow.ArrowInvalid, arrow.ArrowTypeError):
+        return arrow.array([None if each is None else json.dumps(each) for each in values])
+
+
+class Rows(Tabular, tuple[Part, ...]):
+    """A tuple of result parts."""
+
+    def rows(self) -> list[dict[str, Any]]:
+        return [_as_row(each) for each in self]
+
+    def __repr__(self) -> str:
+        """One line for several parts; `to_pandas()` shows them."""
+        if len(self) < 2:
+            return super().__repr__()
+        return (
+            f"<{len(self)} rows of {type(self[0]).__name__}: to_pandas(), to_polars(), to_arrow()>"
+        )
 
     @classmethod
     def __get_pydantic_core_schema__(cls, source: Any, handler: Any) -> Any:
@@ -45,6 +79,21 @@ class Rows(tuple[Part, ...]):
         return core_schema.no_info_after_validator_function(
             cls,
             handler(tuple[get_args(source)[0], ...]),  # type: ignore[misc]
+        )
+
+
+class Risk(Tabular, dict[str, Mapping[str, float] | None]):
+    """Figures by attacker; None for one not measured."""
+
+    def rows(self) -> list[dict[str, Any]]:
+        return [{"attacker": attacker, **each} for attacker, each in self.items() if each]
+
+    @classmethod
+    def __get_pydantic_core_schema__(cls, source: Any, handler: Any) -> Any:
+        from pydantic_core import core_schema
+
+        return core_schema.no_info_after_validator_function(
+            cls, handler(dict[str, dict[str, float] | None])
         )
 
 
@@ -59,9 +108,7 @@ def imported(package: str) -> Any:
     try:
         return import_module(package)
     except ImportError:
-        raise MissingDriverError(
-            f"{package} is not installed, which this would be given as: pip install {package}."
-        ) from None
+        raise MissingDriverError(f"{package} is not installed: pip install {package}.") from None
 
 
 IF_SET = {"json": "if set"}
@@ -151,7 +198,7 @@ class InBaseline(JsonPart):
 
     @classmethod
     def __get_pydantic_core_schema__(cls, source: Any, handler: Any) -> Any:
-        return _read_beside(cls, "figures", handler(source))
+        return _flattened(cls, "figures", handler(source))
 
 
 @dataclass(frozen=True)
@@ -212,10 +259,10 @@ class CheckResult(JsonPart):
 
     @classmethod
     def __get_pydantic_core_schema__(cls, source: Any, handler: Any) -> Any:
-        return _read_beside(cls, "details", handler(source), {"holds": None})
+        return _flattened(cls, "details", handler(source), {"holds": None})
 
 
-def _read_beside(kind: Any, name: str, schema: Any, missing: Mapping[str, Any] = {}) -> Any:
+def _flattened(kind: Any, name: str, schema: Any, missing: Mapping[str, Any] = {}) -> Any:
     """The pydantic schema of a dataclass whose JSON has the keys of one field beside the others."""
     from pydantic_core import core_schema
 
@@ -242,6 +289,20 @@ def status_of(checks: Iterable[CheckResult]) -> Status:
     if violated:
         return "accepted" if all(check.accepted for check in violated) else "violated"
     return "holds" if gated else "measured"
+
+
+def given_away(
+    checks: Iterable[CheckResult], summary: Summary
+) -> Iterator[tuple[CheckResult, int, int]]:
+    """Homogeneity of each sensitive attribute, with the people (records) in homogeneous classes
+    and all people (records)."""
+    for check in checks:
+        if check.model == "homogeneity" and not check.parameters.get("with_other_sensitive"):
+            of_people = summary.people is not None
+            count = check.violating_people if of_people else check.violating_records
+            whole = summary.people if of_people else summary.records
+            if count and whole:
+                yield check, count, whole
 
 
 def today() -> str:
@@ -271,7 +332,7 @@ class TableResult(JsonPart):
     summary: Summary = Summary()
     histogram: Rows[HistogramBin] = field(default_factory=Rows)
     checks: Rows[CheckResult] = field(default_factory=Rows)
-    risk: Risk = field(default_factory=lambda: dict.fromkeys(ATTACKERS))
+    risk: Risk = field(default_factory=lambda: Risk(dict.fromkeys(ATTACKERS)))
     sql: Mapping[str, str] = field(default_factory=dict, repr=False)
     seconds: float = field(default=0.0, compare=False, metadata=UNWRITTEN)
     error: str | None = field(default=None, metadata=IF_SET)
@@ -388,7 +449,7 @@ def in_a_line(result: object, status: str, tables: list[str]) -> str:
 
 
 def plain_json(value: Any) -> Any:
-    """The value as JSON has it: infinities, dates and other types as text, NaN as null."""
+    """The value in JSON types: infinities, dates and others as text, NaN as null."""
     match value:
         case float() if math.isinf(value):
             return "Infinity" if value > 0 else "-Infinity"

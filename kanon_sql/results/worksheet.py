@@ -3,22 +3,23 @@
 from __future__ import annotations
 
 import csv
-import math
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+import io
+import re
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from kanon_sql.errors import InputError
+from kanon_sql.errors import InputError, SpecError
 
-FILLED_IN = ("tried_with", "name_found", "sure", "correct", "minutes")
-"""The last columns of a worksheet, to be filled in."""
 NUMBER = "number"
 """The first column of a worksheet, the row number."""
 SIZES = ("class_size", "reference_count")
 """The columns after the quasi-identifiers; the last exists only with a reference."""
-ANSWERS = {"sure": ("yes", "no", "maybe"), "correct": ("yes", "no")}
+FILLED_IN = ("tried_with", "name_found", "sure", "correct", "minutes")
+"""The last columns of a worksheet, to be filled in."""
 CONFIDENCE = 0.95
 _HOW = "kanon-sql worksheet … --show-values --output FILE writes one."
+_MINUTES = re.compile(r"(\d+([.,]\d*)?)?")
 
 
 @dataclass(frozen=True)
@@ -46,7 +47,7 @@ class Attempts:
 
     @property
     def interval(self) -> tuple[float, float] | None:
-        """Clopper-Pearson interval of the share, at 95 %."""
+        """Exact interval of the share at 95 % (Clopper, Pearson 1934)."""
         return clopper_pearson(self.confirmed, self.tried) if self.tried else None
 
     @property
@@ -55,67 +56,29 @@ class Attempts:
         return self.false / self.claims if self.claims else None
 
     def to_dict(self) -> dict[str, object]:
-        interval = self.interval
-        return {
-            "rows": self.rows,
-            "tried": self.tried,
-            "claims": self.claims,
-            "confirmed": self.confirmed,
-            "share": self.share,
-            "interval": list(interval) if interval else None,
-            "confidence": CONFIDENCE,
-            "false_claims": self.false_claims,
-            "unchecked": self.unchecked,
-            "minutes": self.minutes,
-        }
+        figures = {name: getattr(self, name) for name in ("share", "interval", "false_claims")}
+        counts = {name: count for name, count in asdict(self).items() if name != "false"}
+        return counts | figures | {"confidence": CONFIDENCE}
 
 
-def clopper_pearson(
-    successes: int, trials: int, confidence: float = CONFIDENCE
-) -> tuple[float, float]:
-    """The exact interval of a share (Clopper, Pearson 1934).
+def clopper_pearson(successes: int, trials: int) -> tuple[float, float]:
+    """The interval of a share in which neither binomial tail is below 2.5 %.
 
-    >>> [round(bound, 4) for bound in clopper_pearson(0, 20)], round(1 - 0.025 ** (1 / 20), 4)
-    ([0.0, 0.1684], 0.1684)
+    Raises `SpecError` with the install command if SciPy is missing.
+
     >>> [round(bound, 4) for bound in clopper_pearson(3, 20)]
     [0.0321, 0.3789]
     """
-    tail = (1 - confidence) / 2
-    low = _where(lambda p: _at_least(successes, trials, p) >= tail) if successes else 0.0
-    high = _where(lambda p: _at_most(successes, trials, p) <= tail) if successes < trials else 1.0
-    return low, high
-
-
-def _where(holds: Callable[[float], bool]) -> float:
-    """Smallest p in [0, 1] at which the predicate holds, by bisection.
-
-    The predicate must hold for every larger p.
-    """
-    low, high = 0.0, 1.0
-    for _ in range(100):
-        middle = (low + high) / 2
-        low, high = (low, middle) if holds(middle) else (middle, high)
-    return high
-
-
-def _at_most(successes: int, trials: int, p: float) -> float:
-    """Binomial probability of at most this many successes."""
-    return math.fsum(_chance(count, trials, p) for count in range(successes + 1))
-
-
-def _at_least(successes: int, trials: int, p: float) -> float:
-    return math.fsum(_chance(count, trials, p) for count in range(successes, trials + 1))
-
-
-def _chance(successes: int, trials: int, p: float) -> float:
-    if p in (0.0, 1.0):
-        return float(successes == (trials if p else 0))
-    ways = math.lgamma(trials + 1) - math.lgamma(successes + 1)
-    ways -= math.lgamma(trials - successes + 1)
-    return math.exp(ways + successes * math.log(p) + (trials - successes) * math.log1p(-p))
-
-
-# --- the file -------------------------------------------------------------------------------
+    try:
+        from scipy.special import betaincinv  # type: ignore[import-untyped]
+    except ImportError:
+        raise SpecError(
+            "a worksheet's confidence interval needs SciPy: pip install 'kanon-sql[estimates]'"
+        ) from None
+    tail, others = (1 - CONFIDENCE) / 2, trials - successes
+    low = betaincinv(successes, others + 1, tail) if successes else 0
+    high = betaincinv(successes + 1, others, 1 - tail) if others else 1
+    return float(low), float(high)
 
 
 def read_worksheet(path: Path) -> Attempts:
@@ -124,118 +87,66 @@ def read_worksheet(path: Path) -> Attempts:
     Raises `InputError` with the row and column of a malformed cell, never its content.
     """
     lines = list(_lines(path))
-    header_at = next((place for place, (_, cells) in enumerate(lines) if not _is_note(cells)), None)
-    if header_at is None or tuple(lines[header_at][1][-len(FILLED_IN) :]) != FILLED_IN:
+    if not lines or tuple(lines[0][1][-len(FILLED_IN) :]) != FILLED_IN:
         raise InputError(
             f"{path} is no worksheet: its columns must end with {', '.join(FILLED_IN)}. {_HOW}"
         )
-    columns = lines[header_at][1]
-    rows = [(line, cells) for line, cells in lines[header_at + 1 :] if any(cells)]
-    if not rows:
+    if len(lines) == 1:
         raise InputError(f"{path} has no row to read. {_HOW}")
-    _refuse_edited(path, columns, rows)
-    answers = [_answers(path, line, cells) for line, cells in rows]
-    tried = [each for each in answers if each.sure]
-    claims = [each for each in tried if each.sure == "yes"]
+    numbers: set[str] = set()
+    for line, cells in lines[1:]:
+        fault = _fault(cells, len(lines[0][1]), numbers)
+        if fault is not None:
+            raise InputError(f"{path}:{line}: {fault}")
+        numbers.add(cells[0])
+    answers = [(sure, correct) for _, (*_, sure, correct, _) in lines[1:] if sure]
+    claims = [correct for sure, correct in answers if sure == "yes"]
     return Attempts(
-        rows=len(answers),
-        tried=len(tried),
+        rows=len(lines) - 1,
+        tried=len(answers),
         claims=len(claims),
-        confirmed=sum(each.correct == "yes" for each in tried),
-        false=sum(each.correct != "yes" for each in claims),
-        unchecked=sum(not each.correct for each in claims),
-        minutes=math.fsum(each.minutes for each in answers),
+        confirmed=sum(correct == "yes" for _, correct in answers),
+        false=sum(correct != "yes" for correct in claims),
+        unchecked=claims.count(""),
+        minutes=sum(float(cells[-1].replace(",", ".") or 0) for _, cells in lines[1:]),
     )
 
 
-@dataclass(frozen=True)
-class _Answers:
-    sure: str
-    correct: str
-    minutes: float
-
-
 def _lines(path: Path) -> Iterator[tuple[int, list[str]]]:
-    """The rows of the file, each with the number of its last line."""
+    """The column names and the rows, each with the number of its last line."""
     try:
-        with path.open(newline="", encoding="utf-8-sig") as file:
-            first = next((line for line in file if not line.lstrip('"').startswith("#")), "")
-            delimiter = max(",;\t", key=first.count)
-            file.seek(0)
-            reader = csv.reader(file, delimiter=delimiter, strict=True)
-            for cells in reader:
-                yield reader.line_num, [cell.strip() for cell in cells]
-    except FileNotFoundError:
-        raise InputError(f"there is no file {path}. {_HOW}") from None
-    except UnicodeDecodeError:
-        raise InputError(f"{path} is not UTF-8 text. Save it as CSV in UTF-8.") from None
-    except csv.Error:
-        raise InputError(
-            f"{path} can't be read as CSV: a quote is left open, or there is text behind one."
-        ) from None
-    except OSError as error:
-        raise InputError(f"{path} can't be read: {error.strerror}.") from None
-
-
-def _is_note(cells: Sequence[str]) -> bool:
-    """Whether a row is a note above the column header."""
-    return not any(cells) or cells[0].startswith("#")
-
-
-def _refuse_edited(
-    path: Path, columns: Sequence[str], rows: Sequence[tuple[int, list[str]]]
-) -> None:
-    """Raise for a row that was edited or occurs twice."""
-    numbered = [place for place, name in _counts(columns) if columns[place] == name]
-    seen: dict[str, int] = {}
-    for line, cells in rows:
-        if len(cells) != len(columns):
-            raise InputError(
-                f"{path}:{line}: the row has {len(cells)} columns, and the head has "
-                f"{len(columns)}. Quote a cell that has a comma in it."
-            )
-        for place in numbered:
-            if not cells[place].isdecimal():
-                raise InputError(
-                    f"{path}:{line}: {columns[place]} must be the whole number that was written "
-                    "there; found something else."
-                )
-        if 0 in numbered and seen.setdefault(cells[0], line) != line:
-            raise InputError(
-                f"{path}:{line}: number is that of line {seen[cells[0]]} too. A record has one row."
-            )
-
-
-def _counts(columns: Sequence[str]) -> Iterator[tuple[int, str]]:
-    """Positions of the integer columns: the number, and the sizes after the quasi-identifiers."""
-    yield 0, NUMBER
-    behind = len(columns) - len(FILLED_IN)
-    sizes = SIZES if columns[behind - 1] == SIZES[-1] else SIZES[:1]
-    yield from enumerate(sizes, start=behind - len(sizes))
-
-
-def _answers(path: Path, line: int, cells: list[str]) -> _Answers:
-    given = dict(zip(FILLED_IN, cells[-len(FILLED_IN) :], strict=True))
-    for column, allowed in ANSWERS.items():
-        given[column] = given[column].lower()
-        if given[column] not in ("", *allowed):
-            raise InputError(
-                f"{path}:{line}: {column} must be {', '.join(allowed[:-1])} or {allowed[-1]}, or "
-                "empty; found something else."
-            )
-    if given["correct"] and not given["sure"]:
-        raise InputError(
-            f"{path}:{line}: correct is filled in and sure is empty: whether somebody was sure is "
-            "said first."
+        text = path.read_text(encoding="utf-8-sig")
+        head = next(
+            (each for each in text.splitlines() if not each.lstrip('"').startswith("#")), ""
         )
-    return _Answers(given["sure"], given["correct"], _minutes(path, line, given["minutes"]))
+        reader = csv.reader(io.StringIO(text), delimiter=max(",;\t", key=head.count), strict=True)
+        is_note = True
+        for row in reader:
+            cells = [*map(str.strip, row[:-3]), *(cell.strip().lower() for cell in row[-3:])]
+            is_note &= not any(cells) or cells[0].startswith("#")
+            if any(cells) and not is_note:
+                yield reader.line_num, cells
+    except (OSError, UnicodeDecodeError, csv.Error) as error:
+        reason = getattr(error, "strerror", None) or "it is not CSV in UTF-8"
+        raise InputError(f"{path} can't be read: {reason}. {_HOW}") from None
 
 
-def _minutes(path: Path, line: int, text: str) -> float:
-    try:
-        minutes = float(text.replace(",", ".")) if text else 0.0
-    except ValueError:
-        minutes = math.nan
-    if not 0 <= minutes < math.inf:
-        raise InputError(f"{path}:{line}: minutes must be a number, 0 or more, or empty.")
-    return minutes
+def _fault(cells: list[str], width: int, numbers: set[str]) -> str | None:
+    """Why a row can't be evaluated, or None."""
+    if len(cells) != width:
+        return (
+            f"the row has {len(cells)} columns, and the head has {width}. Quote a cell that has a "
+            "comma in it."
+        )
+    sure, correct, minutes = cells[-3:]
+    if not cells[0].isdecimal() or cells[0] in numbers:
+        return "number must be the whole number that was written there, once in the file."
+    if sure not in ("", "yes", "no", "maybe"):
+        return "sure must be yes, no or maybe, or empty; found something else."
+    if correct not in ("", "yes", "no"):
+        return "correct must be yes or no, or empty; found something else."
+    if correct and not sure:
+        return "correct is filled in, but sure is empty. Fill in sure first."
+    if not _MINUTES.fullmatch(minutes):
+        return "minutes must be a number, 0 or more, or empty."
+    return None

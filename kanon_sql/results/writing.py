@@ -9,13 +9,13 @@ from glob import glob
 from pathlib import Path
 
 from kanon_sql.errors import SpecError, option
-from kanon_sql.files import HeldFolder, remove_leftovers
+from kanon_sql.files import LockedFolder, remove_leftovers
 
 
-def check_writable(path: Path, *, inputs: Iterable[str], force: bool) -> None:
+def check_writable(path: Path, *, inputs: Iterable[str], overwrite: bool) -> None:
     """Raise `SpecError` unless `path` may be written.
 
-    A file that the audit reads is never written, even with `force`.
+    A file that the audit reads is never written, even with `overwrite`.
     """
     if not path.parent.is_dir():
         raise SpecError(f"there is no folder {path.parent} to write {path.name} into.")
@@ -23,12 +23,12 @@ def check_writable(path: Path, *, inputs: Iterable[str], force: bool) -> None:
         raise SpecError(f"{path} is a folder; name a file.")
     if any(_same_file(path, source) for source in inputs):
         raise SpecError(f"{path} is what is audited and will not be written; name another file.")
-    if path.is_file() and not force:
-        raise SpecError(f"{path} is there already; {option('force', True)} overwrites it.")
+    if path.is_file() and not overwrite:
+        raise SpecError(f"{path} exists; add {option('overwrite', True)} to replace it.")
 
 
 def refuse_to_overwrite(paths: Iterable[Path], read: Iterable[str]) -> None:
-    """Raise `SpecError` if an output file is also an input, even with `force`."""
+    """Raise `SpecError` if an output file is also an input, even with `overwrite`."""
     there = [path for path in paths if path.exists()]
     for source in read if there else ():
         for path in there:
@@ -48,7 +48,7 @@ def _same_file(path: Path, source: str) -> bool:
     return False
 
 
-def write_whole(path: Path, text: str, *, private: bool = False) -> None:
+def write_atomically(path: Path, text: str, *, private: bool = False) -> None:
     """Write a text to a temporary file next to `path` and rename it; `private` sets mode 0600.
 
     A path that is not a regular file, such as a pipe, is written directly. Raises `SpecError` on
@@ -58,19 +58,19 @@ def write_whole(path: Path, text: str, *, private: bool = False) -> None:
         if path.exists() and not path.is_file():
             path.write_text(text, encoding="utf-8", newline="\n")
         else:
-            _write_beside(path, text, private=private)
+            _write_and_rename(path, text, private=private)
     except OSError as error:
         raise SpecError(f"{path} can't be written: {error.strerror}.") from None
 
 
-def _write_beside(path: Path, text: str, *, private: bool) -> None:
-    with beside(path) as new:
+def _write_and_rename(path: Path, text: str, *, private: bool) -> None:
+    with temporary_file(path) as new:
         new.write_text(text, encoding="utf-8", newline="\n")
         put_in_place(new, path, private=private)
 
 
 @contextmanager
-def beside(path: Path) -> Iterator[Path]:
+def temporary_file(path: Path) -> Iterator[Path]:
     """An empty temporary file on the same disk, removed unless `put_in_place`. Raises `OSError`."""
     with _unfinished(path) as folder:
         new = folder / "unfinished"
@@ -78,9 +78,9 @@ def beside(path: Path) -> Iterator[Path]:
         yield new
 
 
-def _unfinished(path: Path) -> HeldFolder:
+def _unfinished(path: Path) -> LockedFolder:
     remove_leftovers(path.parent)
-    return HeldFolder(path.parent.absolute(), f".{path.name[:50]}.", ".kanon-sql")
+    return LockedFolder(path.parent.absolute(), f".{path.name[:50]}.", ".kanon-sql")
 
 
 placed: list[Path] = []
@@ -103,29 +103,29 @@ def put_in_place(new: Path, path: Path, *, private: bool = False) -> None:
 
 
 @contextmanager
-def whole_folder(folder: Path) -> Iterator[Path]:
+def replaced_folder(folder: Path) -> Iterator[Path]:
     """A temporary folder that replaces `folder` if no error occurs."""
     folder = folder.resolve()  # `.` has no name of its own
     folder.parent.mkdir(parents=True, exist_ok=True)
     with _unfinished(folder) as held:
-        beside = held / folder.name
-        beside.mkdir()
-        yield beside
-        beside.chmod(_usual_mode(0o777))
+        temporary_file = held / folder.name
+        temporary_file.mkdir()
+        yield temporary_file
+        temporary_file.chmod(_usual_mode(0o777))
         if folder.exists():
-            for file in beside.iterdir():
+            for file in temporary_file.iterdir():
                 os.replace(file, folder / file.name)
         else:
-            beside.rename(folder)
+            temporary_file.rename(folder)
 
 
 def write_files(
-    folder: Path, texts: Mapping[str, str], *, inputs: Iterable[str], force: bool
+    folder: Path, texts: Mapping[str, str], *, inputs: Iterable[str], overwrite: bool
 ) -> None:
     """Write several files into a folder, all or none, leaving others untouched.
 
-    Raises `SpecError` for an existing file, unless `force`, and for an unrelated file with the same
-    numbering, which would be taken for one of these.
+    Raises `SpecError` for an existing file, unless `overwrite`, and for an unrelated file with the
+    same numbering, which would be taken for one of these.
     """
     files = {folder / name: text for name, text in texts.items()}
     for file in files:
@@ -139,7 +139,7 @@ def write_files(
         raise SpecError(f"{folder} is a file; name a folder.")
     for file in files:
         if file.parent.exists():
-            check_writable(file, inputs=inputs, force=force)
+            check_writable(file, inputs=inputs, overwrite=overwrite)
     try:
         _write_all(folder, files)
     except OSError as error:
@@ -170,7 +170,7 @@ def _write_all(
         ready = {}
         with ExitStack() as waiting:
             for file, text in files.items():
-                ready[file] = waiting.enter_context(beside(file))
+                ready[file] = waiting.enter_context(temporary_file(file))
                 ready[file].write_text(text, encoding="utf-8", newline="\n")
             for file, new in ready.items():
                 before = file.read_bytes() if file.exists() else None

@@ -1,1 +1,1 @@
-"""What is asked, in words: tables, columns, hierarchies and models; no SQL, no database."""
+"""What an audit is asked to do: tables, columns, hierarchies and models; no SQL, no database."""

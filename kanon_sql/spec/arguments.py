@@ -1,4 +1,4 @@
-"""A question as the arguments of a Python call ask it."""
+"""Builds an `AuditSpec` from the arguments of a Python call."""
 
 from __future__ import annotations
 
@@ -8,15 +8,13 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any, Literal, ParamSpec, TypedDict, TypeVar
 
-from pydantic import BaseModel
-
-from kanon_sql.errors import SpecError, did_you_mean, kind_of
-from kanon_sql.spec.builders import parse_builder
-from kanon_sql.spec.earlier_release import EarlierReleaseSpec
+from kanon_sql.errors import NO_SOURCE_ORDER, KanonError, SpecError, did_you_mean, kind_of
+from kanon_sql.spec.builders import BUILDERS, parse_builder
 from kanon_sql.spec.hierarchy import GeneralizationHierarchy
 from kanon_sql.spec.models.base import Model
 from kanon_sql.spec.models.catalogue import short_checks
-from kanon_sql.spec.question_parts import ReferenceSpec
+from kanon_sql.spec.other_tables import EARLIER, REFERENCE, OtherTableKind
+from kanon_sql.spec.question_parts import SPECS
 from kanon_sql.spec.spec import AuditSpec, TableSpec, Unassigned, advice, table_spec
 
 Names = str | Iterable[str]
@@ -24,12 +22,12 @@ QuasiIdentifiers = Names | Mapping[str, Any]
 Checks = Model | Iterable[Model | str | Mapping[str, Any]] | Mapping[str, Any]
 
 
-class Parts(TypedDict, total=False):
-    """What else `audit` takes of a table, and all other calls with it."""
+class TableArguments(TypedDict, total=False):
+    """The table arguments that every function of the API takes besides the main ones."""
 
     entity: str | None
     identifiers: Names
-    insensitive: Names
+    insensitive: Names | Mapping[str, str]
     unassigned: Unassigned
     where: str | None
     first: int | None
@@ -46,11 +44,11 @@ class Parts(TypedDict, total=False):
     release: Mapping[str, str]
 
 
-# --- a question by its names ----------------------------------------------------------------
+# --- keyword arguments ----------------------------------------------------------------------
 
-_Takes = ParamSpec("_Takes")
-_Gives = TypeVar("_Gives")
-_MEANT = {
+_Parameters = ParamSpec("_Parameters")
+_Returned = TypeVar("_Returned")
+_SYNONYMS = {
     "qi": "quasi_identifiers",
     "qis": "quasi_identifiers",
     "quasi": "quasi_identifiers",
@@ -58,92 +56,125 @@ _MEANT = {
     "models": "checks",
     "connection": "engine",
     "connect": "engine",
+    "force": "overwrite",
 }
-"""What people call a parameter whose name is not near."""
+"""Synonyms of parameters that a similarity search doesn't find."""
 
 
-def knows_its_parameters(call: Callable[_Takes, _Gives]) -> Callable[_Takes, _Gives]:
-    """The same call, which says of a parameter that it does not have which one is meant."""
+def suggests_parameters(call: Callable[_Parameters, _Returned]) -> Callable[_Parameters, _Returned]:
+    """Decorator: an unknown keyword raises `SpecError` with the parameter probably meant."""
     own = inspect.signature(call).parameters
-    takes_parts = any(each.kind is each.VAR_KEYWORD for each in own.values())
+    takes_table = any(each.kind is each.VAR_KEYWORD for each in own.values())
     known = [
         *(name for name, each in own.items() if each.kind is not each.VAR_KEYWORD),
-        *(TableSpec.model_fields if takes_parts else ()),
+        *(TableSpec.model_fields if takes_table else ()),
     ]
 
     @functools.wraps(call)
-    def asked(*given: _Takes.args, **named: _Takes.kwargs) -> _Gives:
+    def checked_call(*given: _Parameters.args, **named: _Parameters.kwargs) -> _Returned:
         unknown = next((name for name in named if name not in known), None)
         if unknown is not None:
-            raise SpecError(f'{call.__name__} has no parameter "{unknown}".{_instead(unknown)}')
-        return call(*given, **named)
+            raise SpecError(f'{call.__name__} has no parameter "{unknown}".{_suggestion(unknown)}')
+        try:
+            return call(*given, **named)
+        except KanonError as error:
+            # The frames between the call and here say nothing to who made it.
+            raise error.with_traceback(None) from error.__cause__
 
-    def _instead(name: str) -> str:
-        if name in _MEANT:
-            return did_you_mean(_MEANT[name], known)
+    def _suggestion(name: str) -> str:
+        if name == "keep_order":
+            return f" {NO_SOURCE_ORDER}"
+        if name in _SYNONYMS:
+            return did_you_mean(_SYNONYMS[name], known)
         if name in ("hierarchy", "hierarchies", *GeneralizationHierarchy.model_fields):
             return advice(name, TableSpec)
         return did_you_mean(name, known)
 
-    return asked
+    return checked_call
 
 
-def spec_asked(
+def spec_from_arguments(
     data: Any,
     quasi_identifiers: QuasiIdentifiers,
     sensitive: Names,
     checks: Checks,
     references: Any,
     earlier_releases: Any,
-    demands: Mapping[str, Any],
-    **parts: Any,
+    thresholds: Mapping[str, Any],
+    **table_arguments: Any,
 ) -> AuditSpec:
-    tables = _references(references)
-    columns = names_listed("sensitive", sensitive)
-    asked = {
+    tables = _other_tables(REFERENCE, references)
+    columns = column_list("sensitive", sensitive)
+    arguments = {
         "quasi_identifiers": _quasi_identifiers(quasi_identifiers),
         "sensitive": columns,
         "checks": _models(checks),
         "references": tables,
-        "earlier_releases": _earlier_releases(earlier_releases),
-        **{key: _part(key, value) for key, value in parts.items()},
+        "earlier_releases": _other_tables(EARLIER, earlier_releases),
+        **{key: _argument(key, value) for key, value in table_arguments.items()},
     }
     if isinstance(data, AuditSpec):
-        unsaid: tuple[Any, ...] = (None, False, [], {}, "value", "error")
-        beside = [
+        defaults: tuple[Any, ...] = (None, False, [], {}, "value", "error")
+        superfluous = [
             key
-            for key, value in {**asked, **demands}.items()
-            if value not in unsaid or key == "unassigned" or (key == "header" and value is False)
+            for key, value in {**arguments, **thresholds}.items()
+            if value not in defaults or key == "unassigned" or (key == "header" and value is False)
         ]
-        if beside:
+        if superfluous:
             raise SpecError(
-                f"an AuditSpec asks the question itself, so {', '.join(beside)} has no place "
-                "beside it."
+                f"an AuditSpec can't be combined with {', '.join(superfluous)}. Set it in the spec."
             )
         return data
-    asked["checks"] = [*_demanded(demands, columns, list(tables)), *asked["checks"]]
-    return AuditSpec(tables=[table_spec(source=data, **asked)])
+    arguments["checks"] = [
+        *_threshold_checks(thresholds, columns, list(tables)),
+        *arguments["checks"],
+    ]
+    return AuditSpec(tables=[table_spec(source=data, **arguments)])
 
 
 def _quasi_identifiers(names: QuasiIdentifiers) -> dict[str, Any] | list[str]:
     if isinstance(names, Mapping):
         return {_column(name): _hierarchy(name, each) for name, each in names.items()}
-    return names_listed("quasi_identifiers", names)
+    return column_list("quasi_identifiers", names)
 
 
 def _hierarchy(name: Any, given: Any) -> Any:
-    """A hierarchy as a spec has it; a text is a builder or a file, as on the command line."""
-    if not isinstance(given, str):
-        return given
+    """A hierarchy as in a spec, or its levels alone in any form that Python has for them."""
+    if not isinstance(given, Mapping) or "levels" not in given:
+        return _levels(name, given) or given
+    levels = _levels(name, given["levels"])
+    others = {key: each for key, each in given.items() if key != "levels"}
+    return given if levels is None else others | levels
+
+
+def _levels(name: Any, given: Any) -> dict[str, Any] | None:
+    """The part of a hierarchy that a short form stands for; None for any other value.
+
+    Short forms are a builder or a file as on the command line, widths (`[5, 10]`), one builder with
+    its arguments (`{"date": "year"}`), and a frame: the raw value, then one column per level.
+    """
+    match given:
+        case str():
+            text = given
+        case [*widths] if widths and all(isinstance(each, int | float) for each in widths):
+            text = f"width:{','.join(map(str, widths))}"
+        case Mapping() if len(given) == 1 and next(iter(given)) in BUILDERS:
+            [(builder, arguments)] = given.items()
+            several = arguments if isinstance(arguments, list | tuple) else [arguments]
+            text = f"{builder}:{','.join(map(str, several))}"
+        case _ if hasattr(given, "columns") and hasattr(given, "to_dict"):
+            rows = zip(*(map(str, given[column]) for column in given.columns), strict=True)
+            return {"hierarchy": {raw: above for raw, *above in rows}}
+        case _:
+            return None
     try:
-        return parse_builder(given)
+        return parse_builder(text).model_dump(exclude_defaults=True)
     except SpecError as error:
         raise SpecError(f"quasi_identifiers.{name}: {error}") from None
 
 
 def _models(checks: Any) -> list[Any]:
-    """The models asked; one alone stands for a list, and a mapping for one from name to
-    parameters."""
+    """The checks as a list, from one model, a list, or a mapping from name to parameters."""
     if isinstance(checks, Mapping):
         return [{name: parameters} for name, parameters in checks.items()]
     if checks is None:
@@ -152,54 +183,42 @@ def _models(checks: Any) -> list[Any]:
     return [checks] if one else list(checks)
 
 
-def _demanded(demands: Mapping[str, Any], sensitive: list[str], references: list[str]) -> list[Any]:
-    """The checks that `k`, `l`, `t` and `k_map` ask for."""
+def _threshold_checks(
+    thresholds: Mapping[str, Any], sensitive: list[str], references: list[str]
+) -> list[Any]:
+    """The checks that the short forms `k`, `l`, `t` and `k_map` stand for."""
     for key in ("l", "t"):
-        if demands.get(key) is not None and not sensitive:
+        if thresholds.get(key) is not None and not sensitive:
             raise SpecError(f'{key} needs a sensitive attribute, as in sensitive="COL".')
-    if demands.get("k_map") is not None and not references:
+    if thresholds.get("k_map") is not None and not references:
         raise SpecError("k_map needs a reference: references={NAME: TABLE}.")
-    if demands.get("k_map") is not None and len(references) > 1:
+    if thresholds.get("k_map") is not None and len(references) > 1:
         raise SpecError(
             "k_map is ambiguous with several references: write "
-            f"checks=[KMap({demands['k_map']}, reference={references[0]!r})]."
+            f"checks=[KMap({thresholds['k_map']}, reference={references[0]!r})]."
         )
-    return [*short_checks(demands, sensitive, references[0] if references else None)]
+    return [*short_checks(thresholds, sensitive, references[0] if references else None)]
 
 
-def _by_name(name: str, tables: Any, spec: type[BaseModel]) -> Mapping[Any, Any]:
-    """Tables by their names; the only one may stand alone, with what is said of it too."""
-    is_mapping = isinstance(tables, Mapping)
+def _other_tables(kind: OtherTableKind, tables: Any) -> dict[str, Any]:
+    """References or earlier releases by name. The only one may stand alone, also as a mapping."""
+    if tables is None:
+        return {}
+    spec, is_mapping = SPECS[kind.key], isinstance(tables, Mapping)
     is_one = is_mapping and len(tables) > 1 and {"source"} <= set(tables) <= set(spec.model_fields)
-    return tables if is_mapping and not is_one else {name: tables}
-
-
-def _references(references: Any) -> dict[str, Any]:
-    """The reidentification datasets by name; one that has none is called `reference`."""
-    if references is None:
-        return {}
-    named = _by_name("reference", references, ReferenceSpec)
+    named = tables if is_mapping and not is_one else {kind.prefix: tables}
     return {
-        str(name): each if isinstance(each, ReferenceSpec | Mapping) else {"source": each}
+        str(name): each if isinstance(each, spec | Mapping) else {"source": each}
         for name, each in named.items()
     }
 
 
-def _earlier_releases(releases: Any) -> dict[str, Any]:
-    """The earlier releases by name; one that has none is called `earlier`."""
-    if releases is None:
-        return {}
-    named = _by_name("earlier", releases, EarlierReleaseSpec)
-    return {
-        str(name): each if isinstance(each, EarlierReleaseSpec | Mapping) else {"source": each}
-        for name, each in named.items()
-    }
-
-
-def _part(key: str, value: Any) -> Any:
-    """A part of the question as a spec has it; None is what is not said."""
+def _argument(key: str, value: Any) -> Any:
+    """The value of an argument as a spec has it; None means not given."""
+    if key == "insensitive" and isinstance(value, Mapping):
+        return by_column(key, value)
     if key in ("identifiers", "insensitive", "undecided", "null_strings"):
-        return names_listed(key, value)
+        return column_list(key, value)
     if key == "levels":
         if not isinstance(value, Mapping | None):
             raise SpecError(
@@ -210,7 +229,7 @@ def _part(key: str, value: Any) -> Any:
 
 
 def by_column(parameter: str, given: Any) -> dict[str, Any]:
-    """What is said of some columns, by their names."""
+    """The mapping from column to value, with column names as text."""
     if not isinstance(given, Mapping | None):
         raise SpecError(
             f'{parameter} must map columns to values, as in {{"zip": 2}}; found {kind_of(given)}.'
@@ -218,8 +237,8 @@ def by_column(parameter: str, given: Any) -> dict[str, Any]:
     return {_column(name): value for name, value in (given or {}).items()}
 
 
-def names_listed(parameter: str, names: Any) -> list[str]:
-    """Column names, in an order that is the same on every run."""
+def column_list(parameter: str, names: Any) -> list[str]:
+    """Column names as a list; a set is sorted, so that the order is the same on every run."""
     if names is None:
         return []
     if isinstance(names, str | int):
@@ -231,13 +250,13 @@ def names_listed(parameter: str, names: Any) -> list[str]:
 
 
 def _column(name: Any) -> Any:
-    """A column's name; pandas numbers the columns of a frame that was given none."""
+    """A column's name as text; pandas numbers the columns of a frame without a header."""
     is_number = isinstance(name, int) and not isinstance(name, bool)
     return str(name) if is_number else name
 
 
-def path_given(output: str | Path | None, parameter: str = "output") -> Path | None:
-    """The path of a file, if one is named."""
+def path_argument(output: str | Path | None, parameter: str = "output") -> Path | None:
+    """The path of an output file, or None."""
     if isinstance(output, str | Path | None):
         return Path(output) if output is not None else None
     raise SpecError(f"{parameter} must be the path of a file; found {kind_of(output)}.")

@@ -1,4 +1,4 @@
-"""Hierarchies in a word: `age:5,10`, `mask:right`, and the like."""
+"""Hierarchy builders in one argument of the command line: `age:5,10`, `mask:right`."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from kanon_sql.errors import SpecError, did_you_mean
 from kanon_sql.files import is_typed_file
 from kanon_sql.spec.hierarchy import SUPPRESS, Bound, GeneralizationHierarchy
 
-_BUILDERS = {
+BUILDERS = {
     "width": "width:5,10,20",
     "round": "round:10,100",
     "depths": "depths:1,2",
@@ -26,12 +26,12 @@ _BUILDERS = {
     "suppress": "suppress",
 }
 _DEFAULTS = {"mask": ["right"], "date": ["month", "year"]}
-"""What a builder means where nothing follows its name."""
+"""The arguments of a builder that is given without any."""
 
 
 def parse_builder(text: str, *, tables: bool = False) -> GeneralizationHierarchy:
-    """The levels that a text of the command line names: a file, or a builder with its arguments,
-    or with `tables` a table of the database.
+    """The hierarchy that a command-line argument names: a file, a builder with its arguments, or
+    with `tables` a table of the database.
 
     >>> parse_builder("width:5,10,suppress").levels
     [Width(width=5), Width(width=10), 'suppress']
@@ -39,14 +39,14 @@ def parse_builder(text: str, *, tables: bool = False) -> GeneralizationHierarchy
     Raises `SpecError` if it is neither.
     """
     name, colon, rest = text.partition(":")
-    is_table = tables and not colon and name not in _BUILDERS
-    is_there = Path(text).is_file() or (name not in _BUILDERS and Path(text).exists())
+    is_table = tables and not colon and name not in BUILDERS
+    is_there = Path(text).is_file() or (name not in BUILDERS and Path(text).exists())
     if is_there or is_typed_file(text) or is_table:
         return GeneralizationHierarchy(hierarchy=text)
-    if name not in _BUILDERS:
+    if name not in BUILDERS:
         raise SpecError(
             f"{text}: there is no such file, and no builder of that name. Builders: "
-            f"{' · '.join(_BUILDERS.values())}.{did_you_mean(name, _BUILDERS)}"
+            f"{' · '.join(BUILDERS.values())}.{did_you_mean(name, BUILDERS)}"
         )
     arguments = [argument.strip() for argument in rest.split(",")] if colon else []
     last: list[Any] = [SUPPRESS] if name == SUPPRESS or arguments[-1:] == [SUPPRESS] else []
@@ -56,7 +56,7 @@ def parse_builder(text: str, *, tables: bool = False) -> GeneralizationHierarchy
         arguments.pop()
     arguments = arguments or _DEFAULTS.get(name, [])
     if name != SUPPRESS and not all(arguments or [""]):
-        raise SpecError(f"{text}: {name} lacks an argument. Write it as {_BUILDERS[name]}.")
+        raise SpecError(f"{text}: {name} lacks an argument. Write it as {BUILDERS[name]}.")
     try:
         return GeneralizationHierarchy(levels=[*_built(name, arguments), *last])
     except ValidationError as error:
@@ -65,7 +65,7 @@ def parse_builder(text: str, *, tables: bool = False) -> GeneralizationHierarchy
 
 
 def _built(name: str, arguments: list[str]) -> Iterator[Any]:
-    """The levels of a builder as a spec would have them."""
+    """The levels of a builder, as in a spec."""
     if name == "date":
         for argument in arguments:
             years = re.fullmatch(r"([0-9]+)y", argument)
@@ -77,7 +77,7 @@ def _built(name: str, arguments: list[str]) -> Iterator[Any]:
 
 
 def parse_clip(text: str) -> list[Bound]:
-    """The lowest and the highest value of a text as `10:90`; one side may be left out.
+    """The lowest and highest value in `10:90`; one side may be empty.
 
     >>> parse_clip("10:90"), parse_clip(":60"), parse_clip("-3.5:")
     ([10, 90], [None, 60], [-3.5, None])
@@ -96,7 +96,7 @@ def parse_clip(text: str) -> list[Bound]:
 
 
 def _read_number(text: str) -> int | float | str:
-    """The number that a text spells, or the text."""
+    """The number in a text, or the text if it is none."""
     if re.fullmatch(r"[-+]?[0-9]+", text):
         return int(text)
     return float(text) if re.fullmatch(r"[-+]?([0-9]+\.[0-9]*|\.[0-9]+)", text) else text

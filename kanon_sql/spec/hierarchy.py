@@ -1,4 +1,4 @@
-"""How the values of a quasi-identifier may be generalised, level by level. Words only, no SQL."""
+"""Generalisation hierarchies of quasi-identifiers and the kinds of their levels. No SQL."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from pydantic import (
     model_validator,
 )
 
-from kanon_sql.errors import did_you_mean, found_instead
+from kanon_sql.errors import described_value, did_you_mean
 from kanon_sql.files import file_kind
 from kanon_sql.spec.hierarchy_table import read_hierarchy
 from kanon_sql.spec.models.described import Described
@@ -32,7 +32,7 @@ def _finite(value: Any) -> Any:
 
 Number = Annotated[int | float, BeforeValidator(_finite)]
 LARGEST = 10**18
-"""The largest step from one interval to the next that a number of 64 bits has room for."""
+"""The largest width or period that a 64-bit integer has room for."""
 PositiveNumber = Annotated[
     Annotated[PositiveInt, Field(le=LARGEST)] | Annotated[PositiveFloat, Field(le=LARGEST)],
     BeforeValidator(_finite),
@@ -41,41 +41,41 @@ PositiveWhole = Annotated[PositiveInt, Field(le=LARGEST), BeforeValidator(_finit
 
 
 class _Level(Described):
-    wanted: ClassVar[str]
-    """What its value must be, in an error's words."""
+    requirement: ClassVar[str]
+    """The requirement on its value, for error messages."""
 
 
 class Width(_Level):
-    """Intervals of one width."""
+    """Intervals of equal width."""
 
-    wanted: ClassVar[str] = (
+    requirement: ClassVar[str] = (
         "must be a number above 0, 10^18 at most, as in {width: 5} or {width: 5, origin: 2}"
     )
 
     width: PositiveNumber
-    """Intervals [a, a + width), found by floor."""
+    """Width of the intervals [a, a + width)."""
     origin: Number = 0
-    """Where an interval begins; the others follow from it."""
+    """The start of one interval; the others are aligned to it."""
 
 
 class Round(_Level):
-    """Fewer digits of a number."""
+    """Numbers truncated to a multiple."""
 
-    wanted: ClassVar[str] = "must be a whole number from 1 to 10^18, as in {round: 10}"
+    requirement: ClassVar[str] = "must be a whole number from 1 to 10^18, as in {round: 10}"
 
     round: PositiveWhole
-    """Truncation toward zero to a multiple of this."""
+    """The multiple; truncation is toward zero."""
 
 
 class Depths(_Level):
-    """Several levels at once, each with fewer digits of a number."""
+    """Several levels at once, each truncating more decimal digits."""
 
-    wanted: ClassVar[str] = (
+    requirement: ClassVar[str] = (
         "must be whole numbers from 1 to 18 in ascending order, as in {depths: [1, 2]}"
     )
 
     depths: Annotated[list[Annotated[PositiveWhole, Field(le=18)]], Field(min_length=1)]
-    """Truncation toward zero of so many decimal digits."""
+    """For each level, the number of digits to truncate; truncation is toward zero."""
 
     @model_validator(mode="after")
     def _ascend(self) -> Depths:
@@ -84,30 +84,30 @@ class Depths(_Level):
 
 
 class Mask(_Level):
-    """As many levels as the longest value has characters; shorter ones are padded with `*`."""
+    """One level for each character of the longest value; shorter values are padded with `*`."""
 
-    wanted: ClassVar[str] = "must be left or right, as in {mask: right}"
+    requirement: ClassVar[str] = "must be left or right, as in {mask: right}"
 
     mask: Literal["left", "right"]
-    """One character after the other becomes `*`, from this end."""
+    """The end from which characters are replaced by `*`."""
 
 
 class Prefix(_Level):
-    """The beginning of a text."""
+    """The first characters of a text."""
 
-    wanted: ClassVar[str] = "must be a whole number from 1 to 10^18, as in {prefix: 3}"
+    requirement: ClassVar[str] = "must be a whole number from 1 to 10^18, as in {prefix: 3}"
 
     prefix: PositiveWhole
-    """The first so many characters."""
+    """The number of characters kept."""
 
 
 class Cuts(_Level):
-    """Intervals of any widths, open at both ends of the list."""
+    """Intervals between given numbers; the first and the last are unbounded."""
 
-    wanted: ClassVar[str] = "must be numbers in ascending order, as in {cuts: [18, 40, 65]}"
+    requirement: ClassVar[str] = "must be numbers in ascending order, as in {cuts: [18, 40, 65]}"
 
     cuts: Annotated[list[Number], Field(min_length=1)]
-    """Intervals between these numbers."""
+    """The boundaries of the intervals, in ascending order."""
 
     @model_validator(mode="after")
     def _ascend(self) -> Cuts:
@@ -116,30 +116,30 @@ class Cuts(_Level):
 
 
 class Years(_Level):
-    """Periods of a calendar."""
+    """Calendar periods of several years."""
 
-    wanted: ClassVar[str] = "must be a whole number from 1 to 10^18, as in {years: 5}"
+    requirement: ClassVar[str] = "must be a whole number from 1 to 10^18, as in {years: 5}"
 
     years: PositiveWhole
-    """Periods of so many years."""
+    """The length of a period in years."""
 
 
 class Top(_Level):
-    """Top coding: the other values stay."""
+    """Top coding: values above the threshold are merged, the others kept."""
 
-    wanted: ClassVar[str] = "must be a number, as in {top: 90}"
+    requirement: ClassVar[str] = "must be a number, as in {top: 90}"
 
     top: Number
-    """This and everything above it becomes one value."""
+    """The threshold: it and all larger values become one value."""
 
 
 class Bottom(_Level):
-    """Bottom coding: the other values stay."""
+    """Bottom coding: values below the threshold are merged, the others kept."""
 
-    wanted: ClassVar[str] = "must be a number, as in {bottom: 18}"
+    requirement: ClassVar[str] = "must be a number, as in {bottom: 18}"
 
     bottom: Number
-    """Everything below it becomes one value."""
+    """The threshold: all smaller values become one value."""
 
 
 _KINDS: dict[str, type[_Level]] = {
@@ -154,10 +154,10 @@ _KINDS: dict[str, type[_Level]] = {
     "years": Years,
 }
 DATES = ("day", "month", "quarter", "year")
-"""The levels of a date that have a name, from the finest to the coarsest."""
+"""The named levels of a date, from the finest to the coarsest."""
 SUPPRESS: Literal["suppress"] = "suppress"
 KINDS_OF_LEVELS = (*_KINDS, *DATES, SUPPRESS)
-"""What a level is called by in a spec."""
+"""The names of all kinds of levels in a spec."""
 _LEVELS = (
     "{width: 5}, {round: 10}, {depths: [1]}, {mask: right}, {prefix: 3}, {cuts: [18, 65]}, "
     "{top: 90}, {bottom: 18}, {years: 5}, day, month, quarter, year, suppress"
@@ -170,7 +170,7 @@ def _refuse_unless_ascending(numbers: Sequence[float]) -> None:
 
 
 def _level(value: Any) -> Any:
-    """Read `{width: 5}`, `month` or a level itself, or say what is wrong with it."""
+    """Parse `{width: 5}`, `month` or a level; raises `ValueError` with the reason."""
     if isinstance(value, _Level) or value in (*DATES, SUPPRESS):
         return value
     key = next((key for key in _KINDS if key in value), None) if isinstance(value, dict) else None
@@ -180,12 +180,12 @@ def _level(value: Any) -> Any:
     unknown = next((each for each in value if each not in kind.model_fields), None)
     if unknown is not None:
         near = did_you_mean(str(unknown), kind.model_fields)
-        raise ValueError(f'unknown key "{unknown}" beside {key}.{near}')
+        raise ValueError(f'unknown key "{unknown}" next to {key}.{near}')
     try:
         return kind(**value)
     except ValidationError:
         found = value[key] if len(value) == 1 else value
-        raise ValueError(f"{key} {kind.wanted}; found {found_instead(found)}.") from None
+        raise ValueError(f"{key} {kind.requirement}; found {described_value(found)}.") from None
 
 
 Level = Annotated[
@@ -204,8 +204,8 @@ Level = Annotated[
 Bound = Number | None
 
 
-def _spelled(value: Any) -> Any:
-    """A scalar of a YAML mapping as the text of the same value in a table."""
+def _as_text(value: Any) -> Any:
+    """A YAML scalar as the text that a table has for the same value."""
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, float) and value.is_integer():
@@ -214,14 +214,14 @@ def _spelled(value: Any) -> Any:
 
 
 def _ancestors(value: Any) -> Any:
-    """Let numbers stand in a hierarchy's mapping, and one ancestor for a list of one."""
+    """Accept numbers as keys and labels of a hierarchy, and a single ancestor instead of a list."""
     if value is None or isinstance(value, str):
         return value
     if not isinstance(value, Mapping):
-        found = found_instead(value)
+        found = described_value(value)
         raise ValueError(f"must be a CSV file or a mapping of values; found {found}.")
     ancestors = {
-        _spelled(raw): [_spelled(each) for each in (above if isinstance(above, list) else [above])]
+        _as_text(raw): [_as_text(each) for each in (above if isinstance(above, list) else [above])]
         for raw, above in value.items()
     }
     texts = [text for raw, above in ancestors.items() for text in (raw, *above)]
@@ -231,7 +231,7 @@ def _ancestors(value: Any) -> Any:
 
 
 class GeneralizationHierarchy(Described):
-    """What may become of a quasi-identifier's values; with nothing given, one level: suppress.
+    """The generalisation levels of a quasi-identifier; without any, the only level is suppress.
 
     >>> age = GeneralizationHierarchy(levels=[{"width": 5}, {"width": 10}, "suppress"])
     >>> education = GeneralizationHierarchy(hierarchy="education.csv")
@@ -241,31 +241,32 @@ class GeneralizationHierarchy(Described):
     """
 
     clip: Annotated[list[Bound], Field(min_length=2, max_length=2)] | None = None
-    """The lowest and the highest value kept; null leaves a side open."""
+    """The lowest and the highest value kept; null leaves a side unbounded."""
     levels: list[Level] | None = None
-    """From the finest level to the coarsest."""
+    """The levels, from the finest to the coarsest."""
     hierarchy: Annotated[
         str | dict[str, Annotated[list[str], Field(min_length=1)]] | None,
         BeforeValidator(_ancestors),
     ] = None
-    """A CSV file without header: the raw value, then one column a level. Or a Parquet, JSON or
-    Arrow file, or a table of the database, with the same in its columns. Or a mapping: each raw
-    value with the list of its ancestors."""
+    """A CSV file without header: the raw value, then one column per level. Or a Parquet, JSON or
+    Arrow file, or a table of the database, with the same columns. Or a mapping from each raw value
+    to the list of its ancestors."""
     keep: bool = False
-    """Whether a release keeps the raw value."""
+    """Whether releases publish the raw value."""
     at_most: Annotated[int, Field(ge=0)] | None = None
-    """The highest level that a release may have."""
+    """The highest level allowed in a release."""
     weight: PositiveNumber | None = None
-    """What its loss weighs in the metric loss; 1 without it."""
+    """The weight of this column in the metric `loss`; default 1."""
     why: str | None = None
     """Why the column is a quasi-identifier, in a sentence for the report."""
 
     @classmethod
     def from_file(cls, path: str | Path) -> GeneralizationHierarchy:
-        """The levels that a file has: the raw value, then a column a level; a CSV has no header.
+        """Read a hierarchy from a file: the raw value, then one column per level; a CSV has no
+        header.
 
-        Raises `SpecError` if a CSV can't be read or holds no levels; its faults, and all of a
-        Parquet, JSON or Arrow file, are found where it is used.
+        Raises `SpecError` if a CSV can't be read or has no levels. Faults of its values, and those
+        of a Parquet, JSON or Arrow file, are raised when the hierarchy is used.
         """
         hierarchy = cls(hierarchy=str(path))
         if hierarchy.source is None:
@@ -274,7 +275,7 @@ class GeneralizationHierarchy(Described):
 
     @property
     def source(self) -> str | None:
-        """The typed file or the table that only an engine can read, where it is one.
+        """The file or table that only an engine can read, or None.
 
         >>> GeneralizationHierarchy(hierarchy="zip.parquet").source
         'zip.parquet'
@@ -285,19 +286,19 @@ class GeneralizationHierarchy(Described):
         return name if file_kind(name) or not Path(name).is_file() else None
 
     @property
-    def masks(self) -> bool:
-        """Whether its height depends on the longest value of the data."""
+    def has_mask(self) -> bool:
+        """Whether the number of levels depends on the longest value of the data."""
         return any(isinstance(level, Mask) for level in self.levels or ())
 
     @model_validator(mode="after")
-    def _makes_sense(self) -> GeneralizationHierarchy:
+    def _is_consistent(self) -> GeneralizationHierarchy:
         fault = self._fault()
         if fault:
             raise ValueError(fault)
         return self
 
     def _fault(self) -> str | None:
-        """What its parts are together, if they are no hierarchy."""
+        """Why the settings contradict each other, or None."""
         levels = self.levels
         if levels == []:
             return "levels is empty. Leave it out, or name a level; suppress alone is the default."
@@ -320,14 +321,14 @@ class GeneralizationHierarchy(Described):
                 return "mask continues until no character is left. Only suppress may follow it."
             if _is_finer(finer, coarser):
                 return (
-                    f"{spoken(coarser)} comes after {spoken(finer)} and is finer. Order the "
-                    "levels from the finest to the coarsest."
+                    f"{level_label(coarser)} comes after {level_label(finer)} and is finer. Order "
+                    "the levels from the finest to the coarsest."
                 )
         return None
 
 
 def _is_finer(finer: Level, coarser: Level) -> bool:
-    """Whether two levels of a kind are in the wrong order."""
+    """Whether two levels of the same kind are in the wrong order."""
     match finer, coarser:
         case Width(width=first), Width(width=second):
             return second < first
@@ -345,7 +346,7 @@ def _is_finer(finer: Level, coarser: Level) -> bool:
 
 
 def _months(level: Level) -> int:
-    """How long a period of a date is, in months."""
+    """The length of a calendar period in months."""
     if isinstance(level, Years):
         return 12 * level.years
     return {"day": 0, "month": 1, "quarter": 3}.get(str(level), 12)
@@ -357,8 +358,9 @@ def _truncations(level: Level) -> list[int]:
     return [level.round] if isinstance(level, Round) else []
 
 
-def single(levels: Iterable[Level]) -> Iterator[Level]:
-    """The same levels, each of depths on its own; a mask stays one, as its height is the data's."""
+def expanded(levels: Iterable[Level]) -> Iterator[Level]:
+    """The levels with `Depths` expanded to one level each; a mask stays, as its height depends on
+    the data."""
     for level in levels:
         if isinstance(level, Depths):
             yield from (Round(round=step) for step in _truncations(level))
@@ -366,17 +368,18 @@ def single(levels: Iterable[Level]) -> Iterator[Level]:
             yield level
 
 
-def spoken(level: Level) -> str:
-    """What people call a level.
+def level_label(level: Level) -> str:
+    """The label of a level in reports.
 
-    >>> [spoken(level) for level in (Width(width=5), Cuts(cuts=[18, 65]), Years(years=5), "month")]
+    >>> levels = (Width(width=5), Cuts(cuts=[18, 65]), Years(years=5), "month")
+    >>> [level_label(level) for level in levels]
     ['width 5', 'cuts 18, 65', '5 years', 'month']
     """
     match level:
         case Width(origin=origin) if origin:
-            return f"width {plain(level.width)} from {plain(origin)}"
+            return f"width {decimal_text(level.width)} from {decimal_text(origin)}"
         case Cuts():
-            return f"cuts {', '.join(plain(cut) for cut in level.cuts)}"
+            return f"cuts {', '.join(decimal_text(cut) for cut in level.cuts)}"
         case Depths():
             return f"depths {', '.join(str(depth) for depth in level.depths)}"
         case Years():
@@ -387,20 +390,20 @@ def spoken(level: Level) -> str:
             return level
     [key] = [key for key, kind in _KINDS.items() if isinstance(level, kind)]
     value = getattr(level, key)
-    return f"{key} {plain(value)}"
+    return f"{key} {decimal_text(value)}"
 
 
-def plain(number: float) -> str:
-    """A number in digits, without an exponent and without what says nothing.
+def decimal_text(number: float) -> str:
+    """A number in decimal notation, without an exponent or trailing zeros.
 
-    >>> [plain(number) for number in (18, 18.0, 0.25, 1e-7, -2.50)]
+    >>> [decimal_text(number) for number in (18, 18.0, 0.25, 1e-7, -2.50)]
     ['18', '18', '0.25', '0.0000001', '-2.5']
     """
     return f"{decimal(number):f}"
 
 
 def decimal(number: float) -> Decimal:
-    """The number that was written: 0.1 is a tenth.
+    """The exact decimal that a float literal was written as: 0.1 is one tenth.
 
     >>> decimal(0.1), decimal(20.0), decimal(-0.0)
     (Decimal('0.1'), Decimal('20'), Decimal('0'))

@@ -1,4 +1,4 @@
-"""Hierarchies that are tables: a value and its ancestors a row."""
+"""Hierarchies given as tables: a row per raw value, a column per level."""
 
 from __future__ import annotations
 
@@ -12,29 +12,29 @@ from itertools import accumulate, pairwise
 from pathlib import Path
 from typing import Literal, NamedTuple
 
-from kanon_sql.errors import SpecError, option, other_than_a_file
+from kanon_sql.errors import SpecError, irregular_kind, option, plural
 
 Paths = tuple[tuple[str, ...], ...]
-"""The leaves of a tree, each with its ancestors from the nearest to the farthest."""
+"""For each leaf of a tree, its ancestors from the nearest to the farthest."""
 
 
 _DELIMITERS = ";,\t|"
 
 
 _LINE_ENDS = tuple("\n\r\v\f\x1c\x1d\x1e\x85\u2028\u2029")
-FaultKind = Literal["duplicate", "two parents", "not nested", "unequal", "empty", "builder"]
+FaultKind = Literal["duplicate", "two parents", "not nested"]
 Faults = Literal["error", "warn"]
 
 
 class Fault(NamedTuple):
-    """What is wrong with a hierarchy at one place."""
+    """One fault of a hierarchy and its location."""
 
     kind: FaultKind
     line: int
     sentence: str
-    """What, where and how much, for people, without a value that the spec itself does not hold."""
+    """The message, without values unless they come from the spec itself."""
     shown: str = ""
-    """The same with the values, where they are withheld."""
+    """The message with the values."""
 
     def __str__(self) -> str:
         return self.sentence
@@ -46,46 +46,43 @@ class HierarchyRow(NamedTuple):
     line: int
     value: str
     ancestors: tuple[str, ...]
-    has_value: bool = True
-    """Whether the raw value is there: the empty text is one, an empty field or NULL is none."""
 
 
 @dataclass(frozen=True)
 class HierarchyTable:
-    """A hierarchy as a table: a row a raw value, a column a level."""
+    """A hierarchy as a table: a row per raw value, a column per level."""
 
     name: str
     rows: tuple[HierarchyRow, ...]
     has_lines: bool = True
-    """Whether a row's number is one of a file's lines."""
+    """Whether row numbers are the line numbers of a file."""
     columns: tuple[str, ...] = ()
-    """What the columns are called, where they have names."""
+    """The column names, if there are any."""
 
     @property
-    def spoken(self) -> str:
-        """What people call it: by its file or table, or by its column."""
+    def display_name(self) -> str:
+        """Its name in messages: the file or table, or the column."""
         return f"the hierarchy {self.name}" if self.has_lines or self.columns else self.name
 
     @property
     def is_in_spec(self) -> bool:
-        """Whether its values are the spec's own, rather than those of a file or a table."""
+        """Whether its values are written in the spec, not in a file or a table."""
         return not self.has_lines and not self.columns
 
     @property
     def height(self) -> int:
-        return max(len(row.ancestors) for row in self.rows)
+        return len(self.rows[0].ancestors)
 
     def labels(self, level: int) -> dict[str, str]:
-        """What each raw value becomes. The first row of a value wins; a short row goes on with
-        its last ancestor."""
+        """What each raw value becomes. The first row of a value wins."""
         labels: dict[str, str] = {}
         for row in self.rows:
             if row.value not in labels:
-                labels[row.value] = row.ancestors[min(level, len(row.ancestors)) - 1]
+                labels[row.value] = row.ancestors[level - 1]
         return labels
 
     def nested(self, level: int) -> bool:
-        """Whether the labels of a level follow from those of the level below."""
+        """Whether the label at a level is determined by the label one level below."""
         if level <= 1:
             return True
         above: dict[str, str] = {}
@@ -94,74 +91,38 @@ class HierarchyTable:
 
     @cached_property
     def faults(self) -> tuple[Fault, ...]:
-        """Everything wrong with it, by line within each kind."""
+        """All faults, by kind and then by line."""
         return (
-            *self._empty_fields(),
-            *self._unequal_lengths(),
             *self._values_with_two_parents(),
             *self._repeated_rows(),
             *self._levels_not_nested(),
         )
 
     def at(self, line: int) -> str:
-        """Where a row is, for people."""
+        """The location of a row, for messages."""
         return f"{self.name}:{line}" if self.has_lines else self.name
 
     def _level(self, level: int) -> str:
-        """A level for people, with the column that it is in."""
+        """The number of a level in a message, with its column."""
         return (
             f'level {level} (column "{self.columns[level]}")' if self.columns else f"level {level}"
         )
 
     def _fault(self, kind: FaultKind, line: int, sentence: str, shown: str) -> Fault:
-        """A fault with its values, if they are the spec's own; else they wait to be asked for."""
+        """A fault; its sentence contains values only if they come from the spec."""
         return Fault(kind, line, shown if self.is_in_spec else sentence, shown)
-
-    def _empty_fields(self) -> Iterator[Fault]:
-        for row in self.rows:
-            if not row.has_value:
-                sentence = (
-                    f"{self.at(row.line)}: the raw value is empty. If the empty text is meant, "
-                    'write it as "".'
-                    if self.has_lines
-                    else f"{self.name}: a raw value is NULL. NULL keeps its place without a row."
-                )
-                yield Fault("empty", row.line, sentence)
-            elif "" in row.ancestors:
-                level = row.ancestors.index("") + 1
-                at = self.at(row.line)
-                yield self._fault(
-                    "empty",
-                    row.line,
-                    f"{at}: {self._level(level)} is empty{'' if self.has_lines else ' in a row'}.",
-                    f'{at}: level {level} of "{row.value}" is empty.',
-                )
-
-    def _unequal_lengths(self) -> Iterator[Fault]:
-        first = self.rows[0]
-        for row in self.rows:
-            if len(row.ancestors) != len(first.ancestors):
-                ours, theirs = len(row.ancestors), len(first.ancestors)
-                sentence = (
-                    f"{self.at(row.line)}: this line has {ours + 1} columns, line {first.line} "
-                    f"has {theirs + 1}."
-                    if self.has_lines
-                    else f'{self.name}: the height of "{row.value}" is {ours}, of "{first.value}" '
-                    f"{theirs}."
-                )
-                yield Fault("unequal", row.line, sentence)
 
     def _values_with_two_parents(self) -> Iterator[Fault]:
         rows: dict[str, dict[tuple[str, ...], int]] = {}
         for row in self.rows:
             rows.setdefault(row.value, {}).setdefault(row.ancestors, row.line)
         for value, lines in rows.items():
-            for level in range(1, min(map(len, lines)) + 1):
+            for level in range(1, self.height + 1):
                 parents: dict[str, int] = {}
                 for ancestors, line in lines.items():
                     parents.setdefault(ancestors[level - 1], line)
                 if len(parents) > 1:
-                    both, line = self._both(parents)
+                    parents_text, line = self._parents_text(parents)
                     at, so = self.at(line), "so nobody can tell which is meant."
                     earlier = min(parents.values())
                     yield self._fault(
@@ -172,7 +133,7 @@ class HierarchyTable:
                         if self.has_lines
                         else f"{at}: a value lies under {len(parents):,} parents in "
                         f"{self._level(level)}, {so}",
-                        f'{at}: "{value}" lies under {both} (level {level}), {so}',
+                        f'{at}: "{value}" lies under {parents_text} (level {level}), {so}',
                     )
                     break
 
@@ -188,29 +149,28 @@ class HierarchyTable:
                     "duplicate", row.line, f"{at}: {what} {again}.", f'{at}: "{row.value}" {again}.'
                 )
 
-    def _both(self, parents: Mapping[str, int]) -> tuple[str, int]:
-        """The parents of a node in words, and the line where the second stands."""
+    def _parents_text(self, parents: Mapping[str, int]) -> tuple[str, int]:
+        """The parents of a node as text, and the line of the second one."""
         [(first, first_line), (second, second_line), *more] = parents.items()
         place = f" (line {first_line})" if self.has_lines else ""
         others = f" and {len(more):,} more" if more else ""
         return f'both "{first}"{place} and "{second}"{others}', second_line
 
     def _levels_not_nested(self) -> Iterator[Fault]:
-        """Nodes of a level that lie under several nodes of the next."""
+        """Labels of a level with several parents in the next."""
         for level in range(1, self.height):
             above: dict[str, dict[str, int]] = {}
             values: dict[str, set[str]] = {}
             for row in self.rows:
-                if len(row.ancestors) > level:
-                    node, parent = row.ancestors[level - 1 : level + 1]
-                    above.setdefault(node, {}).setdefault(parent, row.line)
-                    values.setdefault(node, set()).add(row.value)
+                node, parent = row.ancestors[level - 1 : level + 1]
+                above.setdefault(node, {}).setdefault(parent, row.line)
+                values.setdefault(node, set()).add(row.value)
             for node, parents in above.items():
                 if len(parents) > 1:
                     yield self._not_nested(level, node, parents, len(values[node]))
 
     def _not_nested(self, level: int, node: str, parents: Mapping[str, int], values: int) -> Fault:
-        both, line = self._both(parents)
+        parents_text, line = self._parents_text(parents)
         at, coarser = self.at(line), level + 1
         so = (
             f"so level {coarser} would publish a wrong label for {values:,} "
@@ -224,84 +184,79 @@ class HierarchyTable:
             if self.has_lines
             else f"{at}: a label of {self._level(level)} lies under {len(parents):,} of "
             f"{self._level(coarser)}, {so}",
-            f'{at}: "{node}" lies under {both} (level {level} to {coarser}), {so}',
+            f'{at}: "{node}" lies under {parents_text} (level {level} to {coarser}), {so}',
         )
 
 
 _MORE: dict[FaultKind, str] = {
-    "empty": "fields are empty",
-    "unequal": "lines have another number of columns",
     "two parents": "values have two parents",
     "duplicate": "lines are repeated",
-    "not nested": "labels lie under several of the next level",
-    "builder": "levels don't follow from the level below",
+    "not nested": "labels or levels are not nested",
 }
 
 
 def summary(faults: Sequence[Fault], *, show_values: bool = False) -> str:
-    """The first fault of each kind in full, and how many there are of it."""
+    """The first fault of each kind, with the count of that kind."""
     lines = []
     for kind, words in _MORE.items():
         alike = [fault for fault in faults if fault.kind == kind]
         if alike:
             more = f" In all {len(alike):,} {words}." if len(alike) > 1 else ""
-            said = alike[0].shown if show_values and alike[0].shown else alike[0].sentence
-            lines.append(f"{said}{more}")
+            message = alike[0].shown if show_values and alike[0].shown else alike[0].sentence
+            lines.append(f"{message}{more}")
     return "\n".join(lines)
 
 
 def refuse(faults: Sequence[Fault], *, show_values: bool = False) -> None:
     """Raise `SpecError` with a summary of the faults, if there are any."""
     if faults:
-        has_rows = any(fault.kind != "builder" for fault in faults)
+        has_rows = any(fault.shown for fault in faults)
         raise SpecError(
-            f"{summary(faults, show_values=show_values)}\nMend it, or go on with "
+            f"{summary(faults, show_values=show_values)}\nFix it, or continue with "
             f"{option('hierarchy_faults', 'warn')}: every level is then read from the raw value"
             f"{', and the first row of a value wins' if has_rows else ''}."
         )
 
 
 def read_hierarchy(path: str | Path) -> HierarchyTable:
-    """The hierarchy in a CSV file without header: the raw value, then a column a level.
+    """Read a hierarchy from a CSV file without header: the raw value, then one column per level.
 
-    Its delimiter is found on its first line. Raises `SpecError` for a file that can't be read or
-    holds no levels; what else is wrong with it are its `faults`.
+    Its delimiter is found on its first line. Raises `SpecError` for a file that can't be read,
+    holds no levels, or lacks a field; what else is wrong with it are its `faults`.
     """
-    rows = _rows(Path(path))
-    if all(len(row) < 2 for _, row, _ in rows):
+    rows = _whole_rows(Path(path))
+    if len(rows[0].fields) < 2:
         raise SpecError(
             f"{path}: the hierarchy has one column. Put each value's ancestors beside it, divided "
             "by a comma, a semicolon, a tab or |."
         )
-    short = next((line for line, row, _ in rows if len(row) < 2), None)
-    if short is not None:
-        raise SpecError(
-            f"{path}:{short}: this line has one column. Put the value's ancestors beside it."
-        )
     return _of_single_lines(
         HierarchyTable(
-            str(path),
-            tuple(
-                HierarchyRow(line, row[0], tuple(row[1:]), has_value=0 not in missing)
-                for line, row, missing in rows
-            ),
+            str(path), tuple(HierarchyRow(line, row[0], tuple(row[1:])) for line, row, _ in rows)
         )
     )
 
 
 def hierarchy_table(ancestors: Mapping[str, Sequence[str]], name: str) -> HierarchyTable:
-    """The same of a mapping: each raw value with its ancestors."""
+    """The hierarchy of a mapping from raw value to ancestors."""
     rows = tuple(
         HierarchyRow(number, raw, tuple(above))
         for number, (raw, above) in enumerate(ancestors.items(), 1)
     )
+    first = rows[0]
+    for row in rows:
+        if len(row.ancestors) != len(first.ancestors):
+            raise SpecError(
+                f'{name}: the height of "{row.value}" is {len(row.ancestors)}, of "{first.value}" '
+                f"{len(first.ancestors)}. Give each value the same number of ancestors."
+            )
     return _of_single_lines(HierarchyTable(name, rows, has_lines=False))
 
 
 def table_of_rows(
     name: str, columns: Sequence[str], rows: Sequence[Sequence[str | None]]
 ) -> HierarchyTable:
-    """The same of the rows of a table: the raw value, then a column a level.
+    """The hierarchy of table rows: the raw value, then one column per level.
 
     Raises `SpecError` if there are no levels in it.
     """
@@ -312,13 +267,15 @@ def table_of_rows(
         )
     if not rows:
         raise SpecError(f"{name}: the hierarchy is empty. Give each value a row.")
+    if any(raw is None for raw, *_ in rows):
+        raise SpecError(
+            f"{name}: a raw value is NULL. NULL keeps its place without a row: leave that out."
+        )
     return _of_single_lines(
         HierarchyTable(
             name,
             tuple(
-                HierarchyRow(
-                    number, raw or "", tuple(label or "" for label in above), raw is not None
-                )
+                HierarchyRow(number, raw or "", tuple(label or "" for label in above))
                 for number, (raw, *above) in enumerate(rows, 1)
             ),
             has_lines=False,
@@ -328,8 +285,13 @@ def table_of_rows(
 
 
 def _of_single_lines(table: HierarchyTable) -> HierarchyTable:
-    """The same table, if each of its values can stand in a line of SQL."""
+    """The same table, if it has all labels and each of its values can stand in a line of SQL."""
     for row in table.rows:
+        if "" in row.ancestors:
+            level = table._level(row.ancestors.index("") + 1)
+            raise SpecError(
+                f"{table.at(row.line)}: {level} is empty. Give each value a label there."
+            )
         for text in (row.value, *row.ancestors):
             if len(text.splitlines()) > 1 or text.endswith(_LINE_ENDS):
                 raise SpecError(
@@ -339,28 +301,17 @@ def _of_single_lines(table: HierarchyTable) -> HierarchyTable:
 
 
 def read_tree(path: str | Path) -> Paths:
-    """The leaves of the tree in a CSV file, each with its ancestors below the root.
+    """Read a tree from a CSV file: each leaf with its ancestors below the root.
 
-    The file has no header: the value, then its ancestors up to the root, which all share. Its
-    delimiter is found on its first line. Raises `SpecError` with file and line for a file that
-    is no tree: lines of unequal length, a value twice, a node under two parents, several roots.
+    The file has no header: the value, then its ancestors up to the common root. The delimiter is
+    detected on the first line. Raises `SpecError` with file and line for lines of unequal length, a
+    repeated value, a node with two parents, or several roots.
     """
-    rows = _rows(Path(path))
-    first_line, first, _ = rows[0]
+    rows = _whole_rows(Path(path))
+    first = rows[0].fields
     parents: dict[tuple[int, str], tuple[int, str]] = {}
     leaves: dict[str, int] = {}
-    for line, row, missing in rows:
-        if missing:
-            raise SpecError(
-                f"{path}:{line}: column {missing[0] + 1} is empty. If the empty text is meant, "
-                'write it as "".'
-            )
-        if len(row) != len(first):
-            raise SpecError(
-                f"{path}:{line}: this line has {len(row)} columns, line {first_line} has "
-                f"{len(first)}. Give every value the same number of ancestors, and repeat one "
-                "where it has fewer."
-            )
+    for line, row, _ in rows:
         if row[0] in leaves:
             raise SpecError(f"{path}:{line}: line {leaves[row[0]]} has the same value already.")
         leaves[row[0]] = line
@@ -382,18 +333,38 @@ def read_tree(path: str | Path) -> Paths:
 
 
 class _Record(NamedTuple):
-    """A line of a file, which ends at this number: its fields, and the places of those that are
-    not there; what is quoted is there."""
+    """A CSV record: the number of its last line, its fields, and the indices of the empty unquoted
+    ones."""
 
     line: int
     fields: list[str]
     missing: list[int]
 
 
+def _whole_rows(path: Path) -> list[_Record]:
+    """The lines of a hierarchy file. Raises `SpecError` for an empty field and lines of unequal
+    length."""
+    rows = _rows(path)
+    first = rows[0]
+    for line, row, missing in rows:
+        if missing:
+            raise SpecError(
+                f"{path}:{line}: column {missing[0] + 1} is empty. If the empty text is meant, "
+                'write it as "".'
+            )
+        if len(row) != len(first.fields):
+            raise SpecError(
+                f"{path}:{line}: this line has {plural(len(row), 'column')}, line {first.line} has "
+                f"{len(first.fields)}. Give every value the same number of ancestors, and repeat "
+                "one where it has fewer."
+            )
+    return rows
+
+
 def _rows(path: Path) -> list[_Record]:
-    """The lines of a hierarchy file that are not blank."""
+    """The records of a hierarchy file, without blank lines."""
     try:
-        if found := other_than_a_file(path):
+        if found := irregular_kind(path):
             raise SpecError(
                 f"{path} is {found}. A hierarchy is read more than once: write it to a file and "
                 "name that."
@@ -428,7 +399,7 @@ def _rows(path: Path) -> list[_Record]:
 
 
 def _missing(record: str, delimiter: str) -> list[int]:
-    """The places of the fields of a record that have nothing in them, not even quotes.
+    """The indices of the fields of a record that are empty and not quoted.
 
     >>> _missing(',"","a,",', ",")
     [0, 3]
@@ -441,7 +412,8 @@ def _missing(record: str, delimiter: str) -> list[int]:
 
 
 def _first_record(text: str) -> str:
-    """The first line, and those on which what is quoted in it goes on."""
+    """The first record of a text: its first line, and the lines that its quoted fields continue
+    on."""
     lines = text.lstrip("\r\n").split("\n")
     quotes = accumulate(line.count('"') for line in lines)
     end = next((place for place, many in enumerate(quotes, 1) if many % 2 == 0), 1)
@@ -449,7 +421,7 @@ def _first_record(text: str) -> str:
 
 
 def _fields(line: str, delimiter: str) -> int:
-    """How many fields a line has, as far as that delimiter can tell."""
+    """The number of fields of a line with a given delimiter."""
     try:
         return len(next(csv.reader([line], delimiter=delimiter), []))
     except csv.Error:

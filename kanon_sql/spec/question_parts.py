@@ -1,4 +1,4 @@
-"""What the parts of a question are made of: columns, checks, words, a reference."""
+"""What the parts of a question are made of: columns, checks, words, other tables."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from pydantic_core import CoreSchema
 from kanon_sql.spec.models.base import Model
 from kanon_sql.spec.models.catalogue import MODELS, model_named
 from kanon_sql.spec.models.described import Described
+from kanon_sql.spec.other_tables import EARLIER, REFERENCE
 
 
 class SpecPart(Described, BaseModel):
@@ -64,43 +65,6 @@ Check = Annotated[
 ]
 
 
-class ReferenceSpec(SpecPart):
-    """The reidentification dataset: who could be meant, as an attacker would have it."""
-
-    source: Any = Field(repr=False)
-    """A file, a glob or a table."""
-    columns: dict[str, str] = {}
-    """The reference's own name for a quasi-identifier, where it differs."""
-    where: str | None = None
-    """Only the records for which this holds."""
-    entity: str | None = None
-    """The column that says which person a record is about; people are counted, not records."""
-    weight: str | None = None
-    """A column of whole numbers: how many people a record stands for."""
-    levels: dict[str, Annotated[int, Field(ge=0)]] = {}
-    """Generalise it to where the release already is: quasi-identifiers at these levels of the
-    table's hierarchies."""
-    header: bool | None = None
-    """Whether the first line of a text file names its columns."""
-
-    @model_validator(mode="after")
-    def _counts_one_thing(self) -> ReferenceSpec:
-        if self.entity and self.weight:
-            raise ValueError(
-                "has both entity and weight; people are counted by one or the other, not both."
-            )
-        return self
-
-
-def the_reference(name: str) -> str:
-    """What a sentence calls a reference.
-
-    >>> the_reference("reference"), the_reference("voters")
-    ('the reference', 'reference voters')
-    """
-    return "the reference" if name == "reference" else f"reference {name}"
-
-
 def names(value: Any) -> Any:
     """Let one column stand for a list of one."""
     return [value] if isinstance(value, str) else value
@@ -118,26 +82,111 @@ def or_names_alone(schema: dict[str, Any]) -> None:
 ColumnNames = Annotated[list[str], BeforeValidator(names), Field(json_schema_extra=or_names_alone)]
 
 
+class ReferenceSpec(SpecPart):
+    """The reidentification dataset: the population that an attacker could match against."""
+
+    source: Any = Field(repr=False)
+    """A file, a glob or a table."""
+    columns: dict[str, str] = {}
+    """The reference's name of a quasi-identifier, if it differs."""
+    where: str | None = None
+    """A SQL condition; only the records that satisfy it are read."""
+    entity: str | None = None
+    """The column that identifies the person; people are counted instead of records."""
+    weight: str | None = None
+    """The column with the number of people that each record stands for."""
+    levels: dict[str, Annotated[int, Field(ge=0)]] = {}
+    """Generalise the reference to the levels that the table already has, by the table's
+    hierarchies."""
+    header: bool | None = None
+    """Whether the first line of a text file is a header."""
+
+    @model_validator(mode="after")
+    def _counts_one_thing(self) -> ReferenceSpec:
+        if self.entity and self.weight:
+            raise ValueError(
+                "has both entity and weight; people are counted by one or the other, not both."
+            )
+        return self
+
+
+class EarlierReleaseSpec(SpecPart):
+    """An earlier release of the same people, linked to this one by the entity."""
+
+    source: Any = Field(repr=False)
+    """A file, a glob or a table."""
+    columns: dict[str, str] = {}
+    """Its name of a quasi-identifier, a sensitive attribute or the entity, if it differs."""
+    entity: str | None = None
+    """The column that identifies the person (default: the entity of the table)."""
+    quasi_identifiers: Annotated[list[str], BeforeValidator(names)] = []
+    """Its quasi-identifiers, if they differ from those of the table."""
+    where: str | None = None
+    """A SQL condition; only the records that satisfy it are read."""
+    levels: dict[str, Annotated[int, Field(ge=0)]] = {}
+    """Generalise the earlier release to the levels that were published, by the table's
+    hierarchies."""
+    header: bool | None = None
+    """Whether the first line of a text file is a header."""
+
+
+OtherTableSpec = ReferenceSpec | EarlierReleaseSpec
+SPECS: dict[str, type[OtherTableSpec]] = {
+    REFERENCE.key: ReferenceSpec,
+    EARLIER.key: EarlierReleaseSpec,
+}
+"""The part of a spec that describes each kind of other table, by its key."""
+
+
 EXAMPLE = "zip: {levels: [{mask: right}]}"
 BESIDE_A_COLUMN = f"belongs to its quasi-identifier: quasi_identifiers: {{{EXAMPLE}}}"
 
 
 def generalisable(value: Any) -> Any:
-    """Let quasi-identifiers be a plain list of columns: nothing is said of their levels."""
+    """Accept a plain list of columns as quasi-identifiers without levels."""
+    return _by_name(
+        value, f"To generalise a column, write a mapping, as in {{{EXAMPLE}, sex: {{}}}}."
+    )
+
+
+def _reviewed(value: Any) -> Any:
+    """Accept a plain list of columns, and a text in place of `{why: text}`."""
+    columns = _by_name(
+        value,
+        "To say why a column is harmless, write a mapping, as in {ward: {why: one of three}}.",
+    )
+    if not isinstance(columns, dict):
+        return columns
+    return {
+        name: {"why": each} if isinstance(each, str) else each for name, each in columns.items()
+    }
+
+
+def _by_name(value: Any, otherwise: str) -> Any:
     value = names(value)
     if isinstance(value, list | tuple):
         if not all(isinstance(name, str) for name in value):
-            raise ValueError(
-                "a list holds names only. To generalise a column, write a mapping, as in "
-                f"{{{EXAMPLE}, sex: {{}}}}."
-            )
+            raise ValueError(f"a list holds names only. {otherwise}")
         repeated = first_repeated(value)
         if repeated is not None:
             raise ValueError(f'column "{repeated}" is named twice.')
         return {name: {} for name in value}
     if isinstance(value, dict):
-        return {name: {} if hierarchy is None else hierarchy for name, hierarchy in value.items()}
+        return {name: {} if each is None else each for name, each in value.items()}
     return value
+
+
+class ReviewedSpec(SpecPart, BaseModel):
+    """A column reviewed as harmless."""
+
+    why: str | None = None
+    """The reason, which the report prints; without one an audit warns of a column whose value
+    singles out many."""
+
+
+ReviewedColumns = Annotated[
+    dict[str, ReviewedSpec], BeforeValidator(_reviewed), Field(json_schema_extra=or_names_alone)
+]
 
 
 def _words(value: Any) -> Any:

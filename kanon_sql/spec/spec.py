@@ -1,7 +1,7 @@
-"""The question: which table, which columns play which part, which checks. No SQL, no database.
+"""The spec of an audit: tables, the roles of their columns, and checks. No SQL, no database.
 
-A spec comes from a YAML file, from the command line's options or from Python; all three become
-the same `AuditSpec`, and bad input is refused here with the place where it stands.
+A spec comes from a YAML file, from command-line options or from Python arguments; all three become
+an `AuditSpec`. Invalid input is refused here with its location.
 """
 
 from __future__ import annotations
@@ -21,17 +21,21 @@ from pydantic import (
     model_validator,
 )
 
-from kanon_sql.errors import SpecError, did_you_mean, found_instead
+from kanon_sql.errors import SpecError, described_value, did_you_mean
 from kanon_sql.files import file_kind, file_of_url
-from kanon_sql.spec.earlier_release import EarlierReleaseSpec
 from kanon_sql.spec.hierarchy import KINDS_OF_LEVELS, GeneralizationHierarchy
 from kanon_sql.spec.models.base import Count
 from kanon_sql.spec.models.closeness import TCloseness
+from kanon_sql.spec.other_tables import OTHER_TABLES, OtherTableKind
 from kanon_sql.spec.question_parts import (
     BESIDE_A_COLUMN,
+    SPECS,
     Check,
     ColumnNames,
+    EarlierReleaseSpec,
+    OtherTableSpec,
     ReferenceSpec,
+    ReviewedColumns,
     SpecPart,
     Words,
     first_repeated,
@@ -46,118 +50,112 @@ Unassigned = Literal["warn", "drop", "error"]
 
 
 class ReleaseSpec(SpecPart, BaseModel):
-    """What the report says of a release, in the words of who answers for it."""
+    """Facts about a release for the sign-off report."""
 
     recipient: Words | None = None
-    """Who receives it."""
+    """Who receives the release."""
     purpose: Words | None = None
-    """What for."""
+    """The purpose of the release."""
     model: Words | None = None
-    """How it is released: to the public, under a contract, in a secure room."""
+    """How access is given: to the public, under a contract, in a secure room."""
     review_by: Words | None = None
-    """When it is to be looked at again, as in 2027-06-30."""
+    """The date of the next review, as in 2027-06-30."""
 
 
 class TableSpec(SpecPart, BaseModel):
-    """One table and what is asked of it."""
+    """One table: its source, the roles of its columns, and the checks to run on it."""
 
     source: Any = Field(repr=False)
-    """A file, a glob or a table, or from Python the data itself, which no repr may show."""
+    """A file, a glob or a table name; in Python also the data itself, which no repr shows."""
     name: str | None = None
-    """What the result calls the table; the file's or table's own name without it."""
+    """The table's name in the result; default: the name of the file or table."""
     connect: Annotated[str | None, Field(repr=False)] = None
-    """Where the table lies, as in duckdb:warehouse.duckdb or postgresql://…; a file without it."""
+    """The URL of the table's database, as in duckdb:warehouse.duckdb or postgresql://…; without it,
+    the source is a file."""
     quasi_identifiers: Annotated[
         dict[str, GeneralizationHierarchy],
         BeforeValidator(generalisable),
         Field(json_schema_extra=or_names_alone),
     ] = {}
-    """What an attacker may know of a person. "*" is every column that has no other part; those
-    that are named beside it may be generalised."""
+    """The columns an attacker may know, with their generalisation levels. "*" adds every column
+    without another role."""
     sensitive: ColumnNames = []
-    """What must not become known of a person."""
+    """The sensitive attributes: what must not become known about a person."""
     entity: str | None = None
-    """The column that says which person a record is about; k then counts distinct people."""
+    """The column that identifies the person; k then counts people instead of records."""
     identifiers: ColumnNames = []
-    """Columns that name a person outright and are never published."""
-    insensitive: ColumnNames = []
-    """Columns of which somebody decided that they tell nothing of a person; they are published as
-    they are."""
+    """Direct identifiers, such as names; a release never contains them."""
+    insensitive: ReviewedColumns = {}
+    """Columns reviewed as harmless; a release publishes them unchanged. As a mapping each says
+    why."""
     undecided: ColumnNames = []
-    """Columns of which a person has yet to decide which part they play. While there are any,
-    nothing is audited: a quasi-identifier that was missed makes a false "holds"."""
+    """Columns whose role is still open. An audit refuses to run until all have one, because a
+    missed quasi-identifier makes a check pass wrongly."""
     unassigned: Unassigned = "warn"
-    """What becomes in a release of columns that no part is given to: they are published with a
-    warning, dropped, or refused."""
+    """What a release does with columns that have no role: publish them with a warning, drop them,
+    or refuse."""
     where: str | None = None
-    """Only the records for which this holds."""
+    """A SQL condition; only the records that satisfy it are read."""
     first: Count | None = None
-    """Only the first so many records, in the order of the file."""
+    """Read only this many records, in the order of the file."""
     nulls: Nulls = "value"
-    """NULL in a quasi-identifier is a value of its own, or a wildcard that matches everything."""
+    """How NULL in a quasi-identifier matches: as a value of its own, or as a wildcard."""
     sensitive_nulls: SensitiveNulls = "value"
-    """NULL in a sensitive attribute is a value of its own, or unknown."""
+    """Whether NULL in a sensitive attribute counts as a value or as unknown."""
     levels: dict[str, Annotated[int, Field(ge=0)]] = {}
-    """Look at the table as it would be with these quasi-identifiers at these levels."""
+    """Audit the table as if these quasi-identifiers were generalised to these levels."""
     hierarchy_faults: Literal["error", "warn"] = "error"
-    """Whether a hierarchy that is no clean tree is refused, or goes on with a warning."""
+    """Whether a hierarchy that is not a tree is an error or a warning."""
     with_other_sensitive: bool = False
-    """Whether someone may know all sensitive attributes but the one that a check is about."""
+    """Whether an attacker may know all sensitive attributes except the one being checked."""
     weight: str | None = None
-    """The survey weight of a record: how many people of the population it stands for."""
+    """The survey weight column: how many people of the population a record represents."""
     null_strings: ColumnNames = []
-    """What else stands for NULL in a text file, beside the empty field; a release has the first."""
+    """Texts read as NULL in a text file, besides the empty field; a release writes the first."""
     delimiter: Annotated[str, Field(min_length=1, max_length=1)] | None = None
-    """What separates the fields of a text file; found on its first line without it."""
+    """The field separator of a text file; detected on its first line by default."""
     header: bool | None = None
-    """Whether the first line of a text file names its columns; where it looks like a record, that
-    must be said. Without names they are column_1, column_2 and so on."""
+    """Whether the first line of a text file is a header. Required if that line looks like a record.
+    Without a header the columns are column_1, column_2 and so on."""
     references: dict[str, ReferenceSpec] = {}
-    """Reidentification datasets by name."""
+    """Reference tables (the population an attacker could match against), by name."""
     earlier_releases: dict[str, EarlierReleaseSpec] = {}
-    """Earlier releases of the same people by name, which someone may link with this one."""
+    """Earlier releases of the same people, by name; an attacker may link them with this one."""
     checks: list[Check] = []
-    """The privacy models asked of the table."""
+    """The privacy models to check."""
     release: ReleaseSpec = ReleaseSpec()
-    """What the report says of the release."""
+    """Facts about the release for the sign-off report."""
 
-    @property
-    def beside(self) -> tuple[ReferenceSpec | EarlierReleaseSpec, ...]:
-        """What else holds people: the references and the earlier releases."""
-        return (*self.references.values(), *self.earlier_releases.values())
+    def other_tables(self) -> Iterator[tuple[OtherTableKind, str, OtherTableSpec]]:
+        """The kind, name and spec of each reference and earlier release."""
+        for kind in OTHER_TABLES:
+            for name, other in getattr(self, kind.key).items():
+                yield kind, name, other
 
     @property
     def sources(self) -> dict[str, Any]:
-        """What is read beside the table, as plain values: each reference and earlier release, and
-        the hierarchy of each column that is looked at a level."""
-        references, earlier_releases = (
-            {
-                name: each.model_dump(exclude={"source"}, exclude_defaults=True)
-                | {"source": _spoken_source(each.source)}
-                for name, each in beside.items()
+        """The other inputs as plain values: references, earlier releases, and the hierarchies of
+        columns audited at a level."""
+        found: dict[str, dict[str, Any]] = {kind.key: {} for kind in OTHER_TABLES}
+        for kind, name, other in self.other_tables():
+            found[kind.key][name] = other.model_dump(exclude={"source"}, exclude_defaults=True) | {
+                "source": _source_label(other.source)
             }
-            for beside in (self.references, self.earlier_releases)
-        )
         at_level = {
             *(name for name, level in self.levels.items() if level),
-            *(name for each in self.beside for name in each.levels),
+            *(name for _, _, other in self.other_tables() for name in other.levels),
         }
-        hierarchies = {
+        found["hierarchies"] = {
             name: each.model_dump(exclude={"why"}, exclude_defaults=True)
             for name, each in self.quasi_identifiers.items()
             if name in at_level
         }
-        found = {
-            "references": references,
-            "earlier_releases": earlier_releases,
-            "hierarchies": hierarchies,
-        }
         return {part: each for part, each in found.items() if each}
 
     @model_validator(mode="after")
-    def _columns_play_one_part(self) -> TableSpec:
+    def _columns_have_one_role(self) -> TableSpec:
         seen: dict[str, str] = {}
-        for part, column in self._parts():
+        for part, column in self._column_roles():
             if seen.setdefault(column, part) != part:
                 raise ValueError(
                     f'column "{column}" is both {seen[column]} and {part}; give it one role.'
@@ -165,7 +163,6 @@ class TableSpec(SpecPart, BaseModel):
         for part, columns in (
             ("sensitive", self.sensitive),
             ("identifiers", self.identifiers),
-            ("insensitive", self.insensitive),
             ("undecided", self.undecided),
         ):
             repeated = first_repeated(columns)
@@ -173,7 +170,7 @@ class TableSpec(SpecPart, BaseModel):
                 raise ValueError(f'column "{repeated}" is named twice in {part}.')
         return self
 
-    def _parts(self) -> Iterator[tuple[str, str]]:
+    def _column_roles(self) -> Iterator[tuple[str, str]]:
         yield from (("a quasi-identifier", column) for column in self.quasi_identifiers)
         yield from (("sensitive", column) for column in self.sensitive)
         yield from (("an identifier", column) for column in self.identifiers)
@@ -186,7 +183,7 @@ class TableSpec(SpecPart, BaseModel):
 
 
 class Defaults(SpecPart, BaseModel):
-    """What holds for every table that does not say otherwise."""
+    """Default settings for all tables."""
 
     connect: Annotated[str | None, Field(repr=False)] = None
     nulls: Nulls = "value"
@@ -198,15 +195,15 @@ class Defaults(SpecPart, BaseModel):
 
 @dataclass(frozen=True)
 class TablePlaces:
-    """Where a table and its checks are asked for."""
+    """The locations of a table and its checks in the spec file."""
 
     table: Place
     checks: tuple[Place, ...] = ()
-    """In the order in which a result has the checks that were asked: first those that gate."""
+    """In the order of the checks in a result: those with a threshold first."""
 
 
 class AuditSpec(SpecPart, BaseModel):
-    """Everything one audit asks, over one or several tables."""
+    """The spec of an audit of one or several tables."""
 
     version: Literal[1] = 1
     defaults: Defaults = Defaults()
@@ -222,28 +219,29 @@ class AuditSpec(SpecPart, BaseModel):
         return self
 
     def files(self, engine: Any = None) -> Iterator[str]:
-        """Every file that an audit may read: it is never written. `engine` may name one too."""
+        """All files that an audit may read, so that no output overwrites them; `engine` may name
+        one."""
         if self._document is not None:
             yield str(self._document.path)
         for connect in (engine, *(table.connect for table in self.tables)):
             if isinstance(connect, str) and (file := file_of_url(connect)):
                 yield file
         for table in self.tables:
-            sources = [table.source, *(each.source for each in table.beside)]
+            sources = [table.source, *(other.source for _, _, other in table.other_tables())]
             sources += [each.hierarchy for each in table.quasi_identifiers.values()]
             sources += [getattr(check, "hierarchy", None) for check in table.checks]
             yield from (str(each) for each in sources if isinstance(each, str | Path))
 
-    def pointed(self, error: SpecError, table: int) -> SpecError:
-        """The error with the place in the file that the spec came from, if it came from one; else
-        with the name of the table, where there are several."""
+    def with_location(self, error: SpecError, table: int) -> SpecError:
+        """The error with its location in the spec file; without a file, with the table's name if
+        there are several."""
         if self._document is None:
             name = self.tables[table].name if len(self.tables) > 1 else None
             return SpecError(f"{name}: {error.marked}") if name else error
         return self._document.error(("tables", table, *error.location), error.marked)
 
     def places(self) -> tuple[TablePlaces, ...]:
-        """Where each table is asked for, in the file that the spec came from, if it did."""
+        """The locations of the tables in the spec file; empty without a file."""
         document = self._document
         if document is None:
             return ()
@@ -275,9 +273,9 @@ class AuditSpec(SpecPart, BaseModel):
 
     @classmethod
     def from_file(cls, path: str | Path) -> AuditSpec:
-        """The spec that a YAML file holds; relative files in it are looked for beside it.
+        """Read a spec from a YAML file; relative paths in it start at its folder.
 
-        Raises `SpecError` with file, line and column for anything that is not a spec.
+        Raises `SpecError` with file, line and column for an invalid spec.
         """
         document = YamlDocument.read(Path(path))
         try:
@@ -287,11 +285,11 @@ class AuditSpec(SpecPart, BaseModel):
             raise document.error(location, message, at_key=at_key) from None
         for place, source in _sources(spec):
             if not isinstance(source, str):
-                message = f"must be a file, a glob or a table; found {found_instead(source)}."
+                message = f"must be a file, a glob or a table; found {described_value(source)}."
                 raise document.error(place, message)
         folder = Path(path).parent
         located = spec.model_copy(
-            update={"tables": [_beside(table, folder) for table in spec.tables]}
+            update={"tables": [_with_paths_in(table, folder) for table in spec.tables]}
         )
         located._document = document
         return located
@@ -308,23 +306,23 @@ def json_schema() -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class SelectedTables:
-    """The tables of a target or a manifest, with what a reader must know beside their audit."""
+    """The tables selected from a target or a dbt manifest, with notes for their reports."""
 
     spec: AuditSpec | None
-    """None where nothing is to be audited; then `reason` says why."""
+    """None if there is nothing to audit; `reason` then says why."""
     reason: str = ""
     notes: tuple[tuple[str, ...], ...] = ()
-    """Of each table, what belongs among its warnings."""
+    """For each table, further warnings."""
     places: tuple[TablePlaces, ...] = ()
-    """Where each table is asked for."""
+    """The location of each table."""
     skipped: tuple[str, ...] = ()
-    """What has roles and can't be audited: a sentence each."""
+    """One message for each table with roles that can't be audited."""
 
 
 def table_spec(**parts: Any) -> TableSpec:
-    """The spec of one table, from Python or the command line.
+    """The spec of one table, from Python arguments or command-line options.
 
-    Raises `SpecError` worded for someone who wrote no file.
+    Raises `SpecError` without a location in a file.
     """
     try:
         return TableSpec(**parts)
@@ -335,20 +333,18 @@ def table_spec(**parts: Any) -> TableSpec:
 
 
 def _sources(spec: AuditSpec) -> Iterator[tuple[Sequence[int | str], Any]]:
-    """Every source of a spec with its place, references and earlier releases included."""
+    """The source of each table, reference and earlier release, with its location."""
     for number, table in enumerate(spec.tables):
         yield ("tables", number, "source"), table.source
-        for name, reference in table.references.items():
-            yield ("tables", number, "references", name, "source"), reference.source
-        for name, earlier in table.earlier_releases.items():
-            yield ("tables", number, "earlier_releases", name, "source"), earlier.source
+        for kind, name, other in table.other_tables():
+            yield ("tables", number, kind.key, name, "source"), other.source
 
 
-def _beside(table: TableSpec, folder: Path) -> TableSpec:
-    """The same table with relative files taken from `folder`."""
+def _with_paths_in(table: TableSpec, folder: Path) -> TableSpec:
+    """The table with relative paths resolved against `folder`."""
 
     def resolved(source: str) -> str:
-        is_there = table.connect is not None and not _is_file_beside(source, table.connect, folder)
+        is_there = table.connect is not None and not _is_file_in(source, table.connect, folder)
         # Path forgets the slash that names a folder of files.
         slash = "/" if source.endswith("/") else ""
         return source if is_there else f"{folder / source}{slash}"
@@ -356,14 +352,9 @@ def _beside(table: TableSpec, folder: Path) -> TableSpec:
     connect = table.connect
     if connect and (file := file_of_url(connect)):
         connect = f"{connect.partition(':')[0]}:{folder / file}"
-    references = {
-        name: reference.model_copy(update={"source": resolved(reference.source)})
-        for name, reference in table.references.items()
-    }
-    earlier_releases = {
-        name: earlier.model_copy(update={"source": resolved(earlier.source)})
-        for name, earlier in table.earlier_releases.items()
-    }
+    others: dict[str, dict[str, OtherTableSpec]] = {kind.key: {} for kind in OTHER_TABLES}
+    for kind, name, other in table.other_tables():
+        others[kind.key][name] = other.model_copy(update={"source": resolved(other.source)})
     checks = [
         check.model_copy(update={"hierarchy": str(folder / check.hierarchy)})
         if isinstance(check, TCloseness) and check.hierarchy
@@ -388,36 +379,35 @@ def _beside(table: TableSpec, folder: Path) -> TableSpec:
             "source": resolved(table.source),
             "quasi_identifiers": quasi_identifiers,
             "connect": connect,
-            "references": references,
-            "earlier_releases": earlier_releases,
             "checks": checks,
+            **others,
         }
     )
 
 
-def _is_file_beside(source: str, connect: str, folder: Path) -> bool:
-    """Whether a source is a file in this folder, and the database one that reads files too."""
+def _is_file_in(source: str, connect: str, folder: Path) -> bool:
+    """Whether a source is a file in this folder and the database can read files."""
     reads_files = connect.startswith(("duckdb:", "spark:"))
     return (
         reads_files and bool(file_kind(source)) and bool(glob(str(folder / source), recursive=True))
     )
 
 
-def _spoken_source(source: Any) -> str:
-    """A file or table by its name, data by their kind: they are never shown."""
+def _source_label(source: Any) -> str:
+    """The name of a file or table; data are represented by their type."""
     return str(source) if isinstance(source, str | Path) else type(source).__name__
 
 
 def _first_fault(error: ValidationError) -> tuple[Sequence[int | str], str, bool]:
-    """Where the first fault lies, one sentence for it, and whether it is the key that is wrong."""
+    """The location and message of the first error, and whether the key itself is at fault."""
     faults = error.errors(include_url=False)
     fault = next((fault for fault in faults if fault["type"] == "extra_forbidden"), faults[0])
-    found = found_instead(fault["input"])
+    found = described_value(fault["input"])
     location = fault["loc"]
     match fault["type"]:
         case "extra_forbidden":
             key, place = str(location[-1]), _place(location[:-1])
-            instead = advice(key, _part_at(location[:-1]))
+            instead = advice(key, _class_at(location[:-1]))
             return location, f'unknown key "{key}"{place}.{instead}', True
         case "missing":
             return (
@@ -444,45 +434,45 @@ def _first_fault(error: ValidationError) -> tuple[Sequence[int | str], str, bool
                 f"{BESIDE_A_COLUMN}."
             )
             return location, message, False
-        case "model_type" if _part_at(location) is GeneralizationHierarchy:
+        case "model_type" if _class_at(location) is GeneralizationHierarchy:
             message = (
                 "must say how to generalise the column, as in {levels: [{mask: right}]} or "
                 f"{{hierarchy: {location[-1]}.csv}}; found {found}."
             )
             return location, message, False
         case _:
-            wanted = next((words for kind, words in _KINDS.items() if kind in fault["type"]), None)
-            wanted = wanted or fault["msg"].removeprefix("Input should be ")
-            return location, f"must be {wanted}; found {found}.", False
+            expected = next(
+                (words for kind, words in _EXPECTED.items() if kind in fault["type"]), None
+            )
+            expected = expected or fault["msg"].removeprefix("Input should be ")
+            return location, f"must be {expected}; found {found}.", False
 
 
-_KINDS = {
+_EXPECTED = {
     "invalid_key": "written with names for keys",
     "model": "a mapping of keys to values",
     "dict": "a mapping of keys to values",
     "list": "a list",
     "string": "text",
 }
-"""What pydantic calls a kind of value, and what people do."""
+"""Pydantic's error types and the expected type in words."""
 
 
 def _place(location: Sequence[int | str]) -> str:
-    """The place in words that fit after a key's name: ` in tables[0].references.voters`."""
+    """The location as a phrase after a key's name: ` in tables[0].references.voters`."""
     steps = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in location)
     return f" in {steps.lstrip('.')}" if steps else ""
 
 
-def _part_at(location: Sequence[int | str]) -> type[BaseModel]:
-    """What the mapping at `location` is."""
+def _class_at(location: Sequence[int | str]) -> type[BaseModel]:
+    """The class of the mapping at `location`."""
     match [step for step in location if isinstance(step, str)]:
         case []:
             return AuditSpec
         case ["defaults"]:
             return Defaults
-        case [_, "references", _]:
-            return ReferenceSpec
-        case [_, "earlier_releases", _]:
-            return EarlierReleaseSpec
+        case [_, key, _] if key in SPECS:
+            return SPECS[key]
         case [_, "quasi_identifiers", _]:
             return GeneralizationHierarchy
         case _:
@@ -490,7 +480,7 @@ def _part_at(location: Sequence[int | str]) -> type[BaseModel]:
 
 
 def advice(key: str, part: type[BaseModel]) -> str:
-    """Where a key belongs that a mapping does not know, or the nearest that it does."""
+    """A closing sentence for an unknown key: where it belongs, or the most similar key."""
     if part is GeneralizationHierarchy:
         if key in KINDS_OF_LEVELS:
             return " Levels are a list, also of one, as in levels: [{mask: right}]."
@@ -503,4 +493,4 @@ def advice(key: str, part: type[BaseModel]) -> str:
 
 
 SHOWN = 20
-"""How many classes are shown at most where values may be shown."""
+"""Maximum number of classes listed with `show_values`."""

@@ -1,7 +1,7 @@
-"""A YAML file whose every value knows its line, so that an error can point at it.
+"""YAML files with the line of every value, for error messages.
 
-Plain scalars follow YAML 1.2: `no` is a word, 02138 and 2025-01-01 are text. A key that stands
-twice in one mapping is an error.
+Plain scalars follow YAML 1.2: `no` is a word, 02138 and 2025-01-01 are text. A repeated key in a
+mapping is an error.
 """
 
 from __future__ import annotations
@@ -15,18 +15,18 @@ from typing import Any, NamedTuple
 
 import yaml
 
-from kanon_sql.errors import SpecError, begun, other_than_a_file
+from kanon_sql.errors import SpecError, irregular_kind, truncated
 
 Location = Sequence[int | str]
 
 MOST_LEVELS = 50
 MOST_NODES = 100_000
-"""How many values a file may have once every alias is what it names: a few lines could mean more
-than any memory holds."""
+"""Maximum number of values after expanding aliases, which a few lines can multiply without
+bound."""
 
 
 class Place(NamedTuple):
-    """Where something stands in a file; the first line and column are 1."""
+    """A location in a file; lines and columns start at 1."""
 
     file: Path
     line: int
@@ -34,7 +34,7 @@ class Place(NamedTuple):
 
 
 class _Bounded(yaml.SafeLoader):
-    """Raises `RecursionError` for what is nested deeper than anything that is asked."""
+    """A loader that raises `RecursionError` above a maximum depth."""
 
     _level = 0
 
@@ -64,7 +64,7 @@ for _tag, _pattern, _first_characters in (
 
 
 def _loader(name: str | Path, text: str, loader_of: type[_Bounded]) -> _Bounded:
-    """Raises `SpecError` for a character that no YAML has: it has no place in any text."""
+    """A loader over a text. Raises `SpecError` for a character that YAML does not allow."""
     try:
         return loader_of(text)
     except yaml.reader.ReaderError as error:
@@ -76,12 +76,12 @@ def _loader(name: str | Path, text: str, loader_of: type[_Bounded]) -> _Bounded:
 
 
 def shipped(package: str, name: str) -> Any:
-    """The values of a YAML file that is part of a package."""
+    """The values of a YAML file shipped in a package."""
     return yaml.safe_load(files(package).joinpath(name).read_text(encoding="utf-8"))
 
 
 def scalar_or_list(text: str) -> Any:
-    """The value of a YAML scalar or flow list, as an option's value is written.
+    """Parse the value of an option as a YAML scalar or flow list.
 
     >>> scalar_or_list('[HIV, "a,b", no, 02138]')
     ['HIV', 'a,b', 'no', '02138']
@@ -98,26 +98,26 @@ def scalar_or_list(text: str) -> Any:
         return loader.construct_document(root) if root is not None else None
     except (yaml.YAMLError, SpecError, ValueError, RecursionError):
         raise SpecError(
-            f"{begun(text)!r} is not a value: a number, a word or a [list, of, them]."
+            f"{truncated(text)!r} is not a value: a number, a word or a [list, of, them]."
         ) from None
     finally:
         loader.dispose()
 
 
 def as_yaml(value: Any) -> str:
-    """Plain values as YAML, in their own order."""
+    """Plain values as YAML, in insertion order."""
     return yaml.dump(value, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=96)
 
 
 class _Dumper(yaml.SafeDumper):
     def ignore_aliases(self, data: Any) -> bool:
-        """Write a list out wherever it stands."""
+        """Write repeated lists out instead of using aliases."""
         return True
 
 
 @dataclass(frozen=True)
 class YamlDocument:
-    """A parsed file: its value, and the node behind each part of the value."""
+    """A parsed file: its value, and its nodes with their locations."""
 
     path: Path
     lines: tuple[str, ...]
@@ -126,21 +126,21 @@ class YamlDocument:
 
     @classmethod
     def read(cls, path: Path) -> YamlDocument:
-        """Raises `SpecError` if the file can't be read or is not YAML."""
+        """Parse a file. Raises `SpecError` if it can't be read or is not YAML."""
         return cls._read(path, _Loader, repeated_keys=False)
 
     @classmethod
     def read_as_dbt_does(cls, path: Path) -> YamlDocument:
-        """The file by YAML 1.1, where `yes` is true, and of a repeated key the last counts.
+        """Parse a file as YAML 1.1, where `yes` is true and the last of repeated keys wins.
 
-        Raises `SpecError` as `read` does.
+        Raises `SpecError` like `read`.
         """
         return cls._read(path, _Bounded, repeated_keys=True)
 
     @classmethod
     def _read(cls, path: Path, loader_of: type[_Bounded], *, repeated_keys: bool) -> YamlDocument:
         try:
-            if found := other_than_a_file(path):
+            if found := irregular_kind(path):
                 raise SpecError(f"{path} is {found}, and a file is needed.")
             text = path.read_text(encoding="utf-8-sig")
         except FileNotFoundError:
@@ -178,12 +178,13 @@ class YamlDocument:
         return cls(path, lines, value, root)
 
     def error(self, location: Location, message: str, *, at_key: bool = False) -> SpecError:
-        """An error that points at the value (or the key) at `location`, or as near as there is."""
+        """An error that points at the value (or the key) at `location`, or at its nearest existing
+        parent."""
         node = self._node(location, at_key)
         return SpecError(_pointed(self.path, self.lines, node.start_mark, message, _width(node)))
 
     def place(self, location: Location) -> Place:
-        """Where the value at `location` begins, or what is nearest to it."""
+        """The location where the value at `location` begins, or its nearest existing parent."""
         mark = self._node(location).start_mark
         return Place(self.path, mark.line + 1, mark.column + 1)
 
@@ -212,17 +213,17 @@ def _child(node: yaml.Node, step: int | str) -> tuple[yaml.Node | None, yaml.Nod
 
 
 class _Walk:
-    """Goes through a file's nodes and refuses what would be lost, or never end."""
+    """Refuses repeated keys, recursive aliases and aliases that expand too far."""
 
     def __init__(self, path: Path, lines: tuple[str, ...], *, repeated_keys: bool) -> None:
         self._path, self._lines, self._repeated_keys = path, lines, repeated_keys
         self._sizes: dict[yaml.Node, int] = {}
 
     def through(self, node: yaml.Node, inside: tuple[yaml.Node, ...] = ()) -> int:
-        """How many values a node is, with those that its aliases name.
+        """The number of values in a node, with aliases expanded.
 
-        Raises `SpecError` for too many, for a key that is there twice unless that is allowed, and
-        for an alias of what it stands in itself.
+        Raises `SpecError` for too many values, for a repeated key unless these are allowed, and for
+        an alias within its own anchor.
         """
         if node in self._sizes:
             return self._sizes[node]
@@ -256,7 +257,7 @@ def _width(node: yaml.Node) -> int:
 
 
 def without_secrets(line: str) -> str:
-    """A line as it may be shown: a URL can have a password in it.
+    """A line of a spec for an error message, with URLs masked, as they may contain passwords.
 
     >>> without_secrets("    connect: 'postgresql://ann:secret@host/db'")
     '    connect: …'
@@ -270,7 +271,7 @@ def without_secrets(line: str) -> str:
 def _pointed(
     path: Path, lines: Sequence[str], mark: yaml.Mark | None, message: str, width: int = 1
 ) -> str:
-    """The message with its place, the line before, the line itself and a marker below."""
+    """The message with its location, the line before, the line itself and a marker below."""
     if mark is None:
         return f"{path}: {message}"
     shown = [

@@ -60,12 +60,12 @@ def _kept(file: Path, origin: bytes) -> CodeType | None:
 def _keep(file: Path, origin: bytes, code: CodeType) -> None:
     """Write the cache file atomically, as processes may compete; failure is ignored."""
     content = marshal.dumps(code)
-    beside = file.with_name(f"{file.name}.{os.getpid()}")
+    temporary = file.with_name(f"{file.name}.{os.getpid()}")
     with suppress(OSError):
         file.parent.mkdir(parents=True, exist_ok=True)
         try:
-            with beside.open("xb") as whole:
+            with temporary.open("xb") as whole:
                 whole.write(origin + sha256(content).digest() + content)
-            beside.replace(file)
+            temporary.replace(file)
         except OSError:
-            beside.unlink(missing_ok=True)
+            temporary.unlink(missing_ok=True)

@@ -36,12 +36,12 @@ def until(sql: str, name: str, dialect: str) -> str:
     return f"{sql[: end + 1]}\n\nselect *\nfrom {name}{_settings(sql, tokens)}"
 
 
-def apart(sql: str, dialect: str) -> tuple[str, str]:
+def split_ctes(sql: str, dialect: str) -> tuple[str, str]:
     """Split a statement into its CTEs and the final SELECT.
 
-    >>> apart("with a as (select 1) select * from a", "duckdb")
+    >>> split_ctes("with a as (select 1) select * from a", "duckdb")
     ('a as (select 1)', 'select * from a')
-    >>> apart("select 1", "duckdb")
+    >>> split_ctes("select 1", "duckdb")
     ('', 'select 1')
     """
     tokens = _tokens(sql, dialect)

@@ -2,35 +2,38 @@
 
 from __future__ import annotations
 
-from functools import cache
+from functools import cache, lru_cache
 
 import sqlglot
 from sqlglot import exp
 
 from kanon_sql.errors import EngineError, SpecError
-from kanon_sql.sql.plain_reading import plainly_reads
 from kanon_sql.sql.quoting import DIALECT
 
 _WRITING = (exp.DDL, exp.DML, exp.Command, exp.Into)
 
 
-def require_select(sql: str, tables: frozenset[str]) -> None:
-    """Raise `EngineError` unless the statement is one SELECT that reads only `tables`."""
-    if not plainly_reads(sql, tables):
-        checked_select(sql, tables)
+@lru_cache(maxsize=4)
+def parsed(sql: str) -> exp.Query:
+    """The AST of exactly one SELECT, shared by the gate and the transpiler, which copies it.
 
-
-def checked_select(sql: str, tables: frozenset[str]) -> exp.Query:
-    """Parse a statement and check that it is one SELECT reading only `tables`.
-
-    `tables` are FROM items in DuckDB's spelling. Raises `EngineError` otherwise; such a statement
-    is never executed.
+    Raises `EngineError` for any other statement.
     """
-    statements = sqlglot.parse(sql, read=DIALECT)
+    try:
+        statements = sqlglot.parse(sql, read=DIALECT)
+    except sqlglot.errors.SqlglotError:
+        raise EngineError("refused a statement that can't be parsed.") from None
     if len(statements) != 1 or not isinstance(statements[0], exp.Query):
         raise EngineError("refused a statement that is not exactly one SELECT.")
-    statement = statements[0]
-    found = list(statement.find_all(exp.CTE, exp.Table, *_WRITING))
+    return statements[0]
+
+
+def require_select(sql: str, tables: frozenset[str]) -> None:
+    """Raise `EngineError` unless the statement is one SELECT that reads only `tables`.
+
+    `tables` are FROM items in DuckDB's spelling. A refused statement is never executed.
+    """
+    found = list(parsed(sql).find_all(exp.CTE, exp.Table, *_WRITING, bfs=False))
     writing = next((each for each in found if isinstance(each, _WRITING)), None)
     if writing is not None:
         raise EngineError(f"refused a statement that does not only read: {writing.key}.")
@@ -41,12 +44,11 @@ def checked_select(sql: str, tables: frozenset[str]) -> exp.Query:
             continue
         if _bare(table) not in declared:
             raise EngineError(f"refused a statement that reads another table: {table.sql()}.")
-    return statement
 
 
 def sets_of(sql: str) -> list[str]:
     """Names of a statement's CTEs."""
-    return [cte.alias for cte in sqlglot.parse_one(sql, read=DIALECT).find_all(exp.CTE)]
+    return [cte.alias for cte in parsed(sql).find_all(exp.CTE)]
 
 
 @cache
@@ -56,11 +58,15 @@ def _declared(from_item: str) -> str:
         return from_item
     table = sqlglot.parse_one(f"select 1 from {from_item}", read=DIALECT).find(exp.Table)
     if table is None:
-        raise SpecError("a table can't be told from its FROM text.")
+        raise SpecError("the FROM item of a table can't be parsed.")
     return _bare(table)
 
 
 def _bare(table: exp.Table) -> str:
+    """The table without its alias, as spelled in FROM."""
+    is_name = all(not each or key in ("this", "alias") for key, each in table.args.items())
+    if is_name and isinstance(table.this, exp.Identifier) and not table.this.quoted:
+        return str(table.this.this)
     bare = table.copy()
     bare.set("alias", None)
     return bare.sql(dialect=DIALECT)

@@ -44,7 +44,7 @@ def _alias(column: Any) -> str:
 
 
 def _hash(value: str) -> str:
-    """The hash that stands for a value in GROUP BY: half of it, which sorts faster."""
+    """The hash that replaces a value in GROUP BY: half of it, which sorts faster."""
     return f"cast(hash({value}) >> 32 as uinteger)"
 
 
@@ -295,7 +295,7 @@ HOST = {
     "suffix": _suffix,
     "raised": _raised,
     "about_the_test": tuple,
-    # what a question says, as SQL
+    # values of a question, as SQL
     "literal": literal,
     "positive_int": positive_int,
     "number": lambda threshold: repr(float(threshold)),

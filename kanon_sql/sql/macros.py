@@ -83,14 +83,14 @@ class _Macros(dict[str, Any]):
 
     def __missing__(self, name: str) -> Any:
         source = _sources()[name]
-        beside = {each: partial(self._called, each) for each in _names_by_file()[source.path]}
+        siblings = {each: partial(self._called, each) for each in _names_by_file()[source.path]}
         code = compiled(
             name,
             source.text,
             source.path,
             lambda: self._environment.compile(source.text, name, str(source.path)),
         )
-        known = self._environment.make_globals(beside)
+        known = self._environment.make_globals(siblings)
         template = Template.from_code(self._environment, code, known)
         self[name] = macro = _Macro(getattr(template.module, name))
         return macro

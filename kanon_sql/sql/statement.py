@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from typing import ClassVar, Protocol
 
 from kanon_sql.errors import SpecError, without_control
-from kanon_sql.sql.folding import folded
 from kanon_sql.sql.gate import require_select
+from kanon_sql.sql.line_wrapping import wrapped
 from kanon_sql.sql.quoting import DIALECT
 
 
@@ -35,13 +35,13 @@ class Statement:
     only: str = ""
     tables: frozenset[str] = frozenset()
     """The FROM items it may read."""
-    demanded: tuple[str, ...] = ()
+    pass_conditions: tuple[str, ...] = ()
     """Pass conditions on its rows, in terms of its columns."""
     chosen: tuple[str, ...] = ()
     """The record filters of the tables it reads, as written by the user."""
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "sql", folded(self.sql, DIALECT))
+        object.__setattr__(self, "sql", wrapped(self.sql, DIALECT))
 
     def check(self) -> None:
         """Raise unless the statement is one SELECT that reads only its tables."""
@@ -57,18 +57,20 @@ class Statement:
         header = [
             ("Question", self.question),
             *(("Where", chosen) for chosen in self.chosen),
-            *(("Demanded", demand) for demand in self.demanded),
+            *(("Demanded", demand) for demand in self.pass_conditions),
             *(("Model", f"{m.title}. {m.promise} ({m.source})") for m in self.models),
             *([("Runs", self.only)] if self.only else []),
             ("Dialect", dialect),
             *also,
         ]
-        return "\n".join([*_comment(header), "", readable(self.sql if sql is None else sql)])
+        return "\n".join(
+            [*_comment(header), "", require_readable(self.sql if sql is None else sql)]
+        )
 
 
-def readable(sql: str) -> str:
-    """The SQL, if people can read it as it runs. Raises `SpecError` for a control character: no
-    dialect has an escape for it in a name."""
+def require_readable(sql: str) -> str:
+    """The SQL itself. Raises `SpecError` for a control character, as in a column's name or a path:
+    no dialect has an escape for it in an identifier."""
     seen = without_control(sql)
     if seen != sql:
         kind = next(each for each in sql if without_control(each) != each)
@@ -87,13 +89,3 @@ def _comment(header: list[tuple[str, str]]) -> Iterator[str]:
         )
         for place, line in enumerate(lines):
             yield f"-- {label if place == 0 else '':<10} {line}"
-
-
-@dataclass(frozen=True)
-class Estimate:
-    """An engine's estimate for a statement that it has not run."""
-
-    records: int | None = None
-    """Number of records to read."""
-    cost: str | None = None
-    """Cost, in the engine's own terms."""

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from kanon_sql.errors import no_such_column
+from kanon_sql.sql.quoting import DIALECT
 
 Row = Mapping[str, Any]
 
@@ -34,41 +35,43 @@ class Table:
     columns: tuple[Column, ...]
     text: bool = False
     ordered: bool = True
-    """Whether its records lie in an order, as those of a file do and those of a table don't."""
+    """Whether records have an order, as in a file."""
     is_named: bool = False
-    """Whether somebody said what a text file's first line is, so that names are no record of it."""
+    """Whether the user declared the first line of a text file to be, or not to be, a header."""
     parsed: bool = False
     """Whether each read parses a text file again."""
     in_lines: str = field(default="", compare=False)
-    """What the engine reads with an option a line, where it is a call of many."""
+    """The FROM item with one reader option per line, if it is a call with many."""
     read_in_views: str = field(default="", compare=False)
-    """What a view reads that stays, where `sql` is a name that the audit's session alone has."""
+    """The FROM item for a permanent view, if `sql` names a relation of this session."""
     temporary: bool = False
-    """Whether it goes with its session, so that no view that stays may read it."""
+    """Whether it is dropped with its session, so that a permanent view can't read it."""
     embedded: bool = True
     """Whether DuckDB reads it, without transpiling."""
     left_out: tuple[str, ...] = ()
     """Hidden files that the glob excludes, like a shell."""
-    stored_beside: frozenset[str] = field(default=frozenset(), compare=False, repr=False)
+    replaceable: frozenset[str] = field(default=frozenset(), compare=False, repr=False)
     """Stored relations, views excepted, that a created view of the same name would replace."""
-    exact: bool = True
-    """Whether decimal sums and products are exact, as in DuckDB."""
+    dialect: str = DIALECT
+    """The SQL of the database that stores it, in which conditions on it are written."""
     rereads: bool = False
     """Whether the database inlines a CTE at each reference."""
+    records: int | None = field(default=None, compare=False)
+    """The number of records, where metadata tells it and nothing is read for it."""
+    approximates: bool = True
+    """Whether the database counts distinct values approximately."""
+    nearly_all: float = 0.85
+    """Least share of distinct values, counted approximately, in a column that differs in nearly
+    every record: three standard errors of the coarsest sketch (Spark's, 5 %) below 1."""
 
     @property
     def are_doubted(self) -> bool:
-        """Whether the names of the columns may be a record, for all that anybody said."""
+        """Whether the column names could be a record, as the user has not declared a header."""
         return self.text and not self.is_named
 
     @property
     def column_names(self) -> tuple[str, ...]:
         return tuple(column.name for column in self.columns)
-
-    @property
-    def types(self) -> frozenset[tuple[str, str, str]]:
-        """(table, column, type) triples, for dialect rules."""
-        return frozenset((self.sql, each.name, each.type) for each in self.columns)
 
 
 def find(name: str, table: Table) -> Column:

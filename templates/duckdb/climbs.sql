@@ -1,15 +1,15 @@
 {#
-    How many records lie in classes that are too small, at each node of a way up a lattice. Every
-    class of such a node lies within one of the next, so one order of the records has the classes of
-    all of them beside each other: that by a code whose highest digits are the places at the last
-    node, and whose lowest tell apart what the first step makes one. A class is what has all but the
-    lowest digits in common.
+    Number of records in classes below k at each node of a path up a lattice. Every class of a node
+    lies within one class of the next node, so a single sort makes the classes of all nodes
+    contiguous: by a code whose highest digits are the places at the last node, and whose lowest
+    digits distinguish the values that the first step merges. The records of a class share all but
+    the lowest digits.
 
     LeFevre, DeWitt, Ramakrishnan 2005, Incognito: efficient full-domain k-anonymity, SIGMOD,
     section 3.1 (roll-up property).
 #}
 
-{# How many records a set has, and how many rows, where those of a row count up to a size. #}
+{# Number of rows of a frequency set, and of its records, where each row counts up to `size`. #}
 {% macro entries_of_set(set, size) %}
 select
     count(*) as kanon_rows,
@@ -18,8 +18,10 @@ from {{ set }}
 {%- endmacro %}
 
 
-{# Each value of a quasi-identifier with its place at a level, and for every level below with the
-   number of its label among those that become one there; from 0 on. #}
+{#
+    Each value of a quasi-identifier with its place at the highest level, and for every level below
+    with the number of its label among the labels merged one level up; from 0 on.
+#}
 {% macro digits_of_values(values, height) %}
 select
     kanon_place_0,
@@ -34,8 +36,10 @@ from {{ values }}
 {%- endmacro %}
 
 
-{# The largest digit of each quasi-identifier at each level; `digits` are its table of digits and its
-   highest level. #}
+{#
+    Largest digit of each quasi-identifier at each level; `digits` gives its table of digits and its
+    highest level.
+#}
 {% macro largest_digits(digits) %}
 {% for each in digits %}
 {% set last = loop.last %}
@@ -57,15 +61,14 @@ union all
 
 
 {#
-    How many records lie in classes of at least `size` at each node. `codes` are the
-    quasi-identifiers, with what each digit of theirs is multiplied by in a code of the type `type`;
-    `units` are for each node the number from which on two codes differ in more than what is one
-    there.
+    Number of records in classes of at least `size` at each node. `codes`: the quasi-identifiers
+    with the multiplier of each of their digits in a code of the type `type`. `units`: for each
+    node, two codes are in the same class if their xor is below this power of two.
 
-    The codes stand in their order. A class that is large enough has as many of them as begin a
-    stretch of `size` within it, and `size` - 1 more; it is one of those whose first code begins
-    such a stretch. A row of several records is as many codes, up to `size`: then its classes are
-    large enough anyway.
+    Codes are sorted. A class of n >= `size` codes has n - `size` + 1 codes that start a run of
+    `size` codes within the class, so the result counts such starts, plus `size` - 1 for each class
+    that has one. A row with several records is repeated up to `size` times, as its classes are
+    large enough in any case.
 #}
 {% macro records_in_large_classes(set, codes, type, units, size) %}
 {% set size = kanon_sql.positive_int(size, "size") %}

@@ -1,15 +1,18 @@
 {#
-    An earlier release beside the nodes of a lattice. The crowd of a person are the people who are
-    in exactly the same classes of either release; coarser levels only make crowds larger. A class
-    of the table may not be released if anyone in it has too small a crowd: once all such classes
-    are left out, everyone who is left has the whole crowd still, as it is in the same classes.
+    Composed checks against an earlier release at the nodes of a lattice. The crowd of a person are
+    the people who are in exactly the same classes of either release; coarser levels only make
+    crowds larger. A class of the table violates if anyone in it has too small a crowd. Suppressing
+    all such classes leaves the other crowds intact, because the people of a crowd are in the same
+    classes.
 
     Ganta, Kasiviswanathan, Smith 2008, Composition attacks and auxiliary information in data
     privacy, ACM KDD, section 2; the levels as in lattice.sql.
 #}
 
-{# Everyone of an earlier release with the numbers of their classes there, as one text. `columns` are
-   its quasi-identifiers, `entities` its entity and how it is compared. #}
+{#
+    Each person of an earlier release with the numbers of their classes there, as one text.
+    `columns`: its quasi-identifiers. `entities`: its entity column and how it is compared.
+#}
 {% macro people_before(set, columns, entities) %}
 with
 
@@ -55,8 +58,11 @@ group by kanon_entity
 {%- endmacro %}
 
 
-{# The classes of a set in which someone has a crowd of fewer than k. `keys` tell its classes apart,
-   those of several nodes too; `before` are the people of the earlier release. #}
+{#
+    Classes of a frequency set in which someone has a crowd of fewer than k. `keys` identify its
+    classes (the node is a key if there are several); `before` are the people of the earlier
+    release.
+#}
 {% macro classes_beside_earlier(set, keys, before, entities, k) %}
 {% set node = ["kanon_at_node"] if "kanon_at_node" in keys else [] %}
 {% set entity = kanon_sql.alias(entities.column) %}
@@ -154,8 +160,11 @@ inner join exposed_classes
 {%- endmacro %}
 
 
-{# How many values of an attribute a pair of classes leaves, with 60 of them in one whole number: its
-   bits are the values that a class has. Values that only one release has are left of no pair. #}
+{#
+    Number of candidates of an attribute for each pair of classes, with 60 values packed in one
+    integer: bit i is set if the class has the value i. Values in only one release are never
+    candidates.
+#}
 {% macro candidates_by_bits(place) %}
 numbered_values_{{ place }} as (
     select

@@ -1,9 +1,9 @@
 {#
-    What the embedded engine asks of its catalogue and of files before an audit: never of what a
-    privacy model is about. DuckDB only, so none of it travels.
+    Queries of the embedded engine on its catalogue and on files before an audit; no privacy model
+    is computed here. DuckDB only, never transpiled.
 #}
 
-{# Where a name is looked up. #}
+{# Current database and schema. #}
 {% macro current_place() %}
 select
     current_database(),
@@ -11,7 +11,7 @@ select
 {%- endmacro %}
 
 
-{# Every table and view, with its database and schema. #}
+{# Tables and views, with their database and schema. #}
 {% macro tables_and_views() %}
 select
     database_name,
@@ -31,7 +31,18 @@ where not internal
 {%- endmacro %}
 
 
-{# The files that a pattern matches. #}
+{# Number of records of a table in the catalogue; none for a view. #}
+{% macro records_of_table(place) %}
+select estimated_size
+from duckdb_tables()
+where
+    database_name = {{ place[0] }}
+    and schema_name = {{ place[1] }}
+    and table_name = {{ place[2] }}
+{%- endmacro %}
+
+
+{# Files that match a glob pattern. #}
 {% macro matching_files(pattern) %}
 select file
 from glob({{ pattern }})
@@ -39,7 +50,7 @@ order by file
 {%- endmacro %}
 
 
-{# The schema of each Parquet file, depth first, as its footer has it. #}
+{# Schema of each Parquet file from its footer, depth first. #}
 {% macro parquet_schemas(files) %}
 select
     file_name,
@@ -55,14 +66,21 @@ from parquet_schema({{ files }})
 {%- endmacro %}
 
 
-{# The keys of all JSON objects. #}
+{# Number of records of Parquet files, from their footers. #}
+{% macro parquet_records(files) %}
+select sum(num_rows)
+from parquet_file_metadata({{ files }})
+{%- endmacro %}
+
+
+{# Distinct keys of all JSON objects. #}
 {% macro json_object_keys(source) %}
 select distinct unnest(json_keys(json))
 from {{ source }}
 {%- endmacro %}
 
 
-{# For each column, read as text, whether it has an integer that a DOUBLE may merge with another. #}
+{# For each column read as text: whether it has an integer that a DOUBLE may merge with another. #}
 {% macro json_wide_integers(source, columns) %}
 select
 {% for column in columns %}
@@ -73,10 +91,10 @@ from {{ source }}
 
 
 {#
-    A record of JSON that has a number which a DOUBLE does not hold as it is written: its nearest
-    double, in the fewest digits that mean it, has other digits. A number of which that is not so is
-    the only one with that double, so two different numbers stay two. What texts hold is no number;
-    they are taken out where there is something to find, which is slower than to look.
+    A JSON record with a number that a DOUBLE changes: the shortest digits of its nearest double
+    differ from the written ones. A number without this problem is the only one with its double, so
+    different numbers stay different. Digits in strings are not numbers; strings are removed in a
+    second pass over the doubtful records only, because that is slow.
 #}
 {% macro json_record_with_a_rounded_number(source) %}
 {% set without_texts = "regexp_replace(json, '\"(?:[^\"\\\\]|\\\\.)*\"', '\"\"', 'g')" %}
@@ -90,7 +108,7 @@ limit 1
 {%- endmacro %}
 
 
-{# The records in whose text, or a part of it, stands such a number: one row for each number. #}
+{# Records with such a number in their text; one row for each number. #}
 {% macro records_with_a_rounded_number(text, source) -%}
 select json
 from (
@@ -114,13 +132,13 @@ where
 {%- endmacro %}
 
 
-{# The digits of a positive number without the zeros around them and without its exponent. #}
+{# Significant digits of a positive number, without exponent and outer zeros. #}
 {% macro digits_that_mean(number) -%}
 trim(replace(split_part({{ number }}, 'e', 1), '.', ''), '0')
 {%- endmacro %}
 
 
-{# What the reader makes of a CSV file: its records, and the bytes of their values without quotes. #}
+{# Number of records that the CSV reader returns, and bytes of their values without quotes. #}
 {% macro csv_account(source, columns) %}
 select
     count(*),
@@ -144,7 +162,7 @@ from {{ source }}
 {%- endmacro %}
 
 
-{# How many records of a release hold a text that a text file gives back as NULL, by column. #}
+{# For each column: released records with a text that a text file reads back as NULL. #}
 {% macro read_as_null(relation, columns, texts) %}
 select
 {% for column in columns %}
@@ -156,7 +174,7 @@ from {{ relation }}
 {%- endmacro %}
 
 
-{# How every table and view was defined. #}
+{# Definitions of tables and views. #}
 {% macro definitions() %}
 select
     schema_name,
@@ -176,7 +194,7 @@ where not internal
 {%- endmacro %}
 
 
-{# The files of the databases that are open. #}
+{# Files of the attached databases. #}
 {% macro database_files() %}
 select path
 from duckdb_databases()
@@ -184,7 +202,7 @@ where path is not null
 {%- endmacro %}
 
 
-{# What may name a file: how every view, macro and table was defined. #}
+{# Definitions of all views, macros and tables, which may name files. #}
 {% macro definitions_of_all() %}
 select sql
 from duckdb_tables()
@@ -204,33 +222,33 @@ where macro_definition is not null and not internal
 {%- endmacro %}
 
 
-{# The folders in which files are looked for, with commas between them. #}
+{# Folders in which DuckDB searches for files, separated by commas. #}
 {% macro file_search_path() %}
 select current_setting('file_search_path')
 {%- endmacro %}
 
 
-{# The collation of every text that has none of its own. #}
+{# Default collation. #}
 {% macro default_collation() %}
 select current_setting('default_collation')
 {%- endmacro %}
 
 
-{# Whether `order by` goes up or down where it does not say. #}
+{# Default direction of `order by`. #}
 {% macro default_order() %}
 select current_setting('default_order')
 {%- endmacro %}
 
 
-{# Whether records come in the order in which a file has them. #}
+{# Whether DuckDB preserves the order of records in a file. #}
 {% macro keeps_order() %}
 select current_setting('preserve_insertion_order')
 {%- endmacro %}
 
 
 {#
-    Whether each column takes texts for one that differ: by case, by accent, or by how an accent is
-    encoded. A collation of its own makes them equal. No record is read.
+    Whether each column treats texts as equal that differ by case, by accent or by Unicode
+    normalisation, because of its own collation. Reads no record.
 #}
 {% macro texts_merged(relation, columns) %}
 select
@@ -246,13 +264,13 @@ where false
 {%- endmacro %}
 
 
-{# Asked twice, the same answer means that a transaction is open. #}
+{# Transaction id: the same in two calls if a transaction is open. #}
 {% macro current_transaction() %}
 select txid_current()
 {%- endmacro %}
 
 
-{# Macros of the user's that stand in for functions of the database. #}
+{# User macros that shadow built-in functions. #}
 {% macro shadowing_macros() %}
 select distinct function_name
 from duckdb_functions()
@@ -262,7 +280,7 @@ where
 {%- endmacro %}
 
 
-{# Tables and views that only their own session sees. #}
+{# Temporary tables and views. #}
 {% macro temporary_names() %}
 select table_name
 from duckdb_tables()
@@ -276,7 +294,7 @@ where temporary and not internal
 {%- endmacro %}
 
 
-{# The records of a text file, and how it is read. #}
+{# CTE with the records of a text file, by the reader's call. #}
 {% macro records_of_file(name, reader, columns) %}
 {{ name }} as (
     select
@@ -288,7 +306,7 @@ where temporary and not internal
 {%- endmacro %}
 
 
-{# A statement, and before its own sets some that it reads. #}
+{# Statement with further CTEs before its own. #}
 {% macro with_sets_before(sets, statement) %}
 with
 

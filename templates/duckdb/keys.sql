@@ -1,8 +1,8 @@
 {#
-    Whether the short keys tell as much as the values. A frequency set may group a column by the
-    hash of its values, which is exact where no two values of the column share a hash: then no
-    two classes can be merged. One row a column, whose two counts must be equal. NULL and `*` are
-    counted in, because the sets above compare keys with theirs.
+    Whether hashed keys are exact. A frequency set may group a column by the hash of its values,
+    which merges no classes if no two values of the column share a hash. One row per column with two
+    counts that must be equal. NULL and `*` are included, because the CTEs above compare keys with
+    their hashes.
 #}
 {% macro keys_tell_values_apart(relation, columns) %}
 with

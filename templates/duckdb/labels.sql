@@ -1,7 +1,7 @@
 {#
-    Each raw value of a hierarchy with its label, as a table to join. Its rows are the lines of
-    one text, because a database reads a long text a hundred times faster than many short ones.
-    What stands before the first divider of a line is its indentation.
+    Each raw value of a hierarchy with its label, as a table to join. Its rows are the lines of one
+    text, because a database parses one long text a hundred times faster than many short ones. The
+    part of a line before the first divider is indentation.
 #}
 {% macro table_of_labels(rows) -%}
 {% set divider = kanon_sql.unused_character(rows) %}
@@ -16,7 +16,7 @@
 {%- endmacro %}
 
 
-{# The values of a column, each with its label at every level. NULL has none. #}
+{# Distinct values of a column, each with its label at every level. NULL has none. #}
 {% macro hierarchy_of_values(relation, column, labels) %}
 select
     {{ kanon_sql.as_text("kanon_raw", kanon_sql.type_of(column)) }} as kanon_value

@@ -1,16 +1,16 @@
 {#
-    What an optimal search asks of the nodes of a lattice, several at a time. It reads one set, in
-    which each combination of raw values has its place at every level, so that a node is a choice
-    of columns to group by.
+    Statements of the optimal search, each for several nodes of the lattice. They read one frequency
+    set that has the place of each combination at every level, so that a node is a choice of columns
+    to group by.
 
     LeFevre, DeWitt, Ramakrishnan 2005, Incognito: efficient full-domain k-anonymity, SIGMOD,
     section 3.1 (roll-up property).
 #}
 
 {#
-    Each combination of places with the place at every level that may be chosen. `sets` are the
-    quasi-identifiers: their key, their table of values, and the highest level; `small` are the
-    columns that hold few places, in which rows are compared faster.
+    Each combination with its place at every level in the search. `sets`: the quasi-identifiers with
+    their key, their table of values and their highest level. `small`: columns with few places,
+    stored as smallint for faster comparison.
 #}
 {% macro set_at_all_levels(set, sets, carried, small=[]) %}
 select
@@ -32,70 +32,17 @@ inner join {{ each.values }} as {{ each.values }}
 {%- endmacro %}
 
 
-{# How many rows a set has. #}
-{% macro rows_of_set(set) %}
-select count(*) as kanon_rows
-from {{ set }}
-{%- endmacro %}
-
-
-{#
-    A coarser set of the same kind: of the classes of a node. `sets` are the quasi-identifiers, with
-    the level of the node and the higher ones whose places follow from its own; they are looked up
-    once there are few classes.
-#}
-{% macro coarser_set(set, sets, small=[]) %}
-with
-
-classes as (
-    select
-{% for each in sets %}
-        {{ each.key }}_{{ each.level }},
-{% endfor %}
-        cast(sum(kanon_records) as bigint) as kanon_records
-    from {{ set }}
-    group by
-{% for each in sets %}
-        {{ each.key }}_{{ each.level }}{{ "," if not loop.last }}
-{% endfor %}
-)
-
-select
-{% for each in sets %}
-    classes.{{ each.key }}_{{ each.level }},
-{% for level in each.higher %}
-{% set place = "places_" ~ each.key ~ ".kanon_place_" ~ level %}
-    {{ "cast(" ~ place ~ " as smallint)" if each.key in small else place }} as {{ each.key }}_{{ level }},
-{% endfor %}
-{% endfor %}
-    classes.kanon_records
-from classes
-{% for each in sets if each.higher %}
-inner join (
-    select distinct
-        kanon_place_{{ each.level }},
-{% for level in each.higher %}
-        kanon_place_{{ level }}{{ "," if not loop.last }}
-{% endfor %}
-    from {{ each.values }}
-) as places_{{ each.key }}
-    on places_{{ each.key }}.kanon_place_{{ each.level }} = classes.{{ each.key }}_{{ each.level }}
-{% endfor %}
-{%- endmacro %}
-
-
-{# The classes of some nodes, each with its records and its size: people, where an entity is set.
-   Where a set is that of the node itself, its rows are the classes. #}
+{# Classes of some nodes, each with its records and, with an entity, its size in people. #}
 {% macro classes_of_nodes(nodes, entity=none) %}
 {% for node in nodes %}
     select
         {{ node.number }} as kanon_node,
-        {{ "kanon_records" if node.is_own else "cast(sum(kanon_records) as bigint) as kanon_records" }}{{ "," if entity is not none }}
+        cast(sum(kanon_records) as bigint) as kanon_records{{ "," if entity is not none }}
 {% if entity is not none %}
         count(distinct {{ kanon_sql.alias(entity) }}) as kanon_size
 {% endif %}
     from {{ node.set }}
-{% if node.columns and not node.is_own %}
+{% if node.columns %}
     group by
 {% for column in node.columns %}
         {{ column }}{{ "," if not loop.last }}
@@ -109,9 +56,9 @@ inner join (
 
 
 {#
-    How many classes each node has and how large they are, and how many of them lie below some
-    sizes. The squares are those of discernibility: Bayardo and Agrawal 2005, Data privacy through
-    optimal k-anonymization, ICDE, section 3.
+    Number of classes of each node, their sizes, and how many are below some sizes. The sum of
+    squares is for discernibility: Bayardo and Agrawal 2005, Data privacy through optimal
+    k-anonymization, ICDE, section 3.
 #}
 {% macro sizes_of_nodes(nodes, sizes, entity=none) %}
 {% set size = "kanon_records" if entity is none else "kanon_size" %}
@@ -145,8 +92,10 @@ group by kanon_node
 {%- endmacro %}
 
 
-{# The classes of some nodes with what a demand reads beside, in one set: a class is told apart by
-   its node, and by its places. #}
+{#
+    Frequency set of some nodes with the further columns of a check; a class is identified by its
+    node and its places.
+#}
 {% macro sets_of_nodes(nodes, keys, carried) %}
 {% for node in nodes %}
     select
@@ -173,8 +122,10 @@ group by kanon_node
 {%- endmacro %}
 
 
-{# The classes of a set with their sizes, of people where an `entity` is given; `with_records` with
-   how many records they have. #}
+{#
+    CTE with the classes of a frequency set and their sizes (people, with an `entity`);
+    `with_records` adds their records.
+#}
 {% macro held_classes(set, keys, entity=none, with_records=true) -%}
 held_classes as (
     select
@@ -194,8 +145,10 @@ held_classes as (
 {%- endmacro %}
 
 
-{# How many classes each node has and how large they are, where those that violate a demand are
-   known: what is left below some sizes is of those that are kept. #}
+{#
+    Number of classes of each node and their sizes, with the violating classes given; the counts
+    below some sizes are of the other classes.
+#}
 {% macro sizes_of_kept(set, violating, keys, sizes, entity=none) %}
 with
 
@@ -230,60 +183,10 @@ group by kanon_at_node
 {%- endmacro %}
 
 
-{# The classes of some nodes as a release has them that keeps suppressed records: those that violate
-   a demand are one, of the place 0, which no value has. #}
-{% macro starred_sets(set, violating, keys, carried) %}
-with
-
-starred_classes as (
-    select
-        held.kanon_at_node,
-{% for key in keys if key != "kanon_at_node" %}
-        case when violating.kanon_records is null then held.{{ key }} else 0 end as {{ key }},
-{% endfor %}
-{% for column in carried %}
-        held.{{ kanon_sql.alias(column) }},
-{% endfor %}
-        held.kanon_records
-    from {{ set }} as held
-    left join {{ violating }} as violating
-{% for key in keys %}
-        {{ "on" if loop.first else "and" }} violating.{{ key }} = held.{{ key }}
-{% endfor %}
-)
-
-select
-{% for key in keys %}
-    {{ key }},
-{% endfor %}
-{% for column in carried %}
-    {{ kanon_sql.alias(column) }},
-{% endfor %}
-    cast(sum(kanon_records) as bigint) as kanon_records
-from starred_classes
-group by
-{% for key in keys %}
-    {{ key }}{{ "," if not loop.last or carried }}
-{% endfor %}
-{% for column in carried %}
-    {{ kanon_sql.alias(column) }}{{ "," if not loop.last }}
-{% endfor %}
-{%- endmacro %}
-
-
-{# The nodes that some classes are of. #}
-{% macro nodes_of_classes(classes) %}
-select distinct kanon_at_node
-from (
-    {{ classes | indent(4) }}
-) as classes
-{%- endmacro %}
-
-
 {#
-    What each place at each level stands for: how many leaves of the hierarchy lie under its label,
-    less one, and how many records have the label. `leaves` is the table of the leaves under each
-    label at each level, where a hierarchy lists them; without it they are the table's values.
+    Leaves of the hierarchy under each label at each level, less one, and records with the label.
+    `leaves` is the table with the leaves under each label if the hierarchy lists them; without it
+    the leaves are the values of the table.
 #}
 {% macro labels_of_levels(values, highest, leaves=none) %}
 {% for level in range(highest + 1) %}
@@ -314,8 +217,10 @@ union all
 {%- endmacro %}
 
 
-{# How many records of each quasi-identifier lie at each level under labels that stand for as many
-   leaves and records; `labels` are the tables of values with what `labels_of_levels` takes. #}
+{#
+    Number of records of each quasi-identifier and level, by the number of leaves and of records
+    under their label; `labels` are the arguments of `labels_of_levels`.
+#}
 {% macro portions_of_levels(labels) %}
 {% for each in labels %}
 select
@@ -340,26 +245,24 @@ union all
 {%- endmacro %}
 
 
-{# The classes of some nodes that are smaller than may be, with their places. #}
+{# Classes of some nodes below the required size, with their places. #}
 {% macro small_classes_of_nodes(nodes, keys, entity=none) %}
 {% for node in nodes %}
     select
         {{ node.number }} as kanon_node,
 {% for key in keys %}
         {{ node.levels[loop.index0] }} as {{ key }}_level,
-        {{ "max" if node.constant[loop.index0] and not node.is_own }}({{ key }}_{{ node.levels[loop.index0] }}) as {{ key }},
+        {{ "max" if node.constant[loop.index0] }}({{ key }}_{{ node.levels[loop.index0] }}) as {{ key }},
 {% endfor %}
-        {{ "kanon_records" if node.is_own else "cast(sum(kanon_records) as bigint) as kanon_records" }}
+        cast(sum(kanon_records) as bigint) as kanon_records
     from {{ node.set }}
-{% if node.columns and not node.is_own %}
+{% if node.columns %}
     group by
 {% for column in node.columns %}
         {{ column }}{{ "," if not loop.last }}
 {% endfor %}
 {% endif %}
-    {{ "where kanon_records"
-        if node.is_own
-        else "having sum(kanon_records)"
+    {{ "having sum(kanon_records)"
         if entity is none
         else "having count(distinct " ~ kanon_sql.alias(entity) ~ ")" }} < {{ node.size }}
 {% if not loop.last %}
@@ -369,7 +272,7 @@ union all
 {%- endmacro %}
 
 
-{# The same of classes that violate a demand, which are known. #}
+{# The same for violating classes that are given. #}
 {% macro violating_classes_of_nodes(nodes, keys, violating) %}
 {% for node in nodes %}
     select
@@ -388,8 +291,10 @@ union all
 {%- endmacro %}
 
 
-{# What the suppressed records of some nodes have: `labels` is for each key the table of what its
-   places stand for. #}
+{#
+    Aggregates of the suppressed records of some nodes; `labels` has the table of `labels_of_levels`
+    for each key.
+#}
 {% macro lost_by_nodes(suppressed, keys, labels) %}
 with
 

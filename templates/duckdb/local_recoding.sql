@@ -1,8 +1,8 @@
 {#
-    Local recoding by top-down specialisation with a staying rest. A class is a set of
-    combinations with one level for each quasi-identifier; in a round each class that can still be
-    split sends the children that can stand alone one level down in one quasi-identifier, and what
-    is left stays together where it is.
+    Local recoding by top-down specialisation with a rest. A class is a set of combinations with one
+    level for each quasi-identifier. In a round, each class that can be split moves the children
+    that pass by themselves one level down in one quasi-identifier; the rest stays together at its
+    levels.
 
     Fung, Wang, Yu 2005, Top-down specialization for information and privacy preservation, ICDE
     (the move); LeFevre, DeWitt, Ramakrishnan 2006, Mondrian multidimensional k-anonymity, ICDE
@@ -11,9 +11,11 @@
     Quasi-identifiers are numbered from 1; values and labels are places among those of a level.
 #}
 
-{# What every raw value becomes at every level, and how many leaves lie under that. `levels` has
-   a row for each level: its quasi-identifier, its number, the table of the values, and where a
-   file lists the leaves, the table of these. #}
+{#
+    Label of every raw value at every level, and the leaves under it. `levels` has a row for each
+    level: its quasi-identifier, its number, the table of the values, and the table of the leaves if
+    a file lists them.
+#}
 {% macro descents(levels) %}
 {% for each in levels %}
 select
@@ -42,7 +44,7 @@ union all
 {%- endmacro %}
 
 
-{# Every label by its place, with the leaves under it. #}
+{# Labels by place, with the leaves under each. #}
 {% macro label_places(descents) %}
 select distinct
     kanon_qi,
@@ -53,67 +55,7 @@ from {{ descents }}
 {%- endmacro %}
 
 
-{# The value that stands for each in the first rounds: the first one with its label at a level. #}
-{% macro stand_ins(values, level) %}
-select
-    kanon_place_0 as kanon_place,
-    min(kanon_place_0) over (partition by kanon_place_{{ level }}) as kanon_stand_in
-from {{ values }}
-{%- endmacro %}
-
-
-{# The combinations that are not alike in the first rounds. `stand_ins` has a row for each
-   quasi-identifier: its key, and the table of its stand-ins where it has any. #}
-{% macro set_of_stand_ins(records, stand_ins) %}
-select
-{% for each in stand_ins %}
-    {{ kanon_sql.stand_in(each) }} as {{ each.key }},
-{% endfor %}
-    cast(sum(held.kanon_records) as bigint) as kanon_records
-from {{ records }} as held
-{{ kanon_sql.join_stand_ins(stand_ins) }}
-group by
-{% for each in stand_ins %}
-    {{ kanon_sql.stand_in(each) }}{{ "," if not loop.last }}
-{% endfor %}
-{%- endmacro %}
-
-
-{# Members of the first rounds with the raw values that others stood for; `with_next` with the
-   labels by which they can be split next. #}
-{% macro members_told_apart(members, records, stand_ins, with_next=false) %}
-select
-    members.kanon_class,
-{% for each in stand_ins %}
-    held.{{ each.key }},
-{% if with_next %}
-    members.kanon_next_{{ loop.index }},
-{% endif %}
-{% endfor %}
-    held.kanon_records
-from {{ records }} as held
-{{ kanon_sql.join_stand_ins(stand_ins) }}
-inner join {{ members }} as members
-{% for each in stand_ins %}
-    {{ "on" if loop.first else "and" }} members.{{ each.key }} = {{ kanon_sql.stand_in(each) }}
-{% endfor %}
-{%- endmacro %}
-
-
-{% macro stand_in(each) -%}
-{{ each.table ~ ".kanon_stand_in" if each.table else "held." ~ each.key }}
-{%- endmacro %}
-
-
-{% macro join_stand_ins(stand_ins) -%}
-{% for each in stand_ins if each.table %}
-inner join {{ each.table }}
-    on {{ each.table }}.kanon_place = held.{{ each.key }}
-{% endfor %}
-{%- endmacro %}
-
-
-{# The combinations by the labels that they begin with, as classes. `starts` are the levels. #}
+{# Combinations with their class at the start; `starts` are the levels of the first classes. #}
 {% macro starting_members(records, keys, starts, values, carried) %}
 with
 
@@ -171,8 +113,10 @@ inner join starting_classes
 {%- endmacro %}
 
 
-{# The classes at the start: the records of each, and in each quasi-identifier its level, its label
-   and the leaves under that. #}
+{#
+    Classes at the start: the records of each, and for each quasi-identifier its level, its label
+    and the leaves under it.
+#}
 {% macro starting_levels(members, keys, starts, descents) %}
 select
     class_members.kanon_class,
@@ -201,8 +145,10 @@ inner join {{ descents }} as descents_{{ loop.index }}
 {%- endmacro %}
 
 
-{# The children of each class in each quasi-identifier, one level down. With `k` only those of as
-   many records; without it all, with what a demand reads beside. #}
+{#
+    Children of each class in each quasi-identifier, one level down. With `k`, only those of at
+    least k records; otherwise all, with the further columns of a check.
+#}
 {% macro children(members, keys, carried=[], k=none) %}
 {% for key in keys %}
 select
@@ -231,7 +177,7 @@ union all
 {%- endmacro %}
 
 
-{# The children that pass every check, of all that there are. #}
+{# Children that pass every check. #}
 {% macro passing_children(children, violating) %}
 select
     children.kanon_class,
@@ -253,7 +199,10 @@ group by
 {%- endmacro %}
 
 
-{# A figure of a class in the quasi-identifier of its child, of so `many`. #}
+{#
+    Figure of a class in the quasi-identifier of its child; `many` is the number of
+    quasi-identifiers.
+#}
 {% macro of_its_quasi_identifier(figure, many) -%}
 case children.kanon_qi
 {% for place in range(1, many + 1) %}
@@ -263,7 +212,7 @@ end
 {%- endmacro %}
 
 
-{# Children with what each would gain. The labels come last: each has several levels. #}
+{# Children with the gain of each. The labels are joined last, as each has several levels. #}
 {% macro gaining_children(children, class_levels, labels, many) %}
 select
     children.*,
@@ -283,8 +232,10 @@ left join {{ labels }} as labels
 {%- endmacro %}
 
 
-{# The same in the order in which a rest takes them back, and how many records there are before
-   each and beside all. #}
+{#
+    Children in the order in which a rest takes them back, with the records before each and the
+    records of the rest.
+#}
 {% macro ranked_children(gaining) %}
 select
     gaining_children.*,
@@ -296,8 +247,10 @@ from {{ gaining }} as gaining_children
 {%- endmacro %}
 
 
-{# The children that go where only sizes count. Most rests are empty or large enough as they are;
-   only the others take children back, as many as it takes, and have to be put in order. #}
+{#
+    Children to move if all checks are on sizes. Most rests are empty or large enough; only the
+    others take children back, as few as needed, and only their children are sorted.
+#}
 {% macro judged_by_size(children, class_levels, labels, many, k) %}
 with
 
@@ -344,8 +297,10 @@ from ranked_children
 {%- endmacro %}
 
 
-{# The rests that are still to be judged, after a first look at their sizes: each has taken back so
-   many children, and none needs to be looked at that has fewer than `k` records. #}
+{#
+    Rests to evaluate after the check of sizes, with the number of children taken back so far: as
+    few as leave the rest empty or with at least `k` records.
+#}
 {% macro rests_to_judge(ranked, k) %}
 select
     kanon_class,
@@ -363,7 +318,7 @@ group by
 {%- endmacro %}
 
 
-{# What the rests hold that have taken back so many children and up to `batch` - 1 more. #}
+{# Records of the rests that have taken back this many children, and up to `batch` - 1 more. #}
 {% macro rests(children, ranked, asked, batch, carried) %}
 with
 
@@ -404,8 +359,10 @@ group by
 {%- endmacro %}
 
 
-{# How many children each rest has taken back when it first holds, of those just looked at. An
-   empty rest holds. #}
+{#
+    Number of children that each rest has taken back when it first passes, among those just
+    evaluated. An empty rest passes.
+#}
 {% macro rests_that_hold(asked, rests, violating) %}
 with
 
@@ -439,7 +396,7 @@ where asked.kanon_rest = 0 or holding.kanon_taken is not null
 {%- endmacro %}
 
 
-{# The rests that hold with none of those: they take back more, as long as there is a child left. #}
+{# Rests that passed with none of these; they take back more while a child is left. #}
 {% macro rests_still_to_judge(asked, held, batch) %}
 select
     asked.kanon_class,
@@ -456,7 +413,7 @@ where held.kanon_class is null
 {%- endmacro %}
 
 
-{# The children that go where rests were judged: those that their rest hasn't taken back. #}
+{# Children to move after their rests were evaluated: those that the rest has not taken back. #}
 {% macro going_by_rest(ranked, held) %}
 select ranked.*
 from {{ ranked }} as ranked
@@ -478,15 +435,15 @@ inner join (
 
 
 {#
-    What each class chooses: the quasi-identifier that gains most, the first one where several gain
-    as much. A row for each class that comes of it, numbered from `first`: the children that go,
-    and the rest, which has no place of its own.
+    Split of each class: by the quasi-identifier with the largest gain, the first one in a tie. One
+    row for each new class, numbered from `first`: the moved children, and the rest, which has no
+    place of its own.
 
-    `factors` make gains of different quasi-identifiers comparable, as whole numbers; `offer_type` holds
-    every offer, times how many quasi-identifiers there are, so that offers are compared together
-    with whose they are. With `closing` not all of the `judged` children go, and beside each part
-    stands in which quasi-identifiers its class has any: by another it can never be split again, and
-    neither can its parts.
+    `factors` make gains of different quasi-identifiers comparable as integers. `offer_type` holds
+    every offer times the number of quasi-identifiers, so that one comparison covers the offer and
+    its quasi-identifier. With `closing`, only some of the `judged` children move, and each part
+    lists the quasi-identifiers in which its class has passing children: neither the class nor its
+    parts can ever be split by another one.
 #}
 {% macro splits(judged, factors, first, offer_type, closing=false) %}
 {% set many = factors | length %}
@@ -576,7 +533,10 @@ from parts
 {%- endmacro %}
 
 
-{# How many classes were split, into how many, and to which levels in each quasi-identifier. #}
+{#
+    Number of split classes and of their parts, with the lowest and highest level in each
+    quasi-identifier.
+#}
 {% macro splits_in_short(splits, keys) %}
 select
     count(distinct kanon_class) as kanon_split,
@@ -590,7 +550,7 @@ from {{ splits }}
 
 
 
-{# The new classes, as those that they come of but for what moved. #}
+{# Levels of the new classes: those of the split class, except for the moved quasi-identifier. #}
 {% macro levels_of_parts(splits, class_levels, many) %}
 select
     splits.kanon_part as kanon_class,
@@ -609,11 +569,13 @@ inner join {{ class_levels }} as class_levels
 {%- endmacro %}
 
 
-{# The members of the classes that were split, by their new classes, with the labels by which these
-   can be split next. `moved` has a row for each quasi-identifier: its key, the table of its values,
-   and the levels above 0 to which it went. With `closing` labels are left out by which a class
-   can't be split any more. Many members are `sorted` once, and then lie together in every round. #}
-{% macro members_of_parts(members, splits, moved, carried, closing=false, sorted=false) %}
+{#
+    Combinations of the split classes, by their new class, with the labels of the next split.
+    `moved` has a row for each quasi-identifier: its key, the table of its values, and the levels
+    above 0 that it reached. `closing` leaves out the labels of quasi-identifiers that can no longer
+    split the class.
+#}
+{% macro members_of_parts(members, splits, moved, carried, closing=false) %}
 select
     coalesce(going.kanon_part, choices.kanon_rest_part) as kanon_class,
 {% for each in moved %}
@@ -654,13 +616,10 @@ left join {{ splits }} as going
         when {{ each.place }} then members.kanon_next_{{ each.place }}
 {% endfor %}
     end
-{% if sorted %}
-order by kanon_class
-{% endif %}
 {%- endmacro %}
 
 
-{# The combinations of the classes that nothing was offered to. #}
+{# Combinations of the classes without an offer, which are final. #}
 {% macro finished_members(members, splits, keys) %}
 select
     members.kanon_class,
@@ -678,8 +637,7 @@ where split.kanon_class is null
 {%- endmacro %}
 
 
-{# The combinations of the classes that fail, which are in none then; without any where there is no
-   release. #}
+{# Combinations of the failing classes, without a class; no rows if `failing` is none. #}
 {% macro suppressed_members(members, failing, keys) %}
 select
     cast(null as integer) as kanon_class,
@@ -697,7 +655,7 @@ inner join {{ failing }} as failing
 {%- endmacro %}
 
 
-{# The members of all classes but some. #}
+{# Combinations of all but some classes. #}
 {% macro members_without(members, classes) %}
 select members.*
 from {{ members }} as members
@@ -707,7 +665,7 @@ where classes.kanon_class is null
 {%- endmacro %}
 
 
-{# How many classes some members are in, and the number of the last one. #}
+{# Number of classes, and the highest class number. #}
 {% macro classes_in_short(members) %}
 select
     count(distinct kanon_class) as kanon_classes,
@@ -716,14 +674,14 @@ from {{ members }}
 {%- endmacro %}
 
 
-{# How many rests there are. #}
+{# Number of rests. #}
 {% macro rests_in_short(rests) %}
 select count(*) as kanon_rests
 from {{ rests }}
 {%- endmacro %}
 
 
-{# The levels of the classes that were not split any more. #}
+{# Levels of the final classes. #}
 {% macro finished_levels(all_levels, splits) %}
 {% for levels in all_levels %}
 select class_levels.*
@@ -745,8 +703,10 @@ union all
 {%- endmacro %}
 
 
-{# Each combination with the class that it ended in; with none where it is suppressed. It has
-   `several` rows where what a demand reads stands beside, and gets one. #}
+{#
+    Each combination with its final class, or NULL if it is suppressed. `several`: the combination
+    has several rows because of the columns of a check; they are merged into one.
+#}
 {% macro recoded_combinations(parted, keys, several) %}
 {% if several %}
 select
@@ -776,8 +736,10 @@ group by
 {%- endmacro %}
 
 
-{# Every label as the text that a release shows. `levels` has a row for each level: its
-   quasi-identifier, its number, the table of the values, and the type of these. #}
+{#
+    Every label as the text in the release. `levels` has a row for each level: its quasi-identifier,
+    its number, the table of the values, and their type.
+#}
 {% macro label_texts(levels) %}
 {% for each in levels %}
 select distinct
@@ -799,7 +761,7 @@ union all
 {%- endmacro %}
 
 
-{# The released classes with their records, as they are shown. #}
+{# Released classes with their texts and records. #}
 {% macro shown_classes(class_levels, texts, keys) %}
 select
     class_levels.kanon_class,
@@ -817,7 +779,7 @@ inner join {{ texts }} as texts_{{ loop.index }}
 {%- endmacro %}
 
 
-{# What each combination of raw values is shown as. #}
+{# Released texts of each combination of raw values. #}
 {% macro recodings(members, shown, keys, values) %}
 select
 {% for key in keys %}
@@ -835,8 +797,10 @@ left join {{ shown }} as shown
 {%- endmacro %}
 
 
-{# The records of a release, each as its combination is shown. `columns` are those published, each
-   with the place of its quasi-identifier, which is 0 where the records have what is shown. #}
+{#
+    Released records, each with the texts of its combination. `columns` are the published columns,
+    each with the number of its quasi-identifier, or 0 if it is published unchanged.
+#}
 {% macro recoded_records(records, columns, raw, recodings, star=false) %}
 select
 {% for column in columns %}
@@ -858,8 +822,10 @@ where not recodings.kanon_is_suppressed
 {%- endmacro %}
 
 
-{# The classes of the release, where those that are shown alike are one. Discernibility adds up the
-   squares of their sizes: Bayardo and Agrawal 2005, ICDE, section 3. #}
+{#
+    Released classes, merged if their texts are equal. Discernibility is the sum of the squares of
+    their sizes: Bayardo and Agrawal 2005, ICDE, section 3.
+#}
 {% macro shown_classes_in_short(shown, keys) %}
 select
     count(*) as kanon_classes,
@@ -876,8 +842,10 @@ from (
 {%- endmacro %}
 
 
-{# How many records ended at which level of each quasi-identifier, and the leaves under what they
-   show beside the one that each has. #}
+{#
+    Records at each level of each quasi-identifier, and the leaves under their labels, less one
+    each.
+#}
 {% macro levels_reached(class_levels, keys) %}
 {% for key in keys %}
 select
@@ -899,7 +867,7 @@ order by
 {%- endmacro %}
 
 
-{# The bits lost of one quasi-identifier; see loss_of_values. #}
+{# Bits lost in one quasi-identifier; see loss_of_values. #}
 {% macro bits_of_recoded(values, members, class_levels, descents, qi, key) %}
 with
 
@@ -949,7 +917,7 @@ left join places
 {%- endmacro %}
 
 
-{# How strongly a recoded quasi-identifier and a sensitive attribute go together; see association. #}
+{# Association of a recoded quasi-identifier with a sensitive attribute; see association. #}
 {% macro association_of_recoded(records, members, shown, keys, qi, key, sensitive, unknown=false) %}
 with
 
@@ -988,7 +956,7 @@ cross join after_v
 {%- endmacro %}
 
 
-{# What a round made of each class, in the order of the labels that went, and the rest last. #}
+{# Parts of each class split in a round, in the order of their labels, the rest last. #}
 {% macro parts_as_texts(splits, texts) %}
 select
     splits.kanon_class,
@@ -1008,7 +976,7 @@ order by
 {%- endmacro %}
 
 
-{# The labels with which each class begins. #}
+{# Labels of each class at the start. #}
 {% macro starts_as_texts(class_levels, texts, keys) %}
 {% for key in keys %}
 select
@@ -1032,7 +1000,7 @@ order by
 {%- endmacro %}
 
 
-{# How many parts there are in all rounds. #}
+{# Number of parts in all rounds. #}
 {% macro parts_in_all(splits) %}
 select sum(kanon_parts) as kanon_total
 from (

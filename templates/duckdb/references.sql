@@ -1,14 +1,14 @@
 {#
-    A reference at the nodes of a lattice: each of its values has the places that its labels have
-    among those of the table, so that it is looked at through whichever levels the table has.
-    A value that has no label there, or one that the table has not, has no place, and nobody of it
-    is counted: doubt lowers how many the reference has.
+    A reference at the nodes of a lattice: each of its values gets the places of its labels among
+    those of the table, so that it can be grouped at any levels. A value without a label, or with
+    one that the table lacks, has no place and its people are not counted, which makes the
+    population smaller.
 
     Sweeney 2002, Achieving k-anonymity privacy protection using generalization and suppression,
     IJUFKS 10(5), section 2 (k-map); the levels as in lattice.sql.
 #}
 
-{# The people of a reference by the values that are known of them, its entity and its weight. #}
+{# Number of people of a reference by their quasi-identifiers, entity and weight. #}
 {% macro reference_set(relation, columns, others) %}
 select
 {% for column in columns %}
@@ -26,7 +26,7 @@ group by
 {%- endmacro %}
 
 
-{# The values of a quasi-identifier in the reference. #}
+{# Distinct values of a quasi-identifier in the reference. #}
 {% macro referred_values(set, place) %}
 select distinct kanon_referred_{{ place }} as kanon_raw
 from {{ set }}
@@ -34,8 +34,8 @@ from {{ set }}
 
 
 {#
-    The same with their place at each level, by the label that they have there. `values` is the
-    table of the table's values, `as_text` whether the two are compared by their texts.
+    These values with their place at each level, by label. `values` is the table of the released
+    table's values, `as_text` whether the two are compared as text.
 #}
 {% macro referred_places(referred, values, labels, type, own_type, as_text=false) %}
 {% set here = kanon_sql.as_text("kanon_raw", own_type) if as_text else "kanon_raw" %}
@@ -95,8 +95,10 @@ left join own_labels_{{ loop.index }}
 {%- endmacro %}
 
 
-{# The people of a reference by their places at every level. `sets` are the quasi-identifiers: their
-   key, their table of places in the reference, and the highest level. #}
+{#
+    People of a reference by their places at every level. `sets`: the quasi-identifiers with their
+    key, their table of places in the reference and their highest level.
+#}
 {% macro reference_at_all_levels(set, sets, entity=none, weight=none) %}
 select
 {% for each in sets %}
@@ -134,9 +136,8 @@ group by
 {%- endmacro %}
 
 
-{# How many people of the reference each class of some nodes has; all of them a class of `*`, of the
-   place 0, where the nodes are `starred`. #}
-{% macro reference_at_nodes(nodes, keys, set, entity=none, starred=false) %}
+{# The number of people of the reference in each class of some nodes. #}
+{% macro reference_at_nodes(nodes, keys, set, entity=none) %}
 {% set people = "cast(sum(kanon_population) as bigint)" if entity is none else "count(distinct kanon_entity)" %}
 {% for node in nodes %}
     select
@@ -150,16 +151,6 @@ group by
 {% for key in keys %}
         {{ key }}_{{ node.levels[loop.index0] }}{{ "," if not loop.last }}
 {% endfor %}
-{% if starred %}
-    union all
-    select
-        {{ node.number }} as kanon_at_node,
-{% for key in keys %}
-        0 as {{ key }},
-{% endfor %}
-        {{ people }} as kanon_population
-    from {{ set }}
-{% endif %}
 {% if not loop.last %}
     union all
 {% endif %}
@@ -167,7 +158,7 @@ group by
 {%- endmacro %}
 
 
-{# The classes of a set of which too few are in the reference. #}
+{# Classes of a frequency set with too small a population in the reference. #}
 {% macro classes_beside_reference(set, keys, referred, failing, entity=none) %}
 with
 
@@ -198,45 +189,6 @@ select
     {{ key }},
 {% endfor %}
     kanon_records
-from both_sides
-where {{ failing | indent(4) }}
-{%- endmacro %}
-
-
-{# The nodes at which a class of the reference has too few in the release, or nobody: those classes
-   count that violate no demand. #}
-{% macro nodes_lacking_classes(set, keys, referred, violating, failing, entity=none) %}
-with
-
-{{ kanon_sql.held_classes(set, keys, entity, with_records=false) }},
-
-kept_classes as (
-    select held_classes.*
-    from held_classes
-    left join {{ violating }} as violating
-{% for key in keys %}
-        {{ "on" if loop.first else "and" }} violating.{{ key }} = held_classes.{{ key }}
-{% endfor %}
-    where violating.kanon_records is null
-),
-
-referred_classes as (
-{{ referred }}
-),
-
-both_sides as (
-    select
-        referred_classes.kanon_at_node,
-        referred_classes.kanon_population,
-        coalesce(kept_classes.kanon_size, 0) as kanon_size
-    from referred_classes
-    left join kept_classes
-{% for key in keys %}
-        {{ "on" if loop.first else "and" }} kept_classes.{{ key }} = referred_classes.{{ key }}
-{% endfor %}
-)
-
-select distinct kanon_at_node
 from both_sides
 where {{ failing | indent(4) }}
 {%- endmacro %}

@@ -1,7 +1,7 @@
 {#
-    Which columns identify people: the classes of every small set of columns, the records that are
-    unique on a set and on no part of it, and what each column does by itself. All sets are rolled
-    up from the combinations of the values of all columns, and only counts come back.
+    Which columns identify people: the classes of every small set of columns, the records unique on
+    a set and on none of its subsets, and statistics of each column. All sets are rolled up from the
+    combinations of all columns; only counts are returned.
 
     Elliot, Manning, Ford 2002, A computational algorithm for handling the special uniques problem,
     IJUFKS 10(5); Manning, Haglin, Keane 2008, A recursive search algorithm for statistical
@@ -9,8 +9,10 @@
     Efficient algorithms for masking and finding quasi-identifiers (distinction, separation).
 #}
 
-{# Each combination of values, with the records that have it; of each person, where people are
-   counted; each with a number of its own where that is asked. #}
+{#
+    Each combination of values with its number of records; with an entity, of each person;
+    `numbered` adds an id.
+#}
 {% macro value_combinations(relation, columns, entity=none, numbered=false) %}
 select
 {% if numbered %}
@@ -43,7 +45,7 @@ group by
 {%- endmacro %}
 
 
-{# A number for each value of a key, so that sets are grouped by small numbers; NULL stays NULL. #}
+{# Integer code of each value of a key, for faster grouping; NULL stays NULL. #}
 {% macro coded_values(combinations, key) %}
 select
     {{ key }} as kanon_value,
@@ -55,7 +57,7 @@ from (
 {%- endmacro %}
 
 
-{# The same combinations by the numbers of their values. #}
+{# The combinations with these codes. #}
 {% macro coded_combinations(combinations, keys, codes) %}
 select
     combinations.kanon_id,
@@ -71,7 +73,7 @@ inner join {{ codes[loop.index0] }}
 {%- endmacro %}
 
 
-{# The classes of each set of columns, and how many of them are small. #}
+{# Classes of each set of columns: their number, the smallest, and those below k. #}
 {% macro subset_classes(combinations, subsets, k, of_people=false) %}
 {% set is_small = "kanon_size < " ~ kanon_sql.positive_int(k, "k") %}
 {% for subset in subsets %}
@@ -112,7 +114,10 @@ union all
 {%- endmacro %}
 
 
-{# Each person of each class once, with the size of the class; one of them stands for it. #}
+{#
+    Each person of each class once, with the size of the class; kanon_first marks one person per
+    class.
+#}
 {% macro members_of_classes(combinations, subset) %}
 select
     kanon_person,
@@ -142,22 +147,22 @@ from (
 {%- endmacro %}
 
 
-{# The keys of a set of columns, one a line. #}
+{# Keys of a set of columns, one per line. #}
 {% macro subset_keys(subset) -%}
 {% for key in subset.keys %}{{ "" if loop.first else ",\n" }}    {{ key }}{% endfor %}
 {%- endmacro %}
 
 
-{# Whether no value of a set of columns is missing. #}
+{# Predicate: no value of the set of columns is NULL. #}
 {% macro subset_is_known(subset) -%}
 {% for key in subset.keys %}{{ "" if loop.first else " and " }}{{ key }} is not null{% endfor %}
 {%- endmacro %}
 
 
 {#
-    The records that are unique on a set of columns and on none of its parts (minimal sample
-    uniques). All sets here are of one size, so no one is a part of another; `earlier` holds what
-    was found with fewer columns. A group of one record has one combination, the least of its own.
+    Minimal sample uniques: records unique on a set of columns and on none of its subsets. All sets
+    of the statement have the same size; `earlier` holds the minimal uniques of smaller sets. A
+    group of one record has one combination, so min gives its id.
 #}
 {% macro minimal_uniques(combinations, subsets, earlier=none, nulls_are_values=false) %}
 with
@@ -197,7 +202,7 @@ where not exists (
 {%- endmacro %}
 
 
-{# What several statements found, as one. #}
+{# Union of several results. #}
 {% macro all_found(found) %}
 {% for each in found %}
 select *
@@ -211,7 +216,7 @@ union all
 {%- endmacro %}
 
 
-{# How many records have each set of columns for a minimal unique. #}
+{# Number of minimal uniques of each set of columns. #}
 {% macro uniques_by_set(minimal) %}
 select
     kanon_set,
@@ -222,7 +227,7 @@ order by kanon_set
 {%- endmacro %}
 
 
-{# How many minimal uniques of each size a record has, and how many records are alike in that. #}
+{# Number of records by their minimal uniques of each size. #}
 {% macro records_by_uniques(minimal, sizes) %}
 select
 {% for size in sizes %}
@@ -239,7 +244,7 @@ group by
 {%- endmacro %}
 
 
-{# How many minimal uniques of each size each record has. #}
+{# Minimal uniques of each size for each record. #}
 {% macro uniques_of_records(minimal, sizes) %}
 select
     kanon_id
@@ -253,9 +258,9 @@ group by kanon_id
 
 
 {#
-    The same in one statement, for a database in which nothing may be kept: whether a record is
-    unique on each set, then whether it is minimal, as it is on no set with one column less; then
-    how many records have how many of each size, and how many of each set.
+    The same in one statement, for databases without temporary relations: a record is a minimal
+    unique of a set if it is unique on it and on no set with one column less. Returns the number of
+    records by their minimal uniques of each size, and the minimal uniques of each set.
 #}
 {% macro special_uniques_at_once(combinations, subsets, sizes, nulls_are_values=false) %}
 with
@@ -318,9 +323,11 @@ group by
 
 
 {#
-    What each column does by itself: its values, NULL being one of them, how many records have
-    none, how many the most frequent one, how many have one alone (people, where they are counted),
-    and how many ordered pairs of records it does not tell apart.
+    Statistics of each column: number of values (NULL counts as one), records with NULL, records of
+    the most frequent value, values that occur once (with an entity, people unique by the column),
+    and ordered pairs of records with equal values. Then those of its known values, none of which is
+    returned: their length as text, how many spell a number, an integer or a date, and the range of
+    the numbers. A number with a leading zero is a code.
 #}
 {% macro columns_by_themselves(relation, columns, entity=none) %}
 {% for column in columns %}
@@ -335,43 +342,7 @@ select
 {% else %}
     count(distinct case when kanon_people = 1 then kanon_person end) as kanon_alone,
 {% endif %}
-    sum(cast(kanon_holders as {{ kanon_sql.float_type() }}) * (kanon_holders - 1)) as kanon_untold_pairs
-from (
-    select
-        kanon_value,
-{% if entity is not none %}
-        count(distinct kanon_person) as kanon_people,
-        min(kanon_person) as kanon_person,
-{% endif %}
-        count(*) as kanon_holders
-    from (
-        select
-            {{ kanon_sql.ident(column.column) }} as kanon_value{{ "," if entity is not none }}
-{% if entity is not none %}
-            {{ kanon_sql.ident(entity) }} as kanon_person
-{% endif %}
-        from {{ relation | indent(8) }}
-    ) as held
-    group by kanon_value
-) as known
-{% if not loop.last %}
-
-union all
-
-{% endif %}
-{% endfor %}
-{%- endmacro %}
-
-
-{#
-    What the values of a column look like, of which no one is told: how long they are as text, how
-    many of them spell a number or a date, which of these are whole, and how far the numbers reach.
-    A number with a zero before it is a code.
-#}
-{% macro looks_of_values(relation, columns) %}
-{% for column in columns %}
-select
-    {{ column.number }} as kanon_column,
+    sum(cast(kanon_holders as {{ kanon_sql.float_type() }}) * (kanon_holders - 1)) as kanon_untold_pairs,
     count(kanon_text) as kanon_known,
     min(length(kanon_text)) as kanon_shortest,
     max(length(kanon_text)) as kanon_longest,
@@ -385,11 +356,30 @@ select
     max(kanon_number) as kanon_most
 from (
     select
-        kanon_text,
+        texts.*,
         {{ kanon_sql.cast_or_null("kanon_text", kanon_sql.float_type()) }} as kanon_number
     from (
-        select distinct {{ kanon_sql.as_text(kanon_sql.ident(column.column), kanon_sql.type_of(column.column)) }} as kanon_text
-        from {{ relation | indent(8) }}
+        select
+            known.*,
+            {{ kanon_sql.as_text("kanon_value", kanon_sql.type_of(column.column)) }} as kanon_text
+        from (
+            select
+                kanon_value,
+{% if entity is not none %}
+                count(distinct kanon_person) as kanon_people,
+                min(kanon_person) as kanon_person,
+{% endif %}
+                count(*) as kanon_holders
+            from (
+                select
+                    {{ kanon_sql.ident(column.column) }} as kanon_value{{ "," if entity is not none }}
+{% if entity is not none %}
+                    {{ kanon_sql.ident(entity) }} as kanon_person
+{% endif %}
+                from {{ relation | indent(16) }}
+            ) as held
+            group by kanon_value
+        ) as known
     ) as texts
 ) as numbers
 {% if not loop.last %}
@@ -401,7 +391,7 @@ union all
 {%- endmacro %}
 
 
-{# The number of each record that is special, in the order of its file, with its combination. #}
+{# Number of each special unique in the order of its file, with its scores. #}
 {% macro numbered_specials(relation, columns, combinations, keys, special, scored, where=none, first=none) %}
 select
     numbered.kanon_private_number as kanon_number,
@@ -437,28 +427,11 @@ order by numbered.kanon_private_number
 {%- endmacro %}
 
 
-{# Some columns of the records, to be looked at more than once. #}
+{# Columns of the records that are read more than once. #}
 {% macro records_at_hand(relation, columns) %}
 select
 {% for column in columns %}
     {{ kanon_sql.ident(column) }}{{ "," if not loop.last }}
 {% endfor %}
 from {{ relation }}
-{%- endmacro %}
-
-
-{# The rows of several statements that are alike, with the place of each among them. #}
-{% macro one_after_another(statements) %}
-{% for statement in statements %}
-select
-    {{ loop.index }} as kanon_place,
-    statement_{{ loop.index }}.*
-from (
-    {{ statement | trim | indent(4) }}
-) as statement_{{ loop.index }}
-{{ "
-union all
-
-" if not loop.last }}
-{%- endfor %}
 {%- endmacro %}

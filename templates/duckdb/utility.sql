@@ -1,9 +1,9 @@
 {#
-    What a release lost, read off the frequency set of the raw values and the places of each
-    value at the levels that were chosen.
+    Information loss of a release, computed from the frequency set of the raw values and the places
+    of each value at the chosen levels.
 #}
 
-{# The classes of a set of places, with the records and the people of each. #}
+{# Classes of a frequency set of places, with their size and records. #}
 {% macro classes_of_places(set, keys, entity=none) %}
 select
 {% for key in keys %}
@@ -19,7 +19,7 @@ group by
 {%- endmacro %}
 
 
-{# The first records of the classes that give: those that step 4 suppresses. #}
+{# Records suppressed in step 4: the first ones of the classes that give some. #}
 {% macro donated_records(numbered) %}
 select *
 from {{ numbered }}
@@ -27,7 +27,7 @@ where kanon_number <= kanon_donated
 {%- endmacro %}
 
 
-{# The classes that are among some others. #}
+{# Classes that are also among `others`. #}
 {% macro classes_among(classes, others, keys) %}
 select classes.*
 from {{ classes }} as classes
@@ -40,7 +40,7 @@ inner join (
 {%- endmacro %}
 
 
-{# The set of the raw values, none of whose records were suppressed. #}
+{# Frequency set of the raw values, with no record suppressed. #}
 {% macro records_as_marked(records) %}
 select
     held.*,
@@ -49,7 +49,7 @@ from {{ records }} as held
 {%- endmacro %}
 
 
-{# The set of the raw values, with how many of its records were suppressed. #}
+{# Frequency set of the raw values, with the number of suppressed records of each. #}
 {% macro marked_records(records, quasi_identifiers, violating, donated=none, carried=[]) %}
 select
 {% for each in quasi_identifiers %}
@@ -87,7 +87,7 @@ left join {{ donated }} as donated
 
 
 {#
-    The classes of the release. Discernibility adds up the squares of their sizes: Bayardo and
+    Classes of the release. Discernibility is the sum of the squares of their sizes: Bayardo and
     Agrawal 2005, Data privacy through optimal k-anonymization, ICDE, section 3.
 #}
 {% macro released_classes(classes, keys, violating=none, donors=none) %}
@@ -123,13 +123,13 @@ where kanon_released > 0
 
 
 {#
-    What one quasi-identifier lost. A released record shows a label, and under it lie some of the
-    leaves of the hierarchy (Iyengar 2002, Transforming data to satisfy privacy constraints, KDD,
-    section 3); what is unknown of its raw value is log2 of how many records share the label, of
-    which so many have the value (Gionis and Tassa 2009, k-anonymization with minimal loss of
-    information, IEEE TKDE 21(2), section 3). A suppressed record shows `*`.
+    Information loss of one quasi-identifier. A released label covers some leaves of the hierarchy
+    (Iyengar 2002, Transforming data to satisfy privacy constraints, KDD, section 3). The
+    uncertainty about its raw value is log2 of the records with the label divided by the records
+    with the value (Gionis and Tassa 2009, k-anonymization with minimal loss of information, IEEE
+    TKDE 21(2), section 3). A suppressed record has the label `*`.
 
-    `leaves` is the table of how many leaves lie under a label, where a hierarchy lists them.
+    `leaves` is the table with the number of leaves under each label, if a hierarchy lists them.
 #}
 {% macro loss_of_values(values, marked, key, level, leaves=none) %}
 with
@@ -173,8 +173,8 @@ left join {{ leaves }} as leaves
 
 
 {#
-    How strongly a quasi-identifier and a sensitive attribute go together, before and after:
-    Cramér's V, the root of chi-squared over its largest value.
+    Association of a quasi-identifier with a sensitive attribute before and after generalisation:
+    Cramér's V, the root of chi-squared divided by its maximum.
 
     Cramér 1946, Mathematical methods of statistics, chapter 21.
 #}
@@ -254,7 +254,7 @@ cross join after_v
 {%- endmacro %}
 
 
-{# The sum of a column. #}
+{# Sum of a column. #}
 {% macro total(relation, column) %}
 select coalesce(sum({{ column }}), 0) as kanon_total
 from {{ relation }}

@@ -1,14 +1,14 @@
 {#
-    What a search for levels keeps: as rows in a private hub, or in a warehouse, where nothing may
-    be kept, as definitions that each question carries along. Every value of a quasi-identifier
-    gets a place among the values of each level, so that frequency sets are grouped by small
-    numbers; the records are read once, and each further set is rolled up from a finer one.
+    Relations of a search for levels: materialised in the private hub, or, in a warehouse without
+    temporary relations, CTEs of each statement. Every value of a quasi-identifier gets an integer
+    place at each level, so that frequency sets group by integers; the records are read once, and
+    each further set is rolled up from a finer one.
 
     LeFevre, DeWitt, Ramakrishnan 2005, Incognito: efficient full-domain k-anonymity, SIGMOD,
     section 3.1 (roll-up property) and section 2.2 (a table for each hierarchy).
 #}
 
-{# The values of a column, with the records that hold each. #}
+{# Distinct values of a column with their records. #}
 {% macro column_values(relation, column, rolled_up=false) %}
 select
     {{ kanon_sql.ident(column) }} as kanon_raw,
@@ -18,7 +18,7 @@ group by {{ kanon_sql.ident(column) }}
 {%- endmacro %}
 
 
-{# The same values with their label at every level from 1 on, and their place at each. #}
+{# These values with their label at every level from 1 on, and their place at each level. #}
 {% macro values_at_levels(relation, column, labels, rolled_up=false) %}
 with
 
@@ -55,12 +55,12 @@ from labelled_values
 
 
 {#
-    What a search must know of a quasi-identifier: how many labels it has at each level, whether
-    each level follows from the one below, as the first does from the values, and which values have
-    no label, or none that is exact.
-    Places are counted through, so the last one is how many there are; two of them are one number,
-    as not every database counts pairs, and none has two thousand million labels.
-    `inexact` are the levels at which some may not be.
+    Summary of a quasi-identifier: number of labels at each level, number of distinct edges between
+    a level and the next (equal to the labels below if the hierarchy is nested), and values and
+    records without a label, or without an exact one. Places are consecutive, so the highest is the
+    number of labels. An edge is packed in one integer, because not every database counts distinct
+    pairs, and no level has two thousand million labels. `inexact`: levels with labels that may be
+    inexact.
 #}
 {% macro values_in_short(values, height, inexact=[]) %}
 select
@@ -81,8 +81,10 @@ from {{ values }}
 {%- endmacro %}
 
 
-{# How many values of a quasi-identifier are numbers, and in how many intervals of some widths they
-   lie; and how many are dates, or codes: a number has no zero before its digits. #}
+{#
+    Number of values of a quasi-identifier that are numbers, with the number of intervals of some
+    widths they fall in, and of values that are dates or codes (digits with a leading zero).
+#}
 {% macro kinds_of_values(values, widths, date=none) %}
 {% set text = "cast(kanon_raw as " ~ kanon_sql.text_type() ~ ")" %}
 select
@@ -102,7 +104,7 @@ from {{ values }}
 {%- endmacro %}
 
 
-{# The frequency set of the records, each quasi-identifier by the place of its raw value. #}
+{# Frequency set of the records, with the place of the raw value of each quasi-identifier. #}
 {% macro set_of_places(relation, quasi_identifiers, values, carried, rolled_up=false) %}
 select
 {% for column in quasi_identifiers %}
@@ -137,8 +139,10 @@ group by
 {%- endmacro %}
 
 
-{# A coarser frequency set from a finer one: some keys move from their place at one level to that
-   at another. #}
+{#
+    Rolls a finer frequency set up: some keys move from their place at one level to the place at
+    another.
+#}
 {% macro set_rolled_up(finer, keys, moves, carried) %}
 select
 {% for key in keys %}
@@ -166,7 +170,7 @@ group by
 {%- endmacro %}
 
 
-{# How many classes and records violate a demand. #}
+{# Number of violating classes and of their records. #}
 {% macro violating_in_short(violating) %}
 select
     count(*) as kanon_classes,
@@ -177,7 +181,7 @@ from (
 {%- endmacro %}
 
 
-{# Classes of places as the records show them: by the values that are published. #}
+{# Classes with released values instead of places. #}
 {% macro classes_as_released(classes, quasi_identifiers, shown) %}
 select
 {% for column in quasi_identifiers %}
@@ -197,7 +201,7 @@ inner join (
 {%- endmacro %}
 
 
-{# The rows of several statements that have the same columns, each with its place among them. #}
+{# Union of several statements with the same columns, each with its number. #}
 {% macro answers_together(statements) %}
 {% for statement in statements %}
 select
@@ -215,7 +219,7 @@ union all
 {%- endmacro %}
 
 
-{# Rows that are at hand, as every database reads them: texts and whole numbers. #}
+{# Literal rows of texts and integers, in VALUES syntax that every database reads. #}
 {% macro rows_at_hand(columns, rows) %}
 select
 {% for column in columns %}
@@ -230,7 +234,7 @@ from (
 {%- endmacro %}
 
 
-{# How often the whole table has each value of a sensitive attribute, in records or in people. #}
+{# Count of each sensitive value in the whole table, in records or people. #}
 {% macro whole_values(records, sensitive, entity=none, unknown=false) %}
 select
     {{ kanon_sql.alias(sensitive) }},

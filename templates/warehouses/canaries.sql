@@ -1,6 +1,6 @@
 {#
-    What an engine is asked before it is trusted with an audit: each column is 1 if the engine does
-    what every question relies on. Some dialects are asked for more.
+    Semantics that every audit relies on, tested on an engine before its first audit: each column is
+    1 if the engine behaves as required. Some dialects have further columns.
 #}
 
 {% macro canaries(dialect) %}

@@ -1,11 +1,11 @@
 {#
-    What is asked of ClickHouse' catalogue before an audit, and how a table is read whose columns
-    have to be put right. It is sent as it stands here.
+    Catalogue queries on ClickHouse before an audit, and the view that corrects columns of a table.
+    Sent as written, without transpiling.
 #}
 
 {#
-    Every table and view that may be read, with its database, of which a temporary table is in none,
-    and whether it is a view.
+    Readable tables and views, with their database (empty for a temporary table) and whether each is
+    a view.
 #}
 {% macro clickhouse_tables() %}
 select
@@ -18,7 +18,7 @@ where lower(database) not in ('system', 'information_schema')
 {%- endmacro %}
 
 
-{# The columns of a table that can be read, with their types. #}
+{# Readable columns of a table, with their types. #}
 {% macro clickhouse_columns(database, table) %}
 select
     name,
@@ -32,7 +32,7 @@ order by position
 {%- endmacro %}
 
 
-{# How each of these tables, of which there is at least one, is stored. #}
+{# Storage engines of these tables; there is at least one. #}
 {% macro clickhouse_engines(tables) %}
 select engine
 from system.tables
@@ -44,7 +44,7 @@ where (database, name) in (
 {%- endmacro %}
 
 
-{# How a table would be read, all that is done to its rows included. #}
+{# Query plan of a table, including the actions on its rows. #}
 {% macro clickhouse_plan(relation) %}
 explain actions = 1
 select 1
@@ -52,8 +52,10 @@ from {{ relation }}
 {%- endmacro %}
 
 
-{# A table whose columns are what they are for everyone who compares them: each name comes with
-   the expression that it stands for, or with none. #}
+{#
+    Table with corrected columns: each name comes with its expression, or with none if it is read
+    unchanged.
+#}
 {% macro clickhouse_view(relation, columns) %}
 select
 {% for name, expression in columns %}
@@ -63,13 +65,13 @@ from {{ relation }}
 {%- endmacro %}
 
 
-{# What stops a statement, from another session. #}
+{# Cancels a statement from another session. #}
 {% macro clickhouse_kill(comment) %}
 kill query where Settings['log_comment'] = {{ comment }} async
 {%- endmacro %}
 
 
-{# The folder that chDB has in this process. #}
+{# Folder of chDB in this process. #}
 {% macro chdb_folder() %}
 select path
 from system.disks

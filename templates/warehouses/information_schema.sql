@@ -1,10 +1,10 @@
 {#
-    What is asked of a catalogue before an audit. The catalogue of the SQL standard is quoted in upper
-    case, as SQL Server may know no other, and is translated; what a dialect has instead, and what is
-    asked of a session, is sent as it stands here.
+    Catalogue queries before an audit. Those on the catalogue of the SQL standard are transpiled,
+    and quote names in upper case, as SQL Server may know no other. A dialect's own queries, and
+    those on a session, are sent as written.
 #}
 
-{# Every table and view that may be read, with its database and schema. #}
+{# Readable tables and views, with their database and schema. #}
 {% macro catalogued_tables(catalogue) %}
 select
     "TABLE_CATALOG",
@@ -14,8 +14,10 @@ from {{ catalogue }}."TABLES"
 {%- endmacro %}
 
 
-{# The columns of a table: the name, the type, digits and decimals where the type does not say
-   them, and the collation where the catalogue tells one. #}
+{#
+    Columns of a table: name, type, precision and scale if the type does not include them, and the
+    collation if the catalogue has one.
+#}
 {% macro catalogued_columns(catalogue, schema, table, type="DATA_TYPE", digits=true, collation=false) %}
 select
     "COLUMN_NAME",
@@ -31,8 +33,10 @@ order by "ORDINAL_POSITION"
 {%- endmacro %}
 
 
-{# What a session tells by these functions: where it looks up a name, its number, a version. One of
-   them may stop another session. #}
+{#
+    Values of session functions: current schemas, session id, version. One of them may cancel
+    another session.
+#}
 {% macro told_by_session(functions) %}
 select {{ functions | join(", ") }}
 {%- endmacro %}

@@ -1,6 +1,6 @@
 {#
-    A table whose values are told apart as they are: `casts` has the type that some columns are read
-    as. Of two texts whatever collation they have counts, and of a short float six digits are shown.
+    Table with columns cast so that different values stay different: `casts` has the target types.
+    Texts are compared by their collation otherwise, and a FLOAT shows only six digits.
 #}
 {% macro mysql_view(relation, columns, casts) %}
 select
@@ -12,7 +12,7 @@ from {{ relation }}
 {%- endmacro %}
 
 
-{# Whether each of these columns holds nothing but true and false, which are 1 and 0. #}
+{# Whether each of these columns holds booleans only, i.e. 1 and 0. #}
 {% macro mysql_flags(relation, columns) %}
 select
 {% for name in columns %}

@@ -1,9 +1,11 @@
 {#
-    What is asked of Postgres' catalogue before an audit. It is sent as it stands here.
+    Catalogue queries on Postgres before an audit. Sent as written, without transpiling.
 #}
 
-{# Every table and view that a name may mean, with its database and schema: also those that may not
-   be read, which stand before others of the same name. #}
+{#
+    Tables and views that a name may resolve to, with their database and schema, including
+    unreadable ones, which may shadow others.
+#}
 {% macro postgres_tables() %}
 select
     current_database(),
@@ -19,7 +21,7 @@ where
 {%- endmacro %}
 
 
-{# The schemas in which the session looks up a name, in order. #}
+{# Schemas of the search path, in order. #}
 {% macro postgres_path() %}
 select
     current_database(),
@@ -31,13 +33,16 @@ order by path.place
 {%- endmacro %}
 
 
-{# A schema as the session calls it: that of its temporary tables has a number in the catalogue. #}
+{#
+    Schema name for the session: pg_temp for its temporary tables, whose schema has a number in the
+    catalogue.
+#}
 {% macro postgres_schema() -%}
 case when pg_namespace.oid = pg_my_temp_schema() then 'pg_temp' else pg_namespace.nspname end
 {%- endmacro %}
 
 
-{# What the catalogue calls the schema of the session's temporary tables. #}
+{# Catalogue name of the session's temporary schema. #}
 {% macro postgres_temporary() %}
 select nspname
 from pg_namespace
@@ -45,9 +50,11 @@ where oid = pg_my_temp_schema()
 {%- endmacro %}
 
 
-{# The columns of a table: the name, the type (of a domain, the one at its ground), its kind,
-   whether different texts of it may be equal: those in a range, an array or a record too; and
-   whether it is a number without a scale, of which the values have to be looked at. #}
+{#
+    Columns of a table: name, type (the base type of a domain), kind, whether different texts in it
+    may be equal (also inside a range, an array or a composite type), and whether it is a number
+    without a scale, whose values have to be checked.
+#}
 {% macro postgres_columns(schema, table) %}
 with recursive domains as (
     select
@@ -170,17 +177,17 @@ merging as (
         on pg_collation.oid = parts.collation
     where
         pg_type.typname in ('citext', 'char', 'jsonb')
-        {# A number without a scale, or a span of time, that is a column is looked at elsewhere. #}
+        {# Such a column itself is checked elsewhere; here it is part of another type. #}
         or (parts.within and pg_type.typname = 'numeric' and parts.modifier = -1)
         or (parts.within and pg_type.typname = 'interval')
-        {# What someone has made may have any equality. #}
+        {# A user-defined type may have any equality operator. #}
         or (
             pg_type.typtype = 'b'
             and pg_type.typcategory <> 'A'
             and pg_type.typnamespace <> 'pg_catalog'::regnamespace
             and pg_type.typname not in ('hstore', 'ltree')
         )
-        {# What has a length is padded to it as it is stored. #}
+        {# With a declared length, the stored text is padded to it. #}
         or (pg_type.typname = 'bpchar' and parts.modifier = -1)
         or not pg_collation.collisdeterministic
 )
@@ -211,8 +218,10 @@ order by pg_attribute.attnum
 {%- endmacro %}
 
 
-{# Whether numbers of each column, in their order, are written in several ways and count as one, as
-   1.0 and 1.00 do: at different scales, and some with more zeros than they need. #}
+{#
+    Whether each numeric column has equal values at different scales, such as 1.0 and 1.00, some
+    with more zeros than needed.
+#}
 {% macro postgres_written_apart(schema, table, columns) %}
 select
 {% for name in columns %}
@@ -227,8 +236,10 @@ from {{ kanon_sql.ident(schema) }}.{{ kanon_sql.ident(table) }}
 {%- endmacro %}
 
 
-{# The columns of a table that may be read, and whether the order of a column's texts is its own
-   and not that of the database. #}
+{#
+    Readable columns of a table, and whether a column has a collation other than the database's
+    default.
+#}
 {% macro postgres_collations(schema, table) %}
 select
     pg_attribute.attname,
@@ -250,8 +261,10 @@ order by pg_attribute.attnum
 {%- endmacro %}
 
 
-{# A table whose texts are all in the order of the database: those of two orders can't be
-   compared. Each name comes with whether it has an order of its own. #}
+{#
+    Table with all texts in the default collation: texts of two collations can't be compared. Each
+    name comes with whether its column has a collation of its own.
+#}
 {% macro postgres_view(relation, columns) %}
 select
 {% for name, is_own in columns %}
@@ -261,13 +274,13 @@ from {{ relation }}
 {%- endmacro %}
 
 
-{# Whether the transaction has written nothing, and so can be ended without a loss. #}
+{# Whether the transaction has written nothing, so that it can be rolled back without loss. #}
 {% macro postgres_has_written_nothing() %}
 select pg_current_xact_id_if_assigned() is null
 {%- endmacro %}
 
 
-{# After how many milliseconds a statement is stopped. #}
+{# Statement timeout in milliseconds. #}
 {% macro postgres_statement_timeout() %}
 select cast(setting as integer)
 from pg_settings
@@ -275,7 +288,7 @@ where name = 'statement_timeout'
 {%- endmacro %}
 
 
-{# How the transaction reads. #}
+{# Read-only flag and isolation level of the transaction. #}
 {% macro postgres_transaction() %}
 select
     current_setting('transaction_read_only'),

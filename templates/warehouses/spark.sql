@@ -1,6 +1,6 @@
 {#
-    What Spark is asked beside the other canaries. It is in the words of the templates, and travels
-    as every other question does, so that it tells whether they arrive as they were meant.
+    Further semantics tested on Spark. Written in the templates' dialect and transpiled like any
+    statement, so that they also test the transpiling.
 #}
 
 {% macro spark_canaries() %}

@@ -1,10 +1,12 @@
 {#
-    What is asked of SQLite before an audit, which has no catalogue of the standard. It is sent as it
-    stands here.
+    Catalogue queries on SQLite before an audit, which has no standard catalogue. Sent as written,
+    without transpiling.
 #}
 
-{# The schemas, in the order in which a name is looked up in them: temporary tables come first,
-   and are not listed where there are none. #}
+{#
+    Schemas in the order of name resolution: temp comes first, and is missing if there are no
+    temporary tables.
+#}
 {% macro sqlite_schemas() %}
 select name
 from pragma_database_list
@@ -12,7 +14,7 @@ order by name <> 'temp', seq
 {%- endmacro %}
 
 
-{# The files of the databases; one in memory has none. #}
+{# Files of the databases; an in-memory database has none. #}
 {% macro sqlite_files() %}
 select file
 from pragma_database_list
@@ -20,7 +22,7 @@ where file <> ''
 {%- endmacro %}
 
 
-{# Every table and view of these schemas. #}
+{# Tables and views of these schemas. #}
 {% macro sqlite_tables(schemas) %}
 {% for schema in schemas %}
 select
@@ -38,8 +40,8 @@ union all
 
 
 {#
-    The columns of a table, with the types that they were declared with: generated ones too, and
-    none that a virtual table hides. A table of the same name in another schema is another one.
+    Columns of a table with their declared types, including generated columns, without hidden ones
+    of a virtual table. The schema is given because another may have a table of the same name.
 #}
 {% macro sqlite_columns(schema, table) %}
 select
@@ -52,9 +54,8 @@ order by cid
 
 
 {#
-    For each column, in their order, which of these types it holds nothing but values of: a sum of
-    1, 2, 4 and so on for the types. A column takes any value, whatever it was declared with. All
-    of them are looked at in one scan.
+    For each column, the types that all its values have, as a bit mask in the order of `types`. A
+    SQLite column takes any value whatever its declared type. One scan covers all columns.
 #}
 {% macro sqlite_types_that_hold(schema, table, columns) %}
 select
@@ -70,9 +71,9 @@ from {{ kanon_sql.ident(schema) }}.{{ kanon_sql.ident(table) }}
 
 
 {#
-    Whether a value that is not NULL is one of this type: a whole number is a double only where one
-    holds it, and a date has one spelling. Beside integers no text may be spelled as one is: GROUP BY
-    tells '1' from 1, which a cast to text would merge.
+    Predicate: the value is of this type. An integer counts as a double only if a double represents
+    it exactly, and a date has one spelling. In a column with integers, no text may be spelled like
+    one: GROUP BY distinguishes '1' from 1, and the cast to text would merge them.
 #}
 {% macro sqlite_is_of(type, value) %}
 {% if type == "BOOLEAN" -%}
@@ -95,7 +96,7 @@ from {{ kanon_sql.ident(schema) }}.{{ kanon_sql.ident(table) }}
 {% endmacro %}
 
 
-{# A table of which some columns are read as text. Each name comes with whether it is one of them. #}
+{# Table with some columns cast to text. Each name comes with whether it is one of them. #}
 {% macro sqlite_view(relation, columns) %}
 select
 {% for name, is_read_as_text in columns %}
@@ -106,8 +107,8 @@ from {{ relation }}
 
 
 {#
-    How a table is defined. A view may read any other of these schemas, so for one this is how all
-    of them are. An index is no part of what is read, whatever it compares by.
+    Definition of a table. A view may read any other view of these schemas, so for a view all
+    definitions are returned. Indexes are left out, as they don't change results.
 #}
 {% macro sqlite_definitions(schema, table, read) %}
 {% for other in read %}

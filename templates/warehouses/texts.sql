@@ -1,10 +1,12 @@
 {#
-    Whether a database tells texts apart that differ. One that takes 'a', 'A' and 'a ' for one
-    value makes classes look larger than they are.
+    Whether a database distinguishes different texts. One that treats 'a', 'A' and 'a ' as equal
+    makes classes look larger than they are.
 #}
 
-{# For each column its values as the database counts them, and as their bytes do. `columns` are
-   names, each with the sources of its values: a column and the table that it is in. #}
+{#
+    For each column, the number of distinct values in the database's comparison and by bytes.
+    `columns` are names, each with the columns and tables of its values.
+#}
 {% macro texts_told_apart(columns) %}
 {% for name, sources in columns %}
 select

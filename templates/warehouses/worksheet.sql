@@ -1,17 +1,22 @@
 {#
-    The riskiest classes of a release, to be tried by hand: those with the fewest people in the
-    reference where there is one, else the smallest; of equals, in the order of a hash with a seed,
-    which is the same wherever the records lie. Every class has a record, so that as many classes as
-    records are wanted are enough. Their values are personal data.
+    The riskiest classes of a release, for a manual re-identification test: those with the fewest
+    people in the reference, or without one the smallest; ties are ordered by a seeded hash, which
+    is the same in every database. Every class has at least one record, so `first` classes are
+    enough for `first` records. Their values are personal data. With a reference, a cell compared by
+    pattern has the prefix `=`, and is empty if it is NULL.
 #}
-
-{# Of a release by itself. #}
-{% macro riskiest_classes(relation, columns, entity, seed, first) %}
+{% macro riskiest_classes(
+    release, columns, entity, reference, pairs, reference_entity, reference_weight, seed, first
+) %}
 with
 
-{% if entity is not none %}
+{% if reference %}
+{{ kanon_sql.release_beside_reference(
+    release, columns, entity, reference, pairs, reference_entity, reference_weight, union=false
+) }}
+{% elif entity is not none %}
 class_people as (
-    {{ kanon_sql.frequency_set(relation, columns + [entity], counted=false) | trim | indent(4) }}
+    {{ kanon_sql.frequency_set(release, columns + [entity], counted=false) | trim | indent(4) }}
 ),
 
 classes as (
@@ -22,7 +27,7 @@ classes as (
     select
 {{ kanon_sql.aliased_keys(columns) | indent(4, first=true) }},
         count(*) as kanon_size
-    from {{ relation | indent(4) }}
+    from {{ release | indent(4) }}
     group by
 {{ kanon_sql.grouped_by(columns) | indent(4, first=true) }}
 )
@@ -30,46 +35,24 @@ classes as (
 
 select
 {% for column in columns %}
-    {{ kanon_sql.as_text(kanon_sql.alias(column), kanon_sql.type_of(column)) }} as kanon_cell_{{ loop.index }},
-{% endfor %}
-    kanon_size
-from classes
-order by
-    kanon_size,
-    {{ kanon_sql.seeded_tie(columns, seed) }}
-limit {{ kanon_sql.positive_int(first, "sample") }}
-{%- endmacro %}
-
-
-{# Of a release beside a reference; a cell that is compared by its pattern begins with `=`, and is
-   empty where it is NULL. #}
-{% macro riskiest_classes_beside(
-    release, columns, entity, reference, pairs, reference_entity, reference_weight, seed, first
-) %}
-with
-
-{{ kanon_sql.release_beside_reference(
-    release, columns, entity, reference, pairs, reference_entity, reference_weight, union=false
-) }}
-
-select
-{% for pair in pairs %}
+{% set kept = not pairs or pairs[loop.index0].how == "as_is" %}
     {{ kanon_sql.as_text(
-        kanon_sql.alias(pair.column), kanon_sql.type_of(pair.column) if pair.how == "as_is" else "VARCHAR"
+        kanon_sql.alias(column), kanon_sql.type_of(column) if kept else "VARCHAR"
     ) }} as kanon_cell_{{ loop.index }},
 {% endfor %}
-    kanon_size,
-    kanon_population
+    kanon_size{{ ",\n    kanon_population" if reference }}
 from classes
 order by
-    kanon_population,
-    kanon_size,
+    {{ "kanon_population,\n    " if reference }}kanon_size,
     {{ kanon_sql.seeded_tie(columns, seed) }}
 limit {{ kanon_sql.positive_int(first, "sample") }}
 {%- endmacro %}
 
 
-{# A hash of the values with the seed, each with its length, so that no two classes share a text. #}
+{#
+    Hash of the seed and the values, each with its length, so that no two classes hash the same
+    text.
+#}
 {% macro seeded_tie(columns, seed) -%}
 md5({{ kanon_sql.literal(seed | string) }}
 {%- for column in columns %}

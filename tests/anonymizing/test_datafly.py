@@ -22,7 +22,7 @@ import oracle_datafly
 import pyarrow
 import pytest
 from generated import few, fewer
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from oracle_datafly import Asked
 from published_datafly import AT_NODES, DATAFLY, asked, frequencies, levels
@@ -31,7 +31,6 @@ from searches import EXERCISE, Cells, Drawn, anonymize, cells, figures, labels, 
 
 import kanon_sql as kanon
 from kanon_sql.anonymizing.search import datafly_counts
-from kanon_sql.report.release import after_datafly
 
 
 def written(path: Path) -> list[dict[str, Any]]:
@@ -201,38 +200,6 @@ def counted_at_once() -> Iterator[None]:
         patch.setattr(datafly_counts, "LARGE", 0)
         patch.setattr(datafly_counts, "ALIKE", 1000)
         yield
-
-
-@settings(fewer, max_examples=6)
-@given(questions(bounds=(0,)))
-def test_it_would_have_stopped_earlier(drawn: Drawn) -> None:
-    """What is said of a bound that was not given is found where it is."""
-    made = anonymize(drawn.table, drawn.question).anonymization
-    said = made.stopped_earlier
-    assert (said is None) == (made.reached_top or not made.steps)
-    assume(said is not None and said.classes)
-    assert said is not None
-
-    allowed = {**drawn.question, "max_suppressed": made.steps[-1].records_violating}
-    found = anonymize(drawn.table, allowed).anonymization
-
-    assert (found.levels, found.suppressed - found.step4) == (said.levels, said.suppressed)
-    if not found.step4:
-        assert found.metrics.to_dict() == asking.near(said.metrics.to_dict())
-
-
-@pytest.mark.parametrize(("width", "is_said"), [(2, False), (100, True)])
-def test_more_suppression_is_advised_only_where_less_is_lost(width: int, is_said: bool) -> None:
-    numbers = [n for n in range(200) for _ in range(1 if n % 2 else 10)]
-
-    result = kanon.anonymize(
-        pyarrow.table({"n": numbers}),
-        quasi_identifiers={"n": {"levels": [{"width": width}]}},
-        k=5,
-        max_suppressed=0,
-    )
-
-    assert any("spared the last step" in each for each in after_datafly(result)) is is_said
 
 
 @fewer
@@ -516,7 +483,7 @@ def test_a_file_that_exists_is_kept(name: str, tmp_path: Path) -> None:
     with pytest.raises(kanon.KanonError) as refused:
         anonymize(PEOPLE_OF_TWO_TOWNS, TWO_TOWNS, output=output)
     kept = output.read_text(encoding="utf-8")
-    anonymize(PEOPLE_OF_TWO_TOWNS, TWO_TOWNS, output=output, force=True)
+    anonymize(PEOPLE_OF_TWO_TOWNS, TWO_TOWNS, output=output, overwrite=True)
 
     assert refused.value.exit_code == 2
     assert str(output) in str(refused.value)
@@ -525,14 +492,14 @@ def test_a_file_that_exists_is_kept(name: str, tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == [output]
 
 
-@pytest.mark.parametrize("force", [False, True])
-def test_the_data_themselves_are_never_written_over(force: bool, tmp_path: Path) -> None:
+@pytest.mark.parametrize("overwrite", [False, True])
+def test_the_data_themselves_are_never_written_over(overwrite: bool, tmp_path: Path) -> None:
     raw = tmp_path / "raw.parquet"
     parquet.write_table(PEOPLE_OF_TWO_TOWNS, raw)
     before = raw.read_bytes()
 
     with pytest.raises(kanon.KanonError) as refused:
-        anonymize(raw, TWO_TOWNS, output=tmp_path / "." / "raw.parquet", force=force)
+        anonymize(raw, TWO_TOWNS, output=tmp_path / "." / "raw.parquet", overwrite=overwrite)
 
     assert refused.value.exit_code == 2
     assert raw.read_bytes() == before
@@ -546,7 +513,7 @@ def test_the_data_under_another_name_are_never_written_over(tmp_path: Path) -> N
     before = raw.read_bytes()
 
     with pytest.raises(kanon.KanonError):
-        anonymize(raw, TWO_TOWNS, output=link, force=True)
+        anonymize(raw, TWO_TOWNS, output=link, overwrite=True)
 
     assert raw.read_bytes() == before
     assert link.is_symlink()
@@ -611,11 +578,15 @@ def test_a_release_that_fails_its_audit_is_written_by_force_alone(tmp_path: Path
 
     result = anonymize(table, starred, output=output)
     unforced = output.exists()
+    asking_to_overwrite = anonymize(table, starred, output=output, overwrite=True)
+    assert (asking_to_overwrite.exit_code, output.exists()) == (1, False)
     forced = anonymize(table, starred, output=output, force=True)
 
     assert (result.exit_code, result.anonymization.release, unforced) == (1, None, False)
     assert forced.exit_code == 1
     assert sorted(output.read_text(encoding="utf-8").split()) == ["*", "q", "x", "x"]
+    with pytest.raises(kanon.SpecError, match=r"release\.csv exists; add overwrite=True"):
+        anonymize(table, starred, output=output, force=True)
 
 
 def test_step_4_may_break_a_check_that_held(tmp_path: Path) -> None:

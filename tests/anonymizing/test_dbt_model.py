@@ -54,15 +54,19 @@ def anonymized(path: Path, **parts: Any) -> kanon.AnonymizationResult:
     return kanon.anonymize(PEOPLE, **asked, output=path, emit="dbt-model")
 
 
-def test_the_model_has_the_levels_and_leaves_out_what_violates(tmp_path: Path) -> None:
+def test_the_model_is_the_single_view_with_a_ref(tmp_path: Path) -> None:
     sql, _ = emitted(tmp_path, max_suppressed=0)
+    view = kanon.anonymize(
+        PEOPLE, QUASI_IDENTIFIERS, name="people", k=5, identifiers="name", max_suppressed=0,
+        single_view=True,
+    ).anonymization.views[0]  # fmt: skip
 
-    assert 'kanon_sql.generalized(ref("people"), {' in sql
-    assert '"levels": [{"width": 10}, {"width": 20}, "suppress"]' in sql
-    assert '"clip": [25, none]' in sql
-    assert 'identifiers=["name"]) }}' in sql
+    select = re.sub(r"^--.*\n", "", sql, flags=re.MULTILINE).strip()
+    assert select.replace('{{ ref("people") }}', '"people"') == view.partition(" as\n")[2].replace(
+        "from people\n", 'from "people"\n'
+    )
+    assert '"name"' not in sql
     assert "kanon_size < 5" in sql
-    assert '"name"' not in sql.partition("identifiers=")[2].partition("\n")[2]
 
 
 def test_the_properties_have_roles_and_tests(tmp_path: Path) -> None:
@@ -121,7 +125,7 @@ UNASKABLE: dict[str, tuple[dict[str, Any], str]] = {
                 kanon.AlphaKAnonymity(alpha=1, sensitive="diagnosis", values=["flu", "{{ 1 / 0 }}"])
             ],
         },
-        "has {{ in it, which dbt would render",
+        "has {{ in it, which dbt would render in the .yml of the model",
     ),
 }
 
@@ -164,7 +168,7 @@ def test_a_tree_is_no_test(tmp_path: Path) -> None:
 def test_neither_file_is_replaced_unasked(tmp_path: Path) -> None:
     (tmp_path / "released.yml").write_text("mine")
 
-    with pytest.raises(kanon.SpecError, match=r"released\.yml is there already"):
+    with pytest.raises(kanon.SpecError, match=r"released\.yml exists; add overwrite=True"):
         emitted(tmp_path)
     assert not (tmp_path / "released.sql").exists()
 
@@ -173,7 +177,7 @@ def test_the_refusal_names_both_files(tmp_path: Path) -> None:
     emitted(tmp_path)
 
     with pytest.raises(
-        kanon.SpecError, match=r"released\.sql and \S+released\.yml are there already; force=True"
+        kanon.SpecError, match=r"released\.sql and \S+released\.yml exist; add overwrite=True"
     ):
         emitted(tmp_path)
 
@@ -188,18 +192,18 @@ def test_force_never_replaces_what_a_person_wrote(tmp_path: Path, change: str) -
 
     with pytest.raises(kanon.SpecError, match=r"what a person wrote in \S+released\.yml stays"):
         emitted(tmp_path)
-    result = anonymized(tmp_path / "released.sql", force=True)
+    result = anonymized(tmp_path / "released.sql", overwrite=True)
 
     assert description.read_text() == before
     assert (tmp_path / "released.yml.new").read_text() == written
-    assert "released.yml holds what a person wrote, and was left" in result.tables[0].warnings[-1]
+    assert "released.yml was edited by hand and left" in result.tables[0].warnings[-1]
 
 
 def test_force_replaces_what_was_written_here(tmp_path: Path) -> None:
     emitted(tmp_path)
     written = (tmp_path / "released.yml").read_text()
 
-    result = anonymized(tmp_path / "released.sql", force=True)
+    result = anonymized(tmp_path / "released.sql", overwrite=True)
 
     assert {file.name for file in tmp_path.iterdir()} == {"released.sql", "released.yml"}
     assert (tmp_path / "released.yml").read_text() == written
@@ -208,8 +212,10 @@ def test_force_replaces_what_was_written_here(tmp_path: Path) -> None:
 
 # --- in a project -----------------------------------------------------------------------------
 
+ODD = "{{ 1 / 0 }} {% raw %} {# none #}"
 PATIENTS = pa.table(
     {
+        ODD: [f"{ODD} {n % 2}" for n in range(40)],
         **{name: PEOPLE[name] for name in ("zip", "sex", "name")},
         "order": PEOPLE["age"],
         "diagnosis": ["flu", "asthma", "flu", None] * 10,
@@ -225,6 +231,13 @@ EMITTED: dict[str, dict[str, Any]] = {
     "unknown": {"sensitive": "diagnosis", "checks": DIVERSE, "sensitive_nulls": "unknown"},
     "by_class": {"algorithm": "local"},
     "by_many_classes": {"algorithm": "local", "suppressed": "star"},
+    "odd": {
+        "quasi_identifiers": {
+            "sex": {"hierarchy": {"F": [f"{ODD} it's"], "M": ["{{{ -}}"]}},
+            "zip": {},
+        },
+        "algorithm": "optimal",
+    },
     "about_people": {"entity": "name", "identifiers": ()},
     "all_known": {
         "sensitive": ["diagnosis", "user"],
@@ -232,6 +245,28 @@ EMITTED: dict[str, dict[str, Any]] = {
         "checks": [kanon.LDiversity(l=1, sensitive=name) for name in ("diagnosis", "user")],
     },
 }
+
+
+VISITS = "zip,age,born,sex\n" + "".join(
+    f"{10_000 + n % 7},{20 + n % 30},19{50 + n % 40}-01-01,{'FM'[n % 2]}\n" for n in range(90)
+)
+"""A seed, whose columns dbt gives types to."""
+
+
+def _anonymized_seed(project: Path, output: Path) -> None:
+    kanon.anonymize(
+        project / "seeds" / "visits.csv",
+        {
+            "zip": {"levels": [{"mask": "right"}]},
+            "age": {"levels": [{"width": 10}, {"width": 50}]},
+            "born": {"levels": ["year", {"years": 20}]},
+        },
+        k=5,
+        algorithm="optimal",
+        max_suppressed="5%",
+        output=output,
+        **({"emit": "dbt-model"} if output.suffix == ".sql" else {}),
+    )
 
 
 THINNED = """
@@ -266,6 +301,10 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
             _anonymized(folder / "models" / f"{name}.sql", emit="dbt-model", **parts)
         _anonymized(folder / f"{name}.parquet", **parts)
     pq.write_table(PATIENTS, folder / "raw.parquet")
+    (folder / "seeds").mkdir(exist_ok=True)
+    (folder / "seeds" / "visits.csv").write_text(VISITS)
+    for output in ("models/of_seed.sql", "of_seed.parquet"):
+        _anonymized_seed(folder, folder / output)
     (folder / "models" / "patients.sql").write_text("select * from read_parquet('raw.parquet')")
     (folder / "models" / "thinned.sql").write_text('select * from {{ ref("patients") }} limit 10')
     (folder / "models" / "thinned.yml").write_text(THINNED)
@@ -291,7 +330,7 @@ def _run(project: Path, *command: str) -> subprocess.CompletedProcess[str]:
     )
 
 
-@pytest.mark.parametrize("name", EMITTED)
+@pytest.mark.parametrize("name", [*EMITTED, "of_seed"])
 def test_dbt_makes_the_release_that_was_audited(name: str, project: Path) -> None:
     columns = ", ".join(f'"{each}"' for each in pq.read_schema(project / f"{name}.parquet").names)
     with duckdb.connect(str(project / "clinic.duckdb"), read_only=True) as connection:
@@ -305,7 +344,10 @@ def test_dbt_makes_the_release_that_was_audited(name: str, project: Path) -> Non
 
 
 def test_the_seed_lies_with_those_of_the_project(project: Path) -> None:
-    assert [file.name for file in (project / "seeds").iterdir()] == ["by_many_classes_cuts.csv"]
+    assert sorted(file.name for file in (project / "seeds").iterdir()) == [
+        "by_many_classes_cuts.csv",
+        "visits.csv",
+    ]
 
 
 @pytest.mark.parametrize("name", EMITTED)

@@ -102,7 +102,7 @@ def test_without_weights_nothing_is_said_of_them(people: str) -> None:
         ({"weights": {"zip": -1.5}}, "above 0"),
         ({"weights": {"zip": float("inf")}}, "above 0"),
         ({"weights": {"city": 1}}, 'weights: "city" is no quasi-identifier'),
-        ({"metric": "loss"}, "Datafly chooses by no metric"),
+        ({"metric": "loss"}, "Datafly minimises no metric"),
         ({"metric": "lost"}, "there is no metric 'lost'"),
         ({"algorithm": "mondrian"}, "there is no algorithm"),
     ],
@@ -152,7 +152,7 @@ def test_a_builder_is_named_where_a_number_or_a_date_has_no_levels(tmp_path: Pat
         "income": "width:5000,10000,20000,suppress",
         "zip": "mask:right",
     }
-    assert "--hierarchy age=width:5,10,20,suppress would keep more" in " ".join(str(made).split())
+    assert '{"age": "width:5,10,20,suppress"} would keep more' in " ".join(str(made).split())
     assert made.to_dict()["anonymization"]["builders"] == made.anonymization.builders
     read = kanon.from_json(made.to_dict())
     assert isinstance(read, kanon.AnonymizationResult)

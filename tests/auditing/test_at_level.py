@@ -297,8 +297,9 @@ def test_a_table_of_which_no_level_is_asked_is_not_read_where_only_sql_is_made()
 
 # --- what a user may get wrong ---------------------------------------------------------------
 
+AS_MANY = "Give every value the same number of ancestors, and repeat one where it has fewer."
 MEND = (
-    "\nMend it, or go on with --hierarchy-faults warn: every level is then read from the raw "
+    "\nFix it, or continue with --hierarchy-faults warn: every level is then read from the raw "
     "value, and the first row of a value wins."
 )
 
@@ -309,8 +310,8 @@ MEND = (
         (b"", "how.csv: the hierarchy is empty. Give each value a line."),
         (b"1\n2\n", "how.csv: the hierarchy has one column. Put each value's ancestors beside it, "
          "divided by a comma, a semicolon, a tab or |."),
-        (b"1,a,*\n2,b\n", f"how.csv:2: this line has 2 columns, line 1 has 3.{MEND}"),
-        (b"1,a\n2\n", "how.csv:2: this line has one column. Put the value's ancestors beside it."),
+        (b"1,a,*\n2,b\n", f"how.csv:2: this line has 2 columns, line 1 has 3. {AS_MANY}"),
+        (b"1,a\n2\n", f"how.csv:2: this line has 1 column, line 1 has 2. {AS_MANY}"),
         (b"\x00\xff\xfe", "how.csv: the hierarchy can't be read: it is not UTF-8. Save it as "
          "CSV in UTF-8, or name a Parquet, JSON or Arrow file."),
         (b"1,a,x\n2,a,y\n", "how.csv:2: the label of level 1 in this line lies under another label "
@@ -319,8 +320,8 @@ MEND = (
          "how.csv. Add what is lacking, spelled as in the table."),
         (b"".join(b"%d,%d,%d,*\n" % (raw, raw % 977, raw % 31) for raw in range(100_000)),
          "how.csv:978: the label of level 1 in this line lies under another label of level 2 than "
-         "in line 1, so level 2 would publish a wrong label for 103 values. In all 977 labels lie "
-         f"under several of the next level.{MEND}"),
+         "in line 1, so level 2 would publish a wrong label for 103 values. In all 977 labels or "
+         f"levels are not nested.{MEND}"),
     ],
     ids=["empty", "one column", "ragged", "short", "binary", "not nested", "lacking", "large"],
 )  # fmt: skip
@@ -471,9 +472,10 @@ def test_a_hierarchy_may_lie_in_the_database(tmp_path: Path) -> None:
          'a value lies under 2 parents in level 1 (column "area"), so nobody can tell which is '
          "meant."),
         (["zip", "area"], [("02138", "a"), ("02138", "a")], "a row occurs twice."),
-        (["zip", "area"], [("02138", None)], 'level 1 (column "area") is empty in a row.'),
+        (["zip", "area"], [("02138", None)],
+         'level 1 (column "area") is empty. Give each value a label there.'),
         (["zip", "area"], [(None, "a"), ("02138", "a")],
-         "a raw value is NULL. NULL keeps its place without a row."),
+         "a raw value is NULL. NULL keeps its place without a row: leave that out."),
     ],
 )  # fmt: skip
 def test_a_table_is_held_to_what_a_file_is(
@@ -591,7 +593,7 @@ def test_a_printed_result_says_how_the_reference_was_looked_at() -> None:
     )  # fmt: skip
 
     assert (
-        "The records of reference voters were looked at as if generalised to zip 2, age 1."
+        "The records of reference voters were compared as if generalised to zip 2, age 1."
         in " ".join(str(result).split())
     )
 
@@ -747,12 +749,13 @@ def test_an_infinite_date_is_a_period_by_itself_and_not_null(
     assert table.summary.records_with_null_qi == 1
 
 
-def test_an_infinite_date_is_in_no_year(endless: Any) -> None:
+def test_a_condition_reads_an_infinite_date_as_its_database_does(endless: Any) -> None:
+    """Its year is infinite in Postgres and NULL in DuckDB."""
     [table] = kanon.audit(
-        "stays", quasi_identifiers="born", where="year(born) > 2000", engine=endless
+        "stays", quasi_identifiers="born", where="extract(year from born) > 2000", engine=endless
     ).tables
 
-    assert table.summary.records == 2
+    assert table.summary.records == (3 if isinstance(endless, str) else 2)
 
 
 def test_which_value_a_hierarchy_lacks_is_told_on_demand_only(tmp_path: Path) -> None:

@@ -113,7 +113,7 @@ def test_from_the_command_line(tmp_path: Path) -> None:
     assert json.loads(found.stdout)["tables"][0]["checks"][:2] == [CROWDS, CANDIDATES]
     told = command(*asked, "--earlier", f"2024={before}", *demanded).stdout
     assert "VIOLATED  composed k-anonymity 2024    k is 1, asked for 2" in told
-    assert "each release alone has k 2 and 3" in " ".join(told.split())
+    assert "by themselves, the releases have k 2 and 3" in " ".join(told.split())
     assert all(value not in told for value in ("HIV", "asthma", "02139"))
 
 
@@ -206,7 +206,7 @@ def test_each_of_several_releases_is_measured_by_itself() -> None:
         if check.model == "composed_k_anonymity"
     }
     assert achieved == {"first": 1, "second": 2}
-    assert any("all of them say together is not measured" in each for each in result.warnings)
+    assert any("all of them disclose together is not measured" in each for each in result.warnings)
 
 
 def test_joiners_in_smaller_crowds_are_warned_of() -> None:

@@ -15,9 +15,9 @@ class Kept(CteStore):
 def kept() -> Kept:
     """Three definitions, the last of which reads the first."""
     kept = Kept()
-    kept.keep("classes", "select q from people")
-    kept.keep("others", "select r from people")
-    kept.keep_view("few", "select q from classes limit 2")
+    kept.materialise("classes", "select q from people")
+    kept.materialise("others", "select r from people")
+    kept.create_view("few", "select q from classes limit 2")
     return kept
 
 
@@ -31,7 +31,7 @@ def test_a_statement_carries_what_it_reads(kept: Kept) -> None:
 
 def test_a_statement_that_reads_none_is_itself(kept: Kept) -> None:
     assert kept.in_dialect("select count(*) from people") == "select count(*) from people"
-    assert kept.in_own_words("select count(*) from few") == "select count(*) from few"
+    assert kept.transpile("select count(*) from few") == "select count(*) from few"
 
 
 def test_a_statement_with_ctes_of_its_own(kept: Kept) -> None:
@@ -41,7 +41,7 @@ def test_a_statement_with_ctes_of_its_own(kept: Kept) -> None:
 
 
 def test_what_is_defined_anew_comes_after_what_it_reads(kept: Kept) -> None:
-    kept.keep("classes", "select r as q from others")
+    kept.materialise("classes", "select r as q from others")
 
     assert kept.in_dialect("select q from classes") == (
         "with others as (\nselect r from people\n),\n"
@@ -51,13 +51,13 @@ def test_what_is_defined_anew_comes_after_what_it_reads(kept: Kept) -> None:
 
 
 def test_what_is_forgotten_is_not_carried(kept: Kept) -> None:
-    kept.forget("few")
+    kept.drop("few")
 
     assert kept.in_dialect("select count(*) from few") == "select count(*) from few"
 
 
 def test_rows_at_hand_are_written_out(kept: Kept) -> None:
-    kept.keep_rows("labels", ("kanon_value", "leaves"), [("it's", 1), ("b", 20)])
+    kept.materialise_rows("labels", ("kanon_value", "leaves"), [("it's", 1), ("b", 20)])
 
     assert " ".join(kept.in_dialect("select leaves from labels").split()) == (
         'with labels as ( select "kanon_value", "leaves" from ( values '

@@ -218,7 +218,7 @@ def test_many_large_classes_of_a_large_population() -> None:
 def test_a_population_below_the_sample_is_refused() -> None:
     expected = (
         "population is 29, fewer than the 30 people of the table. "
-        "It is the number of people that the table is a sample of."
+        "It is the number of people from which the table was sampled."
     )
 
     with pytest.raises(SpecError) as uniqueness:
@@ -420,7 +420,9 @@ def test_individual_risk_falls_with_the_size(size: int, weight: float) -> None:
 
 @pytest.mark.parametrize("weight", [2.9, 0, -3, math.nan, math.inf])
 def test_weights_that_stand_for_fewer_people_than_there_are_records(weight: float) -> None:
-    with pytest.raises(InputError, match="A weight is how many people a record stands for"):
+    with pytest.raises(
+        InputError, match="A weight is the number of people that a record stands for"
+    ):
         individual_risk(3, weight)
 
 

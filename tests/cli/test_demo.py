@@ -66,17 +66,17 @@ def test_the_same_people_are_drawn_each_time(folder, tmp_path):
 
 def test_a_folder_that_holds_files_is_kept(folder, tmp_path):
     (tmp_path / "mine.txt").write_text("mine")
-    with pytest.raises(SpecError, match="is not empty; name another folder, or add --force"):
+    with pytest.raises(SpecError, match="is not empty; name another folder, or add --overwrite"):
         demo.write(tmp_path)
     assert os.listdir(tmp_path) == ["mine.txt"]
-    demo.write(tmp_path, force=True)
+    demo.write(tmp_path, overwrite=True)
     assert sorted(os.listdir(tmp_path)) == sorted([*os.listdir(folder), "mine.txt"])
 
 
 def test_a_file_is_no_folder(tmp_path):
     (tmp_path / "demo").write_text("mine")
     with pytest.raises(SpecError, match="is a file; name a folder"):
-        demo.write(tmp_path / "demo", force=True)
+        demo.write(tmp_path / "demo", overwrite=True)
 
 
 @pytest.mark.parametrize("name", [".", "..", "../here"])
@@ -89,7 +89,7 @@ def test_it_is_written_where_one_stands(
         (tmp_path / "here" / "below").mkdir()
         monkeypatch.chdir(tmp_path / "here" / "below")
 
-    demo.write(Path(name), force=True)
+    demo.write(Path(name), overwrite=True)
 
     assert {each.name for each in (tmp_path / "here").iterdir()} > {"kanon.yml", "patients.csv"}
     assert {each.name for each in tmp_path.iterdir()} == {"here"}

@@ -440,8 +440,8 @@ def test_a_spec_file_asks_its_own_question(run, monkeypatch):
     assert run("audit", "kanon.yml", "--qi", "zip", "--k", "3") == Ended(
         2,
         "",
-        "error: kanon.yml asks the question, so --qi, KANON_SQL_SENSITIVE, --k has no place beside "
-        "it. Write it into the file, or name a table in place of the file.\n",
+        "error: kanon.yml is a spec and can't be combined with --qi, KANON_SQL_SENSITIVE, --k. "
+        "Write it into the file, or name a table in place of the file.\n",
     )
 
 
@@ -574,7 +574,7 @@ def test_a_pipe_is_no_file_to_be_told_of(run):
 @pytest.mark.parametrize(
     ("output", "message"),
     [
-        ("there.json", "there.json is there already; --force overwrites it."),
+        ("there.json", "there.json exists; add --overwrite to replace it."),
         ("no/folder.json", "there is no folder no to write folder.json into."),
         (".", ". is a folder; name a file."),
     ],
@@ -586,9 +586,9 @@ def test_an_output_that_can_not_be_written_is_refused(run, output, message):
     assert Path("there.json").read_text() == "mine"
 
 
-def test_force_overwrites(run):
+def test_overwrite_replaces_a_file(run):
     Path("there.txt").write_text("mine")
-    run("audit", "kanon.yml", "--output", "there.txt", "--force")
+    run("audit", "kanon.yml", "--output", "there.txt", "--overwrite")
     assert Path("there.txt").read_text(encoding="utf-8").startswith("patients.csv · 5 records")
 
 
@@ -636,13 +636,13 @@ def test_an_input_is_never_written(run, target):
         SPEC + "    references: {voters: {source: voters.csv, columns: {zip: zip_code}}}\n"
     )
     before = Path(target).read_bytes()
-    ended = run("audit", "kanon.yml", "--output", target, "--force")
+    ended = run("audit", "kanon.yml", "--output", target, "--overwrite")
     assert "is what is audited and will not be written" in ended.err
     assert Path(target).read_bytes() == before
 
 
 def test_a_file_that_a_glob_matches_is_an_input(run):
-    ended = run("audit", "pat*.csv", "--qi", "zip", "--output", "patients.csv", "--force")
+    ended = run("audit", "pat*.csv", "--qi", "zip", "--output", "patients.csv", "--overwrite")
     assert (ended.code, Path("patients.csv").read_text()) == (2, PATIENTS)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 import os
 import subprocess
@@ -17,10 +18,12 @@ import pytest
 from places import ROOT
 from pyarrow import csv
 
-from kanon_sql.cli.command_record import ARGUMENTS, command_asked
+import kanon_sql as kanon
+from kanon_sql.cli.command_record import ARGUMENTS, command_line
 from kanon_sql.cli.help import GROUPS
 from kanon_sql.cli.main import COMMANDS, main
 from kanon_sql.results.release import Algorithm
+from kanon_sql.spec.arguments import TableArguments
 
 
 @pytest.fixture(autouse=True)
@@ -71,9 +74,45 @@ def test_a_command_without_arguments_is_kept_as_that():
         command = main.get_command(group, name)
         context = command.make_context(name, [], parent=group, resilient_parsing=True)
         context.meta[ARGUMENTS] = (name,)
-        told[name] = command_asked(context)
+        told[name] = command_line(context)
     assert told == {**{name: f"kanon-sql {name}" for name in told}, "demo": told["demo"]}
     assert told["demo"] == "kanon-sql demo kanon-demo"
+
+
+OVERWRITING = [
+    ("audit",), ("baseline",), ("compile",), ("demo",), ("diff",), ("hierarchy", "new"), ("init",),
+    ("profile",), ("report",), ("tradeoff",), ("worksheet",),
+]  # fmt: skip
+"""The commands that replace files, and write no release."""
+
+
+@pytest.mark.parametrize("command", OVERWRITING, ids=" ".join)
+def test_force_is_for_a_release_alone(capsys, command):
+    _, shown, _ = run(capsys, *command, "--help")
+    assert ("--overwrite" in shown, "--force" in shown) == (True, False)
+    code, out, err = run(capsys, *command, "--force", "people.parquet", "people.parquet")
+    assert (code, out) == (2, "")
+    assert "there is no --force any more. Write --overwrite to replace existing files." in err
+
+
+def test_a_release_keeps_no_order_of_its_source(capsys):
+    code, out, err = run(capsys, "anonymize", "people.parquet", "--qi", "zip", "--keep-order")
+    assert (code, out) == (2, "")
+    assert "there is no --keep-order any more. A release is always in the order of what it" in err
+    assert "--keep-order" not in run(capsys, "anonymize", "--help")[1]
+
+
+def test_every_command_that_overwrites_is_tested():
+    def leaves(command: click.Command, path: tuple[str, ...] = ()):
+        context = click.Context(command)
+        if isinstance(command, click.Group):
+            for name in command.list_commands(context):
+                yield from leaves(command.get_command(context, name), (*path, name))
+        else:
+            yield path, {flag for each in command.params for flag in each.opts}
+
+    found = sorted(path for path, flags in leaves(main) if "--overwrite" in flags)
+    assert found == sorted([*OVERWRITING, ("anonymize",)])
 
 
 def test_every_algorithm_stands_in_the_help(capsys):
@@ -91,7 +130,11 @@ def test_quiet_tells_verdicts_and_warnings_alone(capsys):
         "  VIOLATED  k-anonymity          k is 1, asked for 2",
         "            1 record (33.3 %) in 1 class of fewer than 2 records",
         "  measured  homogeneity illness  2 classes with a single illness",
-        "            1 class of 2 or more records shares one value, 1 record is alone",
+        "            3 records (100 %) give it away: 1 class of 2 or more records shares",
+        "            one value, 1 record is alone",
+        "",
+        "  warning   The illness of 3 records (100.0 %) is certain: their class has no",
+        "            other. A check of l-diversity or homogeneity bounds how many.",
     ]
     code, out, err = run(capsys, *AUDIT, "-q", "--k", "2")
     assert (code, "by the size" in out, "k is 1" in out, err) == (1, False, True, "")
@@ -115,7 +158,7 @@ def test_what_is_measured_reads_from_what_matters_first(capsys):
     )]  # fmt: skip
     assert places == sorted(places)
     assert "1 class of 2 or more records has one illness throughout" in words
-    assert "In the worst class 100 % have one illness" in words
+    assert "In the worst class 100 % have the same illness" in words
 
 
 def test_distances_of_numbers_are_offered_in_order(capsys):
@@ -153,7 +196,7 @@ def test_a_shell_completes_names():
     ("given", "said"),
     [
         (["--max-suppressed", "0.05"], "--max-suppressed must be a number of records"),
-        (["--metric", "loss"], "Leave out --metric, or ask for --algorithm optimal."),
+        (["--metric", "loss"], "Leave out --metric, or choose --algorithm optimal."),
         (["--gap", "3%"], "--gap is for the algorithm optimal"),
         (["--algorithm", "optimal", "--gap", "3"], "--gap must be a share above 0%"),
         (["--algorithm", "optimal", "--metric", "precision", "--weight-of", "zip=2"],
@@ -163,3 +206,37 @@ def test_a_shell_completes_names():
 def test_an_error_of_a_search_names_the_option(given, said, capsys):
     code, _, told = run(capsys, "anonymize", *AUDIT[1:4], "--k", "2", *given)
     assert (code, said in told) == (2, True), told
+
+
+SHELL_ALONE = {
+    "baseline", "connect", "dry_run", "exclude", "format", "keep_order", "manifest", "output",
+    "output_dir", "overwrite", "profiles_dir", "quiet", "result", "select", "state", "step",
+    "until", "verbose", "by", "force", "also", "memory_limit", "threads", "timeout", "show_values",
+}  # fmt: skip
+"""Options on files, tables of a project, and what is printed; Python has them where they apply."""
+IN_PYTHON = {
+    "target": "data", "qi": "quasi_identifiers", "check": "checks", "reference": "references",
+    "earlier": "earlier_releases", "hierarchy": "quasi_identifiers", "clip": "quasi_identifiers",
+    "level": "levels", "null_string": "null_strings", "weight_of": "weights",
+}  # fmt: skip
+"""Options that Python spells otherwise."""
+
+
+@pytest.mark.parametrize("verb", ["audit", "anonymize", "profile", "tradeoff", "compile"])
+def test_an_option_is_a_keyword_in_python_with_the_same_choices(verb):
+    """Click and the signatures are written apart, so that help loads no pydantic and an editor
+    sees every keyword."""
+    keywords = {
+        name: each.annotation
+        for name, each in inspect.signature(getattr(kanon, verb)).parameters.items()
+    }
+    if "table_arguments" in keywords:
+        keywords |= TableArguments.__annotations__
+    options = {each.name: each for each in main.get_command(click.Context(main), verb).params}
+    of_others = {name for name in options if name.startswith(("reference_", "earlier_"))}
+    unknown = {IN_PYTHON.get(name, name) for name in set(options) - of_others} - set(keywords)
+    assert unknown <= SHELL_ALONE
+    for name, option in options.items():
+        if isinstance(option.type, click.Choice) and name in keywords:
+            named = [f"'{each}'" for each in option.type.choices]
+            assert all(each in str(keywords[name]) for each in named), name

@@ -1,8 +1,4 @@
-"""Are texts in Postgres the same, and in the same order, whatever collation their column has?
-
-The server of the tests knows the languages of no locale: that `<` goes by bytes is read off the
-SQL, and by tests/test_conditions.py off the records.
-"""
+"""Are texts in Postgres the same, whatever collation their column has?"""
 
 from __future__ import annotations
 
@@ -18,7 +14,6 @@ from warehouses import ENGINES, Database
 
 import kanon_sql as kanon
 from kanon_sql.engines import connect
-from kanon_sql.sql.dialects import translated
 
 PATIENTS = Filled(
     ("zip", "sex"),
@@ -83,21 +78,3 @@ def test_a_column_that_may_not_be_read_stays_unread(server: Database) -> None:
     with connect(re.sub(r"//[^/]*/", "//clerk@/", server.url)) as engine:
         table = engine.table("patients")
         assert len(engine.query(f'select "zip" from {table.sql}')) == len(PATIENTS.rows)
-
-
-def test_texts_are_compared_by_their_bytes() -> None:
-    columns = {"z": "VARCHAR", "d": "DATE"}
-    types = frozenset(('"t"', name, type) for name, type in columns.items())
-    asked = """select 1 from "t" where "z" < 'B' and "z" = 'a' and "d" < '2025-01-31'"""
-
-    sql = translated(asked, "postgres", types=types)
-
-    assert sql.count("collate") == 1
-    assert """"z" collate "C" < 'B'""" in sql
-
-
-def test_brackets_change_no_order() -> None:
-    types = frozenset({('"t"', "z", "VARCHAR")})
-    asked = """select 1 from "t" where ("z") < 'B' and (("z")) between 'a' and ("z")"""
-
-    assert translated(asked, "postgres", types=types).count('"z" collate "C"') == 3

@@ -22,7 +22,7 @@ from searches import Drawn, anonymize, cells, figures, questions
 from warehouses import ENGINES, Database
 
 import kanon_sql as kanon
-from kanon_sql.anonymizing.search import fetch_frequencies
+from kanon_sql.anonymizing.search import temp_relations
 from kanon_sql.engines.warehouse import Warehouse
 
 BOTH_WAYS = pytest.mark.parametrize("pulled", [False, True], ids=["by queries", "pulled"])
@@ -240,13 +240,13 @@ def test_what_the_views_select_was_executed(
 ) -> None:
     """As the header of a file of views says; and nothing that was sent makes anything."""
     sent: list[str] = []
-    asked = Warehouse._asked
+    asked = Warehouse._fetch
 
     def listen(self: Warehouse, sql: str) -> Any:
         sent.append(sql)
         return asked(self, sql)
 
-    monkeypatch.setattr(Warehouse, "_asked", listen)
+    monkeypatch.setattr(Warehouse, "_fetch", listen)
     database.load("visits", filled(VISITS))
 
     found = anonymize("visits", RELEASES["donated"], engine=database.url, pull_frequencies=pulled)
@@ -331,7 +331,7 @@ def test_what_was_fetched_is_said(database: Database) -> None:
 def test_no_more_is_fetched_than_is_allowed(
     database: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(fetch_frequencies, "MOST_COMBINATIONS", 16)
+    monkeypatch.setattr(temp_relations, "MOST_COMBINATIONS", 16)
     database.load("visits", filled(VISITS))
 
     with pytest.raises(kanon.KanonError, match="more than 16 combinations of values"):

@@ -32,7 +32,7 @@ from places import ROOT, TESTS
 from sqlglot import exp
 
 from kanon_sql.plan.levels import ColumnLevels
-from kanon_sql.spec.hierarchy import GeneralizationHierarchy
+from kanon_sql.spec.builders import parse_builder
 from kanon_sql.spec.models.catalogue import MODELS
 from kanon_sql.sql import host
 from kanon_sql.sql import macros as templates
@@ -661,8 +661,7 @@ select
         when 0 then 'Mr Secret'
         when 23 then '1932-2-29 09:05'
         when 90 then ' 1e2 '
-    end as words,
-    case when value > 20 then 'Rome' when value is not null then 'Lyon' end as city
+    end as words
 from (
     select cast(-7 as integer) as value
     union all select 0
@@ -674,95 +673,91 @@ from (
 TYPES = {
     "whole": "INTEGER", "wide": "BIGINT", "exact": "DECIMAL(9,2)", "rough": "DOUBLE",
     "written": "VARCHAR", "day": "DATE", "moment": "TIMESTAMP", "written_day": "VARCHAR",
-    "words": "VARCHAR", "city": "VARCHAR",
+    "words": "VARCHAR",
 }  # fmt: skip
-CITIES = {"Rome": ["Italy", "Europe"], "Lyon": ["France", "Europe"], "Bari": ["Italy", "Europe"]}
 NUMBERS = ("whole", "wide", "exact", "rough", "written")
-OF_NUMBERS: list[dict[str, Any]] = [
-    {"levels": [{"width": 5}, {"width": 10}], "level": 2},
-    {"levels": [{"width": 10, "origin": 3}], "level": 1},
-    {"levels": [{"width": 2.5}], "level": 1},
-    {"clip": [0, 60], "levels": [{"width": 5}], "level": 1},
-    {"clip": [None, 60], "levels": [{"round": 10}], "level": 1},
-    {"levels": [{"depths": [1, 2]}], "level": 2},
-    {"levels": [{"cuts": [-0.5, 18, 65]}], "level": 1},
-    {"levels": [{"top": 65}], "level": 1},
-    {"clip": [10, 80], "levels": [{"bottom": 18}], "level": 1},
-    {"levels": [{"prefix": 1}], "level": 1},
-    {"levels": [{"mask": "right"}], "level": 1, "longest": 9},
-    {"levels": [{"mask": "left"}, "suppress"], "level": 10, "longest": 9},
-    {"levels": ["suppress"], "level": 1},
-    {"levels": [{"width": 5}], "level": 0},
-]
-OF_DATES: list[dict[str, Any]] = [
-    *({"levels": [part], "level": 1} for part in ("day", "month", "quarter", "year")),
-    {"levels": [{"years": 5}], "level": 1},
-]
+DBT_TYPES = {
+    "whole": "integer", "wide": "bigint", "exact": "decimal", "rough": "double",
+    "written": "text", "day": "date", "moment": "timestamp", "written_day": "text",
+    "words": "text",
+}  # fmt: skip
+OF_NUMBERS = [
+    ("width:5,10", 2), ("width:2.5", 1), ("round:10", 1), ("depths:1,2", 2),
+    ("cuts:-0.5,18,65", 1), ("top:65", 1), ("bottom:18", 1), ("prefix:1", 1),
+    ("mask:right", 1), ("mask:left,suppress", 10), ("suppress", 1), ("width:5", 0),
+]  # fmt: skip
+OF_DATES = [("date:day,month,quarter,year,5y", level) for level in range(1, 6)]
 LEVELS = [
-    *((name, each) for name in (*NUMBERS, "words") for each in OF_NUMBERS),
-    *((name, each) for name in ("day", "moment", "written_day", "words") for each in OF_DATES),
-    ("city", {"hierarchy": CITIES, "level": 1}),
-    ("city", {"hierarchy": CITIES, "level": 2}),
+    *((name, *each) for name in (*NUMBERS, "words") for each in OF_NUMBERS),
+    *((name, *each) for name in ("day", "moment", "written_day", "words") for each in OF_DATES),
 ]
-
-
-def _jinja(value: Any) -> str:
-    """The value as Jinja spells it."""
-    return json.dumps(value).replace("null", "none")
+LONGEST = 9
 
 
 def levelled() -> str:
-    """One model for each way to generalise a column, as CTEs of one statement."""
-    calls = [
-        f'{{{{ kanon_sql.generalized(ref("typed"), {_jinja({name: each})}) }}}}'
-        for name, each in LEVELS
-    ]
-    ctes = [f"level_{place} as (\n{call}\n)" for place, call in enumerate(calls)]
+    """Every column at every level, once with its type and once without."""
     cells = [
-        f"select {place} as place, cast({name} as varchar) as label from level_{place}"
-        for place, (name, _) in enumerate(LEVELS)
+        f"select {place} as place, {typed} as typed, cast({{{{ kanon_sql.generalize("
+        f"'{name}', '{builder}', {level}, longest={LONGEST}{type}) }}}} as varchar) as label "
+        'from {{ ref("typed") }}'
+        for place, (name, builder, level) in enumerate(LEVELS)
+        for typed, type in enumerate(("", f", type='{DBT_TYPES[name]}'"))
     ]
-    return f"with {', '.join(ctes)}\n{chr(10).join(cells[:1])}\n" + "\n".join(
-        f"union all {cell}" for cell in cells[1:]
-    )
+    return "\nunion all\n".join(cells)
 
 
-def of_library(name: str, given: Arguments) -> str:
+def of_library(name: str, builder: str, level: int) -> str:
     """The expression that the library writes for a column at a level."""
-    own = {key: given[key] for key in ("clip", "levels", "hierarchy") if key in given}
-    hierarchy = GeneralizationHierarchy(**own)
-    levels = ColumnLevels.of(name, TYPES[name], hierarchy, longest=given.get("longest"))
-    return levels.sql(given["level"], f'kanon_raw."{name}"')
+    levels = ColumnLevels.of(name, TYPES[name], parse_builder(builder), longest=LONGEST)
+    return levels.sql(level, name)
 
 
 @pytest.fixture(scope="session")
-def ctes(on_duckdb: Built) -> dict[str, exp.Expression]:
-    """What dbt compiled each way to generalise a column to."""
-    statement = sqlglot.parse_one(on_duckdb.compiled("levelled"), read="duckdb")
-    return {cte.alias: cte.this for cte in statement.find_all(exp.CTE)}
+def labels(on_duckdb: Built) -> dict[int, exp.Expression]:
+    """What dbt compiled each column at a level to, with its type."""
+    parts = on_duckdb.compiled("levelled").split("\nunion all\n")[1::2]
+    return dict(
+        enumerate(sqlglot.parse_one(each, read="duckdb").selects[2].this.this for each in parts)
+    )
 
 
 @pytest.mark.parametrize(
-    ("place", "name", "given"),
+    ("place", "name", "builder", "level"),
     [(place, *each) for place, each in enumerate(LEVELS)],
-    ids=[f"{name}-{place}" for place, (name, _) in enumerate(LEVELS)],
+    ids=[f"{name}-{builder}-{level}" for name, builder, level in LEVELS],
 )
 def test_a_level_in_dbt_is_a_level_in_python(
-    place: int, name: str, given: Arguments, ctes: Mapping[str, exp.Expression]
+    place: int, name: str, builder: str, level: int, labels: Mapping[int, exp.Expression]
 ) -> None:
-    columns = {each.alias_or_name: each for each in ctes[f"level_{place}"].selects}
-
-    assert list(columns) == list(TYPES)
-    assert tree(columns[name].unalias().sql("duckdb")) == tree(of_library(name, given))
+    assert tree(labels[place].sql("duckdb")) == tree(of_library(name, builder, level))
 
 
-def test_levels_give_the_same_labels_on_every_engine(on_duckdb: Built, on_postgres: Built) -> None:
-    def labels(project: Built) -> list[tuple[int, str]]:
-        # A float that has no label is written as 90 there and as 90.0 here.
-        rows = project.rows("select place, label from levelled")
-        return sorted((row["place"], re.sub(r"\.0+$", "", row["label"] or "")) for row in rows)
+def labels_of(project: Built, typed: int) -> list[tuple[int, str]]:
+    """The labels by level. Without a type there are none of levels that show the text of a value,
+    which is 90 of some numbers and 90.0 of others."""
+    rows = project.rows(f"select place, label from levelled where typed = {typed}")
+    shows_text = [
+        builder.startswith(("prefix", "mask", "top", "bottom")) or not level
+        for _, builder, level in LEVELS
+    ]
+    return sorted(
+        (row["place"], re.sub(r"\.0+$", "", row["label"] or ""))
+        for row in rows
+        if typed or not shows_text[row["place"]]
+    )
 
-    assert labels(on_postgres) == labels(on_duckdb)
+
+@pytest.mark.parametrize("typed", [0, 1])
+def test_levels_give_the_same_labels_on_every_engine(
+    typed: int, on_duckdb: Built, on_postgres: Built
+) -> None:
+    assert labels_of(on_postgres, typed) == labels_of(on_duckdb, typed)
+
+
+def test_numbers_and_dates_have_the_same_labels_without_a_type(project: Built) -> None:
+    untyped = labels_of(project, 0)
+
+    assert [each for each in untyped if each not in labels_of(project, 1)] == []
 
 
 DAYS = """
@@ -799,20 +794,10 @@ def test_a_model_at_given_levels(project: Built) -> None:
     records = project.rows("select * from generalised")
 
     assert len(records) == len(seed("patients"))
-    assert "patient" not in records[0]
     assert {record["zip"] for record in records} == {"021**", None}
     assert {record["age"] for record in records} == {"[40,50)", "[50,60)"}
-    assert {record["stage"] for record in records} == {"operable", "advanced", None}
-
-
-def test_a_hierarchy_in_a_table_is_joined_and_no_record_twice(project: Built) -> None:
-    rows = project.rows("select zip, count(*) as records from joined group by zip order by zip")
-    without = sum(record["zip"] is None for record in seed("patients"))
-
-    assert rows == [
-        {"zip": "MA", "records": len(seed("patients")) - without},
-        {"zip": None, "records": without},
-    ]
+    assert {record["sex"] for record in records} == {"*"}
+    assert {record["area"] for record in records} == {"MA", None}
 
 
 # --- what is refused --------------------------------------------------------------------------
@@ -976,98 +961,58 @@ def test_what_can_not_be_asked_is_refused_in_words(name: str, refusals: Mapping[
     assert REFUSED[name][2] in refusals[name]
 
 
-NO_HIERARCHIES: list[dict[str, Any]] = [
-    *({"levels": [level]} for level in (
-        {"mask": "middle"}, {"cuts": [1960, 1950]}, {"cuts": [1, 1]}, {"cuts": []},
-        {"cuts": [True]}, {"width": 0}, {"width": [10, 15]}, {"width": 10**19}, {"round": -1},
-        {"round": 0.5}, {"round": 2.5}, {"prefix": 0}, {"years": 2.5}, {"depths": [2, 1]},
-        {"depths": [0.5]}, {"depths": [-1]}, {"depths": [19]}, {"top": "x"}, {"bottom": True},
-        {"round": 10, "origin": 3}, {"width": 5, "origin": "x"}, {"width": 5, "top": 9},
-        {"weeks": 2}, "week", 5, [],
-    )),
-    {"levels": []},
-    {"levels": ["suppress", {"width": 5}]},
-    {"levels": [{"mask": "right"}, {"prefix": 1}]},
-    {"levels": [{"width": 10}, {"width": 5}]},
-    {"levels": [{"prefix": 2}, {"prefix": 3}]},
-    {"levels": [{"top": 90}, {"top": 95}]},
-    {"levels": [{"bottom": 18}, {"bottom": 10}]},
-    {"levels": [{"cuts": [5, 9]}, {"cuts": [5, 7, 9]}]},
-    {"levels": ["year", "month"]},
-    {"levels": [{"years": 5}, "year"]},
-    {"levels": [{"depths": [1, 3]}, {"round": 100}]},
-    {"levels": [{"width": 5}], "hierarchy": {"1": ["2"]}},
-    {"clip": [90, 10], "levels": [{"width": 5}]},
-    {"clip": [None, None], "levels": [{"width": 5}]},
-    {"clip": [10], "levels": [{"width": 5}]},
-    {"clip": [True, 10], "levels": [{"width": 5}]},
-    {"clip": [10, 90], "levels": ["month"]},
-    {"clip": [10, 90], "levels": [{"years": 5}]},
-]  # fmt: skip
-HIERARCHIES: list[dict[str, Any]] = [
-    *({key: value for key, value in given.items() if key in ("clip", "levels", "hierarchy")}
-      for _, given in LEVELS),
-    {"levels": [{"cuts": [5, 7, 9]}, {"cuts": [5, 9]}]},
-    {"levels": ["day", "month", "quarter", "year", {"years": 5}, {"years": 10}, "suppress"]},
-    {"levels": [{"depths": [1, 2]}, {"round": 100}, {"round": 1000}]},
-    {"levels": [{"width": 5}, {"cuts": [10, 20]}, {"top": 90}, {"top": 80}]},
-    {"levels": [{"prefix": 3}, {"prefix": 2}, {"mask": "right"}, "suppress"]},
-    {"hierarchy": {"1": ["2"]}, "levels": ["suppress"]},
-]  # fmt: skip
-
-
-def refused_by_python(given: Arguments) -> bool:
-    try:
-        GeneralizationHierarchy(**given)
-    except ValueError:
-        return True
-    return False
-
-
-NO_PARTS: dict[str, str] = {
-    '["age"], []': "quasi_identifiers must say what becomes of each column",
-    "none, []": "quasi_identifiers must say what becomes of each column",
-    '"age", []': "as in {'age': {'width': 10}}; found age",
-    '{"age": "suppress"}, "pid"': "must be a list of columns, as in ['name']; found pid",
-    '{"age": "suppress"}, none': "must be a list of columns, as in ['name']; found None",
-    '{1: "suppress"}, []': "a column must be given by its name; found 1",
-    '{"age": "suppress"}, [none]': "a column must be given by its name; found None",
-    '{"age": "suppress"}, ["sex", "AGE"]': "age is one of identifiers, which are left out",
-    '{"age": "suppress"}, ["sex"]': "None",
+NO_BUILDERS: dict[str, str] = {
+    "'age', 'weeks:2'": "weeks:2 is no builder. Builders: width:5,10, round:10",
+    "'age', 'suppress:1'": "suppress:1 is no builder",
+    "'age', 'width:0'": "width can't be 0 in width:0",
+    "'age', 'width:5,x'": "width can't be x in width:5,x",
+    "'age', 'width'": "width is no builder",
+    "'age', 'suppress,width:5'": "is no builder",
+    "'age', 'round:2.5'": "round can't be 2.5",
+    "'age', 'depths:19'": "depths can't be 19",
+    "'age', 'cuts:65,18'": "cuts must be in ascending order",
+    "'age', 'mask:middle', longest=3": "mask can't be middle",
+    "'age', 'mask:right'": "longest, the characters of the longest value, must be a whole number",
+    "'age', 'date:week'": "date can't be week",
+    "'age', 'width:5,10', 3": "has levels 0 to 2 in width:5,10, so there is no level 3",
+    "'age', 'width:5', '1'": "level must be a whole number, 0 for the raw value; found the text",
+    "'age', 'width:5', type='int'": "type must be None or text or integer",
+    "'age', {'width': 5}": "the builder must be a text, as in 'width:10', or a relation",
+    "'zip', ref('areas'), 3": "has levels 1 to 2, so there is no level 3",
+    "'zip', ref('nowhere')": "has no columns yet. Build it first",
 }
-"""What is said of the columns of a model at given levels, and what is wrong with it."""
+"""What `generalize` is given, and the sentence that refuses it."""
+ASK_EACH = """
+import json
+from dbt.cli.main import dbtRunner
+
+found = {}
+for asked in json.load(open("asked.json")):
+    model = "select " + asked + " as label from {{ ref('patients') }}"
+    open("models/refused.sql", "w").write(model)
+    ended = dbtRunner().invoke(["--quiet", "--log-level", "none", "run", "--select", "refused"])
+    found[asked] = str(ended.exception or ended.result.results[0].message)
+json.dump(found, open("found.json", "w"))
+"""
 
 
-def test_what_is_said_of_no_columns_is_refused_in_words(on_duckdb: Built) -> None:
-    asked = "\n---\n".join(f"{{{{ kanon_sql.fault_of_parts({each}) }}}}" for each in NO_PARTS)
-
-    run = dbt(on_duckdb.folder, "--quiet", "compile", "--inline", asked)
-
-    said = run.stdout.strip().split("\n---\n")
-    assert [
-        given for given, told in zip(NO_PARTS, said, strict=True) if NO_PARTS[given] not in told
-    ] == []
-
-
-def test_a_hierarchy_that_is_none_is_refused_by_both(on_duckdb: Built) -> None:
-    every = [*NO_HIERARCHIES, *HIERARCHIES]
-    asked = "".join(
-        "{{ kanon_sql.fault_of_hierarchy("
-        + ", ".join(_in_jinja(given.get(key)) for key in ("levels", "hierarchy", "clip"))
-        + ") is none }} "
-        for given in every
+def test_what_is_no_builder_is_refused_in_words(on_duckdb: Built, tmp_path: Path) -> None:
+    folder = tmp_path / "asked"
+    shutil.copytree(on_duckdb.folder, folder)
+    (folder / "models" / "nowhere.sql").write_text("select 1 as zip")
+    asked = {f"{{{{ kanon_sql.generalize({each}) }}}}": said for each, said in NO_BUILDERS.items()}
+    asked['{{ kanon_sql.generalized(ref("patients"), {"age": "suppress"}) }}'] = (
+        "generalized has gone. Write a SELECT with kanon_sql.generalize(column, builder, level)"
     )
+    (folder / "asked.json").write_text(json.dumps(list(asked)))
 
-    run = dbt(on_duckdb.folder, "--quiet", "compile", "--inline", asked)
-    refused = [word == "False" for word in run.stdout.split()[-len(every) :]]
+    subprocess.run(
+        [sys.executable, "-c", ASK_EACH], cwd=folder, env=environment(folder), check=True,
+        capture_output=True,
+    )  # fmt: skip
 
-    assert [given for given, no in zip(every, refused, strict=True) if no] == NO_HIERARCHIES
-    assert [given for given in every if refused_by_python(given)] == NO_HIERARCHIES
-
-
-def _in_jinja(value: Any) -> str:
-    """The value as Jinja spells it, also where it has others in it."""
-    return _jinja(value).replace("true", "True")
+    found = json.loads((folder / "found.json").read_text())
+    assert {each: found[each] for each, said in asked.items() if said not in found[each]} == {}
 
 
 # --- the README -------------------------------------------------------------------------------
@@ -1179,7 +1124,7 @@ def test_what_all_tests_take_is_documented() -> None:
         name for each in GENERIC_TESTS.values() for name in each.parameters
     }
 
-    assert set(told) == {"asked_of_test", "test_share_left_out", "generalized"}
+    assert set(told) == {"asked_of_test", "test_share_left_out", "generalize"}
     assert set(re.findall(r"^- `(\w+)`", told["asked_of_test"], re.M)) == shared
 
 

@@ -18,7 +18,7 @@ from warehouses import ENGINES, MariaDBServer
 
 import kanon_sql as kanon
 from kanon_sql.engines import connect
-from kanon_sql.engines.failures import explained
+from kanon_sql.engines.failures import translated_error
 from kanon_sql.errors import EngineError, InputError
 
 SLOW = "select count(*) as kanon_n from seconds as a, seconds as b, seconds as c, seconds as d"
@@ -49,7 +49,7 @@ def classes(mariadb: MariaDBServer, name: str, *columns: str, **asked: Any) -> i
 def test_a_server_without_room_for_what_a_question_sets_aside_says_so(
     number: int, said: str
 ) -> None:
-    error = explained(pymysql.err.InternalError(number, said), "MariaDB")
+    error = translated_error(pymysql.err.InternalError(number, said), "MariaDB")
 
     assert isinstance(error, EngineError)
     assert "ran out of resources: disk space" in str(error)
@@ -179,15 +179,6 @@ def test_types_are_those_of_the_values(mariadb: MariaDBServer) -> None:
     }
 
 
-def test_a_text_that_is_no_number_is_none(mariadb: MariaDBServer) -> None:
-    """MariaDB would take 'a' for 0 and '12a' for 12."""
-    codes = Filled(("z",), (pyarrow.string(),), (("12",), ("12a",), ("a",)))
-    mariadb.load("codes", codes)
-
-    with pytest.raises(InputError, match='2 of 3 values of "z" are no number'):
-        classes(mariadb, "codes", "z", where="z > 11")
-
-
 # --- the session ----------------------------------------------------------------------------
 
 
@@ -216,7 +207,7 @@ def test_nothing_is_written(mariadb: MariaDBServer) -> None:
     with connect(mariadb.url) as engine:
         engine.query("select 1 as kanon_one")
         with pytest.raises(EngineError, match="refused to write"):
-            engine._asked("insert into kept values (2)")  # type: ignore[attr-defined]
+            engine._fetch("insert into kept values (2)")  # type: ignore[attr-defined]
 
     assert mariadb.run("select * from kept") == ((1,),)
 
@@ -251,7 +242,7 @@ def test_a_stricter_limit_of_the_users_own_stays(mariadb: MariaDBServer) -> None
             limits = []
             for seconds in (30, 1.5, 30):
                 engine.limit(seconds)
-                limits.append(float(engine._asked("select @@max_statement_time")[1][0][0]))
+                limits.append(float(engine._fetch("select @@max_statement_time")[1][0][0]))
     finally:
         mariadb.run(f"set global max_statement_time = {before}")
 

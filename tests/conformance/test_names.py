@@ -37,9 +37,13 @@ def found(source: Any, **asked: Any) -> tuple[Any, ...]:
 )
 def test_names_in_any_script(engine: str, name: str, tmp_path: Path) -> None:
     here = found(PEOPLE.arrow)
-    assert any("дом.x" in said for said in here[2])
 
     with ENGINES[engine].started(tmp_path) as running:
         running.load(name, PEOPLE)
 
-        assert found(name, engine=running.url) == here
+        there = found(name, engine=running.url)
+
+    assert there == (*here[:2], there[2], here[3])
+    # Engines without an approximate count say nothing of unassigned columns.
+    assert there[2] == (() if engine in ("postgres", "sqlite") else here[2])
+    assert any("дом.x" in warning for warning in here[2])

@@ -144,10 +144,11 @@ def anonymized(data: Any, source: Any, demands: str, reference: str, **options: 
 def test_the_node_is_that_of_duckdb(
     database: Database, demands: str, reference: str, pulled: bool
 ) -> None:
-    expected = anonymized(release(), register(), demands, reference)
-    found = anonymized(
-        "release", "register", demands, reference, engine=database.url, pull_frequencies=pulled
-    )
+    # Each node that could be the best is audited, in a second or two of SQLite and Postgres.
+    few = {"at_most": {"zip": 0, "age": 2, "town": 2}} if demands == "least presence" else {}
+    there = {"engine": database.url, "pull_frequencies": pulled}
+    expected = anonymized(release(), register(), demands, reference, **few)
+    found = anonymized("release", "register", demands, reference, **few, **there)
 
     assert found.anonymization.levels == expected.anonymization.levels
     assert outcome(found) == asking.near(outcome(expected))

@@ -27,6 +27,10 @@ def database(
     with ENGINES[request.param].started(tmp_path_factory.mktemp(request.param)) as running:
         running.load("people", filled(PEOPLE))
         yield running
+        if request.param == "spark":  # its session outlives these tests
+            for each in running.url.catalog.listTables():
+                if each.tableType == "VIEW" and not each.isTemporary:
+                    running.run(f"drop view {each.name}")
 
 
 def people() -> pyarrow.Table:

@@ -23,7 +23,6 @@ import asking
 import pyarrow
 import pytest
 from generated import Filled
-from sqlglot.errors import ParseError
 from warehouses import ENGINES, ChDB
 
 import kanon_sql as kanon
@@ -31,7 +30,7 @@ from kanon_sql.auditing.auditor import dry_run, validate
 from kanon_sql.engines import connect
 from kanon_sql.engines.clickhouse import SETTINGS, ClickHouse
 from kanon_sql.errors import EngineError, InputError, MissingDriverError, SpecError
-from kanon_sql.sql.gate import checked_select
+from kanon_sql.sql.gate import require_select
 
 SLOW = "select count(*) from numbers(1000000000000) where cityHash64(number) % 7 = 9"
 
@@ -256,13 +255,6 @@ def test_a_text_that_is_no_date_is_none(chdb: ChDB) -> None:
         )
 
 
-def test_a_date_of_the_question_that_is_none_is_refused(chdb: ChDB) -> None:
-    chdb.load("people", PEOPLE)
-
-    with pytest.raises(SpecError, match="2025-02-30"):
-        summary("people", chdb.url, "age", where="born > date '2025-02-30'")
-
-
 def test_every_type_is_read(chdb: ChDB) -> None:
     types = {
         "LowCardinality(Nullable(String))": ("VARCHAR", "'a'"),
@@ -448,15 +440,15 @@ def test_nothing_can_be_written(chdb: ChDB, statement: str) -> None:
     chdb.load("people", PEOPLE)
 
     with opened(chdb.url) as engine, pytest.raises(EngineError, match="refused to write"):
-        engine._asked(statement)
+        engine._fetch(statement)
 
     assert chdb.run("select count(*) from people") == [(len(PEOPLE.rows),)]
 
 
 def test_an_outfile_is_refused_before_it_is_sent() -> None:
     """chDB would write it in spite of readonly."""
-    with pytest.raises(ParseError, match="Unexpected token"):
-        checked_select("select 1 into outfile 'written.csv'", frozenset())
+    with pytest.raises(EngineError, match=r"refused a statement that can.t be parsed"):
+        require_select("select 1 into outfile 'written.csv'", frozenset())
 
 
 @contextmanager
@@ -482,7 +474,7 @@ def test_what_runs_can_be_stopped(chdb: ChDB) -> None:
         assert engine.can_cancel
         started = time.monotonic()
         with stopping(engine), pytest.raises(EngineError, match="stopped before its end"):
-            engine._asked(SLOW)
+            engine._fetch(SLOW)
         assert time.monotonic() - started < 30
         assert ends(chdb)
 
@@ -491,7 +483,7 @@ def test_an_interrupt_stops_it_too(chdb: ChDB) -> None:
     with opened(chdb.url) as engine:
         threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT)).start()
         with pytest.raises(KeyboardInterrupt):
-            engine._asked(SLOW)
+            engine._fetch(SLOW)
         assert ends(chdb)
 
 
@@ -499,7 +491,7 @@ def test_a_limit_is_kept_by_the_server(chdb: ChDB) -> None:
     with opened(chdb.url) as engine:
         engine.limit(0.5)
         with pytest.raises(EngineError, match="stopped before its end"):
-            engine._asked(SLOW)
+            engine._fetch(SLOW)
 
 
 def test_a_stricter_limit_of_the_users_own_stays(chdb: ChDB) -> None:
@@ -521,16 +513,6 @@ def test_a_statement_is_checked_without_running(chdb: ChDB) -> None:
         engine.check('select "age" from "default"."people"')
         with pytest.raises(SpecError, match="UNKNOWN_IDENTIFIER"):
             engine.check('select "nobody" from "default"."people"')
-
-
-def test_an_estimate_is_of_the_records_to_be_read(chdb: ChDB) -> None:
-    chdb.run("create or replace table t (a Int8) engine = MergeTree order by tuple()")
-    chdb.run("insert into t select number % 9 from numbers(1000)")
-    chdb.load("people", PEOPLE)
-
-    with opened(chdb.url) as engine:
-        assert engine.estimate('select "a" from "default"."t"').records == 1000
-        assert engine.estimate('select "age" from "default"."people"').records is None
 
 
 THROWS = "throwIf(n >= 0, 'it ran')"
@@ -569,9 +551,10 @@ def test_nothing_of_a_view_runs_before_the_audit(chdb: ChDB, view: str) -> None:
 def test_an_error_holds_no_value(chdb: ChDB) -> None:
     chdb.run("create or replace table t (secret String) engine = Memory")
     chdb.run("insert into t values ('Ann Smith')")
+    chdb.run("create or replace view parsed as select toFloat64(secret) as age from t")
     with opened(chdb.url) as engine:
         with pytest.raises(InputError) as raised:
-            engine.query('select cast("secret" as double) as kanon_x from "default"."t"')
+            engine.query('select max("age") as kanon_x from "default"."parsed"')
         assert "Ann" not in str(raised.value)
 
 
@@ -708,10 +691,10 @@ def test_a_server_is_asked_over_http(
 def test_a_server_neither_writes_nor_goes_on(server: str, chdb: ChDB) -> None:
     with opened(f"clickhouse://ann:s3%20cret%2F@{server}/default") as engine:
         with pytest.raises(EngineError, match="refused to write"):
-            engine._asked("insert into people (age) select 1")
+            engine._fetch("insert into people (age) select 1")
         threading.Timer(0.5, engine.cancel).start()
         with pytest.raises(EngineError, match="stopped before its end"):
-            engine._asked(SLOW)
+            engine._fetch(SLOW)
         assert ends(chdb)
 
 

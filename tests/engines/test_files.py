@@ -193,6 +193,13 @@ def test_random_files_are_read_as_the_csv_module_reads_them_or_refused(tmp_path:
     assert read_whole > 150
 
 
+AS_IT_STANDS = (
+    "can't be read as it stands. Mend it, or write the file again: as UTF-8, with one kind of line "
+    "end and no blank lines, as many fields in each line as in the first, and quotes around a "
+    "field with a delimiter, a quote (doubled) or a line break, without spaces around them."
+)
+
+
 @pytest.mark.parametrize(
     ("content", "message"),
     [
@@ -200,62 +207,51 @@ def test_random_files_are_read_as_the_csv_module_reads_them_or_refused(tmp_path:
         (b"\na,b\n", "people.csv: the first line is blank. It must hold the column names."),
         (
             b"a,b\n1,2\nJane-Marker-7731\n",
-            "people.csv: line 3 has 1 field where the first line has 2. Quote a field that "
-            "holds the delimiter, or mend the line.",
+            f"people.csv: line 3 {AS_IT_STANDS}",
         ),
         (
             b'a,b\n"x\ny",2\nJane-Marker-7731,2,3\n',
-            "people.csv: line 4 has 3 fields where the first line has 2. Quote a field that "
-            "holds the delimiter, or mend the line.",
+            f"people.csv: line 4 {AS_IT_STANDS}",
         ),
         (
             b"a,b\n1,2,\n",
-            "people.csv: line 2 has 3 fields where the first line has 2. Quote a field that "
-            "holds the delimiter, or mend the line.",
+            f"people.csv: line 2 {AS_IT_STANDS}",
         ),
         (
             b"a,b\n1,2\n\nJane-Marker-7731,4\n",
-            "people.csv: line 3 is blank. Remove it: in a file of several columns a blank line is "
-            "no record, but may hide one.",
+            f"people.csv: line 3 {AS_IT_STANDS}",
         ),
         (
             b'a,b\n"Jane-Marker-7731"x,2\n',
-            "people.csv: line 2 has a quote that is never closed, or text between a closing quote "
-            "and the delimiter. Double the quotes inside a quoted field.",
+            f"people.csv: line 2 {AS_IT_STANDS}",
         ),
         (
             b'a,b\n1,2\n3,"Jane-Marker-7731\n',
-            "people.csv: line 3 has a quote that is never closed, or text between a closing quote "
-            "and the delimiter. Double the quotes inside a quoted field.",
+            f"people.csv: line 3 {AS_IT_STANDS}",
         ),
         (
             b'a,b\n "Jane-Marker-7731",2\n',
-            "people.csv: line 2 has a space before an opening quote. Remove it.",
+            f"people.csv: line 2 {AS_IT_STANDS}",
         ),
         (
             b"a,b\n1,2\r\nJane-Marker-7731,4\n",
-            "people.csv: line 2 ends with another line break than the first. Use one kind in the "
-            "whole file, for example: dos2unix FILE",
+            f"people.csv: line 2 {AS_IT_STANDS}",
         ),
         (
             b"a,b\n1,2\nJos\xe9 Jane-Marker-7731,4\n",
-            "people.csv: line 3 is not UTF-8. Find out its encoding and convert the file first, "
-            "for example: iconv -f WINDOWS-1252 -t UTF-8 OLD > NEW",
+            f"people.csv: line 3 {AS_IT_STANDS}",
         ),
         (
             b"Jos\xe9,b\n1,2\n",
-            "people.csv: line 1 is not UTF-8. Find out its encoding and convert the file first, "
-            "for example: iconv -f WINDOWS-1252 -t UTF-8 OLD > NEW",
+            f"people.csv: line 1 {AS_IT_STANDS}",
         ),
         (
             "a,b\n1,2\n".encode("utf-16"),
-            "people.csv is not UTF-8 but looks like UTF-16. Convert it first: "
-            "iconv -f UTF-16 -t UTF-8 OLD > NEW",
+            f"people.csv: line 1 {AS_IT_STANDS}",
         ),
         (
             b'"a,b\n1,2\n',
-            "people.csv: the header line has a quote that is not closed, or text after a closing "
-            "quote. Quote every name that holds a quote, and double the quotes in it.",
+            f"people.csv: line 1 {AS_IT_STANDS}",
         ),
         (
             b"a,b\n" + b"x" * (17 << 20) + b",1\n",
@@ -303,6 +299,8 @@ def test_a_header_that_names_no_columns_is_refused(
         ("SW1A 2AA,flu\nM1 1AE,hiv\nEC1A 1BB,flu\n", "field 1 looks like the values"),
         ("9f86d081,flu\n60303ae2,hiv\n", "field 1 looks like the values"),
         ("Jane-Marker-7731,flu\nJohn,hiv\nMary,flu\n", "field 2 looks like the values"),
+        ("Marker,male,flu\nJohn1,male,hiv\nMary2,female,hiv\n", "field 2 looks like the values"),
+        ("Marker,male\nJohn1,female\nMary2,male\n", "field 2 looks like the values"),
     ],
 )
 def test_a_first_line_that_looks_like_a_record_is_asked_about(
@@ -336,6 +334,7 @@ def test_a_first_line_that_looks_like_a_record_is_asked_about(
         "id\n",
         "address1\n12 Main St\n7 Pine St\n",
         "sex,x1\nF,0.1\nM,0.2\n",
+        "male,age\nmale,33\nfemale,44\n",
     ],
 )
 def test_a_plain_header_is_not_asked_about(tmp_path: Path, content: str) -> None:
@@ -361,7 +360,9 @@ def test_files_of_a_glob_are_each_asked_about(tmp_path: Path) -> None:
 
 def test_a_value_too_many_is_refused_even_if_it_reads_as_null(tmp_path: Path) -> None:
     path = written(tmp_path, "a,b\n1,2,NA\n")
-    assert refusal(path, null_strings=["NA"]).startswith("people.csv: line 2 has 3 fields")
+    assert refusal(path, null_strings=["NA"]).startswith(
+        "people.csv: line 2 can't be read as it stands"
+    )
 
 
 @pytest.mark.parametrize(
@@ -477,8 +478,8 @@ def test_files_of_a_csv_glob_need_one_header(tmp_path: Path) -> None:
     assert read(f"{tmp_path}/p*.csv") == [("1", "2"), ("3", "4")]
     written(tmp_path, "a,c\n5,6\n", "p3.csv")
     assert refusal(f"{tmp_path}/p*.csv") == (
-        "p3.csv: the first line has another name for column 2 than that of p1.csv. Files read as "
-        "one table need one header."
+        "p3.csv: the first line differs from that of p1.csv. Files read as one table need one "
+        "header, with the same names in the same order and one delimiter."
     )
 
 
@@ -644,7 +645,7 @@ def test_json_keeps_distinct_values_distinct(
 def test_json_integers_that_would_be_rounded_are_refused(tmp_path: Path) -> None:
     content = '[{"a": 9007199254740993}, {"a": 9007199254740992}, {"a": 0.5}]'
     assert refusal(written(tmp_path, content, "people.json")) == (
-        'people.json: column "a" has integers of more than 15 digits beside fractions, or beyond '
+        'people.json: column "a" has integers of more than 15 digits next to fractions, or beyond '
         "38 digits, which would be rounded. Write its values as strings."
     )
 

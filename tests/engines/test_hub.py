@@ -12,6 +12,7 @@ import tempfile
 import threading
 import time
 import tracemalloc
+import uuid
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -263,7 +264,7 @@ def test_cancel_stops_a_running_query_and_the_engine_lives_on() -> None:
 
 def test_a_running_query_tells_how_far_it_is(capfd: pytest.CaptureFixture[str]) -> None:
     with DuckDBEngine() as engine, ThreadPoolExecutor() as other:
-        engine.keep("numbers", "select range as number from range(50000000)")
+        engine.materialise("numbers", "select range as number from range(50000000)")
         assert engine.progress() == ""
         running = other.submit(
             refusal, engine, "select max(md5(md5(number::varchar))) from numbers"
@@ -401,20 +402,10 @@ def mixed(values: list[Any]) -> pd.DataFrame:
 @pytest.mark.parametrize(
     ("frame", "message"),
     [
-        (mixed([1, "1"]), 'column "a" holds values of several or unknown types (mixed-integer)'),
-        (mixed([1] * 5000 + ["1"]), 'column "a" holds values of several or unknown types'),
-        (mixed([2**53 + 1, 0.5]), 'column "a" holds values of several or unknown types'),
-        (mixed([True, 1]), 'column "a" holds values of several or unknown types'),
-        (pd.DataFrame({"a": pd.Categorical([1, "1"])}), "several or unknown types"),
-        (
-            pd.DataFrame({"a": pd.period_range("2020", periods=2)}),
-            "a column that DuckDB can't read",
-        ),
         (pd.DataFrame([[1, 2]], columns=["a", "a"]), 'has two columns named "a"'),
         (pd.DataFrame([[1, 2]], columns=["a", "A"]), "differ only by case"),
         (pd.DataFrame([[1, 2]], columns=[1, "1"]), 'has two columns named "1"'),
         (pd.DataFrame(index=[1]), "pandas.DataFrame has no columns."),
-        (pl.DataFrame({"a": pl.Series([object()], dtype=pl.Object)}), "holds Python objects"),
         (pa.table([[1], [2]], names=["a", "a"]), 'has two columns named "a"'),
         (pa.table({"a": [1]}).to_reader(), "It can be read only once"),
         (pd.Series([1]), "can't audit pandas.Series. Pass a DataFrame: its to_frame()."),
@@ -425,6 +416,39 @@ def test_a_frame_that_would_merge_values_is_refused(frame: Any, message: str) ->
     with DuckDBEngine() as engine, pytest.raises(InputError) as refused:
         engine.table(frame)
     assert message in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("column", "content"),
+    [
+        (mixed([1, "1"]), "values of several types (int, str)"),
+        (mixed([1] * 5000 + ["1"]), "values of several types (int, str)"),
+        (mixed([2**53 + 1, 0.5, None]), "values of several types (int, float)"),
+        (mixed([True, 1]), "values of several types (bool, int)"),
+        (mixed([{"x": 1}]), "Python objects (dict)"),
+        (mixed([uuid.UUID(int=1)]), "Python objects (UUID)"),
+        (pd.DataFrame({"a": pd.Categorical([1, "1"])}), "values of several types (int, str)"),
+        (pd.DataFrame({"a": pd.period_range("2020", periods=2)}), "values of the type period["),
+        (pd.DataFrame({"a": [1j]}), "values of the type complex128"),
+        (pd.DataFrame({"a": pd.interval_range(0, 2)}), "values of the type interval["),
+        (pl.DataFrame({"a": pl.Series([object()], dtype=pl.Object)}), "Python objects"),
+    ],
+)
+def test_a_column_of_a_frame_that_would_merge_values_stops_nothing_else(
+    column: Any, content: str
+) -> None:
+    zips = ["1"] * len(column)
+    is_pandas = isinstance(column, pd.DataFrame)
+    frame = column.assign(zip=zips) if is_pandas else column.with_columns(zip=pl.Series(zips))
+
+    [table] = kanon.audit(frame, ["zip"]).tables
+    assert table.warnings[0].startswith(f'"a" is not looked at: it holds {content}')
+    for asked in ({"quasi_identifiers": "a"}, {"quasi_identifiers": "zip", "sensitive": "a"}):
+        with pytest.raises(kanon.SpecError, match=r'column "a" of .* holds '):
+            kanon.audit(frame, **asked)
+    with pytest.raises(kanon.SpecError, match="leave it out of the release"):
+        kanon.anonymize(frame, ["zip"], k=1)
+    assert kanon.anonymize(frame, ["zip"], k=1, identifiers="a").holds
 
 
 def test_an_open_connection_is_seen_as_it_was_when_the_audit_began():

@@ -227,9 +227,9 @@ def test_the_transaction_refuses_what_would_write(database: Database, statement:
     before = state(database)
 
     def attempt(engine: Postgres) -> None:
-        engine._asked(statement)
+        engine._fetch(statement)
         # What turns the guard off must not have worked.
-        engine._asked("insert into people values ('x', 1, 'x', 1, 1)")
+        engine._fetch("insert into people values ('x', 1, 'x', 1, 1)")
 
     with Postgres.of_url(str(database.url)) as engine, pytest.raises(kanon.KanonError):
         attempt(engine)
@@ -783,7 +783,7 @@ def test_a_stricter_limit_of_the_role_stays(
 
 def _setting(engine: Postgres) -> str:
     sql = "select cast(setting as text) as ms from pg_settings where name = 'statement_timeout'"
-    return str(engine._asked(sql)[1][0][0])
+    return str(engine._fetch(sql)[1][0][0])
 
 
 def test_a_lock_is_told_as_one(database: Database, auditor: str) -> None:

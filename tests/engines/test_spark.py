@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import json
 import os
 import re
@@ -30,7 +29,6 @@ from kanon_sql.engines.semantics_check import CANARIES_OF, require_trustworthy
 from kanon_sql.engines.spark.engine import Spark, is_session
 from kanon_sql.engines.spark.sessions import Launched
 from kanon_sql.sql.dialects import translated
-from kanon_sql.sql.macros import render
 
 if java_home() is None:
     pytest.skip("there is no Java 17 for Spark to run on", allow_module_level=True)
@@ -328,13 +326,6 @@ def test_a_session_is_known_without_pyspark(session: Any) -> None:
     assert not is_session("spark:local[2]")
 
 
-def test_the_types_of_a_table_are_told_to_the_dialect(session: Any) -> None:
-    with kanon.connect(with_view(session)) as engine:
-        table = engine.table("people")
-        in_views = dataclasses.replace(table, sql='"people"')
-        assert engine._types == {each.sql: each.types for each in (table, in_views)}
-
-
 def test_a_session_is_left_as_it_was(folder: Path, session: Any) -> None:
     with_view(session)
 
@@ -427,30 +418,6 @@ def test_every_canary_of_spark_is_tested() -> None:
     assert list(WRONGS) == list(CANARIES_OF["spark"])
 
 
-def test_some_records_of_files_are_read_by_a_single_task(folder: Path, session: Any) -> None:
-    """Each of a million files would be opened else, for what is no more than a warning."""
-    with_view(session).table("people").write.mode("overwrite").saveAsTable("stored_people")
-    path = str(folder).replace("[", "\\[").replace("]", "\\]")
-    try:
-        with Spark(session) as spark:
-            plans = [some_records(spark, each) for each in ("stored_people", f"{path}/", "people")]
-    finally:
-        session.sql("drop table stored_people")
-
-    assert ["Coalesce 1" in plan for plan in plans] == [True, True, False]
-    assert ["- Exchange " in plan for plan in plans] == [False, False, True]
-    assert not any("Expand" in plan for plan in plans)
-
-
-def some_records(spark: Spark, target: str) -> str:
-    """How the session would count the values of the first records."""
-    table = spark.table(target)
-    columns = [column.name for column in table.columns]
-    sql = render("distinct_in_first", relation=table.sql, columns=columns, first=10)
-    [[plan]] = spark._session.sql(f"explain {spark.in_dialect(sql)}").collect()
-    return str(plan)
-
-
 def test_a_column_that_may_identify_people_is_warned_of(session: Any) -> None:
     numbered = PEOPLE.append_column("number", pa.array(range(8)))
     asked = {"quasi_identifiers": ["sex"]}
@@ -458,7 +425,7 @@ def test_a_column_that_may_identify_people_is_warned_of(session: Any) -> None:
     found = kanon.audit("people", engine=with_view(session, table=numbered), **asked)
 
     assert found.tables[0].warnings == kanon.audit(numbered, **asked).tables[0].warnings
-    assert any(each.startswith('"number" has a different') for each in found.tables[0].warnings)
+    assert any(each.startswith('"number" has about') for each in found.tables[0].warnings)
 
 
 def test_what_looks_like_a_variable_is_not_replaced(session: Any) -> None:

@@ -385,7 +385,7 @@ def test_levels_that_do_not_nest_are_refused_with_the_way_out(
     fault, way_out = str(refused.value).splitlines()
     assert fault.endswith(said)
     assert way_out == (
-        "Mend it, or go on with hierarchy_faults='warn': every level is then read from the raw "
+        "Fix it, or continue with hierarchy_faults='warn': every level is then read from the raw "
         "value."
     )
 

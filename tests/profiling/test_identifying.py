@@ -273,7 +273,7 @@ def test_a_null_makes_nobody_special_unless_it_is_a_value(tmp_path: Path) -> Non
     cells = [["" if each is None else str(each) for each in row] for row in rows]
     data.write_text("a,b,c\n" + "".join(",".join(each) + "\n" for each in cells))
     scores = tmp_path / "scores.csv"
-    asked = {"quasi_identifiers": ["a", "b", "c"], "suda": 3, "scores": scores, "force": True}
+    asked = {"quasi_identifiers": ["a", "b", "c"], "suda": 3, "scores": scores, "overwrite": True}
 
     profiled(data, show_values=True, **asked)
     usual = scores.read_text()
@@ -539,15 +539,15 @@ SMALL = {"a": [1, 2, 2], "b": ["x", "x", "y"], "c": [None, 1, 1]}
         ({"subsets": 2.0}, "subsets must be a whole number, 1 or more"),
         ({"suda": 0}, "suda must be a whole number, 1 or more, or"),
         ({"suda": "most"}, "suda must be a whole number, 1 or more, or"),
-        ({"suda": 9}, "suda is 9, and there are 3 columns to look at"),
+        ({"suda": 9}, "suda is 9, and there are 3 columns to search"),
         ({"suda": 2, "sampling_fraction": 0}, "sampling_fraction must be above 0 and at most 1"),
         ({"suda": 2, "sampling_fraction": 1.5}, "sampling_fraction must be above 0 and at most 1"),
         ({"suda": 2, "scores": "scores.csv"}, "Ask for it with show_values"),
-        ({"scores": "scores.csv", "show_values": True}, "ask for them with suda"),
+        ({"scores": "scores.csv", "show_values": True}, "add suda"),
         ({"columns": ["a", "d"], "subsets": 1}, 'columns: .* has no column "d"'),
         ({"columns": ["a", "a"], "subsets": 1}, 'columns: column "a" is named twice'),
-        ({"columns": "a", "quasi_identifiers": "b"}, "columns stands in place of"),
-        ({"suda": 2, "entity": "a"}, "suda: special uniques are records"),
+        ({"columns": "a", "quasi_identifiers": "b"}, "columns replaces"),
+        ({"suda": 2, "entity": "a"}, "suda: special uniques are defined on records"),
         ({"attacker_knows": "a"}, "there are none: name them"),
         ({"columns": "a", "entity": "a", "subsets": 1}, 'columns: column "a" is the entity'),
     ],
@@ -581,7 +581,7 @@ def test_where_nobody_may_be_singled_out_sets_are_refused() -> None:
     nothing = pyarrow.table({"country": ["PT"] * 3, "note": [None] * 3})
 
     assert profiled(nothing).together is None
-    with pytest.raises(kanon.SpecError, match="looks like one by which"):
+    with pytest.raises(kanon.SpecError, match="looks like one that singles out"):
         kanon.profile(nothing, subsets=1)
 
 
@@ -736,18 +736,18 @@ def test_the_command_needs_no_quasi_identifiers(
     code, out, _ = run(capsys, str(file))
 
     assert code == 0
-    assert "nothing is known yet of what an attacker knows" in " ".join(out.split())
+    assert "no quasi-identifiers chosen yet" in " ".join(out.split())
 
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
         (["--subsets", "0"], "--subsets must be a whole number"),
-        (["--suda", "9", "--columns", "a,b"], "--suda is 9, and there are 2 columns to look at"),
+        (["--suda", "9", "--columns", "a,b"], "--suda is 9, and there are 2 columns to search"),
         (["--suda", "2", "--sampling-fraction", "0"], "--sampling-fraction must be above 0"),
-        (["--columns", "a", "--qi", "b"], "--columns stands in place of --qi"),
+        (["--columns", "a", "--qi", "b"], "--columns replaces --qi"),
         (["--columns", "a,a"], '--columns: column "a" is named twice'),
-        (["--suda", "1", "--entity", "a"], "Leave out --entity, or ask for --subsets"),
+        (["--suda", "1", "--entity", "a"], "Leave out --entity, or use --subsets"),
         (["--attacker-knows", "a"], "there are none: name them with --qi."),
         (["--suda", "2", "--scores", "s.csv"], "personal data"),
     ],
@@ -770,8 +770,8 @@ def test_scores_overwrite_nothing_unasked(
 
     assert run(capsys, *asked, "--scores", str(there))[0] == 2
     assert there.read_text() == "mine"
-    assert run(capsys, *asked, "--scores", str(file), "--force")[0] == 2
-    assert run(capsys, *asked, "--scores", str(there), "--force")[0] == 0
+    assert run(capsys, *asked, "--scores", str(file), "--overwrite")[0] == 2
+    assert run(capsys, *asked, "--scores", str(there), "--overwrite")[0] == 0
     assert there.read_text().startswith("record,score\n")
     both = str(tmp_path / "both.json")
     assert run(capsys, *asked, "--scores", both, "--output", both)[0] == 2

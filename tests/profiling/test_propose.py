@@ -87,7 +87,7 @@ def test_no_value_of_the_table_is_in_it(folder: Path) -> None:
     values = {str(value) for name in PEOPLE.column_names for value in PEOPLE[name].to_pylist()}
     words = set(text.replace(",", " ").replace("}", " ").split())
     assert {value for value in values & words if len(value) > 3} == set()
-    assert "no value of the table is in this file" in " ".join(text.replace("#", " ").split())
+    assert "this file has no value of the table" in " ".join(text.replace("#", " ").split())
 
 
 def test_what_is_undecided_is_refused_until_a_person_decides(folder: Path) -> None:
@@ -277,7 +277,7 @@ def test_the_command_writes_and_says_what_is_left(
     assert err == "kanon.yml written: 1 column to be decided by a person.\n"
     assert run(capsys, "validate", "kanon.yml")[0] == 2
     assert run(capsys, "init", "people.parquet", "--output", "kanon.yml")[0] == 2
-    assert run(capsys, "init", "people.parquet", "--output", "kanon.yml", "--force")[0] == 0
+    assert run(capsys, "init", "people.parquet", "--output", "kanon.yml", "--overwrite")[0] == 0
     assert run(capsys, "init", "people.parquet")[1] == Path("kanon.yml").read_text()
 
 
@@ -286,7 +286,7 @@ def test_the_command_writes_and_says_what_is_left(
     [
         (["people.csv"], 2),
         (["kanon.yml"], 2),
-        (["people.parquet", "--output", "people.parquet", "--force"], 2),
+        (["people.parquet", "--output", "people.parquet", "--overwrite"], 2),
         (["people.parquet", "--output", "kanon.json"], 2),
         (["people.parquet", "--where", "age > 1000"], 4),
     ],
@@ -360,7 +360,7 @@ def test_a_column_with_an_equals_sign_is_quoted(
     capsys: pytest.CaptureFixture[str], folder: Path
 ) -> None:
     Path("odd.csv").write_text('"c=d","a""b"\n11,x\n23,y\n')
-    asked = ["--from", "odd.csv", "--show-values", "--force", "--output", "h.csv"]
+    asked = ["--from", "odd.csv", "--show-values", "--overwrite", "--output", "h.csv"]
 
     def first_line(column: str) -> str:
         code, _, err = run(capsys, "hierarchy", "new", column, *asked)
@@ -378,7 +378,7 @@ def test_a_column_with_an_equals_sign_is_quoted(
         ["sexe=width:5", "--output", "h.csv"],
         ["sex", "--output", "h.csv"],
         ["age=widths:5", "--output", "h.csv"],
-        ["age", "--output", "people.parquet", "--force"],
+        ["age", "--output", "people.parquet", "--overwrite"],
         ["age", "--output", "nowhere/h.csv"],
     ],
 )

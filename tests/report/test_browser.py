@@ -104,3 +104,37 @@ def test_axe_is_heard(pages, chromium, tmp_path):
     chromium.open(tmp_path / "bad.html")
     chromium.value(Path(AXE).read_text(encoding="utf-8"))
     assert "image-alt" in chromium.value("axe.run().then(x => x.violations.map(y => y.id))")
+
+
+JUPYTER = """
+table { table-layout: fixed; margin-left: auto; margin-right: auto; }
+td, th, tr { vertical-align: middle; padding: 0.5em; text-align: right; }
+tbody tr:nth-child(odd) { background: rgb(245, 245, 245); }
+"""
+"""JupyterLab's rules for tables of an output; there each has the specificity of two classes."""
+
+
+def test_a_notebook_aligns_no_text_to_the_right(chromium, tmp_path):
+    table = pa.table({"zip": ["a"] * 9 + ["b"] * 2, "ill": [*"xyz" * 3, "x", "y"]})
+    shown = kanon.audit(table, ["zip"], sensitive="ill", k=5)._repr_html_()
+    rules = "".join(
+        ", ".join(f":not(.x).output {each.strip()}" for each in selectors.split(",")) + rule
+        for selectors, rule in ((s, "{" + r + "}") for s, _, r in (
+            each.partition("{") for each in JUPYTER.split("}") if each.strip()))
+    )  # fmt: skip
+    (tmp_path / "notebook.html").write_text(
+        f"<html><head><style>{rules}</style></head><body><div class=output>{shown}</div></body>",
+        encoding="utf-8",
+    )
+    chromium.open(tmp_path / "notebook.html")
+    sides = chromium.value(
+        "[...document.querySelectorAll('td, th')].map(each => "
+        "[each.classList.contains('figure'), getComputedStyle(each).textAlign])"
+    )
+    assert {tuple(each) for each in sides} == {(False, "left"), (True, "right")}
+    left = chromium.value(
+        "[...document.querySelectorAll('.track')].map(each => each.firstElementChild"
+        ".getBoundingClientRect().left - each.getBoundingClientRect().left)"
+    )
+    assert left
+    assert all(each < 20 for each in left)

@@ -67,7 +67,7 @@ def test_an_explanation_shows_itself_as_it_is_read():
     page = kanon.explain("l-diversity")
     assert repr(page) == str(page) == page
     assert page.splitlines()[0] == "l-diversity (l_diversity)"
-    assert "The models, by what they look at." in kanon.explain()
+    assert "The models, by what they measure." in kanon.explain()
     with pytest.raises(kanon.SpecError, match='Did you mean "thresholds"'):
         kanon.explain("treshold's")
 
@@ -92,7 +92,7 @@ def test_no_article_stands_before_the_name_of_a_column(attribute):
     assert not re.search(rf"(?<!one )(?<!with )\b[Aa]n? {attribute}\b", words)
     assert "usual" not in words
     assert "like guessing one of 1 " not in words
-    assert "explain thresholds" in words
+    assert 'explain("thresholds")' in words
 
 
 def test_what_is_alone_stands_apart_only_from_something():

@@ -3,35 +3,18 @@
 from __future__ import annotations
 
 import html
-import math
-import random
 import re
-from collections import Counter
+from collections import Counter, defaultdict
+from collections.abc import Iterator
 from fractions import Fraction
-from typing import Any
 
+import pyarrow
 import pytest
 
+import kanon_sql as kanon
 from kanon_sql.auditing.result import AuditResult
 from kanon_sql.results.consistency import faults
 from kanon_sql.results.table import CheckResult, HistogramBin, Summary, TableResult
-
-LEAST = 10
-_DRAW = random.Random(20)
-SIZES = [
-    [142] * 4 + [143] * 3,
-    [1] * 90 + [2] * 5,
-    [1] * 90 + [10],
-    [4] * 7 + [50] * 20,
-    [1] * 12 + [40] + [120],
-    [10] * 7 + [11] * 30,
-    [3] * 12 + [6] * 2 + [300],
-    *(
-        [size for size in _DRAW.sample(range(1, 60), 4) for _ in range(_DRAW.randint(1, 14))]
-        for _ in range(120)
-    ),
-]
-Interval = tuple[int, int]
 
 
 def of_sizes(sizes: list[int], *asked: int) -> AuditResult:
@@ -71,97 +54,117 @@ def of_sizes(sizes: list[int], *asked: int) -> AuditResult:
 
 
 def plain(page: str) -> str:
-    text = html.unescape(re.sub(r"<[^>]+>", " ", page)).replace("\u00a0", " ")
-    return " ".join(text.split())
+    text = html.unescape(re.sub(r"<style>.*?</style>|<[^>]+>", " ", page, flags=re.DOTALL))
+    return " ".join(text.replace("\u00a0", " ").split())
 
 
-def bins_of(page: str) -> list[tuple[int, int | None, int]]:
-    """The least and greatest size of each bar, and its records."""
-    [bars] = re.findall(r'<table class="bars">.*?</table>', page, re.DOTALL)
-    found = []
-    for row in re.findall(r"<tr>.*?</tr>", bars, re.DOTALL):
-        if cells := re.match(r"(\d+)(?:\u2013(\d+)|(\+))? ([\d,]+) ", plain(row)):
-            low, high, is_open, count = cells.groups()
-            last = None if is_open else int(high or low)
-            found.append((int(low), last, int(count.replace(",", ""))))
-    return found
+def of_outside(sizes: list[int], *asked: int, min_cell: int = 10) -> str:
+    """The words of the page, without the digest of the result."""
+    page = of_sizes(sizes, *asked).to_html(audience="external", min_cell=min_cell)
+    return re.sub(r"\b[0-9a-f]{64}\b", "", plain(page))
 
 
-def classes_of(low: int, high: int | None, records: int) -> Interval:
-    """How many classes of these sizes so many records can be in."""
-    return (math.ceil(records / high) if high else 1, records // low)
+def partitions(records: int, largest: int) -> Iterator[list[int]]:
+    """Every way in which so many records can lie in classes."""
+    if not records:
+        yield []
+    for size in range(min(records, largest), 0, -1):
+        yield from ([size, *rest] for rest in partitions(records - size, size))
 
 
-def of_share(text: str, whole: int) -> Interval:
-    """The counts of which a share may have been told; outside they are rounded besides."""
-    share = Fraction(re.search(r"[\d.]+", text).group()) / 100  # type: ignore[union-attr]
-    if "than" in text:
-        count = share * whole
-        return (1, math.ceil(count)) if "less" in text else (math.floor(count), whole)
-    if share == 1:
-        return (whole, whole)
-    slack = Fraction(1, 2000) * whole + Fraction(LEAST, 2)
-    return (max(1, math.ceil(share * whole - slack)), math.floor(share * whole + slack))
+@pytest.mark.parametrize(
+    ("records", "asked", "min_cell"), [(28, (3, 4), 3), (27, (2, 5), 3), (28, (3,), 4)], ids=str
+)
+def test_a_page_fits_tables_with_different_numbers_of_few_classes(
+    records: int, asked: tuple[int, ...], min_cell: int
+) -> None:
+    """Whoever tries all tables of so many records can't tell which small number was pooled."""
+    tables = defaultdict(list)
+    for sizes in partitions(records, records):
+        tables[of_outside(sizes, *asked, min_cell=min_cell)].append(sizes)
+    assert len(tables) > 20
+
+    for alike in tables.values():
+        numbers = [{len(sizes) for sizes in alike}]
+        numbers += [{sum(size < k for size in sizes) for sizes in alike} for k in asked]
+        for found in numbers:
+            assert len(found) > 1 or not 0 < min(found) < min_cell, alike[:3]
 
 
-def is_told(interval: Interval, true: int) -> bool:
-    """Whether an interval gives a small count away."""
-    assert interval[0] <= true <= interval[1], (interval, true)
-    return interval[0] == interval[1] and 0 < true < LEAST
+@pytest.mark.parametrize(
+    "sizes", [[500, 500], [142] * 4 + [143] * 3, [1, 999], [334] * 28 + [14]], ids=len
+)
+def test_a_table_of_few_classes_has_verdicts_only(sizes: list[int]) -> None:
+    text = of_outside(sizes, 1001)
+
+    assert "fewer than 30 classes" in text
+    assert "✗ VIOLATED k-anonymity k ≥" in text
+    assert not {"Risk", "Class sizes"} & set(re.findall(r"\d\. ([A-Z][a-z ]+)", text))
+    found = text.partition("The finding")[2].partition("Attackers considered")[0]
+    assert not re.search(r"on average|\b(500|142|143|14|999)\b", found)
 
 
-@pytest.mark.parametrize("sizes", SIZES, ids=str)
-@pytest.mark.parametrize("asked", [(5,), (7, 12), (50,)], ids=str)
-def test_no_pair_of_figures_gives_back_what_is_pooled(sizes: list[int], asked: Any) -> None:
-    page = of_sizes(sizes, *asked).to_html(audience="external")
-    text, records, k = plain(page), sum(sizes), min(sizes)
-    if records // k < 2:
-        return
-    bars = bins_of(page)
-    assert sum(count for *_, count in bars) == records
-    assert len(bars) == 1 or min(count for *_, count in bars) >= LEAST
+def test_bars_are_merged_until_each_has_many_classes() -> None:
+    text = of_outside([1] * 20 + [2] * 13 + [7] * 40 + [30] * 5, 5)
 
-    # Division: a share of all is a count of classes, records by their size are one.
-    average = re.search(r"prosecutor average \u2013 (.*?%)", text)
-    assert average
-    everything = of_share(average.group(1), records)
-    true = [
-        sum(low <= size and (high is None or size <= high) for size in sizes)
-        for low, high, _ in bars
+    assert "alone in their class" not in text
+    assert "1\u20134 46 9.7 %" in text
+    assert "5+ 430 90.3 %" in text
+    assert "about 50 records (10.5 %) in about 30 classes" in text
+
+
+def test_many_classes_are_told_about() -> None:
+    text = of_outside([1] * 90 + [2] * 5 + [8] * 40, 2)
+
+    assert "about 90 records (21.4 %) in about 90 classes" in text
+    assert "of about 28.6 % on average" in text
+
+
+@pytest.mark.parametrize("min_cell", [0, 2])
+def test_a_cell_of_two_is_refused(min_cell: int) -> None:
+    with pytest.raises(kanon.SpecError, match="1, which shows every count, or 3 or more"):
+        of_sizes([3, 4], 2).to_html(audience="external", min_cell=min_cell)
+
+
+def test_people_inside_are_shown_everything() -> None:
+    text = plain(of_sizes([500, 500], 501).to_html())
+
+    assert "500 −1 1,000 records (100 %) in 2 classes" in text
+
+
+def test_no_quotient_of_counts_in_a_class_is_told() -> None:
+    """2001 / 667 are the 3 records of a rare value; 40 · 0.85 the people of a class."""
+    illnesses = ["rare"] * 3 + [("flu", "cold")[n % 2] for n in range(1998)]
+    table = pyarrow.table(
+        {
+            "age": [n // 33 for n in range(2001)],
+            "illness": illnesses,
+            "who": [*range(1998), 1, 1, 1],
+        }
+    )
+    checks = [
+        kanon.TCloseness(t=0.1),
+        kanon.BasicBetaLikeness(beta=1),
+        kanon.DeltaDisclosure(delta=1),
+        kanon.AlphaKAnonymity(alpha=0.1, k=2),
+        kanon.RecursiveClDiversity(c=0.5, l=2),
+        kanon.EntropyLDiversity(l=2),
+        kanon.LDiversity(l=2),
+        kanon.KMap(k=2),
+        kanon.DeltaPresence(min=0, max=0.5),
+        kanon.JournalistRisk(max_average=0.01),
     ]
-    each = [classes_of(max(low, k), high, count) for low, high, count in bars]
-    if len(set(sizes)) > 1:
-        assert not is_told(everything, len(sizes))
-    for place, interval in enumerate(each):
-        if len(bars) > 1:
-            assert not is_told(interval, true[place])
-        # Subtraction: what is left of all classes once those of the other bars are taken away.
-        others = [other for at, other in enumerate(each) if at != place]
-        left = (
-            max(interval[0], everything[0] - sum(high for _, high in others)),
-            min(interval[1], everything[1] - sum(low for low, _ in others)),
-        )
-        if len(bars) > 1:
-            assert not is_told(left, true[place])
+    made = kanon.audit(
+        table, ["age"], sensitive="illness", k=5, checks=checks, entity="who",
+        references={"all": pyarrow.table({"age": [n // 33 for n in range(2100)]})},
+    )  # fmt: skip
 
-    # Subtraction: of records that violate two checks, and of those in the bars.
-    for least in asked:
-        small = [size for size in sizes if size < least]
-        reach = re.search(rf"k ≥ {least} [\d,]+ −[\d,]+ (.*?)(?: [✗✓○]| Recipient)", text)
-        if not small:
-            assert reach is None
-            continue
-        assert reach
-        if 0 < len(small) < LEAST:
-            assert reach.group(1).endswith("fewer than 10 classes")
-            assert "%" not in reach.group(1)
-        elif sum(small) < records:
-            counts = re.findall(r"about ([\d,]+)|(?<!nearly )(all|nearly)", reach.group(1))
-            assert counts
+    text = plain(made.to_html(audience="external"))
 
-
-def test_the_average_is_not_the_number_of_few_classes() -> None:
-    text = plain(of_sizes([142] * 4 + [143] * 3, 200).to_html(audience="external"))
-    assert "0.7 % on average" not in text
-    assert "less than 1.0 % on average" in text
-    assert "✗ VIOLATED k-anonymity k ≥ 200 142 −58 fewer than 10 classes Recipient" in text
+    found = text.partition("What was required")[2].partition("Attackers considered")[0]
+    assert re.search(r"l-diversity illness l ≥ 2 2", found)
+    for asked in ("t ≤ 0.1", "β ≤ 1", "δ < 1", "α ≤ 0.1", "c < 0.5", "greatest ≤ 0.5"):
+        assert f"{asked} \u2013" in found, asked
+    assert "Records about 2,000 People 1,998" in text
+    assert "2,001" not in text
+    assert "times as frequent" not in text

@@ -266,7 +266,7 @@ def test_what_holds_or_was_measured_is_no_alert():
 def test_every_model_is_a_rule_with_its_own_promise(name):
     rule = next(rule for rule in sarif.rules() if rule["id"] == name)
     assert rule["fullDescription"] == {"text": MODELS[name].promise}
-    assert MODELS[name].silence in rule["help"]["text"]
+    assert MODELS[name].limitation in rule["help"]["text"]
 
 
 def test_a_result_points_at_its_rule():

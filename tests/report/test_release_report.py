@@ -13,7 +13,9 @@ from releases import FEASIBLE, IN_VAIN, MADE, STEPS, k_anonymity, released
 from rich.cells import cell_len
 
 from kanon_sql.anonymizing.release.result import AnonymizationResult
+from kanon_sql.report import terminal
 from kanon_sql.report.release_grids import step_line
+from kanon_sql.report.words.in_python import in_python
 from kanon_sql.results.release import (
     Association,
     Before,
@@ -145,7 +147,7 @@ def test_a_release_that_fails_is_written_with_force() -> None:
     forced = replace(FAILS.anonymization, release=Release("release.parquet", 1_202_334, 14))
 
     assert _words(as_text(replace(FAILS, anonymization=forced))).count(
-        "The release fails its own audit: t-closeness diagnosis. It was written all the same "
+        "The release fails its own audit: t-closeness diagnosis. It was written anyway "
         "(--force). release.parquet written: 1,202,334 records, 14 columns."
     )
 
@@ -200,7 +202,7 @@ def test_notebook() -> None:
 
 
 def test_a_result_prints_itself() -> None:
-    assert str(STAR) == as_text(STAR)
+    assert str(STAR) == terminal.write(in_python(STAR.page()))
     assert STAR._repr_html_() == as_html(STAR)
 
 

@@ -10,8 +10,10 @@ import pytest
 from audits import HOLDS, LINKED, MADE_FOR_PEOPLE, VIOLATED, audited, text, with_checks
 from pages import as_html, as_markdown, as_text
 
+from kanon_sql.report import terminal
 from kanon_sql.report.words import phrases
 from kanon_sql.report.words import tables as wording
+from kanon_sql.report.words.in_python import in_python
 from kanon_sql.results.table import CheckResult, HistogramBin
 from kanon_sql.spec.models.catalogue import MODELS
 
@@ -66,8 +68,8 @@ def test_a_reference_is_named_with_the_attacker_and_the_journalist_risk():
         "            8 records (0.4 %) in 2 classes that match fewer than 10 in voters",
     ]
     assert lines[18:24] == [
-        "  k-map voters has this attacker in mind: someone who looks for a person in a",
-        "  list of voters.",
+        "  k-map voters assumes this attacker: someone who looks for a person in a list",
+        "  of voters.",
         "",
         "  Linking through the reference finds a person with a chance of 50.0 % at most,",
         "  and of 10.0 % on average (journalist risk). The chance is above 20 % for 4.0 %",
@@ -81,9 +83,9 @@ def test_nothing_demanded_is_measured_and_says_how_to_demand():
     lines = as_text(audited(table)).splitlines()
     assert lines[3] == "  measured  k-anonymity  k is 1  the smallest class has 1 record"
     assert lines[-4:-1] == [
-        "  Nothing was demanded, so nothing can fail.",
+        "  Nothing was required, so nothing can fail.",
         "  With --k 5 the audit ends with exit code 1 if a class is smaller than 5.",
-        "  Which thresholds people use, and whose they are: kanon-sql explain thresholds.",
+        "  Thresholds in use, and whose they are: kanon-sql explain thresholds.",
     ]
 
 
@@ -141,7 +143,7 @@ def test_several_tables_have_a_section_each_and_a_closing_line():
     assert as_text(audited(nothing, broken, HOLDS)) == "\n".join(
         [
             "empty.csv: no data. No record was found, so nothing is shown to hold (exit code",
-            "4). Look at the source and at the filter.",
+            "4). Check the source and the filter.",
             "",
             "big.parquet: the audit failed: the memory limit was reached.",
             "",
@@ -230,7 +232,7 @@ def test_notebook_runs_nothing_that_a_name_holds():
 
 
 def test_a_result_prints_itself():
-    assert str(audited(HOLDS)) == as_text(audited(HOLDS))
+    assert str(audited(HOLDS)) == terminal.write(in_python(audited(HOLDS).page()))
     assert audited(HOLDS)._repr_html_() == as_html(audited(HOLDS))
 
 

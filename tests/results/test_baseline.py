@@ -41,7 +41,7 @@ def _folder(tmp_path, monkeypatch):
 
 
 def only_check(baseline: Baseline, table: TableResult, by: By = "share") -> CheckResult:
-    [held] = baseline.held_against(audited(table), by).tables
+    [held] = baseline.applied_to(audited(table), by).tables
     return held.checks[0]
 
 
@@ -209,7 +209,7 @@ def test_what_share_of_the_records_violates_counts_and_not_how_many(now, by_shar
     ],
 )
 def test_a_share_is_told_with_its_counts(now, words):
-    result = baseline_of(of_size(4_000, 647)).held_against(audited(now))
+    result = baseline_of(of_size(4_000, 647)).applied_to(audited(now))
     assert f"; {words}\n" in as_text(result, width=400)
 
 
@@ -220,21 +220,21 @@ def test_a_baseline_without_sizes_compares_counts_and_says_so():
     Path("baseline.json").write_text(json.dumps(written))
     baseline = Baseline.read(Path("baseline.json"))
     [same], [more] = (
-        baseline.held_against(audited(table)).tables
+        baseline.applied_to(audited(table)).tables
         for table in (of_size(4_856, 647), of_size(4_856, 765))
     )
 
     not_compared = (
-        "the baseline of patients.parquet does not say how many were alone nor what the risks "
-        "were, so that these were not compared. kanon-sql baseline writes it again."
+        "the baseline of patients.parquet lacks the numbers of uniques and the risks, so that "
+        "these were not compared. kanon-sql baseline writes it again."
     )
     assert (same.status, same.warnings) == ("accepted", (*VIOLATED.warnings, not_compared))
     assert (more.status, more.warnings[len(VIOLATED.warnings) :]) == (
         "violated",
         (
             not_compared,
-            "the baseline of patients.parquet does not say how many records there were, so that "
-            "counts were compared and not shares. kanon-sql baseline writes it again.",
+            "the baseline of patients.parquet lacks the number of records, so that counts were "
+            "compared and not shares. kanon-sql baseline writes it again.",
         ),
     )
 
@@ -344,7 +344,7 @@ QUESTIONS: list[tuple[dict[str, Any], str]] = [
 @pytest.mark.parametrize(("other", "words"), QUESTIONS)
 def test_another_question_is_not_accepted_and_says_why(other, words):
     baseline = baseline_of(VIOLATED)
-    [held] = baseline.held_against(audited(dataclasses.replace(VIOLATED, **other))).tables
+    [held] = baseline.applied_to(audited(dataclasses.replace(VIOLATED, **other))).tables
     assert (held.status, held.checks[0].accepted) == ("violated", False)
     assert held.warnings == (
         f"the baseline has another question about patients.parquet ({words}), so it accepts "
@@ -362,7 +362,7 @@ def test_the_order_of_columns_and_a_level_of_0_change_no_question():
 
 def test_a_table_that_the_baseline_lacks_gates_as_ever():
     baseline = baseline_of(VIOLATED)
-    result = baseline.held_against(audited(dataclasses.replace(VIOLATED, name="new.parquet")))
+    result = baseline.applied_to(audited(dataclasses.replace(VIOLATED, name="new.parquet")))
     [held] = result.tables
     assert (result.exit_code, held.checks[0].accepted) == (1, False)
     assert held.warnings == (
@@ -375,7 +375,7 @@ def test_a_table_that_the_baseline_lacks_gates_as_ever():
 
 def test_tables_that_can_not_be_told_apart_are_not_accepted():
     baseline = baseline_of(VIOLATED)
-    held = baseline.held_against(audited(VIOLATED, VIOLATED))
+    held = baseline.applied_to(audited(VIOLATED, VIOLATED))
     assert (held.exit_code, {table.checks[0].accepted for table in held.tables}) == (1, {False})
     assert "can't tell them apart" in held.tables[0].warnings[-1]
     with pytest.raises(SpecError, match=r"two tables are called patients\.parquet"):
@@ -385,14 +385,14 @@ def test_tables_that_can_not_be_told_apart_are_not_accepted():
 def test_one_table_asked_two_questions_is_two():
     by_zip = dataclasses.replace(VIOLATED, quasi_identifiers=("zip",))
     baseline = baseline_of(VIOLATED, by_zip)
-    assert baseline.held_against(audited(by_zip, VIOLATED)).status == "accepted"
+    assert baseline.applied_to(audited(by_zip, VIOLATED)).status == "accepted"
 
 
 def test_what_was_only_measured_is_not_accepted_once_it_is_demanded():
     measured = dataclasses.replace(violated("homogeneity", SENSITIVE), holds=None)
     baseline = baseline_of(with_checks(VIOLATED.checks[0], measured))
     demanded = with_checks(VIOLATED.checks[0], violated("homogeneity", SENSITIVE))
-    [held] = baseline.held_against(audited(demanded)).tables
+    [held] = baseline.applied_to(audited(demanded)).tables
     assert [check.accepted for check in held.checks] == [True, False]
     assert held.checks[1].baseline is None
 
@@ -401,7 +401,7 @@ def test_what_is_only_measured_now_is_beside_nothing():
     """Homogeneity has no parameter that says whether it is demanded."""
     baseline = baseline_of(with_checks(VIOLATED.checks[0], violated("homogeneity", SENSITIVE)))
     measured = dataclasses.replace(violated("homogeneity", SENSITIVE), holds=None)
-    [held] = baseline.held_against(audited(with_checks(VIOLATED.checks[0], measured))).tables
+    [held] = baseline.applied_to(audited(with_checks(VIOLATED.checks[0], measured))).tables
     assert [(check.accepted, check.baseline is None) for check in held.checks] == [
         (True, False),
         (False, True),
@@ -416,11 +416,11 @@ def test_a_check_that_is_demanded_no_more_is_said():
     baseline = baseline_of(with_checks(*VIOLATED.checks, diverse))
 
     def warned(*checks: CheckResult) -> tuple[str, ...]:
-        [held] = baseline.held_against(audited(with_checks(*checks))).tables
+        [held] = baseline.applied_to(audited(with_checks(*checks))).tables
         return held.warnings
 
-    again = "kanon-sql baseline writes it again, if that is meant."
-    gone = "the baseline has l_diversity(l=2, sensitive=diagnosis), which is not demanded any more."
+    again = "kanon-sql baseline writes it again, if that is intended."
+    gone = "the baseline has l_diversity(l=2, sensitive=diagnosis), which is no longer checked."
     assert warned(*VIOLATED.checks, diverse) == ()
     assert warned(*VIOLATED.checks) == (f"{gone} {again}",)
     assert warned(*VIOLATED.checks, dataclasses.replace(diverse, holds=None)) == (
@@ -428,26 +428,26 @@ def test_a_check_that_is_demanded_no_more_is_said():
     )
     weaker = dataclasses.replace(diverse, parameters={**diverse.parameters, "l": 1})
     assert warned(*VIOLATED.checks, weaker) == (
-        "the baseline has l_diversity(l=2, sensitive=diagnosis), which is demanded otherwise now. "
+        "the baseline has l_diversity(l=2, sensitive=diagnosis), which has other thresholds now. "
         f"{again}",
     )
 
 
 def test_a_table_that_is_asked_no_more_is_said():
     baseline = baseline_of(VIOLATED, HOLDS)
-    [held] = baseline.held_against(audited(VIOLATED)).tables
+    [held] = baseline.applied_to(audited(VIOLATED)).tables
     assert held.warnings == (
         "the baseline has checks of release.csv too, which this audit does not ask. kanon-sql "
         "baseline writes it again, if they are not needed any more.",
     )
     empty = dataclasses.replace(VIOLATED, name="empty.csv", status="no_data", checks=())
-    nothing, held = baseline.held_against(audited(empty, VIOLATED)).tables
+    nothing, held = baseline.applied_to(audited(empty, VIOLATED)).tables
     assert (nothing.warnings, len(held.warnings)) == ((), 1)
 
 
 def test_no_value_of_the_data_is_in_what_is_said():
     named = violated("alpha_k_anonymity", {"alpha": 0.5, "values": ["HIV"], **SENSITIVE})
-    [held] = baseline_of(with_checks(named)).held_against(audited(with_checks())).tables
+    [held] = baseline_of(with_checks(named)).applied_to(audited(with_checks())).tables
     assert "alpha_k_anonymity(" in held.warnings[-1]
     assert "HIV" not in held.warnings[-1]
 
@@ -457,18 +457,18 @@ def test_no_value_of_the_data_is_in_what_is_said():
 
 def test_status_and_exit_code_follow():
     baseline = baseline_of(VIOLATED, HOLDS)
-    result = baseline.held_against(audited(VIOLATED, HOLDS))
+    result = baseline.applied_to(audited(VIOLATED, HOLDS))
     assert [table.status for table in result.tables] == ["accepted", "holds"]
     assert (result.status, result.exit_code, result.holds) == ("accepted", 0, False)
     result.raise_if_violated()
     empty = dataclasses.replace(HOLDS, status="no_data", checks=())
-    assert baseline.held_against(audited(VIOLATED, empty)).exit_code == 4
+    assert baseline.applied_to(audited(VIOLATED, empty)).exit_code == 4
 
 
 def test_only_what_is_not_accepted_is_named_as_violated():
     worse = with_checks(VIOLATED.checks[0], violated("sample_uniqueness", {"max_share": 0.1}))
     with pytest.raises(PrivacyViolation) as raised:
-        baseline_of(VIOLATED).held_against(audited(worse)).raise_if_violated()
+        baseline_of(VIOLATED).applied_to(audited(worse)).raise_if_violated()
     assert str(raised.value) == "not every check holds: patients.parquet: sample_uniqueness"
 
 
@@ -503,7 +503,7 @@ def test_without_a_baseline_nothing_is_said_of_one():
 
 
 def test_people_read_what_is_accepted():
-    result = baseline_of(VIOLATED).held_against(audited(VIOLATED))
+    result = baseline_of(VIOLATED).applied_to(audited(VIOLATED))
     assert as_text(result) == text("accepted.txt")
 
 
@@ -521,7 +521,7 @@ def test_people_read_what_is_accepted():
 )
 def test_a_violated_check_says_what_the_baseline_has_to_do_with_it(check, words):
     table = with_checks(dataclasses.replace(VIOLATED.checks[0], **check))
-    result = baseline_of(VIOLATED).held_against(audited(table))
+    result = baseline_of(VIOLATED).applied_to(audited(table))
     assert f"; {words}\n" in as_text(result, width=400)
 
 
@@ -529,22 +529,22 @@ def test_a_check_that_held_says_so():
     held = dataclasses.replace(
         VIOLATED, checks=(dataclasses.replace(VIOLATED.checks[0], holds=True),)
     )
-    result = baseline_of(held).held_against(audited(VIOLATED))
+    result = baseline_of(held).applied_to(audited(VIOLATED))
     assert "; it held in the baseline\n" in as_text(result, width=400)
 
 
 def test_what_is_better_is_worth_a_new_baseline():
     better = with_checks(with_figures(VIOLATED.checks[0], violating_records=1_000))
-    result = baseline_of(VIOLATED).held_against(audited(better))
+    result = baseline_of(VIOLATED).applied_to(audited(better))
     assert (
-        "Better than the baseline accepts: k-anonymity. kanon-sql baseline writes it again, so "
-        "that it stays so.\n"
+        "Better than the baseline accepts: k-anonymity. kanon-sql baseline writes it again and "
+        "keeps the improvement.\n"
     ) in as_text(result, width=400).replace("\n  ", " ") + "\n"
 
 
 def test_some_accepted_and_some_not():
     new = violated("sample_uniqueness", {"max_share": 0.1})
-    result = baseline_of(VIOLATED).held_against(
+    result = baseline_of(VIOLATED).applied_to(
         audited(with_checks(VIOLATED.checks[0], dataclasses.replace(new, achieved=0.15)))
     )
     assert "1 of 2 checks is violated; the baseline accepts 1 more." in as_text(result, width=99)
@@ -566,7 +566,7 @@ def test_some_accepted_and_some_not():
         ),
         (
             with_checks(VIOLATED.checks[1]),
-            "nothing was demanded, so there is nothing to accept. Give a threshold, as in k=5, "
+            "no check has a threshold, so there is nothing to accept. Give one, as in k=5, "
             "or checks in a spec.",
         ),
     ],
@@ -625,18 +625,18 @@ def test_where_every_record_violates_a_worse_release_is_not_accepted(check, wors
         for sizes in ([2] * 49 + [1, 1], [1] * 100)
     )
     baseline = Baseline.of([before])
-    assert baseline.held_against(before).status == "accepted"
-    [held] = baseline.held_against(after).tables
+    assert baseline.applied_to(before).status == "accepted"
+    [held] = baseline.applied_to(after).tables
     found = next(each.baseline for each in held.checks if each.model == check.name())
     assert found is not None
     assert (held.status, found.worse) == ("violated", worse)
     assert after.diff(before).is_worse
-    better = Baseline.of([after]).held_against(before)
+    better = Baseline.of([after]).applied_to(before)
     assert better.status == "accepted"
 
 
 def test_what_a_baseline_accepted_can_be_accepted_again():
-    held = baseline_of(VIOLATED).held_against(audited(VIOLATED))
+    held = baseline_of(VIOLATED).applied_to(audited(VIOLATED))
     assert Baseline.of([held]).to_json() == Baseline.of([audited(VIOLATED)]).to_json()
 
 
@@ -706,8 +706,8 @@ def test_several_results_make_one_baseline(run):
     assert run("baseline", "kanon.json", "kanon.json") == (
         2,
         "",
-        "error: two tables are called patients and are asked the same, so a baseline could not "
-        "tell them apart. Give each a name in the spec.\n",
+        "error: two tables are called patients and have the same checks, so a baseline could not "
+        "distinguish them. Give each a name in the spec.\n",
     )
 
 
@@ -743,16 +743,19 @@ def test_no_data_is_never_accepted(run):
 def test_a_baseline_is_not_overwritten_unless_asked_and_never_by_the_result(run):
     run("baseline", "kanon.yml", "--output", "baseline.json")
     before = Path("baseline.json").read_bytes()
-    assert "--force overwrites it" in run("baseline", "kanon.yml", "--output", "baseline.json")[2]
+    assert (
+        "add --overwrite to replace it"
+        in run("baseline", "kanon.yml", "--output", "baseline.json")[2]
+    )
     audit = ("audit", "kanon.yml", "--baseline", "baseline.json", "--output", "baseline.json")
-    assert "will not be written" in run(*audit, "--force")[2]
+    assert "will not be written" in run(*audit, "--overwrite")[2]
     run("audit", "kanon.yml", "--format", "json", "--output", "result.json")
     assert (
         "will not be written"
-        in run("baseline", "result.json", "--output", "result.json", "--force")[2]
+        in run("baseline", "result.json", "--output", "result.json", "--overwrite")[2]
     )
     assert Path("baseline.json").read_bytes() == before
-    assert run("baseline", "kanon.yml", "--output", "baseline.json", "--force")[0] == 0
+    assert run("baseline", "kanon.yml", "--output", "baseline.json", "--overwrite")[0] == 0
 
 
 def test_a_bad_baseline_is_refused_before_anything_runs(run, monkeypatch):
@@ -812,8 +815,8 @@ def test_another_reference_or_hierarchy_is_another_question(tmp_path: Path) -> N
         (against(paths[0]), against(paths[1])),
     ):
         again = Baseline.of([before])
-        assert again.held_against(before).status == "accepted"
-        assert again.held_against(after).status == "violated"
+        assert again.applied_to(before).status == "accepted"
+        assert again.applied_to(after).status == "violated"
 
 
 def test_more_people_in_the_same_records_are_worse() -> None:
@@ -828,7 +831,7 @@ def test_more_people_in_the_same_records_are_worse() -> None:
         for ids in ([1, 1, 1, 1], [1, 2, 3, 4])
     )
 
-    held = Baseline.of([one]).held_against(four)
+    held = Baseline.of([one]).applied_to(four)
 
     [check] = [check for check in held.tables[0].checks if check.holds is False]
     assert check.baseline is not None

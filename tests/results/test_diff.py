@@ -300,10 +300,10 @@ def test_one_table_asked_two_questions_is_compared_question_by_question():
     by_zip = dataclasses.replace(HOLDS, quasi_identifiers=("zip",))
     by_sex = dataclasses.replace(HOLDS, quasi_identifiers=("sex",))
     found = between(audited(by_zip, by_sex), audited(by_sex, by_zip))
-    assert [table.asked_otherwise for table in found.tables] == [(), ()]
+    assert [table.changed_questions for table in found.tables] == [(), ()]
     by_age = dataclasses.replace(HOLDS, quasi_identifiers=("age",))
     found = between(audited(by_zip, by_sex), audited(by_zip, by_age))
-    assert [table.asked_otherwise for table in found.tables] == [(), ("quasi_identifiers",)]
+    assert [table.changed_questions for table in found.tables] == [(), ("quasi_identifiers",)]
 
 
 def test_tables_that_can_not_be_told_apart_are_not_compared():
@@ -319,7 +319,7 @@ def test_tables_that_can_not_be_told_apart_are_not_compared():
 def test_another_question_is_said_with_what_it_was():
     found = between(audited(HOLDS), audited(dataclasses.replace(HOLDS, where="sex = 'F'")))
     assert found.to_dict()["tables"][0]["question"] == {"where": {"old": None, "new": "sex = 'F'"}}
-    assert "The question is another one (filter), so" in as_text(found)
+    assert "The question changed (filter), so" in as_text(found)
 
 
 @pytest.mark.parametrize(
@@ -509,6 +509,7 @@ def test_no_word_of_a_file_that_may_be_data_is_repeated(run):
             summary=Summary(records=0),
             histogram=(),
             checks=(CheckResult("k_anonymity", {"k": 5}, None, None),),
+            risk=dict.fromkeys(HOLDS.risk),
         ),
         TableResult("big.parquet", "duckdb", "error", ("zip",), error="out of memory."),
     ],
@@ -540,7 +541,7 @@ def test_an_earlier_result_that_counts_no_people_is_read_and_compared():
         False,
     )
     said = " ".join(str(kanon.from_json("old.json")).split())
-    assert "1 class with a diagnosis that everyone of the class has" in said
+    assert "1 class with a diagnosis shared by the whole class" in said
     assert "People by the size of their class\n" in str(kanon.from_json("old.json"))
     found = diff(read_result(Path("old.json")), read_result(Path("new.json")))
     assert {figure.change for figure in found.tables[0].checks[0].figures} == {"same"}
@@ -551,7 +552,7 @@ def test_what_is_demanded_no_more_is_worse():
 
     found = between(audited(HOLDS), audited(dropped))
     assert (found.is_worse, found.tables[0].got_worse) == (True, False)
-    assert "Less is demanded of release.csv than before." in " ".join(as_text(found).split())
+    assert "Less is required of release.csv than before." in " ".join(as_text(found).split())
     assert not between(audited(HOLDS), audited(HOLDS)).is_worse
 
 
@@ -566,7 +567,7 @@ def test_a_table_that_vanished_is_said_where_it_counts():
     said = " ".join(as_text(found).split())
     assert found.is_worse
     assert "Nothing that these models judge got worse." not in said
-    assert "Vanished, so nothing is shown of it any more: gone.csv." in said
+    assert "Vanished, so nothing is known of it any more: gone.csv." in said
 
 
 def test_one_question_of_two_that_is_asked_no_more_is_gone():
@@ -606,7 +607,7 @@ def test_less_that_is_demanded_hides_no_figure_that_fell(new, change, demand, is
     assert (check.change, check.demand, found.is_worse) == (change, demand, is_worse)
     assert found.to_dict()["tables"][0]["checks"][0]["demand"] == demand
     said = " ".join(as_text(found).split())
-    assert ("Less is demanded of" in said) == (demand == "weaker")
+    assert ("Less is required of" in said) == (demand == "weaker")
 
 
 @pytest.mark.parametrize(
@@ -663,8 +664,11 @@ def test_a_narrower_question_makes_nothing_better():
     assert (table.is_comparable, table.left_out) == (False, ("zip", "birth_date"))
     assert found.is_worse
     said = " ".join(as_text(found).split())
-    assert "No longer counted as known: zip, birth_date. Less is asked than before." in said
-    assert "so no figure can be held against what it was." in said
+    assert (
+        "No longer a quasi-identifier or entity: zip, birth_date. Less is required than before."
+        in said
+    )
+    assert "so no figures are compared." in said
     assert "so whether it got worse can't be seen." in said
     assert "Nothing that these models judge got worse." not in said
 
@@ -675,7 +679,7 @@ def test_what_is_newly_asked_and_violated_did_not_get_worse():
     found = between(audited(HOLDS), audited(more))
     said = " ".join(as_text(found).split())
     assert "new t-closeness diagnosis VIOLATED" in said
-    assert f"What is newly asked of {HOLDS.name} is violated." in said
+    assert f"What is newly required of {HOLDS.name} is violated." in said
     assert "worse" not in said
     assert found.is_worse  # a pipeline that asks for it is told
 

@@ -119,8 +119,8 @@ def test_a_meta_overrides_a_test_and_the_difference_is_said(tmp_path: Path) -> N
     assert chosen.notes == ((
         "dbt's test k_anonymity_released is not run here: config.meta.kanon_sql overrides its "
         "k = 3 by 5.",
-        "dbt's test l_diversity_released is not run here: its quasi-identifiers are zip, and the "
-        "roles say zip, sex.",
+        "dbt's test l_diversity_released is not run here: its quasi-identifiers are zip, but "
+        "those of the roles are zip, sex.",
         'dbt\'s test t_closeness_released is not run here: "zip" has another role than '
         "sensitive.",
     ),)  # fmt: skip
@@ -180,7 +180,7 @@ def test_tests_of_which_none_asks_about_all_quasi_identifiers_are_refused(tmp_pa
         generic("k_anonymity", quasi_identifiers=["sex"], k=5),
     )
     assert "has no checks" in message
-    assert "its quasi-identifiers are sex, and the roles say zip, sex." in message
+    assert "its quasi-identifiers are sex, but those of the roles are zip, sex." in message
 
 
 def test_a_column_of_two_roles_is_refused_unless_a_meta_says_which(tmp_path: Path) -> None:

@@ -55,7 +55,7 @@ SERVER = {"host": "db.example", "port": 5433, "user": "ann@x", "password": SECRE
          "bigquery://p/s"),
         ({"type": "databricks", "host": "h", "http_path": "/sql/1", "token": SECRET,
           "catalog": "c", "schema": "s"},
-         "databricks://token:p%40ss%2Fword@h/c/s?http_path=%2Fsql%2F1"),
+         "databricks://token:p%40ss%2Fword@h/?http_path=%2Fsql%2F1&catalog=c&schema=s"),
         ({"type": "trino", "method": "none", "host": "h", "port": 8080, "user": "ann",
           "database": "c", "schema": "s"}, "trino://ann@h:8080/c/s"),
         ({"type": "clickhouse", "host": "h", "port": 8123, "user": "ann", "schema": "s",

@@ -248,8 +248,8 @@ def test_a_name_that_needs_quotes_keeps_them(clinic: duckdb.DuckDBPyConnection) 
 @pytest.mark.parametrize(
     ("dialect", "sql", "expected"),
     [
-        ("tsql", "select 'é'", "select N'é'"),
-        ("sqlite", "select x like 'a%_*'", "select x glob 'a*?[*]'"),
+        ("tsql", "select 'é'", "select\n    N'é'"),
+        ("sqlite", "select x like 'a%_*'", "select\n    x glob 'a*?[*]'"),
         ("mysql", "select x like 'a\\b'", r"like 'a\\\\b'"),
         ("trino", "select right(x, 2)", "substr(x, length(x) - 2 + 1)"),
         ("bigquery", "select cast(1.50 as decimal(38, 2))", "cast(1.50 as bignumeric)"),

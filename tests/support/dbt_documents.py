@@ -27,26 +27,26 @@ macros:
 """
 OF_A_REFERENCE = "A reference that can't contain the model fails the test, unless missing: union."
 REMARKS = {
-    "delta_presence": "violating_classes and violating_records are those of the reference. A class"
+    "delta_presence": "violating_classes and violating_records count in the reference. A class"
     " of the model that the reference can't contain fails the test too.",
-    "recursive_cl_diversity": "One of allowed that never occurs is an error.",
-    "alpha_k_anonymity": "One of values that never occurs is an error.",
-    "k_e_anonymity": "The column must be a number, or a text that spells one.",
+    "recursive_cl_diversity": "A value of allowed that never occurs is an error.",
+    "alpha_k_anonymity": "A name in values that never occurs is an error.",
+    "k_e_anonymity": "The column must hold numbers, or texts that spell numbers.",
     "t_closeness": "Values are equally far apart, or by rank with distance: ordered. Then order"
     " lists them from the least to the greatest, NULL ranks last, and a record with another value"
-    " is an error; without order, one whose value is no number. A hierarchical distance reads a"
-    " file: ask kanon-sql audit.",
-    "prosecutor_risk": "Where only an average is too high, failures is the number of records that"
+    " is an error; without order, a value that is no number is. A hierarchical distance reads a"
+    " file: use kanon-sql audit.",
+    "prosecutor_risk": "If only an average is too high, failures is the number of records that"
     " are expected to be found.",
-    "journalist_risk": "Where no single class is above a bound, failures is the number of records"
+    "journalist_risk": "If no single class is above a bound, failures is the number of records"
     f" that the reference lacks, or of those expected to be found. {OF_A_REFERENCE}",
     "marketer_risk": "failures is the number of records that are expected to be found. "
     + OF_A_REFERENCE,
     "sample_uniqueness": "failures is the number of records that are alone.",
-    "composed_k_anonymity": "The keys of people must be the same in both: where nobody is in both,"
-    " the test ends with an error. failures counts people.",
-    "composed_l_diversity": "failures counts people; certain_people are left with one, and of"
-    " changed_people no value fits both.",
+    "composed_k_anonymity": "The keys of people must be the same in both releases: if nobody is in"
+    " both, the test ends with an error. failures counts people.",
+    "composed_l_diversity": "failures counts people; certain_people are left with one value, and"
+    " changed_people with none.",
 }
 """What a test says of itself besides the promise of its model."""
 EXAMPLES: dict[str, dict[str, Any]] = {

@@ -11,6 +11,7 @@ from typing import Any
 import asking
 import oracle
 import pyarrow
+import sqlglot
 from generated import (
     KINDS,
     LEAF,
@@ -31,6 +32,7 @@ from searches import Drawn, questions
 
 from kanon_sql.spec.models.base import SensitiveModel
 from kanon_sql.spec.models.catalogue import MODELS
+from kanon_sql.sql.dialects import rules_of
 
 Record = Mapping[str, Any]
 
@@ -71,6 +73,20 @@ class Asked:
             asking.audit(people, self.question, **beside, **self.options, **options)
         )
 
+    def in_sql_of(self, dialect: str) -> Asked:
+        """The same question with its conditions, which are DuckDB's, in another dialect."""
+        rules_of(dialect)
+
+        def in_dialect(options: Mapping[str, Any]) -> dict[str, Any]:
+            written = dict(options)
+            if "where" in options:
+                [written["where"]] = sqlglot.transpile(options["where"], "duckdb", dialect)
+            if "of_references" in options:
+                written["of_references"] = in_dialect(options["of_references"])
+            return written
+
+        return replace(self, options=in_dialect(self.options))
+
     def found_here(self) -> dict[str, Any]:
         """The answer, where all of them are Arrow tables."""
         beside = (each.arrow if each else None for each in (self.reference, self.earlier))
@@ -86,8 +102,7 @@ CHOICES: dict[pyarrow.DataType, tuple[Choice, ...]] = {
         ("{} = 'a '", lambda v: v == "a "),
         ("{} <> 'A'", lambda v: v != "A"),
         ("{} in ('', '\\', '''', '\"')", lambda v: v in ("", "\\", "'", '"')),
-        ("{} like 'a%'", lambda v: v.startswith("a")),
-        ("length({}) < 2", lambda v: len(v) < 2),
+        ("substring({}, 1, 1) = 'a'", lambda v: v.startswith("a")),
     ),
     pyarrow.int64(): (
         ("{} > 0", lambda v: v > 0),
@@ -99,12 +114,10 @@ CHOICES: dict[pyarrow.DataType, tuple[Choice, ...]] = {
         ("{} < 0.5", lambda v: v < 0.5),
     ),
     pyarrow.date32(): (
-        ("{} = date '2025-01-31'", lambda v: v == date(2025, 1, 31)),
+        ("{} = '2025-01-31'", lambda v: v == date(2025, 1, 31)),
         ("{} < '2000-01-01'", lambda v: v < date(2000, 1, 1)),
     ),
-    pyarrow.timestamp("us"): (
-        ("{} <= timestamp '2025-01-31 09:00:00'", lambda v: v <= datetime(2025, 1, 31, 9)),
-    ),
+    pyarrow.timestamp("us"): (("{} < '2025-02-01 00:00:00'", lambda v: v < datetime(2025, 2, 1)),),
     pyarrow.bool_(): (("{}", lambda v: v), ("not {}", lambda v: not v)),
     pyarrow.decimal128(20, 2): (
         ("{} = 0.3", lambda v: v == Decimal("0.30")),
@@ -119,7 +132,7 @@ def conditions(draw: st.DrawFn, table: Filled) -> tuple[str, list[Record]]:
     name, type = draw(st.sampled_from(list(zip(table.names, table.types, strict=True))))
     column = '"' + name.replace('"', '""') + '"'
     kind = draw(st.sampled_from(["plain", "plain", "not", "or null", "null", "not null"]))
-    sql, chooses = draw(st.sampled_from(CHOICES.get(type) or CHOICES[pyarrow.int64()]))
+    sql, chooses = draw(st.sampled_from(CHOICES.get(type, (("{0} = {0}", lambda v: True),))))
     sql = sql.format(column)
     match kind:
         case "plain":

@@ -35,7 +35,10 @@ def cells(rows: Sequence[Mapping[str, Any]]) -> Cells:
 def anonymize(data: Any, asked: Mapping[str, Any], **options: Any) -> kanon.AnonymizationResult:
     """Put a question to kanon-sql that has its checks as a spec file writes them."""
     checks = [asking.model(check) for check in asked.get("checks", ())]
-    return kanon.anonymize(data, **{**asked, "checks": checks}, **options)
+    result = kanon.anonymize(data, **{**asked, "checks": checks}, **options)
+    # No figure of a release contradicts another one.
+    kanon.from_json(result.to_dict())
+    return result
 
 
 def figures(result: kanon.AnonymizationResult) -> dict[str, Any]:

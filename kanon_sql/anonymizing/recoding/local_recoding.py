@@ -14,7 +14,6 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import NamedTuple
 
-from kanon_sql.anonymizing.recoding.first_rounds import FirstRounds
 from kanon_sql.anonymizing.search.frequency_sets import FrequencySets
 from kanon_sql.anonymizing.search.losses import leaves_under
 from kanon_sql.anonymizing.search.qi_levels import PRIVATE, Levels
@@ -148,8 +147,7 @@ class _Rounds:
         self._offer_type = "bigint" if best < _SMALL else "hugeint"
         self._keys = [each.key for each in sets.quasi_identifiers]
         self._levels = [starts[each.name] for each in sets.quasi_identifiers]
-        self._carried = list(sets.searched_beside)
-        self._first_rounds = FirstRounds(sets, starts)
+        self._carried = list(sets.searched_columns)
         self._descents = self._all_descents()
         self._labels = self._keep(
             "label_places",
@@ -168,7 +166,7 @@ class _Rounds:
             live = self._without(live, failing)
         levels = self._keep(
             "class_levels_0",
-            "At which levels does each class begin?",
+            "Which levels and labels does each class have before the first split?",
             render(
                 "starting_levels",
                 members=live,
@@ -177,14 +175,14 @@ class _Rounds:
                 descents=self._descents,
             ),
         )
-        [found] = self._sets.ask(
+        [found] = self._sets.fetch(
             "classes_at_first",
-            "How many classes are there at first?",
+            "How many classes are there before the first split?",
             render("classes_in_short", members=live),
         )
         classes, first = int(found["kanon_classes"]), int(found["kanon_last"]) + 1
         all_levels, splits, rounds = [levels], list[str](), list[RecodingRound]()
-        finished, are_first = [suppressed], self._first_rounds.are_apart
+        finished = [suppressed]
         while classes and not fails:
             number = len(rounds) + 1
             split = self._split(number, live, levels, first)
@@ -194,20 +192,12 @@ class _Rounds:
                 finished.append(self._finished(number, live, split.name))
             if not split.parts:
                 break
-            if are_first and self._first_rounds.end_with(split.levels):
-                are_first = False
-                finished = [self._told_apart(each) for each in finished]
-                told_apart = self._first_rounds.told_apart(live, with_next=True)
-                parts = self._members_of_parts(number, f"(\n{told_apart}\n)", split, sorted=True)
-            else:
-                parts = self._members_of_parts(number, live, split)
-            self._sets.forget(live)
+            parts = self._members_of_parts(number, live, split)
+            self._sets.drop(live)
             splits.append(split.name)
             levels = self._levels_of_parts(number, split.name, levels)
             all_levels.append(levels)
             live, classes, first = parts, split.parts, first + split.parts
-        if are_first:
-            finished = [self._told_apart(each) for each in finished]
         return Recoding(
             starts=self._starts,
             rounds=tuple(rounds),
@@ -229,29 +219,35 @@ class _Rounds:
             for place, each in enumerate(self._sets.quasi_identifiers, start=1)
             for level in range(self._starts[each.name] + 1)
         ]
-        question = "What does each value become at each level?"
+        question = "Which label does each value have at each level?"
         return self._keep("descents", question, render("descents", levels=levels))
 
     def _started(self) -> str:
         """Materialise the combinations with their starting classes."""
         sql = render(
             "starting_members",
-            records=self._first_rounds.records(),
+            records=self._sets.raw.name,
             keys=self._keys,
             starts=self._levels,
             values=[each.values for each in self._sets.quasi_identifiers],
             carried=self._carried,
         )
-        return self._keep("members_at_first", "Which combinations are alike at first?", sql)
+        return self._keep(
+            "members_at_first", "In which class is each combination before the first split?", sql
+        )
 
     def _failing(self, members: str) -> str:
         """Materialise the starting classes that fail a check."""
         violating = self._sets.violating_among(_CLASS, members)
-        return self._keep("failing_classes", "Which of them fail a check?", violating)
+        return self._keep(
+            "failing_classes", "Which classes violate a check before the first split?", violating
+        )
 
     def _records_of(self, classes: str) -> int:
         sql = render("total", relation=classes, column="kanon_records")
-        [found] = self._sets.ask(f"total_of_{classes}", "How many records have they?", sql)
+        [found] = self._sets.fetch(
+            f"total_of_{classes}", "How many records are in these classes?", sql
+        )
         return int(found["kanon_total"])
 
     def _suppressed(self, members: str, failing: str | None) -> str:
@@ -260,21 +256,15 @@ class _Rounds:
 
     def _without(self, members: str, failing: str) -> str:
         sql = render("members_without", members=members, classes=failing)
-        kept = self._keep("members_0", "Which combinations are in a class that holds?", sql)
-        self._sets.forget(members)
+        kept = self._keep("members_0", "Which combinations are in a class that passes?", sql)
+        self._sets.drop(members)
         return kept
-
-    def _told_apart(self, finished: str) -> str:
-        """Materialise finished members of the first rounds by their raw values."""
-        question = "Which combinations were alike in the first rounds?"
-        sql = self._first_rounds.told_apart(finished)
-        told_apart = self._sets.keep(f"{finished}_told_apart", question, sql)
-        self._sets.forget(finished)
-        return told_apart
 
     def _released(self, all_levels: Sequence[str], splits: Sequence[str]) -> str:
         sql = render("finished_levels", all_levels=all_levels, splits=splits)
-        return self._keep("class_levels", "At which levels is each class?", sql)
+        return self._keep(
+            "class_levels", "Which levels and labels does each class of the release have?", sql
+        )
 
     def _all_members(self, parted: Sequence[str]) -> str:
         """The combinations of all rounds. Without further columns, each combination is one row of
@@ -282,9 +272,12 @@ class _Rounds:
         sql = render(
             "recoded_combinations", parted=parted, keys=self._keys, several=bool(self._carried)
         )
-        keep = self._sets.keep if self._carried else self._sets.keep_view
-        name, question = f"{PRIVATE}recoded_combinations", "Which class has each combination?"
-        return keep(name, question, sql)
+        store = self._sets.materialise if self._carried else self._sets.create_view
+        name, question = (
+            f"{PRIVATE}recoded_combinations",
+            "In which class of the release is each combination?",
+        )
+        return store(name, question, sql)
 
     # --- one round --------------------------------------------------------------------------
 
@@ -307,9 +300,9 @@ class _Rounds:
                 closing=not self._carried,
             ),
         )
-        [found] = self._sets.ask(
+        [found] = self._sets.fetch(
             f"splits_in_short_{number}",
-            "How many are they?",
+            "How many classes were split, into how many?",
             render("splits_in_short", splits=name, keys=self._keys),
         )
         return _Split(
@@ -334,7 +327,7 @@ class _Rounds:
         """SQL of the children to split off if each rest must be checked by its contents."""
         children = self._keep(
             f"children_{number}",
-            "Into what can each class be split?",
+            "Which children does each class have, one level down?",
             render("children", members=live, keys=self._keys, carried=self._carried),
         )
         passing = render(
@@ -351,7 +344,7 @@ class _Rounds:
         )
         ranked = self._keep(
             f"ranked_children_{number}",
-            "Which parts hold by themselves, and what would they gain?",
+            "Which children pass every check by themselves, and what would each gain?",
             render("ranked_children", gaining=f"({gaining})"),
         )
         held = self._held(number, children, ranked)
@@ -360,7 +353,7 @@ class _Rounds:
     def _held(self, number: int, children: str, ranked: str) -> list[str]:
         """Materialise the number of children that each rest takes back until it passes; rests that
         never pass are left out. Each iteration evaluates the next few states of every open rest."""
-        question = "Which rests are still to be judged?"
+        question = "Which rests are not yet checked?"
         sql = render("rests_to_judge", ranked=ranked, k=self._sets.least_records)
         asked = self._keep(f"rests_to_judge_{number}_0", question, sql)
         held, look, batch = [], 0, 1
@@ -368,7 +361,7 @@ class _Rounds:
             look += 1
             rests = self._keep(
                 f"rests_{number}_{look}",
-                "What is in them, once they have taken back a few more?",
+                "How many records does each rest have after taking back further children?",
                 render(
                     "rests",
                     children=children,
@@ -380,7 +373,7 @@ class _Rounds:
             )
             found = self._keep(
                 f"rests_that_hold_{number}_{look}",
-                "Which of them hold?",
+                "Which rests pass every check?",
                 render(
                     "rests_that_hold",
                     asked=asked,
@@ -389,15 +382,15 @@ class _Rounds:
                 ),
             )
             held.append(found)
-            self._sets.forget(rests)
+            self._sets.drop(rests)
             asked = self._keep(
                 f"rests_to_judge_{number}_{look}",
                 question,
                 render("rests_still_to_judge", asked=asked, held=found, batch=batch),
             )
-            [left] = self._sets.ask(
+            [left] = self._sets.fetch(
                 f"rests_left_{number}_{look}",
-                "How many rests are left?",
+                "How many rests are not yet checked?",
                 render("rests_in_short", rests=asked),
             )
             if not left["kanon_rests"]:
@@ -406,15 +399,17 @@ class _Rounds:
 
     def _finished(self, number: int, live: str, splits: str) -> str:
         sql = render("finished_members", members=live, splits=splits, keys=self._keys)
-        return self._keep(f"finished_{number}", "Which classes can't be split further?", sql)
+        return self._keep(
+            f"finished_{number}", "Which combinations are in classes that can't be split?", sql
+        )
 
     def _levels_of_parts(self, number: int, splits: str, levels: str) -> str:
         sql = render("levels_of_parts", splits=splits, class_levels=levels, many=len(self._keys))
-        return self._keep(f"class_levels_{number}", "At which levels are the parts?", sql)
+        return self._keep(
+            f"class_levels_{number}", "Which levels and labels does each new class have?", sql
+        )
 
-    def _members_of_parts(
-        self, number: int, live: str, split: _Split, *, sorted: bool = False
-    ) -> str:
+    def _members_of_parts(self, number: int, live: str, split: _Split) -> str:
         sql = render(
             "members_of_parts",
             members=live,
@@ -425,12 +420,11 @@ class _Rounds:
             ],
             carried=self._carried,
             closing=not self._carried,
-            sorted=sorted,
         )
-        return self._keep(f"members_{number}", "Which combinations are in each part?", sql)
+        return self._keep(f"members_{number}", "Which combinations are in each new class?", sql)
 
     def _keep(self, name: str, question: str, sql: str) -> str:
-        return self._sets.keep(f"{PRIVATE}{name}", question, sql)
+        return self._sets.materialise(f"{PRIVATE}{name}", question, sql)
 
 
 def _levels_gone_to(found: Row, place: int) -> range:

@@ -46,7 +46,11 @@ class RecodedSets:
     def suppression(self) -> Suppression:
         """The suppressed records, and aggregates of the released classes."""
         sql = render("shown_classes_in_short", shown=self._shown, keys=self._keys)
-        [classes] = self.sets.ask("released_classes", "How many classes are released?", sql)
+        [classes] = self.sets.fetch(
+            "released_classes",
+            "How many classes does the release have, and how large are they?",
+            sql,
+        )
         return Suppression(self.recoding.suppressed, 0, classes)
 
     @cached_property
@@ -75,7 +79,9 @@ class RecodedSets:
             keys=self._keys,
             values=[each.values for each in self.sets.quasi_identifiers],
         )
-        self.sets.keep(RECODINGS, "What is each combination shown as?", sql)
+        self.sets.materialise(
+            RECODINGS, "How does the release show each combination of values?", sql
+        )
 
     def losses(self) -> Iterator[Loss]:
         """The loss of each quasi-identifier with levels and more than one leaf."""
@@ -113,8 +119,8 @@ class RecodedSets:
                     sensitive=sensitive,
                     unknown=bound.unknown,
                 )
-                question = f"How strongly do {each.name} and {sensitive.name} go together?"
-                [row] = self.sets.ask(f"association_{each.place}_{place}", question, sql)
+                question = f"How strongly are {each.name} and {sensitive.name} associated?"
+                [row] = self.sets.fetch(f"association_{each.place}_{place}", question, sql)
                 yield Association(
                     each.name, sensitive.name, row["kanon_before"], row["kanon_after"]
                 )
@@ -134,7 +140,9 @@ class RecodedSets:
             for level in range(self.recoding.starts[each.name] + 1)
         ]
         sql = render("label_texts", levels=levels)
-        return self.sets.keep(_TEXTS, "What is shown for each label?", sql)
+        return self.sets.materialise(
+            _TEXTS, "Which text does the release show for each label?", sql
+        )
 
     @cached_property
     def _shown(self) -> str:
@@ -144,12 +152,18 @@ class RecodedSets:
             texts=self.texts,
             keys=self._keys,
         )
-        return self.sets.keep(_SHOWN, "What is each class shown as?", sql)
+        return self.sets.materialise(
+            _SHOWN, "Which texts does the release show for each class?", sql
+        )
 
     @cached_property
     def _levels_reached(self) -> Mapping[int, list[Row]]:
         sql = render("levels_reached", class_levels=self.recoding.class_levels, keys=self._keys)
-        rows = self.sets.ask("levels_reached", "How many records are at which level?", sql)
+        rows = self.sets.fetch(
+            "levels_reached",
+            "How many records does the release show at each level of each quasi-identifier?",
+            sql,
+        )
         return {
             each.place: [row for row in rows if row["kanon_qi"] == each.place]
             for each in self.sets.quasi_identifiers
@@ -165,6 +179,6 @@ class RecodedSets:
             qi=each.place,
             key=each.key,
         )
-        question = f"How much is lost of {each.name}?"
-        [row] = self.sets.ask(f"loss_{each.place}", question, sql)
+        question = f"How much information does {each.name} lose?"
+        [row] = self.sets.fetch(f"loss_{each.place}", question, sql)
         return row

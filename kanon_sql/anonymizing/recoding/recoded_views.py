@@ -14,14 +14,13 @@ from typing import NamedTuple
 
 from kanon_sql.anonymizing.recoding.recoded_sets import RECODINGS
 from kanon_sql.anonymizing.recoding.split_tree import Case, SplitTree, label_name
-from kanon_sql.anonymizing.release.view_names import NUMBER, RELEASE
+from kanon_sql.anonymizing.release.view_names import RELEASE
 from kanon_sql.anonymizing.release.views import View, ViewChain
 from kanon_sql.anonymizing.search.qi_levels import label_of
 from kanon_sql.errors import SpecError, plural
 from kanon_sql.plan.question import JoinedLabels, ResolvedQuestion
-from kanon_sql.plan.violating_classes import sensitive_demands
+from kanon_sql.plan.violating_classes import sensitive_requirements
 from kanon_sql.spec.models.base import ReferenceModel
-from kanon_sql.spec.question_parts import the_reference
 from kanon_sql.sql.dialects.traits import TRAITS
 from kanon_sql.sql.macros import render
 from kanon_sql.sql.quoting import identifier
@@ -76,8 +75,6 @@ class RecodedChain(ViewChain):
     """The splits of the classes; None if `no_views` gives the reason why they cannot be written."""
     mixed: frozenset[str] = frozenset()
     """The quasi-identifiers generalised in at least one record."""
-    reads: str | None = None
-    """The relation that the first view reads, if it is not the table under its own name."""
     seed: str | None = None
     """The table with the splits, if the views do not contain them."""
 
@@ -118,39 +115,16 @@ class RecodedChain(ViewChain):
         )
 
     @property
-    def raw_records(self) -> View:
-        raw = super().raw_records
-        if not self._numbers:
-            return raw
-        return replace(raw, sql=render("numbered_as_they_lie", records=raw.sql))
-
-    @property
     def release(self) -> View:
         what = "are *" if self.suppressed_as == "star" else "are left out"
         return View(
             self.named(RELEASE),
             (f"What may be published: each record at its levels; those without any {what}.",),
-            self._as_numbered(self._of_kept if self.kept else self._of_levels),
+            self._of_kept if self.kept else self._of_levels,
             is_personal=False,
         )
 
     # --- internal ---------------------------------------------------------------------------
-
-    @property
-    def _numbers(self) -> bool:
-        """Whether the records are numbered in source order, because joins would change it. A table
-        of a database has no order to keep."""
-        return self.keeps_order and TRAITS[self.dialect].embedded
-
-    def _as_numbered(self, published: str) -> str:
-        if not self._numbers:
-            return published
-        return render("published_as_numbered", published=published, columns=list(self.columns))
-
-    @property
-    def _carried(self) -> list[_Published]:
-        """The helper columns that stay until the records are in order."""
-        return [_Published(NUMBER, "BIGINT")] if self._numbers else []
 
     @property
     def _of_kept(self) -> str:
@@ -160,11 +134,8 @@ class RecodedChain(ViewChain):
             "recoded_records",
             records=self.named("step_0"),
             columns=[
-                *(
-                    _Published(each.name, each.type, place=places.get(each.name, 0))
-                    for each in self.columns
-                ),
-                *self._carried,
+                _Published(each.name, each.type, place=places.get(each.name, 0))
+                for each in self.columns
             ],
             raw=[
                 replace(each.column, name=self.raw_name(each.column))
@@ -180,7 +151,7 @@ class RecodedChain(ViewChain):
         return render(
             "records_at_their_levels",
             records=self._walk[-1].name,
-            columns=[*(self._shown(each) for each in self.columns), *self._carried],
+            columns=[self._shown(each) for each in self.columns],
             levels=_LEVELS if self._is_short else f"kanon_class_{len(cuts.rounds)}",
             digits=cuts.digits,
             star=self.suppressed_as == "star",
@@ -196,10 +167,6 @@ class RecodedChain(ViewChain):
             for level in sorted(self._levels_shown[qi - 1])
         )
         return _Published(column.name, column.type, shown, (qi - 1) * cuts.digits + 1)
-
-    @property
-    def _source(self) -> str:
-        return super()._source if self.reads is None else identifier(self.reads)
 
     @property
     def published_as_text(self) -> frozenset[str]:
@@ -339,27 +306,27 @@ def refuse_equality(bound: ResolvedQuestion) -> None:
     for reference in bound.references.values():
         if reference.levels:
             raise SpecError(
-                f"{the_reference(reference.name)} is at levels of its own, and a local recoding "
-                "has no levels for all: it is compared with the raw values. Leave out the levels "
+                f"{reference.called} is at levels of its own, but a local recoding "
+                "is compared with the raw values. Leave out the levels "
                 "of the reference."
             )
     for check in bound.checks:
         if isinstance(check.model, ReferenceModel) and check.model.match == "exact":
             raise SpecError(
                 f"{check.model.name()} with match: exact compares a release of mixed levels with "
-                "raw values cell by cell, and would find nobody. Leave out match."
+                "raw values cell by cell, and would match nobody. Leave out match."
             )
 
 
-def said_of_recoding(bound: ResolvedQuestion, chain: RecodedChain) -> Iterator[str]:
+def recoding_warnings(bound: ResolvedQuestion, chain: RecodedChain) -> Iterator[str]:
     """Warnings about a release in which each class has its own levels."""
-    demands = list(dict.fromkeys(check.model.name() for check in sensitive_demands(bound)))
+    demands = list(dict.fromkeys(check.model.name() for check in sensitive_requirements(bound)))
     if demands:
         yield (
-            f"Which classes were split depends on sensitive values, for {' and '.join(demands)}: "
-            "whoever knows how the release was made may conclude from a class that stayed coarse "
+            f"The splits depend on sensitive values, because of {' and '.join(demands)}: someone "
+            "who knows how the release was made may conclude from a class that stayed coarse "
             "that one of its parts had too little variety (a minimality attack; Wong, Fu, Wang, "
-            "Pei 2007). The audit does not see that."
+            "Pei 2007). The audit can't detect that."
         )
     compared = [
         check.model.name() for check in bound.checks if isinstance(check.model, ReferenceModel)

@@ -191,7 +191,7 @@ def split_tree(recoded: RecodedSets, most: int) -> SplitTree | NoViews:
     sets, recoding = recoded.sets, recoded.recoding
     if recoding.splits:
         sql = render("parts_in_all", splits=list(recoding.splits))
-        [found] = sets.ask("parts_in_all", "How many parts are there?", sql)
+        [found] = sets.fetch("parts_in_all", "How many classes do all splits create?", sql)
         if int(found["kanon_total"]) > most:
             return too_many(most)
     sql = render(
@@ -200,7 +200,9 @@ def split_tree(recoded: RecodedSets, most: int) -> SplitTree | NoViews:
         texts=recoded.texts,
         keys=[each.key for each in sets.quasi_identifiers],
     )
-    starts = sets.ask("starts_as_texts", "With which labels does each class begin?", sql)
+    starts = sets.fetch(
+        "starts_as_texts", "Which labels does each class have before the first split?", sql
+    )
     several = {
         qi
         for qi in {row["kanon_qi"] for row in starts}
@@ -232,7 +234,9 @@ def _rounds(recoded: RecodedSets, first: Iterable[int]) -> Iterator[tuple[Split,
     numbers = count(max(counted, default=0) + 1)
     for splits in recoded.recoding.splits:
         sql = render("parts_as_texts", splits=splits, texts=recoded.texts)
-        rows = recoded.sets.ask(f"parts_of_{splits}", "Which labels went?", sql)
+        rows = recoded.sets.fetch(
+            f"parts_of_{splits}", "Which labels does each class created in this round have?", sql
+        )
         parts = []
         for row in sorted(rows, key=lambda row: counted[row["kanon_class"]]):
             counted[row["kanon_part"]] = next(numbers)

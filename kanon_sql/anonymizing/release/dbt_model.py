@@ -1,8 +1,7 @@
 """A release as a dbt model: its SQL, and the YAML with its roles and tests.
 
-The levels are those that the search chose; `kanon_sql.generalized` builds the table at them, and
-the same statement as in the views removes the violating classes. The classes of a local recoding
-are one CASE if they are few, otherwise a seed that the model reads.
+The SQL is that of the release as a single view, with a `ref()` in place of the table. The classes
+of a local recoding are one CASE if they are few, otherwise a seed that the model reads.
 """
 
 from __future__ import annotations
@@ -18,22 +17,18 @@ from itertools import count
 from typing import Any
 
 from kanon_sql.anonymizing.recoding.recoded_views import RecodedChain
-from kanon_sql.anonymizing.release.view_names import PUBLISHED, VIOLATING
 from kanon_sql.anonymizing.release.views import ViewChain
-from kanon_sql.anonymizing.search.qi_levels import PRIVATE, QuasiIdentifier
+from kanon_sql.anonymizing.search.qi_levels import PRIVATE
 from kanon_sql.errors import SpecError, option
 from kanon_sql.files import stem
-from kanon_sql.plan.levels import CASE_ROWS
 from kanon_sql.plan.question import BoundCheck, ResolvedQuestion
-from kanon_sql.plan.violating_classes import violating_classes
+from kanon_sql.spec.hierarchy import SUPPRESS
 from kanon_sql.spec.yaml_document import as_yaml
 from kanon_sql.sql.dialects import translated
-from kanon_sql.sql.macros import render
-from kanon_sql.sql.statement import readable
+from kanon_sql.sql.line_wrapping import wrapped
+from kanon_sql.sql.statement import require_readable
 
-GENERALISED = "generalised"
 _SIGNED = "# Written by kanon-sql, which leaves this file alone once it is changed ({}).\n"
-_SUPPRESS = "suppress"
 _LONGEST_NAME = 60
 """A number behind it included, Postgres has 63 characters for the name of a table."""
 _READ = f"{PRIVATE}source"
@@ -89,13 +84,16 @@ def dbt_model(
     [described] = said["models"]
     described["data_tests"].append(_share_left_out(chain, name, source, levels, max_share))
     if not isinstance(chain, RecodedChain):
-        return DbtModel(readable(_sql(chain, source, levels)), _signed(said))
+        return DbtModel(_sql(chain, source, _comment(chain, source, levels)), _signed(said))
     rows = list(chain.seed_rows)
-    if not rows:
-        return DbtModel(readable(_sql_of_classes(chain, source, None)), _signed(said))
-    seed = seed_name(name)
-    said |= {"seeds": [_seed_properties(seed, source, chain.dialect)]}
-    return DbtModel(readable(_sql_of_classes(chain, source, seed)), _signed(said), _as_csv(rows))
+    seed = seed_name(name) if rows else None
+    if seed:
+        said |= {"seeds": [_seed_properties(seed, source, chain.dialect)]}
+        chain = replace(chain, seed=_SEEDED)
+    comment = _comment_of_classes(chain, source, seed)
+    return DbtModel(
+        _sql(chain, source, comment, seed), _signed(said), _as_csv(rows) if rows else None
+    )
 
 
 def seed_name(model: str) -> str:
@@ -136,6 +134,12 @@ def is_unchanged(yaml: str) -> bool:
 
 def _signed(said: Mapping[str, Any]) -> str:
     properties = as_yaml(said)
+    mark = next((mark for mark in ("{{", "{%", "{#") if mark in properties), None)
+    if mark:
+        raise SpecError(
+            f"a column, or a value that a check names, has {mark} in it, which dbt would render in "
+            "the .yml of the model. Rename it before it is released as a model."
+        )
     return _signature(properties) + properties
 
 
@@ -165,65 +169,32 @@ def _refuse_untestable(check: BoundCheck, *, is_mixed: bool) -> None:
         )
 
 
-def _sql(chain: ViewChain, source: str, levels: Mapping[str, int]) -> str:
-    hierarchies = {
-        each.name: _spelled(each, levels[each.name])
-        for each in chain.quasi_identifiers
-        if levels[each.name]
-    }
-    dropped = list(chain.dropped)
-    released = chain.released
-    columns = list(chain.columns)
-    comment = _comment(chain, source, levels)
-    violating = translated(violating_classes(released, GENERALISED), chain.dialect)
-    _refuse_jinja([*comment, *(column.name for column in columns), violating])
-    published = render(
-        "released_records",
-        records=GENERALISED,
-        violating=VIOLATING,
-        columns=columns,
-        quasi_identifiers=list(released.quasi_identifiers),
-        star=chain.suppressed_as == "star",
-    )
-    in_order = chain.in_order(PUBLISHED) if chain.is_ordered else None
-    return render(
-        "dbt_model",
-        comment=comment,
-        source=_jinja(source),
-        hierarchies={_jinja(column): _jinja(how) for column, how in hierarchies.items()},
-        identifiers=_jinja(dropped) if dropped else None,
-        violating=violating,
-        released=translated(published, chain.dialect),
-        in_order=in_order and translated(in_order, chain.dialect),
-    )
+def _sql(chain: ViewChain, source: str, comment: Sequence[str], seed: str | None = None) -> str:
+    """The release as one SELECT that reads `ref()` relations."""
+    [view] = replace(chain, is_single=True, no_views=None, reads=_READ).views
+    sql = wrapped(translated(view.sql, chain.dialect), chain.dialect)
+    sql = _verbatim("\n".join([*(f"-- {line}" for line in comment), sql]))
+    for stands, referred in ((_READ, source), (_SEEDED, seed)):
+        sql = re.sub(rf'["`]?{stands}["`]?', f"{{{{ ref({json.dumps(referred)}) }}}}", sql)
+    return require_readable(sql)
 
 
-def _sql_of_classes(chain: RecodedChain, source: str, seed: str | None) -> str:
-    """The views of a local recoding as CTEs of one statement that reads `ref()` relations."""
-    read = replace(chain, is_single=True, no_views=None, reads=_READ, seed=seed and _SEEDED)
-    [view] = read.views
-    comment = [
+def _verbatim(sql: str) -> str:
+    """The SQL with its Jinja delimiters as expressions, so that dbt renders them as they stand.
+
+    >>> print(_verbatim("select '{{ x }} {% y %} {# z #}'"))
+    select '{{ "{{" }} x }} {{ "{%" }} y %} {{ "{#" }} z #}'
+    """
+    return re.sub(r"{[{%#]", lambda mark: f'{{{{ "{mark[0]}" }}}}', sql)
+
+
+def _comment_of_classes(chain: RecodedChain, source: str, seed: str | None) -> list[str]:
+    return [
         f"{source} at the levels that make it {chain.k}-anonymous, each class at its own (local",
         f"recoding), by SQL of {chain.dialect}, where they were found. kanon-sql explain local.",
         f"Personal data: {f'the seed {seed}' if seed else 'it'} holds the values of",
         f"quasi-identifiers by which classes were split, and is as private as {source}.",
     ]
-    sql = translated(view.sql, chain.dialect)
-    _refuse_jinja([*comment, sql])
-    for stands, referred in ((_READ, source), (_SEEDED, seed)):
-        of_dbt = f"{{{{ ref({_jinja(referred)}) }}}}"
-        sql = re.sub(rf'["`]?{stands}["`]?', of_dbt, sql)
-    return "\n".join([*(f"-- {line}" for line in comment), sql])
-
-
-def _refuse_jinja(texts: Iterable[str]) -> None:
-    """Raise `SpecError` for names or values with Jinja delimiters, which dbt would render."""
-    mark = next((mark for mark in ("{{", "{%", "{#") for text in texts if mark in text), None)
-    if mark:
-        raise SpecError(
-            f"a column, or a value that a check names, has {mark} in it, which dbt would render. "
-            "Rename it before it is released as a model."
-        )
 
 
 def _comment(chain: ViewChain, source: str, levels: Mapping[str, int]) -> list[str]:
@@ -234,48 +205,8 @@ def _comment(chain: ViewChain, source: str, levels: Mapping[str, int]) -> list[s
             f"    {each.name} at level {levels[each.name]} ({each.levels.label(levels[each.name])})"
             for each in chain.quasi_identifiers
         ),
-        "The records of violating classes are left out, and nothing is added (step 4), by SQL of "
-        f"{chain.dialect}, where the levels were found.",
+        f"SQL of {chain.dialect}, where the levels were found.",
     ]
-
-
-def _spelled(each: QuasiIdentifier, level: int) -> Any:
-    """A hierarchy at a level, as an argument of `kanon_sql.generalized`."""
-    if each.levels.label(level) == _SUPPRESS:
-        return _SUPPRESS
-    hierarchy = each.levels.hierarchy
-    spelled: dict[str, Any] = {"level": level}
-    if hierarchy.clip:
-        spelled["clip"] = list(hierarchy.clip)
-    table = each.levels.table
-    if table is None:
-        written = hierarchy.model_dump(exclude_defaults=True)
-        spelled["levels"] = written["levels"]
-        if each.levels.longest is not None:
-            spelled["longest"] = each.levels.longest
-        return spelled
-    if len(table.rows) > CASE_ROWS:
-        raise SpecError(
-            f'the hierarchy of "{each.name}" has {len(table.rows):,} rows, too many for a model. '
-            "Make it a seed, and name it by hand: "
-            f'{{"hierarchy": ref("…"), "level": {level}}} in kanon_sql.generalized.'
-        )
-    labels = [table.labels(n) for n in range(1, table.height + 1)]
-    spelled["hierarchy"] = {raw: [level[raw] for level in labels] for raw in labels[0]}
-    return spelled
-
-
-def _jinja(value: Any) -> str:
-    """A value as a Jinja literal."""
-    match value:
-        case None:
-            return "none"
-        case Mapping():
-            pairs = (f"{_jinja(key)}: {_jinja(item)}" for key, item in value.items())
-            return f"{{{', '.join(pairs)}}}"
-        case list() | tuple():
-            return f"[{', '.join(map(_jinja, value))}]"
-    return json.dumps(value, ensure_ascii=False)
 
 
 def _properties(chain: ViewChain, name: str, demanded: Sequence[BoundCheck]) -> dict[str, Any]:
@@ -348,7 +279,7 @@ def _share_left_out(
         arguments["starred"] = [
             each.name
             for each in chain.quasi_identifiers
-            if each.levels.label(levels.get(each.name, 0)) != _SUPPRESS
+            if each.levels.label(levels.get(each.name, 0)) != SUPPRESS
         ]
         arguments["quote_columns"] = True
     test = "share_left_out"

@@ -15,7 +15,7 @@ from typing import get_args
 from kanon_sql.anonymizing.release.dbt_model import is_unchanged, seed_name
 from kanon_sql.anonymizing.release.view_names import LONGEST_NAME
 from kanon_sql.anonymizing.release.views import refuse_single_view
-from kanon_sql.errors import SpecError, did_you_mean, found_instead, option, other_than_a_file
+from kanon_sql.errors import SpecError, described_value, did_you_mean, irregular_kind, option
 from kanon_sql.results.release import Algorithm, Emitted, MetricName, Suppressed
 from kanon_sql.results.table import Status
 from kanon_sql.spec.dbt.project import seeds_around
@@ -59,11 +59,12 @@ class ReleaseOptions:
     """Name or prefix of the views; derived from the table's by default."""
     single_view: bool = False
     """Whether to write a single view, with the steps as its CTEs."""
-    keep_order: bool = False
-    """Whether the release keeps the order of its source, which links it to other releases."""
     untouched: Unassigned | None = None
     """How unassigned columns are treated; as in the spec by default."""
+    overwrite: bool = False
+    """Whether existing files are replaced."""
     force: bool = False
+    """Whether a release that fails its audit is written."""
 
     def __post_init__(self) -> None:
         if self.algorithm not in ALGORITHMS:
@@ -83,7 +84,7 @@ class ReleaseOptions:
                 f"{self.output}: a release is a .parquet, .csv or .tsv file, or .sql for its views."
             )
         if self.output is not None and self.output.exists():
-            kind = other_than_a_file(self.output)
+            kind = irregular_kind(self.output)
             if kind and not self.output.is_dir():
                 raise SpecError(f"{self.output} is {kind}, and a release is a file; name one.")
         if self.emit not in ("views", "dbt-model"):
@@ -96,8 +97,9 @@ class ReleaseOptions:
             raise SpecError(f"a dialect is for views: {option('output', 'release.sql')}.")
         if self.emit == "dbt-model" and (self.view_name or self.single_view):
             raise SpecError(
-                "a dbt model is one SELECT that is called as its file is: leave out what the views "
-                f"are called ({option('view_name')}) and {option('single_view')}."
+                "a dbt model is one SELECT with the name of its file: leave out the name of the "
+                "views "
+                f"({option('view_name')}) and {option('single_view')}."
             )
         plain = rf"[A-Za-z_]\w{{0,{LONGEST_NAME - 1}}}"
         if self.view_name and not re.fullmatch(plain, self.view_name, re.ASCII):
@@ -196,13 +198,13 @@ class ReleaseOptions:
             )
         if self.algorithm == "datafly":
             raise SpecError(
-                f"Datafly chooses by no metric. Leave out {option('metric')}, or ask for "
+                f"Datafly minimises no metric. Leave out {option('metric')}, or choose "
                 f"{option('algorithm', 'optimal')}."
             )
         if self.algorithm == "local" and self.metric != "loss":
             raise SpecError(
-                f"local recoding goes by the metric loss, not by {self.metric}. Leave out "
-                f"{option('metric')}, or ask for {option('algorithm', 'optimal')}."
+                f"local recoding minimises the metric loss, not {self.metric}. Leave out "
+                f"{option('metric')}, or choose {option('algorithm', 'optimal')}."
             )
 
     @property
@@ -227,7 +229,7 @@ class ReleaseOptions:
             if isinstance(level, bool) or not isinstance(level, int) or level < 0:
                 raise SpecError(
                     f'{option("at_most")}: "{name}" must have the number of a level, 0 or more; '
-                    f"found {found_instead(level)}."
+                    f"found {described_value(level)}."
                 )
 
     def _refuse_weights(self) -> None:
@@ -236,7 +238,7 @@ class ReleaseOptions:
             if not (is_number and math.isfinite(weight) and weight > 0):
                 raise SpecError(
                     f'{option("weights")}: "{name}" must weigh a number above 0, as in 2.5; found '
-                    f"{found_instead(weight)}."
+                    f"{described_value(weight)}."
                 )
         if self.weights and self.metric not in (None, "loss"):
             raise SpecError(
@@ -250,7 +252,8 @@ def _share(gap: str) -> float:
     percent = re.fullmatch(r"([0-9]+(\.[0-9]+)?) ?%", str(gap))
     if percent is None or not 0 < Fraction(percent[1]) < 100:
         raise SpecError(
-            f"{option('gap')} must be a share above 0% and below 100%, as in 3%: that which may be "
-            f"left to save at most. Found {gap!r}; leave it out for the best there is."
+            f"{option('gap')} must be a share above 0% and below 100%, as in 3%: the search "
+            f"ends when no levels can lose less by more than that. Found {gap!r}; leave it out for "
+            "the optimum."
         )
     return float(Fraction(percent[1]) / 100)

@@ -15,10 +15,9 @@ from kanon_sql.anonymizing.release.options import ReleaseOptions
 from kanon_sql.anonymizing.release.result import AnonymizationResult, KeptRecords
 from kanon_sql.anonymizing.release.suppression import (
     IN_ORDER,
-    RELEASED,
     Suppression,
 )
-from kanon_sql.anonymizing.release.untouched import said_of, what_becomes_of_untouched
+from kanon_sql.anonymizing.release.untouched import untouched_warnings, what_becomes_of_untouched
 from kanon_sql.anonymizing.release.view_names import refuse_taken_names, view_name
 from kanon_sql.anonymizing.release.views import ViewChain, dropped_columns
 from kanon_sql.anonymizing.search.frequency_sets import FrequencySets
@@ -27,9 +26,8 @@ from kanon_sql.anonymizing.search.optimal_search import Deadline
 from kanon_sql.anonymizing.search.preferences import Preferences
 from kanon_sql.anonymizing.search.qi_levels import Levels
 from kanon_sql.anonymizing.search.suggest_hierarchies import builders
-from kanon_sql.anonymizing.search.table_constraints import searched_beside
 from kanon_sql.auditing.auditor import answered, clips
-from kanon_sql.auditing.warnings import left_out
+from kanon_sql.auditing.warnings import left_out, time_zones
 from kanon_sql.engines.base import Engine, Hub
 from kanon_sql.engines.session import Session, Watch
 from kanon_sql.errors import EngineError, InputError, SpecError
@@ -38,11 +36,12 @@ from kanon_sql.plan.levels import ColumnLevels
 from kanon_sql.plan.question import ResolvedQuestion
 from kanon_sql.plan.resolve import bind, column_levels
 from kanon_sql.plan.resolve_roles import resolve
-from kanon_sql.plan.steps import counted, spoken
+from kanon_sql.plan.steps import counted, name_list
 from kanon_sql.plan.violating_classes import (
     class_size,
     is_judged_by_class,
-    reference_demands,
+    reference_requirements,
+    with_k,
 )
 from kanon_sql.results.release import (
     Anonymization,
@@ -55,6 +54,8 @@ from kanon_sql.results.table import TableResult, today
 from kanon_sql.results.version import VERSION
 from kanon_sql.spec.hierarchy_table import summary as summary_of_faults
 from kanon_sql.spec.models.base import ReferenceModel
+from kanon_sql.spec.models.sizes import KAnonymity
+from kanon_sql.spec.other_tables import REFERENCE
 from kanon_sql.spec.spec import AuditSpec, TableSpec, Unassigned
 from kanon_sql.sql.macros import render
 from kanon_sql.sql.quoting import literal
@@ -88,7 +89,7 @@ class ReleaseJob:
     asked: TableSpec
     k: int
     plan: Plan
-    wanted: ReleaseOptions
+    options: ReleaseOptions
     preferred: Preferences
     engine: Engine
     here: Engine | None
@@ -110,9 +111,16 @@ class ReleaseJob:
         original ones."""
         return replace(self, plan=replace(self.plan, bound=bound))
 
+    def for_k(self, k: int) -> ReleaseJob:
+        """The job with another k in place of its own."""
+        checks = [check for check in self.asked.checks if not isinstance(check, KAnonymity)]
+        asked = self.asked.model_copy(update={"checks": [KAnonymity(k=k), *checks]})
+        plan = replace(self.plan, bound=with_k(self.bound, k))
+        return replace(self, asked=asked, k=k, plan=plan)
+
     @property
     def unassigned(self) -> Unassigned:
-        return what_becomes_of_untouched(self.bound, self.wanted)
+        return what_becomes_of_untouched(self.bound, self.options)
 
     @property
     def untouched(self) -> Untouched:
@@ -134,16 +142,17 @@ class ReleaseJob:
             here = self.session(self.here) if self.here else None
             return FrequencySets(bound, here or self.session(), levels, here and self.session())
         except SpecError as error:
-            raise self.spec.pointed(error, 0) from None
+            raise self.spec.with_location(error, 0) from None
 
     def refuse_large_k(self, before: TableResult) -> None:
         summary, people = before.summary, before.summary.people
-        counted = summary.records if people is None else people
-        if self.k > (counted or 0):
-            noun = "records" if people is None else "people"
+        several = counted(self.bound)
+        members = (summary.records if people is None else people) or 0
+        if self.k > members:
+            noun = several if members != 1 else "record" if people is None else "person"
             raise InputError(
-                f"{before.name} has {counted:,} {noun}, so no class of it can have {self.k:,}. "
-                "Ask for a smaller k, or for more data."
+                f"{before.name} has {members:,} {noun}, so no class of it can have {self.k:,}. "
+                "Choose a smaller k, or add data."
             )
 
     def chain(
@@ -160,14 +169,13 @@ class ReleaseJob:
             steps,
             self.k,
             max(self.k, class_size(self.bound.checks) or 0),
-            self.wanted.suppressed,
+            self.options.suppressed,
             has_donors=False,
-            name=name_of_release(self.bound, self.wanted),
+            name=name_of_release(self.bound, self.options),
             dropped=dropped_columns(self.bound, untouched=self.unassigned == "drop"),
-            keeps_order=self.wanted.keep_order,
-            is_single=self.wanted.single_view,
+            is_single=self.options.single_view,
             dialect=self.engine.dialect,
-            algorithm=self.wanted.algorithm,
+            algorithm=self.options.algorithm,
             **found,
         )
 
@@ -200,51 +208,50 @@ class ReleaseJob:
         untouched = replace(self.untouched, alone=self._alone(chain, published))
         self._refuse_another_count(before, after, left_out.records)
         self._refuse_other_classes(before, after, left_out)
-        if self.records and isinstance(self.engine, Hub) and self.wanted.publishes(after.status):
-            self.records.write(self.engine, _in_file(chain))
+        if self.records and isinstance(self.engine, Hub) and self.options.publishes(after.status):
+            self.records.write(self.engine, IN_ORDER)
         return after, untouched
+
+    def audited(self, chain: ViewChain, shown: ShownAt) -> TableResult:
+        """The audit of the release of a chain, before it is written."""
+        return self._audited(self._published(chain, None), shown)
 
     def warnings(
         self, sets: FrequencySets, generalised: Sequence[str], untouched: Untouched
     ) -> Iterator[str]:
         yield from left_out(self.bound)
-        yield from said_of(untouched, self.bound)
-        if self.wanted.keep_order:
-            yield (
-                "The release keeps the order of its source: laid beside another release of it in "
-                "that order, record for record, it shows which belong together. Have it sorted, "
-                "as it is by default."
-            )
+        yield from time_zones(self.bound, generalised)
+        yield from untouched_warnings(untouched, self.bound)
         for each in sets.quasi_identifiers:
             if each.name in generalised:
                 yield from summary_of_faults(each.levels.faults).splitlines()
-        searched = searched_beside(self.bound) if self.wanted.algorithm == "optimal" else []
+        is_optimal = self.options.algorithm == "optimal"
         unsearched = [
             check.model.name()
             for check in self.bound.checks
-            if check.gates and not is_judged_by_class(check) and check not in searched
+            if check.gates and not is_judged_by_class(check) and not is_optimal
         ]
         if self.bound.entity:
             yield (
-                f'The entity "{self.bound.entity.name}" is in the release, where it tells '
-                "which records are one person's. If it means anything outside of it, replace it."
+                f'The entity "{self.bound.entity.name}" is in the release and links the records of '
+                "a person. If it is used anywhere else, replace it."
             )
         if self.bound.weight:
             yield (
-                f'The weight "{self.bound.weight.name}" is in the release as it is. Where it '
-                "was made of what is generalised here, it tells that apart again."
+                f'The weight "{self.bound.weight.name}" is in the release unchanged. If it was '
+                "computed from generalised columns, it can reveal their raw values."
             )
         if self.here:
             yield (
                 "The values of "
-                f"{spoken([*self.bound.quasi_identifiers, *sets.carried])} were fetched "
+                f"{name_list([*self.bound.quasi_identifiers, *sets.carried])} were fetched "
                 f"from {self.engine.name}, each combination once, and held in this machine's "
-                "memory and, where that was too small, in a private folder, which is gone."
+                "memory or, if that was too small, in a private folder, which is deleted."
             )
         if unsearched:
             yield (
-                f"{' and '.join(unsearched)}: no class alone can say whether this holds, so the "
-                "search does not look for it. It is judged on the release."
+                f"The search ignores {' and '.join(unsearched)}, which no class alone can decide; "
+                "the audit of the release does."
             )
 
     def cost(self, before: TableResult, left_out: Suppression, lost: Iterable[Loss]) -> Metrics:
@@ -276,7 +283,7 @@ class ReleaseJob:
         `Anonymization` that depend on the algorithm.
         """
         generalised = [name for name, level in highest.items() if level]
-        statements = chain.statements(self.engine.in_own_words) if chain else ()
+        statements = chain.statements(self.engine.transpile) if chain else ()
         said = (*self.warnings(sets, generalised, untouched), *warnings, *after.warnings)
         released = replace(
             after,
@@ -289,11 +296,11 @@ class ReleaseJob:
             seconds=time.monotonic() - self.started,
         )
         anonymization = Anonymization(
-            algorithm=self.wanted.algorithm,
+            algorithm=self.options.algorithm,
             reached_top=chain is None,
             suppressed=left_out.records,
             step4=left_out.step4,
-            suppressed_as=self.wanted.suppressed,
+            suppressed_as=self.options.suppressed,
             k=after.summary.k,
             classes=after.summary.classes,
             views=statements,
@@ -323,15 +330,15 @@ class ReleaseJob:
     def _published(self, chain: ViewChain, new: Path | None) -> Table:
         """The release as a table: the written file, if there is one."""
         if new is None or not isinstance(self.engine, Hub):
-            return replace(chain, kept=self.engine.keeps_rows).published
-        self.engine.write(_in_file(chain), new)
+            return replace(chain, kept=self.engine.materialises).published
+        self.engine.write(IN_ORDER, new)
         return self.engine.table(str(new))
 
     def _reading_the_output(self, after: TableResult, new: Path | None) -> TableResult:
         """The audit with the release's final path in its SQL, so that its statements run again."""
-        if new is None or self.wanted.output is None:
+        if new is None or self.options.output is None:
             return after
-        read, put = literal(str(new)), literal(str(self.wanted.output))
+        read, put = literal(str(new)), literal(str(self.options.output))
         return replace(after, sql={name: sql.replace(read, put) for name, sql in after.sql.items()})
 
     def _alone(self, chain: ViewChain, table: Table) -> int:
@@ -348,15 +355,15 @@ class ReleaseJob:
             entity=find(entity.name, table) if entity else None,
             embedded=table.embedded,
         )
-        question = f"How many {counted(self.bound)} are alone in what is published untouched?"
+        question = f"How many {counted(self.bound)} are unique in the columns published unchanged?"
         asked = Statement("untouched", question, sql, tables=frozenset([table.sql]))
         return int(self.session().row(asked)["kanon_alone"])
 
     def _audited(self, table: Table, shown: ShownAt) -> TableResult:
         """The audit of the release. References are generalised to the same levels."""
         bound = self.bound
-        writes = self.wanted.output is not None and self.wanted.writes_records
-        named = self.wanted.output.name if writes and self.wanted.output else self.name
+        writes = self.options.output is not None and self.options.writes_records
+        named = self.options.output.name if writes and self.options.output else self.name
         asked = self.asked.model_copy(
             update={
                 "name": named,
@@ -368,14 +375,13 @@ class ReleaseJob:
                 "first": None,
             }
         )
-        references = {name: each.table for name, each in bound.references.items()}
-        earlier = {name: each.table for name, each in bound.earlier.items()}
-        released = bind(resolve(asked, table, references, earlier), bound.facts)
-        if self.wanted.algorithm == "datafly":
+        others = {each.key: each.table for each in bound.others}
+        released = bind(resolve(asked, table, others), bound.facts)
+        if self.options.algorithm == "datafly":
             return answered(plan_audit(released), self.session())
         if any(
             isinstance(check.model, ReferenceModel) and check.model.match == "exact"
-            for check in reference_demands(bound)
+            for check in reference_requirements(bound)
         ):
             # Only equal cells match, so the reference itself must be at the same levels.
             levels = {name: level for name, (_, level) in shown.items() if level is not None}
@@ -388,17 +394,17 @@ class ReleaseJob:
     @staticmethod
     def _beside_levels(released: ResolvedQuestion, levels: Levels) -> ResolvedQuestion:
         """The question with references at these levels, unless they have levels of their own."""
-        references = {
-            name: each if each.levels else replace(each, levels=levels)
-            for name, each in released.roles.references.items()
-        }
-        return bind(replace(released.roles, references=references), released.facts)
+        others = tuple(
+            replace(each, levels=levels) if each.kind is REFERENCE and not each.levels else each
+            for each in released.roles.others
+        )
+        return bind(replace(released.roles, others=others), released.facts)
 
     def _refuse_another_count(
         self, before: TableResult, after: TableResult, suppressed: int
     ) -> None:
         """Raise unless every record was either released or suppressed."""
-        kept = suppressed if self.wanted.suppressed == "star" else 0
+        kept = suppressed if self.options.suppressed == "star" else 0
         if (before.summary.records or 0) - suppressed + kept != after.summary.records:
             raise EngineError(
                 f"{before.name} changed while its release was being made; run again. Nothing was "
@@ -411,7 +417,7 @@ class ReleaseJob:
         """Raise unless the release has the counted classes, plus at most one of suppressed
         records."""
         counted, found = int(left_out.classes["kanon_classes"]), after.summary.classes or 0
-        starred = self.wanted.suppressed == "star" and left_out.records > 0
+        starred = self.options.suppressed == "star" and left_out.records > 0
         if found in (counted, counted + starred):
             return
         raise EngineError(
@@ -420,17 +426,12 @@ class ReleaseJob:
         )
 
 
-def _in_file(chain: ViewChain) -> str:
-    """Name of the relation with the release in the order of its file."""
-    return RELEASED if chain.keeps_order else IN_ORDER
-
-
-def name_of_release(bound: ResolvedQuestion, wanted: ReleaseOptions) -> str:
+def name_of_release(bound: ResolvedQuestion, options: ReleaseOptions) -> str:
     """Name of the release, and prefix of its views."""
-    return wanted.view_name or view_name(name_of(bound.spec.name or bound.table.name))
+    return options.view_name or view_name(name_of(bound.spec.name or bound.table.name))
 
 
-def refuse_names(bound: ResolvedQuestion, wanted: ReleaseOptions) -> None:
+def refuse_names(bound: ResolvedQuestion, options: ReleaseOptions) -> None:
     """Raise `SpecError` for view names that the database already uses."""
-    shipped = wanted.writes_views and wanted.emit == "views"
-    refuse_taken_names(bound, name_of_release(bound, wanted), shipped=shipped)
+    shipped = options.writes_views and options.emit == "views"
+    refuse_taken_names(bound, name_of_release(bound, options), shipped=shipped)

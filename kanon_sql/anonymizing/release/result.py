@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from kanon_sql.auditing.result import AuditResult
 from kanon_sql.engines.base import Hub
 from kanon_sql.engines.duckdb.file_fingerprint import Evidence
+from kanon_sql.engines.duckdb.frames import in_time_zones, time_zones
 from kanon_sql.errors import EngineError, InputError, KanonError, PrivacyViolation
 from kanon_sql.files import file_kind, spill_folder
 from kanon_sql.results.release import Form, ReleaseFindings
@@ -59,7 +60,7 @@ class ReleasedTable:
             )
         if result.kept_records is None:
             raise InputError(
-                "this result tells of a release and has no records. Where the data lie in a "
+                "this result describes a release and has no records. If the data lie in a "
                 "warehouse, run its views there; of a result that was read or sent, call "
                 "anonymize again."
             )
@@ -70,7 +71,8 @@ class KeptRecords:
     """The audited records of a release: its Parquet output, or a file in a private folder, which is
     removed when the last result that refers to it is gone."""
 
-    def __init__(self, output: Path | None, hub: Hub) -> None:
+    def __init__(self, output: Path | None, hub: Hub, source: Any) -> None:
+        self._zones = time_zones(source)
         self._fingerprint = Evidence()
         self._fault: KanonError | None = None
         if output is not None and file_kind(output.name) == "parquet":
@@ -107,7 +109,7 @@ class KeptRecords:
                 f"{self.file} is not the release that was written; call anonymize again."
             ) from None
         with DuckDBEngine() as hub:
-            return hub.records(hub.table(self.file), form)
+            return in_time_zones(hub.records(hub.table(self.file), form), self._zones)
 
 
 @dataclass(frozen=True, repr=False)
@@ -131,8 +133,8 @@ class AnonymizationResult(ReleaseFindings, AuditResult):
     def __getstate__(self) -> dict[str, Any]:
         """The pickled state, without the data of the release or values of a hierarchy file."""
         made = self.anonymization
-        told = replace(made, views=(), views_without_values=made.views_for_reading)
-        return {**vars(self), "kept_records": None, "anonymization": told}
+        printed = replace(made, views=(), views_without_values=made.views_for_reading)
+        return {**vars(self), "kept_records": None, "anonymization": printed}
 
     def page(self) -> Iterator[Block]:
         """The release in words and figures, for any writer of `kanon_sql.report`."""

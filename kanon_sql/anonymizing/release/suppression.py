@@ -49,7 +49,11 @@ class _AtLevel:
 def nothing_suppressed(sets: FrequencySets, levels: Levels) -> Suppression:
     """Materialise the classes of a node without suppression."""
     _keep_classes(sets, levels)
-    sets.keep_view(MARKED, "Which records are kept?", render("records_as_marked", records=RECORDS))
+    sets.create_view(
+        MARKED,
+        "How many records of each combination are suppressed?",
+        render("records_as_marked", records=RECORDS),
+    )
     return Suppression(0, 0, _classes_in_short(sets))
 
 
@@ -67,9 +71,9 @@ def suppress(
     keys = [each.key for each in sets.quasi_identifiers]
     counted = replace(chain, kept=True, dialect=sets.dialect)
     _keep_classes(sets, levels)
-    sets.keep(
+    sets.materialise(
         VIOLATING,
-        "Which classes violate a demand?",
+        "Which classes violate a check?",
         render(
             "classes_among",
             classes=CLASSES,
@@ -82,15 +86,19 @@ def suppress(
     left_out = _total(sets, VIOLATING, "kanon_records")
     step4 = 0
     if in_step4 and 0 < left_out < chain.k:
-        sets.keep(DONORS, "Which classes give more?", counted.donor_classes(keys))
+        sets.materialise(
+            DONORS,
+            "How many further records does each class lose in step 4?",
+            counted.donor_classes(keys),
+        )
         step4 = _total(sets, DONORS, "kanon_donated")
     chain = replace(chain, has_donors=step4 > 0)
     run = replace(chain, kept=sets.hold_records)
     for view in run.views_to_run:
-        sets.keep_view_of_records(view.name, " ".join(view.words), view.sql)
-    if sets.hold_records and not chain.keeps_order:
-        question = "Which records are written, in which order?"
-        sets.keep_view_of_records(IN_ORDER, question, run.in_order(RELEASED))
+        sets.create_view_of_records(view.name, " ".join(view.words), view.sql)
+    if sets.hold_records:
+        question = "Which records does the release have, in which order?"
+        sets.create_view_of_records(IN_ORDER, question, run.in_order(RELEASED))
     if step4:
         _keep_donated(sets, run)
     _mark(sets, levels, donated=step4 > 0)
@@ -106,9 +114,9 @@ def _keep_classes(sets: FrequencySets, levels: Levels) -> None:
         keys=[each.key for each in sets.quasi_identifiers],
         entity=sets.bound.entity,
     )
-    sets.keep(
+    sets.materialise(
         CLASSES,
-        "Which classes are there?",
+        "Which classes does the release have before suppression?",
         render(
             "classes_as_released",
             classes=f"({of_places})",
@@ -122,19 +130,21 @@ def _keep_classes(sets: FrequencySets, levels: Levels) -> None:
 
 def _keep_donated(sets: FrequencySets, chain: ViewChain) -> None:
     """Materialise the records suppressed in step 4, by the places of their raw values."""
-    sets.keep_view_of_records(
+    sets.create_view_of_records(
         DONATED,
-        "Which records go in step 4?",
+        "Which records does step 4 suppress?",
         render("donated_records", numbered=chain.numbered.name),
     )
     raw = [replace(each, name=chain.raw_name(each)) for each in sets.bound.quasi_identifiers]
-    sets.keep_places_of(DONATED_PLACES, "What are their raw values?", DONATED, raw)
+    sets.keep_places_of(
+        DONATED_PLACES, "Which raw values do the records suppressed in step 4 have?", DONATED, raw
+    )
 
 
 def _mark(sets: FrequencySets, levels: Levels, *, donated: bool) -> None:
-    sets.keep(
+    sets.materialise(
         MARKED,
-        "How many records of each combination of raw values are left out?",
+        "How many records of each combination are suppressed?",
         render(
             "marked_records",
             records=RECORDS,
@@ -159,11 +169,13 @@ def _classes_in_short(
         violating=violating,
         donors=donors,
     )
-    return sets.ask("released_classes", "How many classes are released?", sql)[0]
+    return sets.fetch(
+        "released_classes", "How many classes does the release have, and how large are they?", sql
+    )[0]
 
 
 def _total(sets: FrequencySets, name: str, column: str) -> int:
     sql = render("total", relation=name, column=column)
     return int(
-        sets.ask(f"total_of_{name}", "How many records are left out?", sql)[0]["kanon_total"]
+        sets.fetch(f"total_of_{name}", "How many records are suppressed?", sql)[0]["kanon_total"]
     )

@@ -46,16 +46,16 @@ def refuse_taken_names(bound: ResolvedQuestion, name: str, *, shipped: bool) -> 
     `shipped`, to be created next to it and to the other tables stored there."""
     table = bound.table
     ours = re.compile(rf"{re.escape(name)}(_{_STEPS})?|{PRIVATE}.*", re.IGNORECASE)
-    for each in (table, *(other.table for other in bound.beside)):
+    for each in (table, *(other.table for other in bound.others)):
         *schema, own = re.split(r"""["`]\.["`]""", each.sql.strip('"`'))
         is_named = not each.embedded or schema
         if is_named and (shipped or not schema) and ours.fullmatch(own):
             raise SpecError(
-                f"{each.name} is called as a view of the release {name} is, and would be taken "
+                f"{each.name} has the name of a view of the release {name} and would be mistaken "
                 f"for it. Call the views something else: {option('view_name')}."
             )
     created = re.compile(rf"{re.escape(name)}(_{_STEPS})?", re.IGNORECASE)
-    stored = (bound.spec.name or "", *sorted(table.stored_beside)) if shipped else ()
+    stored = (bound.spec.name or "", *sorted(table.replaceable)) if shipped else ()
     if taken := next(filter(created.fullmatch, stored), None):
         raise SpecError(
             f"{taken} is a table of the database, and a view of the release {name} would be called "

@@ -24,12 +24,12 @@ from kanon_sql.engines.duckdb.frames import FRAMES, frame_name
 from kanon_sql.errors import SpecError, plural
 from kanon_sql.plan.levels import ColumnLevels
 from kanon_sql.plan.question import BoundColumn, ResolvedQuestion
-from kanon_sql.plan.reference_classes import classes_beside_reference
+from kanon_sql.plan.reference_classes import classes_with_reference
 from kanon_sql.plan.violating_classes import violating_classes
 from kanon_sql.results.release import Algorithm, Anonymization, GeneralizationStep, Suppressed
 from kanon_sql.spec.spec import TableSpec
 from kanon_sql.sql.dialects.traits import TRAITS
-from kanon_sql.sql.folding import folded
+from kanon_sql.sql.line_wrapping import wrapped
 from kanon_sql.sql.macros import render
 from kanon_sql.sql.quoting import DIALECT, identifier
 from kanon_sql.sql.tables import Column, Table, find
@@ -82,8 +82,6 @@ class ViewChain:
     """Name of the release, and prefix of the other views' names."""
     dropped: tuple[str, ...] = ()
     """The columns that are not published."""
-    keeps_order: bool = False
-    """Whether the records stay in source order."""
     is_single: bool = False
     """Whether a single view with the others as CTEs is shipped."""
     kept: bool = False
@@ -94,6 +92,8 @@ class ViewChain:
     """The algorithm that found the levels."""
     no_views: NoViews | None = None
     """The reason that no views are shipped, if there is one."""
+    reads: str | None = None
+    """The relation that the first view reads, if it is not the table under its own name."""
 
     @property
     def can_be_modelled(self) -> bool:
@@ -142,7 +142,7 @@ class ViewChain:
         levels = {
             step.attribute: (by_name[step.attribute].levels, step.to_level) for step in self.steps
         }
-        yield from classes_beside_reference(self.released, self.bound, self.last, levels)
+        yield from classes_with_reference(self.released, self.bound, self.last, levels)
 
     @property
     def donors(self) -> tuple[View, ...]:
@@ -218,19 +218,15 @@ class ViewChain:
                 star=self.suppressed_as == "star",
                 donors=self.named(DONORS) if self.has_donors else None,
                 numbered=self.named(NUMBERED) if self.has_donors else None,
-                kept_order=self.keeps_order,
             ),
             is_personal=False,
         )
 
     @property
     def shipped_release(self) -> View:
-        """The publishable records ordered by their published values, unless source order is
-        kept."""
+        """The publishable records ordered by their published values."""
         release = self.release
-        if self.keeps_order:
-            words = "In the order of their source, which links them to other releases of it."
-        elif self.is_ordered:
+        if self.is_ordered:
             words = "In the order of what is published, which says nothing else."
         else:
             words = (
@@ -244,7 +240,7 @@ class ViewChain:
     @property
     def is_ordered(self) -> bool:
         """Whether the last view has an ORDER BY."""
-        return not self.keeps_order and TRAITS[self.dialect].orders_views
+        return TRAITS[self.dialect].orders_views
 
     def in_order(self, published: str) -> str:
         """SQL of the publishable records ordered by their published values."""
@@ -301,7 +297,7 @@ class ViewChain:
             return (*self.before_release, self.release)
         return (*self.records, *([self.numbered] if self.has_donors else []), self.release)
 
-    def statements(self, in_own_words: Callable[[str], str]) -> tuple[str, ...]:
+    def statements(self, transpile: Callable[[str], str]) -> tuple[str, ...]:
         """What creates each view, in the words of an engine, for whoever runs it."""
         own = {each.sql: each for each in self.bound.tables if each.read_in_views}
         create = TRAITS[self.dialect].create_view
@@ -312,7 +308,7 @@ class ViewChain:
             sql = view.sql
             for name, each in own.items():
                 sql = sql.replace(name, each.read_in_views)
-            return f"{create} {view.name} as\n{folded(in_own_words(sql), self.dialect)}"
+            return f"{create} {view.name} as\n{wrapped(transpile(sql), self.dialect)}"
 
         return tuple(map(created, self.views))
 
@@ -336,6 +332,8 @@ class ViewChain:
             columns,
             ordered=False,
             embedded=self.bound.table.embedded,
+            dialect=self.bound.table.dialect,
+            approximates=self.bound.table.approximates,
         )
 
     @property
@@ -359,7 +357,14 @@ class ViewChain:
             replace(each, type="VARCHAR") if each.name in self.generalised else each
             for each in self.bound.quasi_identifiers
         )
-        table = Table(self.bound.table.name, self.last, self.columns, self.bound.table.text)
+        table = Table(
+            self.bound.table.name,
+            self.last,
+            self.columns,
+            self.bound.table.text,
+            dialect=self.bound.table.dialect,
+            approximates=self.bound.table.approximates,
+        )
         return replace(
             self.bound,
             roles=replace(self.bound.roles, table=table, where=None),
@@ -387,6 +392,8 @@ class ViewChain:
         """The relation that the first view reads; for a data frame, which is in no database, the
         table name given by the user."""
         table, name = self.bound.table, self.bound.spec.name
+        if self.reads is not None:
+            return identifier(self.reads)
         if name and table.name in FRAMES and not self.kept:
             return identifier(name)
         return table.in_lines or table.sql
@@ -410,6 +417,7 @@ class ViewChain:
                 raw=list(self.raw.values()),
                 where=bound.where.sql if bound.where else None,
                 first=bound.spec.first,
+                read_as_text=self.reads is not None and bound.table.text,
             ),
         )
 

@@ -13,7 +13,7 @@ from kanon_sql.results.release import Algorithm
 from kanon_sql.results.version import VERSION
 from kanon_sql.sql.dialects import translated
 from kanon_sql.sql.dialects.traits import TRAITS
-from kanon_sql.sql.statement import readable
+from kanon_sql.sql.statement import require_readable
 
 _FOUND_BY: dict[Algorithm, str] = {
     "datafly": "with Datafly (Sweeney 2002, Achieving k-anonymity privacy protection using "
@@ -25,7 +25,7 @@ _FOUND_BY: dict[Algorithm, str] = {
 }
 
 _LONGEST_OF_CLICKHOUSE = 256 * 1024
-"""How many bytes of a statement ClickHouse parses, unless it is told to parse more."""
+"""Maximum size in bytes of a statement that ClickHouse parses by default."""
 
 
 def as_text(chain: ViewChain, run: Sequence[str], closing: Sequence[str], dialect: str) -> str:
@@ -55,7 +55,7 @@ def as_text(chain: ViewChain, run: Sequence[str], closing: Sequence[str], dialec
     parts = [
         *([before] if before else []),
         *(
-            f"{_comment(_words_of(view))}\n{readable(statement)};"
+            f"{_comment(_words_of(view))}\n{require_readable(statement)};"
             for view, statement in zip(views, statements, strict=True)
         ),
         *(["commit;"] if traits.begins else []),

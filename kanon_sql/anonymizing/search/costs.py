@@ -15,18 +15,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import accumulate
-from typing import Literal
 
 from kanon_sql.anonymizing.search.lattice import Lattice, Node
-
-MetricName = Literal[
-    "loss",
-    "loss_geometric",
-    "precision",
-    "non_uniform_entropy",
-    "discernibility",
-    "average_class_size",
-]
+from kanon_sql.results.release import MetricName
 
 
 @dataclass(frozen=True)

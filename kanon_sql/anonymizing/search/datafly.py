@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from itertools import pairwise, takewhile
+from itertools import pairwise
 
 from kanon_sql.anonymizing.search.qi_levels import Attribute, Levels
 
@@ -33,14 +33,6 @@ class SearchPath:
     records_violating: int
     reached_top: bool
     """Whether every attribute is at its top level and still too many records violate."""
-
-    @property
-    def steps_without_last(self) -> tuple[Step, ...]:
-        """The steps Datafly would have taken if the suppression limit had been the number of
-        records violating before the last step. More than one step may drop, because earlier nodes
-        can have had as few violating records."""
-        allowed = self.steps[-1].records_violating
-        return tuple(takewhile(lambda step: step.records_violating > allowed, self.steps))
 
 
 def climb(attributes: Sequence[Attribute]) -> list[Levels]:

@@ -55,7 +55,7 @@ class _Climb:
     def is_counted_at_once(self) -> bool:
         """Whether all checks are on class sizes and nearly every record is unique."""
         sets = self.sets
-        if not sets.are_rows or sets.searched_beside or not self._steps:
+        if not sets.are_rows or sets.searched_columns or not self._steps:
             return False
         rows, entries = self._in_short["kanon_rows"], self._in_short["kanon_entries"]
         return rows >= LARGE and entries <= ALIKE * rows and self._type is not None
@@ -72,15 +72,16 @@ class _Climb:
     @cached_property
     def _in_short(self) -> dict[str, int]:
         sql = render("entries_of_set", set=RECORDS, size=self.sets.least_records)
-        return self._counts("entries", "How many combinations of values are there?", sql)
+        return self._counts(
+            "entries", "How many combinations of values and how many records are there?", sql
+        )
 
     @cached_property
     def _in_large_classes(self) -> dict[str, int]:
         units = dict(zip(self._digits, self._units, strict=False))
         return self._counts(
             "climb",
-            f"How many records are in large enough classes at each of {len(self._counted)} "
-            "choices of levels?",
+            f"How many records are in large enough classes at each of {len(self._counted)} nodes?",
             render(
                 "records_in_large_classes",
                 set=RECORDS,
@@ -99,7 +100,7 @@ class _Climb:
         )
 
     def _counts(self, name: str, question: str, sql: str) -> dict[str, int]:
-        [row] = self.sets.ask(name, question, sql)
+        [row] = self.sets.fetch(name, question, sql)
         return {column: int(count) for column, count in row.items()}
 
     @cached_property
@@ -137,9 +138,9 @@ class _Climb:
             LevelsOf(each.key, self._keep_digits(each), self._highest(each))
             for each in self.sets.quasi_identifiers
         ]
-        rows = self.sets.ask(
+        rows = self.sets.fetch(
             "largest_digits",
-            "How many labels become one at each step?",
+            "How many labels are merged into one at each level, at most?",
             render("largest_digits", digits=highest),
         )
         most = {(int(row["kanon_place"]), int(row["kanon_level"])): row for row in rows}
@@ -147,9 +148,9 @@ class _Climb:
         return [1 << bits for bits in accumulate(widths, initial=0)]
 
     def _keep_digits(self, each: QuasiIdentifier) -> str:
-        return self.sets.keep(
+        return self.sets.materialise(
             _digits_of(each),
-            f"Which labels of {each.name} become one at each level?",
+            f"Which labels of {each.name} are merged into one at each level?",
             render("digits_of_values", values=each.values, height=self._highest(each)),
         )
 

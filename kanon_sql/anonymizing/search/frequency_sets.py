@@ -11,16 +11,13 @@ directly from the records.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
-from itertools import accumulate, count
-from operator import mul
+from functools import cached_property
+from itertools import count
 from typing import NamedTuple
 
-from kanon_sql.anonymizing.search.first_set import columns_of_first_set, first_set
 from kanon_sql.anonymizing.search.qi_levels import (
     PRIVATE,
     Attribute,
@@ -35,21 +32,37 @@ from kanon_sql.anonymizing.search.temp_relations import TempRelations
 from kanon_sql.engines.session import Session
 from kanon_sql.errors import InputError
 from kanon_sql.plan.levels import ColumnLevels
-from kanon_sql.plan.preconditions import no_label
+from kanon_sql.plan.preconditions import LABELLED
 from kanon_sql.plan.question import BoundColumn, ResolvedQuestion
 from kanon_sql.plan.sensitive_plan import other_sensitive
-from kanon_sql.plan.steps import records, spoken
+from kanon_sql.plan.steps import name_list, records, step
 from kanon_sql.plan.violating_classes import (
     class_size,
-    is_beside_table,
-    sensitive_demands,
+    compares_with_table,
+    sensitive_requirements,
     too_small_classes,
     violating_classes,
     with_k,
 )
 from kanon_sql.sql.macros import render
 from kanon_sql.sql.quoting import identifier
+from kanon_sql.sql.statement import Statement
 from kanon_sql.sql.tables import Row
+
+
+def columns_of_first_set(bound: ResolvedQuestion) -> list[BoundColumn]:
+    """The columns that a search reads from the records."""
+    entity = [bound.entity] if bound.entity else []
+    return [*bound.quasi_identifiers, *bound.sensitive, *entity]
+
+
+def first_set(bound: ResolvedQuestion) -> Statement:
+    """The statement that computes the frequency set of raw values."""
+    columns = columns_of_first_set(bound)
+    sql = render("frequency_set", relation=records(bound, columns), columns=columns)
+    question = f"Which combinations of values occur in {bound.table.name}?"
+    return step(bound, "first_frequency_set", question, sql)
+
 
 RAW = f"{PRIVATE}raw_frequency_set"
 RECORDS = f"{PRIVATE}frequency_set"
@@ -57,8 +70,6 @@ RECORDS = f"{PRIVATE}frequency_set"
 MARKED = f"{PRIVATE}marked_records"
 _FEW = 2**15
 """Number of places from which they no longer fit in a small integer."""
-_FEW_COMBINATIONS = 2**18
-"""Maximum number of possible combinations for which a record is counted by one packed integer."""
 
 
 class LevelsOf(NamedTuple):
@@ -82,7 +93,7 @@ class NodeSet:
 class FrequencySets(TempRelations):
     """The frequency sets of one table, from the raw values up.
 
-    `ask` is the session of the engine that holds the sets; `records` that of the engine with the
+    `session` is that of the engine with the sets; `records` that of the engine with the
     records if it is another one, from which the set of raw values is then fetched. Besides that set
     the last `most_kept` nodes stay materialised: each is about as large if nearly every record is
     unique.
@@ -91,13 +102,13 @@ class FrequencySets(TempRelations):
     def __init__(
         self,
         bound: ResolvedQuestion,
-        ask: Session,
+        session: Session,
         levels: Mapping[str, ColumnLevels],
         records: Session | None = None,
         *,
         most_kept: int = 1,
     ) -> None:
-        super().__init__(bound, ask, records)
+        super().__init__(bound, session, records)
         self._most_kept = most_kept
         self._entity = [bound.entity] if bound.entity else []
         self._numbers = count()
@@ -109,7 +120,7 @@ class FrequencySets(TempRelations):
         self._keep_places(
             RECORDS,
             f"How many records of {bound.table.name} have each combination of "
-            f"{spoken(bound.quasi_identifiers)}?",
+            f"{name_list(bound.quasi_identifiers)}?",
             relation,
             bound.quasi_identifiers,
             rolled_up,
@@ -141,14 +152,14 @@ class FrequencySets(TempRelations):
         """Number of records in violating classes at these levels."""
         node = self.at(levels)
         question = f"How many records are in violating classes at {_at(levels)}?"
-        keeps_rows = self._ask.engine.keeps_rows
-        violating = self.violating(node) if keeps_rows else self._violating_records(levels)
+        materialises = self._session.engine.materialises
+        violating = self.violating(node) if materialises else self._violating_records(levels)
         sql = render("violating_in_short", violating=violating)
-        return int(self._ask.row(self._step("kanon_violating", question, sql))["kanon_records"])
+        return int(self._session.row(self._step("kanon_violating", question, sql))["kanon_records"])
 
     def violating(self, node: NodeSet) -> str:
         """SQL of a node's violating classes, by their places."""
-        if not self.searched_beside:
+        if not self.searched_columns:
             # Every row of the set is already a class.
             return too_small_classes(self._keyed, node.name)
         return violating_classes(self._keyed, node.name, rolled_up=True)
@@ -158,11 +169,11 @@ class FrequencySets(TempRelations):
         highest, so that any node is a choice of GROUP BY columns. `carried` are the further columns
         to include."""
         raw = self.raw.name
-        if len(self.searched_beside) > len(carried):
+        if len(self.searched_columns) > len(carried):
             raw = self._rolled_up(RECORDS, self._new_name(), {}, carried)
-        return self.keep(
+        return self.materialise(
             name,
-            "What is each combination of values at every level?",
+            "Which place does each combination of values have at every level?",
             render(
                 "set_at_all_levels",
                 set=raw,
@@ -178,7 +189,7 @@ class FrequencySets(TempRelations):
         return [
             each.key
             for each in self.quasi_identifiers
-            if self._ask.engine.keeps_rows and each.attribute.distinct[0] < _FEW
+            if self._session.engine.materialises and each.attribute.distinct[0] < _FEW
         ]
 
     def levels_up_to(self, highest: Levels) -> list[LevelsOf]:
@@ -219,7 +230,7 @@ class FrequencySets(TempRelations):
         """Require another k within the context; relations materialised in it are dropped at its
         end."""
         # The distributions of sensitive values do not depend on k.
-        bound, before = self.bound, [*self._whole.values(), *self._kept]
+        bound, before = self.bound, {*self._whole.values(), *self._kept}
         self.bound = with_k(bound, k)
         self.__dict__.pop("_keyed", None)
         try:
@@ -227,14 +238,19 @@ class FrequencySets(TempRelations):
         finally:
             self.bound = bound
             self.__dict__.pop("_keyed", None)
-            for name in [name for name in self._kept if name not in before]:
-                self.forget(name)
+            for name in [name for name in reversed(self._kept) if name not in before]:
+                self.drop(name)
+            self._nodes = {
+                node: each for node, each in self._nodes.items() if each.name in self._kept
+            }
 
     @cached_property
     def are_spread_by_node(self) -> bool:
         """Whether the table-wide frequencies of sensitive values depend on the node, because a
         person counts once in each class they are in."""
-        return bool(self._entity) and any(map(is_beside_table, sensitive_demands(self.bound)))
+        return bool(self._entity) and any(
+            map(compares_with_table, sensitive_requirements(self.bound))
+        )
 
     @property
     def carried(self) -> list[BoundColumn]:
@@ -246,7 +262,7 @@ class FrequencySets(TempRelations):
     ) -> str:
         """Materialise the frequency set of some records, given by a view, by the places of their
         raw values; `raw` are the view's columns with these values."""
-        if self._records is self._ask:
+        if self._records is self._session:
             return self._keep_places(name, question, view, raw, rolled_up=False)
         self._fetch(f"{name}_fetched", question, view, [*raw, *self.carried])
         return self._keep_places(name, question, f"{name}_fetched", raw, rolled_up=True)
@@ -258,10 +274,10 @@ class FrequencySets(TempRelations):
         of them if reading them again would mean parsing the file again."""
         columns = columns_of_first_set(self.bound)
         relation, first = records(self.bound, columns), first_set(self.bound)
-        if self._records is not self._ask:
+        if self._records is not self._session:
             self._fetch(RAW, first.question, relation, columns)
-        elif self.bound.table.parsed or not self._ask.engine.keeps_rows:
-            self.keep(RAW, first.question, first.sql)
+        elif self.bound.table.parsed or not self._session.engine.materialises:
+            self.materialise(RAW, first.question, first.sql)
         else:
             return relation, False
         return RAW, True
@@ -274,22 +290,15 @@ class FrequencySets(TempRelations):
         quasi_identifiers: Sequence[BoundColumn],
         rolled_up: bool,
     ) -> str:
-        rendered = partial(
-            render,
+        sql = render(
+            "set_of_places",
             relation=relation,
             quasi_identifiers=[_spelled(each, rolled_up) for each in quasi_identifiers],
             values=[each.values for each in self.quasi_identifiers],
+            carried=[_spelled(each, rolled_up) for each in self.carried],
             rolled_up=rolled_up,
         )
-        # Places start at 1, so the base is the number of values plus one.
-        bases = [each.attribute.distinct[0] + 1 for each in self.quasi_identifiers]
-        if self.are_rows and not self.carried and math.prod(bases) <= _FEW_COMBINATIONS:
-            units = list(accumulate(bases[:-1], mul, initial=1))
-            sql = rendered("set_of_codes", units=units, bases=bases)
-        else:
-            carried = [_spelled(each, rolled_up) for each in self.carried]
-            sql = rendered("set_of_places", carried=carried)
-        return self.keep(name, question, sql)
+        return self.materialise(name, question, sql)
 
     def _values(
         self,
@@ -302,18 +311,20 @@ class FrequencySets(TempRelations):
         spelled = _spelled(column, rolled_up)
         if levels.needs_longest:
             sql = render("longest_value", relation=relation, column=spelled)
-            [row] = self.ask(f"longest_{place}", f"How long is {column.name}?", sql)
+            [row] = self.fetch(
+                f"longest_{place}", f"How long is the longest value of {column.name}?", sql
+            )
             levels = levels.with_longest(int(row["kanon_longest"]))
         for level in filter(levels.is_joined, range(1, levels.height + 1)):
             kept = kept_labels(place, level)
-            self.keep_rows(kept, ("kanon_value", "kanon_label"), levels.mapping(level))
+            self.materialise_rows(kept, ("kanon_value", "kanon_label"), levels.mapping(level))
         labels = [
             label_of(levels, level, identifier("kanon_raw"), kept_labels(place, level))
             for level in range(1, levels.height + 1)
         ]
-        values = self.keep(
+        values = self.materialise(
             f"{PRIVATE}values_{place}",
-            f"What does each value of {column.name} become at each level?",
+            f"Which label and place does each value of {column.name} have at each level?",
             render(
                 "values_at_levels",
                 relation=relation,
@@ -324,8 +335,10 @@ class FrequencySets(TempRelations):
         )
         inexact = [level for level, label in enumerate(labels, start=1) if label.exact]
         sql = render("values_in_short", values=values, height=levels.height, inexact=inexact)
-        [row] = self.ask(
-            f"values_in_short_{place}", f"How many are the values of {column.name}?", sql
+        [row] = self.fetch(
+            f"values_in_short_{place}",
+            f"How many labels does each level of {column.name} have, and how many values lack one?",
+            sql,
         )
         self._refuse_without_label(column, levels, row)
         return QuasiIdentifier(column, levels, place, row)
@@ -336,13 +349,19 @@ class FrequencySets(TempRelations):
                 name: row[f"{name}_{level}"]
                 for name in ("kanon_values_without_label", "kanon_records_without_label")
             }
-            fault = no_label(self.bound.table.name, column.name, levels, level, found)
+            fault = LABELLED.fault(
+                found,
+                table=self.bound.table.name,
+                column=column.name,
+                levels=levels,
+                level=levels.label(level),
+            )
             if fault is not None:
                 raise InputError(fault)
 
     def _searched(self) -> str:
         """The set of raw values for the search, summed over the columns that no check reads."""
-        if len(self.searched_beside) == len(self.carried):
+        if len(self.searched_columns) == len(self.carried):
             return RECORDS
         return self._rolled_up(RECORDS, self._new_name(), {})
 
@@ -370,14 +389,14 @@ class FrequencySets(TempRelations):
     def _violating_records(self, levels: Levels) -> str:
         """SQL of the violating classes at these levels, computed from the records."""
         columns = tuple(at_level(each, levels[each.name]) for each in self.quasi_identifiers)
-        relation = records(self.bound, [*columns, *self.searched_beside])
+        relation = records(self.bound, [*columns, *self.searched_columns])
         bound = replace(self.bound, quasi_identifiers=columns, keys=columns)
         return violating_classes(bound, relation)
 
     def _nearest(self, levels: Levels) -> tuple[str, dict[str, Move]]:
         """The coarsest materialised set from which a node can be rolled up, and the level changes
         to it: every level in between is nested, or the set is that of raw values."""
-        if self._ask.engine.keeps_rows:
+        if self._session.engine.materialises:
             for node in sorted(self._nodes.values(), key=_height, reverse=True):
                 if all(each.climbs(node.levels, levels) for each in self.quasi_identifiers):
                     return node.name, self._moves(node.levels, levels)
@@ -395,9 +414,9 @@ class FrequencySets(TempRelations):
         """Temporary relations with the table-wide frequency of each value, for the sensitive
         attributes that a check reads."""
         return {
-            column.alias: self.keep(
+            column.alias: self.materialise(
                 f"{PRIVATE}whole_{column.alias}",
-                f"How often has {self.bound.table.name} each value of {column.name}?",
+                f"How often does each value of {column.name} occur in {self.bound.table.name}?",
                 render(
                     "whole_values",
                     records=RECORDS,
@@ -406,7 +425,7 @@ class FrequencySets(TempRelations):
                     unknown=self.bound.unknown,
                 ),
             )
-            for column in self.searched_beside
+            for column in self.searched_columns
             if column in self.bound.sensitive
         }
 
@@ -414,15 +433,15 @@ class FrequencySets(TempRelations):
         """Drop the oldest sets above the limit, but never the set of raw values."""
         _, *others = self._nodes
         for node in others[: max(0, len(others) - self._most_kept)]:
-            self.forget(self._nodes.pop(node).name)
+            self.drop(self._nodes.pop(node).name)
 
     @cached_property
-    def searched_beside(self) -> list[BoundColumn]:
+    def searched_columns(self) -> list[BoundColumn]:
         """The further columns of a searched set: those that a check reads."""
-        demands = sensitive_demands(self.bound)
-        demanded = {check.column for check in demands}
-        demanded |= {each for check in demands for each in other_sensitive(self.bound, check)}
-        read = [column for column in self.bound.sensitive if column in demanded]
+        checks = sensitive_requirements(self.bound)
+        required = {check.column for check in checks}
+        required |= {each for check in checks for each in other_sensitive(self.bound, check)}
+        read = [column for column in self.bound.sensitive if column in required]
         return [*read, *self._entity]
 
     def _node(self, levels: Levels) -> tuple[int, ...]:
@@ -438,15 +457,15 @@ class FrequencySets(TempRelations):
         moves: Mapping[str, Move],
         carried: Sequence[BoundColumn] | None = None,
     ) -> str:
-        return self.keep(
+        return self.materialise(
             name,
-            "Which classes become one?",
+            "How many records share each combination of values at a coarser node?",
             render(
                 "set_rolled_up",
                 finer=finer,
                 keys=[each.key for each in self.quasi_identifiers],
                 moves=moves,
-                carried=self.searched_beside if carried is None else carried,
+                carried=self.searched_columns if carried is None else carried,
             ),
         )
 

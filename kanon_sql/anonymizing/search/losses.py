@@ -31,7 +31,7 @@ class Loss:
 def losses(sets: FrequencySets, levels: Levels) -> Iterator[Loss]:
     """The loss of each quasi-identifier with levels and more than one leaf."""
     lossy = [each for each in sets.quasi_identifiers if each.levels.height and each.leaves > 1]
-    rows = sets.ask_each([_loss_of_values(sets, each, levels[each.name]) for each in lossy])
+    rows = sets.fetch_each([_loss_of_values(sets, each, levels[each.name]) for each in lossy])
     for each, row in zip(lossy, rows, strict=True):
         records, suppressed = float(row["kanon_records"]), float(row["kanon_suppressed"])
         if not records:
@@ -85,11 +85,11 @@ def associations(
         for each in sets.quasi_identifiers
         for place, sensitive in enumerate(bound.sensitive, start=1)
     ]
-    rows = sets.ask_each(
+    rows = sets.fetch_each(
         [
             NodeQuery(
                 f"association_{each.place}_{place}",
-                f"How strongly do {each.name} and {sensitive.name} go together?",
+                f"How strongly are {each.name} and {sensitive.name} associated?",
                 render(
                     "association",
                     marked=MARKED,
@@ -129,7 +129,7 @@ def leaves_under(sets: FrequencySets, each: QuasiIdentifier, level: int) -> str 
     name = f"{PRIVATE}leaves_{each.place}_{level}"
     if sets.keeps(name):
         return name
-    return sets.keep_rows(name, ("kanon_label", "kanon_leaves"), list(under.items()))
+    return sets.materialise_rows(name, ("kanon_label", "kanon_leaves"), list(under.items()))
 
 
 def _loss_of_values(sets: FrequencySets, each: QuasiIdentifier, level: int) -> NodeQuery:
@@ -141,5 +141,5 @@ def _loss_of_values(sets: FrequencySets, each: QuasiIdentifier, level: int) -> N
         level=level,
         leaves=leaves_under(sets, each, level),
     )
-    question = f"How much is lost of {each.name} at level {level}?"
+    question = f"How much information does {each.name} lose at level {level}?"
     return NodeQuery(f"loss_{each.place}", question, sql)

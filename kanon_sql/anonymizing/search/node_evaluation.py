@@ -7,7 +7,7 @@ checks on classes run only for nodes whose sizes suffice.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 
 from kanon_sql.anonymizing.search.costs import CellCosts, ClassCosts, ColumnCosts, Sizes, Suppressed
@@ -18,14 +18,18 @@ from kanon_sql.anonymizing.search.node_queries import NodeQueries
 from kanon_sql.anonymizing.search.optimal import AT_ONCE, NodeCounts
 from kanon_sql.anonymizing.search.preferences import Preferences
 from kanon_sql.anonymizing.search.qi_levels import QuasiIdentifier
-from kanon_sql.anonymizing.search.table_constraints import ClassCounts, bounds_of_all
+from kanon_sql.anonymizing.search.table_constraints import (
+    ClassCounts,
+    audited_checks,
+    bounds_of_all,
+)
 from kanon_sql.plan.violating_classes import (
     class_size,
-    crowds_demanded,
-    grows_never,
-    holds_together,
-    reference_demands,
-    sensitive_demands,
+    closed_under_merging,
+    is_monotone,
+    reference_requirements,
+    required_crowds,
+    sensitive_requirements,
     with_k,
 )
 from kanon_sql.results.release import MetricName, Metrics
@@ -48,8 +52,8 @@ class LatticeStatistics:
         suppressed_as: SuppressedAs = "remove",
     ) -> None:
         self.sets, self._starred = sets, suppressed_as == "star"
-        # Another table is looked at through the labels, whatever they tell apart in this one.
-        is_alone = not (reference_demands(sets.bound) or crowds_demanded(sets.bound))
+        # References and earlier releases match by label, so a pure renaming of labels matters.
+        is_alone = not (reference_requirements(sets.bound) or required_crowds(sets.bound))
         self.lattice = Lattice(
             tuple(
                 _ladder(each, preferred.highest(each.name, each.levels.height), is_alone)
@@ -57,22 +61,23 @@ class LatticeStatistics:
             )
         )
         self.bounds = {k: with_k(sets.bound, k) for k in ks}
-        self.whole = bounds_of_all(sets.bound)
+        self.whole, self.audited = bounds_of_all(sets.bound), audited_checks(sets.bound)
         thresholds = {each.below for each in self.whole if each.below is not None}
         sizes = {self._least_size(k) for k in ks}
         self._sizes = sorted(sizes | thresholds)
         highest = {each.name: each.highest for each in self.lattice.ladders}
         self._questions = NodeQueries(sets, highest)
         self.asks_more = bool(
-            sensitive_demands(sets.bound)
-            or reference_demands(sets.bound)
-            or crowds_demanded(sets.bound)
-            or (self._starred and sets.bound.entity)
+            sensitive_requirements(sets.bound)
+            or reference_requirements(sets.bound)
+            or required_crowds(sets.bound)
         )
-        """Whether more has to be known of a class than how many records it has."""
+        """Whether checks need more of a class than its number of records."""
         self._rows: dict[Node, Row] = {}
         self._counted: dict[tuple[Node, int], ClassCounts] = {}
         self._suppressed: dict[tuple[Node, int], Suppressed] = {}
+        self.passes: dict[tuple[Node, int], bool] = {}
+        """Outcomes of the audits at nodes."""
 
     @property
     def looked_at(self) -> Sequence[Node]:
@@ -114,13 +119,9 @@ class LatticeStatistics:
             return
         for start in range(0, len(missing), self._at_once):
             part = missing[start : start + self._at_once]
-            judged = self._questions.judged(part, k, self._thresholds, starred=self._starred)
+            judged = self._questions.judged(part, k, self._thresholds)
             for node, row in judged.sizes.items():
-                self._counted[node, k] = replace(
-                    self._by_all_demands(row),
-                    lacks=node in judged.lacking,
-                    star_fails=node in judged.failing_stars,
-                )
+                self._counted[node, k] = self._by_all_checks(row)
             for node, suppressed in judged.suppressed.items():
                 self._suppressed[node, k] = suppressed
 
@@ -139,15 +140,19 @@ class LatticeStatistics:
         return {node: self._suppressed[node, k] for node in nodes}
 
     def satisfies(self, counted: ClassCounts, k: int) -> bool:
-        """Whether a node may be released by what its classes have. Suppressed records that stay as
-        `*` are a class of the release, and all that is demanded of one is demanded of it."""
+        """Whether a node may be released, by the numbers of its classes and records."""
         if self._starred and counted.violating:
-            if counted.star_fails or counted.violating < self._least_size(k):
-                return False
-            counted = counted.with_star()
-        elif counted.lacks:
-            return False
+            # The suppressed records are a class of the release.
+            return counted.violating >= self._least_size(k)
         return not counted.kept or all(each.holds(counted) for each in self.whole)
+
+    def needs_audit(self, node: Node, k: int) -> bool:
+        """Whether the counts of a satisfying node leave open if its release passes every check: a
+        check is decided by no class, or the suppressed records stay as a class of `*`."""
+        counted = self.counted(node, k)
+        if self._starred and counted.violating:
+            return bool(self.asks_more or self.whole or self.audited or self.sets.bound.entity)
+        return bool(self.audited and counted.kept)
 
     def violating_beside(self, node: Node) -> list[str]:
         """One SELECT for each reference or earlier release with a check: the classes of a node, by
@@ -192,7 +197,7 @@ class LatticeStatistics:
             self.columns,
             metric,
             {places[name]: weight for name, weight in weights.items()},
-            grows_never(self.bounds[k])
+            is_monotone(self.bounds[k])
             and not any(each.levels.faults for each in self._questions.lossy),
         )
 
@@ -263,7 +268,7 @@ class LatticeStatistics:
             },
         )
 
-    def _by_all_demands(self, row: Row) -> ClassCounts:
+    def _by_all_checks(self, row: Row) -> ClassCounts:
         violating = int(row["kanon_violating_records"])
         return ClassCounts(
             violating,
@@ -302,7 +307,9 @@ class NodeEvaluator:
     nodes: LatticeStatistics
     k: int
     max_suppressed: int
-    of: Costs
+    cost_model: Costs
+    audit: Callable[[Node, int], bool]
+    """Whether the release at a node passes its audit, for a value of k."""
     saying: Callable[[], str] = field(default=lambda: "")
 
     def found(self, nodes: Sequence[Node]) -> dict[Node, NodeCounts]:
@@ -310,15 +317,22 @@ class NodeEvaluator:
         return self._all_found(nodes)
 
     def costs(self, nodes: Sequence[Node]) -> dict[Node, float]:
-        if isinstance(self.of, ClassCosts):
-            by_node = {node: self.of.cost(node) for node in nodes}
+        if isinstance(self.cost_model, ClassCosts):
+            by_node = {node: self.cost_model.cost(node) for node in nodes}
             return {node: cost for node, cost in by_node.items() if cost is not None}
-        if self.of.needs_only_count:
+        if self.cost_model.needs_only_count:
             counts = {node: self.nodes.counted(node, self.k).violating for node in nodes}
             suppressed = {node: Suppressed(count, {}, {}) for node, count in counts.items()}
         else:
             suppressed = self.nodes.suppressed(nodes, self.k)
-        return {node: self.of.cost(node, suppressed[node]) for node in nodes}
+        return {node: self.cost_model.cost(node, suppressed[node]) for node in nodes}
+
+    def passes(self, node: Node) -> bool:
+        if not self.nodes.needs_audit(node, self.k):
+            return True
+        if (node, self.k) not in self.nodes.passes:
+            self.nodes.passes[node, self.k] = self.audit(node, self.k)
+        return self.nodes.passes[node, self.k]
 
     def known(self) -> dict[Node, NodeCounts]:
         """The counts of all nodes evaluated so far."""
@@ -336,7 +350,7 @@ class NodeEvaluator:
         counted = self.nodes.counted(node, self.k)
         violating = counted.violating
         bound = self.nodes.bounds[self.k]
-        prunes = grows_never(bound) or (not self.max_suppressed and holds_together(bound))
+        prunes = is_monotone(bound) or (not self.max_suppressed and closed_under_merging(bound))
         satisfies = violating <= self.max_suppressed and self.nodes.satisfies(counted, self.k)
         return NodeCounts(violating if prunes else below, violating, satisfies)
 

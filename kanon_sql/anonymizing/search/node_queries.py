@@ -13,13 +13,11 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
 
-from kanon_sql.anonymizing.search.coarse_sets import CoarseSets
 from kanon_sql.anonymizing.search.costs import Portion, Suppressed
-from kanon_sql.anonymizing.search.earlier_sets import EarlierSets
 from kanon_sql.anonymizing.search.frequency_sets import FrequencySets
 from kanon_sql.anonymizing.search.lattice import Node
+from kanon_sql.anonymizing.search.other_sets import EarlierSets, NodeOfSet, ReferenceSets
 from kanon_sql.anonymizing.search.qi_levels import PRIVATE, Levels, QuasiIdentifier
-from kanon_sql.anonymizing.search.reference_sets import NodeOfSet, ReferenceSets
 from kanon_sql.sql.macros import render
 from kanon_sql.sql.tables import Row
 
@@ -33,7 +31,6 @@ class _Asked:
 
     number: int
     set: str
-    is_own: bool
     columns: Sequence[str]
     levels: Sequence[int] = ()
     constant: Sequence[bool] = ()
@@ -55,10 +52,6 @@ class Judged(NamedTuple):
 
     sizes: dict[Node, Row]
     suppressed: dict[Node, Suppressed]
-    lacking: frozenset[Node]
-    """Those that have too few of some class of a reference, if that is demanded."""
-    failing_stars: frozenset[Node]
-    """Those whose violating classes fail a demand as one, where they are `starred`."""
 
 
 @dataclass(frozen=True)
@@ -79,12 +72,11 @@ class NodeQueries:
         """Class size aggregates of some nodes, with the numbers of classes and records below
         sizes."""
         asked = [
-            _Asked(number, *found, self._columns(node))
-            for number, (node, found) in enumerate(zip(nodes, self._sets.of(nodes), strict=True))
+            _Asked(number, self._set, self._columns(node)) for number, node in enumerate(nodes)
         ]
-        rows = self.sets.ask(
+        rows = self.sets.fetch(
             "sizes_of_nodes",
-            f"Which of {len(nodes)} choices of levels will do?{saying}",
+            f"How many classes does each of {len(nodes)} nodes have, by size?{saying}",
             render("sizes_of_nodes", nodes=asked, sizes=below, entity=self.sets.bound.entity),
         )
         return {nodes[int(row["kanon_node"])]: row for row in rows}
@@ -92,43 +84,40 @@ class NodeQueries:
     def small(self, nodes: Sequence[Node], size: int) -> dict[Node, Suppressed]:
         """Statistics of the records in classes below a size, for some nodes."""
         asked = []
-        for number, (node, found) in enumerate(zip(nodes, self._sets.of(nodes), strict=True)):
+        for number, node in enumerate(nodes):
             levels = [node[each.place - 1] for each in self.lossy]
             constant = [
                 each.attribute.distinct[level] <= 1
                 for each, level in zip(self.lossy, levels, strict=True)
             ]
-            asked.append(_Asked(number, *found, self._columns(node), levels, constant, size))
+            asked.append(_Asked(number, self._set, self._columns(node), levels, constant, size))
         entity = self.sets.bound.entity
         return self._lost(
             nodes,
             render("small_classes_of_nodes", nodes=asked, keys=self._lossy_keys, entity=entity),
         )
 
-    def judged(
-        self, nodes: Sequence[Node], k: int, below: Sequence[int], *, starred: bool
-    ) -> Judged:
-        """Count some nodes' classes by all demands, and what the violating ones have, at once.
-        Where these stay as `*`, they are judged as the one class that they become."""
+    def judged(self, nodes: Sequence[Node], k: int, below: Sequence[int]) -> Judged:
+        """Count some nodes' classes by the checks on classes, with what the violating ones lose."""
         keys = [each.key for each in self.sets.quasi_identifiers]
         lossy = [each.place - 1 for each in self.lossy]
         asked = [
             NodeOfSet(number, node, self._searched_set, lossy) for number, node in enumerate(nodes)
         ]
-        of_nodes = self.sets.keep(
+        of_nodes = self.sets.materialise(
             f"{PRIVATE}nodes",
-            f"Which classes have {len(nodes)} choices of levels?",
-            render("sets_of_nodes", nodes=asked, keys=keys, carried=self.sets.searched_beside),
+            f"How many records share each combination of values at each of {len(nodes)} nodes?",
+            render("sets_of_nodes", nodes=asked, keys=keys, carried=self.sets.searched_columns),
         )
         keys = ["kanon_at_node", *keys]
-        violating = self.sets.keep(
+        violating = self.sets.materialise(
             f"{PRIVATE}violating_of_nodes",
-            "Which of them violate a demand?",
+            "Which classes of each node violate a check?",
             self._violating(of_nodes, keys, asked, k),
         )
-        rows = self.sets.ask(
+        rows = self.sets.fetch(
             "sizes_of_kept",
-            "How large are the others?",
+            "How many classes of each node pass, and how many of them are small?",
             render(
                 "sizes_of_kept",
                 set=of_nodes,
@@ -147,19 +136,11 @@ class NodeQueries:
                 violating=violating,
             ),
         )
-        lacking = frozenset(
-            nodes[int(row["kanon_at_node"])]
-            for sql in self._references.lacking(of_nodes, keys, asked, violating)
-            for row in self.sets.ask("nodes_lacking_classes", "Whom does the release lack?", sql)
-        )
-        failing = self._failing_stars(of_nodes, violating, keys, asked, k) if starred else []
-        self.sets.forget(violating)
-        self.sets.forget(of_nodes)
+        self.sets.drop(violating)
+        self.sets.drop(of_nodes)
         return Judged(
             {nodes[int(row["kanon_node"])]: row for row in rows},
             suppressed,
-            lacking,
-            frozenset(nodes[number] for number in failing),
         )
 
     def violating_beside(self, node: Node) -> list[str]:
@@ -179,9 +160,9 @@ class NodeQueries:
         found: dict[int, list[list[Portion]]] = {
             each.place: [[] for _ in range(self.highest[each.name] + 1)] for each in self.lossy
         }
-        for row in self.sets.ask(
+        for row in self.sets.fetch(
             "portions",
-            "What does each level lose?",
+            "How many records lose how much at each level?",
             render("portions_of_levels", labels=[*map(self._stands_for, self.lossy)]),
         ):
             found[int(row["kanon_number"])][int(row["kanon_level"])].append(
@@ -195,51 +176,17 @@ class NodeQueries:
 
     # --- internal ---------------------------------------------------------------------------
 
-    def _violating(
-        self,
-        set: str,
-        keys: Sequence[str],
-        nodes: Sequence[NodeOfSet],
-        k: int,
-        *,
-        starred: bool = False,
-    ) -> str:
-        """The classes of some nodes that violate any demand."""
+    def _violating(self, set: str, keys: Sequence[str], nodes: Sequence[NodeOfSet], k: int) -> str:
+        """SQL of the classes of some nodes that violate any check."""
         is_whole = self.sets.are_spread_by_node
         return render(
             "violating_by_any",
             statements=[
                 self.sets.violating_among(keys, set, k, is_whole=is_whole),
-                *self._references.violating(set, keys, nodes, starred=starred),
+                *self._references.violating(set, keys, nodes),
                 *self._earlier.violating(set, keys),
             ],
         )
-
-    def _failing_stars(
-        self,
-        of_nodes: str,
-        violating: str,
-        keys: Sequence[str],
-        nodes: Sequence[NodeOfSet],
-        k: int,
-    ) -> list[int]:
-        """The nodes that fail a demand once their violating classes are one."""
-        starred = self.sets.keep(
-            f"{PRIVATE}starred_of_nodes",
-            "Which classes are there once those are *?",
-            render(
-                "starred_sets",
-                set=of_nodes,
-                violating=violating,
-                keys=keys,
-                carried=self.sets.searched_beside,
-            ),
-        )
-        failing = self._violating(starred, keys, nodes, k, starred=True)
-        sql = render("nodes_of_classes", classes=failing)
-        rows = self.sets.ask("failing_stars", "Where does the class of * fail?", sql)
-        self.sets.forget(starred)
-        return [int(row["kanon_at_node"]) for row in rows]
 
     def _columns(self, node: Node) -> list[str]:
         """The columns by which the set at all levels is grouped for a node."""
@@ -251,9 +198,9 @@ class NodeQueries:
 
     def _lost(self, nodes: Sequence[Node], suppressed: str) -> dict[Node, Suppressed]:
         """Statistics of suppressed classes by node; the rows of `suppressed` carry its number."""
-        rows = self.sets.ask(
+        rows = self.sets.fetch(
             "lost_by_nodes",
-            "What do the suppressed records lose?",
+            "How much information do the suppressed records of each node lose?",
             render(
                 "lost_by_nodes",
                 suppressed=suppressed,
@@ -276,9 +223,9 @@ class NodeQueries:
         if self.sets.keeps(name):
             return name
         _, values, highest, leaves = self._stands_for(each)
-        return self.sets.keep(
+        return self.sets.materialise(
             name,
-            f"What does each label of {each.name} stand for?",
+            f"How many leaves and records does each label of {each.name} cover at each level?",
             render("labels_of_levels", values=values, highest=highest, leaves=leaves),
         )
 
@@ -302,7 +249,9 @@ class NodeQueries:
                 else Counter(table.labels(level).values())
             ).items()
         ]
-        return self.sets.keep_rows(name, ("kanon_level", "kanon_label", "kanon_leaves"), rows)
+        return self.sets.materialise_rows(
+            name, ("kanon_level", "kanon_label", "kanon_leaves"), rows
+        )
 
     @property
     def _lossy_keys(self) -> list[str]:
@@ -322,12 +271,8 @@ class NodeQueries:
         return self.sets.at_all_levels(_LEVELS, self.highest, self.sets.by_people)
 
     @cached_property
-    def _sets(self) -> CoarseSets:
-        return CoarseSets(self.sets, self._set, self.highest)
-
-    @cached_property
     def _searched_set(self) -> str:
         """The set with every column that a check reads."""
-        if len(self.sets.searched_beside) == len(self.sets.by_people):
+        if len(self.sets.searched_columns) == len(self.sets.by_people):
             return self._set
-        return self.sets.at_all_levels(_SEARCHED, self.highest, self.sets.searched_beside)
+        return self.sets.at_all_levels(_SEARCHED, self.highest, self.sets.searched_columns)

@@ -74,6 +74,9 @@ class Evaluator(Protocol):
     def costs(self, nodes: Sequence[Node]) -> Mapping[Node, float]:
         """The cost of each satisfying node; nodes whose cost is undefined are left out."""
 
+    def passes(self, node: Node) -> bool:
+        """Whether a satisfying node also passes the checks that no class decides by itself."""
+
 
 @dataclass(frozen=True)
 class Progress:
@@ -103,7 +106,7 @@ class OptimalNode:
 def optimal(
     lattice: Lattice,
     costs: CostBounds,
-    explorer: Evaluator,
+    evaluator: Evaluator,
     max_suppressed: int,
     *,
     gap: float = 0.0,
@@ -116,7 +119,7 @@ def optimal(
     Ends when at most the share `gap` of the best cost could still be saved, or when `is_over`
     returns true between two statements. `known` are nodes evaluated earlier.
     """
-    search = _Search(lattice, costs, explorer, max_suppressed)
+    search = _Search(lattice, costs, evaluator, max_suppressed)
     search.learn(dict(known))
     ends = dict.fromkeys((lattice.lowered(lattice.top), lattice.bottom))
     first = [node for node in ends if search.is_open(node)]
@@ -129,14 +132,14 @@ def optimal(
 
 def minimal(
     lattice: Lattice,
-    explorer: Evaluator,
+    evaluator: Evaluator,
     max_suppressed: int,
     *,
     known: Iterable[tuple[Node, NodeCounts]] = (),
     is_over: Callable[[Progress], bool] = lambda progress: False,
 ) -> tuple[tuple[Node, ...], bool]:
     """The satisfying nodes without a satisfying finer one, and whether the list is complete."""
-    search = _Minimal(lattice, _Heights(), explorer, max_suppressed)
+    search = _Minimal(lattice, _Heights(), evaluator, max_suppressed)
     search.learn(dict(known))
     while search.open and not is_over(search.progress):
         search.look(search.batch(search.open))
@@ -162,9 +165,9 @@ class _Search:
     of the base cost."""
 
     def __init__(
-        self, lattice: Lattice, costs: CostBounds, explorer: Evaluator, max_suppressed: int
+        self, lattice: Lattice, costs: CostBounds, evaluator: Evaluator, max_suppressed: int
     ) -> None:
-        self._lattice, self._costs, self._explorer = lattice, costs, explorer
+        self._lattice, self._costs, self._evaluator = lattice, costs, evaluator
         self._budget = max_suppressed
         base = costs.base(lattice)
         self._order = sorted(range(lattice.size), key=base.__getitem__)
@@ -198,7 +201,7 @@ class _Search:
         return 0 if self._costs.value(self._bound()) >= least else self.open
 
     def look(self, nodes: Sequence[Node]) -> None:
-        self.learn(self._explorer.found(nodes))
+        self.learn(self._evaluator.found(nodes))
 
     def learn(self, found: Mapping[Node, NodeCounts]) -> None:
         """Rule out nodes by these counts, and update the best node."""
@@ -271,9 +274,10 @@ class _Search:
         candidates = sorted(least, key=least.__getitem__)
         while candidates := [node for node in candidates if least[node] <= self._worst_that_ties]:
             asked, candidates = candidates[:_COSTED], candidates[_COSTED:]
-            for node, cost in self._explorer.costs(asked).items():
+            costs = self._evaluator.costs(asked)
+            for node, cost in sorted(costs.items(), key=lambda item: item[1]):
                 self._raise_below(node, self._costs.more_below(node, cost))
-                if cost <= self._cost + _tie(self._cost):
+                if cost <= self._cost + _tie(self._cost) and self._evaluator.passes(node):
                     self._cost = min(self._cost, cost)
                     best = _Best(found[node].violating, sum(node), node, cost)
                     self._bests = [
@@ -306,20 +310,20 @@ class _Search:
     def _most_telling(self, among: int) -> Node:
         """A node that rules out many others whether it satisfies or not: the best of a spread
         sample, improved by hill climbing among neighbours."""
-        best = max(self._spread(among), key=lambda rank: (self._tells(among, rank), -rank))
-        told = self._tells(among, best)
+        best = max(self._spread(among), key=lambda rank: (self._ruled_out(among, rank), -rank))
+        ruled_out = self._ruled_out(among, best)
         while True:
             near = [
                 rank
                 for each in self._lattice.neighbours(self._node(best))
                 if among >> (rank := self._rank_of(each)) & 1
             ]
-            better = max(near, key=lambda rank: (self._tells(among, rank), -rank), default=best)
-            if (now := self._tells(among, better)) <= told:
+            better = max(near, key=lambda rank: (self._ruled_out(among, rank), -rank), default=best)
+            if (now := self._ruled_out(among, better)) <= ruled_out:
                 return self._node(best)
-            best, told = better, now
+            best, ruled_out = better, now
 
-    def _tells(self, among: int, rank: int) -> int:
+    def _ruled_out(self, among: int, rank: int) -> int:
         """Minimum number of nodes that evaluating this one rules out: those below it if it fails,
         those with no lower cost if it satisfies."""
         node = self._node(rank)
@@ -365,9 +369,9 @@ class _Minimal(_Search):
     """A search in which a satisfying node rules out those above it."""
 
     def __init__(
-        self, lattice: Lattice, costs: CostBounds, explorer: Evaluator, max_suppressed: int
+        self, lattice: Lattice, costs: CostBounds, evaluator: Evaluator, max_suppressed: int
     ) -> None:
-        super().__init__(lattice, costs, explorer, max_suppressed)
+        super().__init__(lattice, costs, evaluator, max_suppressed)
         self._by_level = lattice.by_level.sets(self._order)
         self._satisfying: list[Node] = []
 
@@ -376,7 +380,7 @@ class _Minimal(_Search):
             self.open &= ~(1 << self._rank_of(node))
             if each.necessary > self._budget:
                 self.open &= ~self._sets.below(node)
-            if each.satisfies:
+            if each.satisfies and self._evaluator.passes(node):
                 self._satisfying.append(node)
                 self.open &= ~self._by_level.above(node)
 
@@ -389,7 +393,7 @@ class _Minimal(_Search):
             if self._by_level.below(node) & known == 1 << self._rank_of(node):
                 yield node
 
-    def _tells(self, among: int, rank: int) -> int:
+    def _ruled_out(self, among: int, rank: int) -> int:
         node = self._node(rank)
         below = (among & self._sets.below(node)).bit_count()
         return min(below, (among & self._by_level.above(node)).bit_count())

@@ -51,32 +51,33 @@ class OptimalSearch:
         nodes: LatticeStatistics,
         metric: MetricName,
         preferred: Preferences,
+        audit: Callable[[Node, int], bool],
         *,
         gap: float = 0.0,
         deadline: Deadline = Deadline(),
     ) -> None:
         self.nodes = nodes
         self._metric, self._preferred = metric, preferred
-        self._gap, self._deadline = gap, deadline
+        self._audit, self._gap, self._deadline = audit, gap, deadline
         self._progress: Progress | None = None
         refuse_large(nodes.lattice)
 
     def best(self, k: int, max_suppressed: int) -> SearchResult:
         """The levels with the least loss. Raises `EngineError` if time runs out before a satisfying
         node is found."""
-        explorer = self._explorer(k, max_suppressed)
+        evaluator = self._evaluator(k, max_suppressed)
         try:
             outcome = optimal(
                 self.nodes.lattice,
-                explorer.of,
-                explorer,
+                evaluator.cost_model,
+                evaluator,
                 max_suppressed,
                 gap=self._gap,
-                known=explorer.known().items(),
+                known=evaluator.known().items(),
                 is_over=self._is_over,
             )
         except KeyboardInterrupt as stopped:
-            stopped.add_note(self._told)
+            stopped.add_note(self._progress_text)
             raise
         return SearchResult(
             outcome.node or self.nodes.lattice.top,
@@ -86,9 +87,9 @@ class OptimalSearch:
 
     def minimal(self, k: int, max_suppressed: int) -> tuple[MinimalNode, ...]:
         """All minimal satisfying nodes, with their metrics."""
-        explorer = self._explorer(k, max_suppressed)
+        evaluator = self._evaluator(k, max_suppressed)
         found, _ = minimal(
-            self.nodes.lattice, explorer, max_suppressed, known=explorer.known().items()
+            self.nodes.lattice, evaluator, max_suppressed, known=evaluator.known().items()
         )
         suppressed = self.nodes.suppressed(found, k)
         return tuple(
@@ -103,9 +104,9 @@ class OptimalSearch:
 
     # --- internal ---------------------------------------------------------------------------
 
-    def _explorer(self, k: int, max_suppressed: int) -> NodeEvaluator:
+    def _evaluator(self, k: int, max_suppressed: int) -> NodeEvaluator:
         costs = self.nodes.costs(self._metric, k, max_suppressed, self._preferred.weights)
-        return NodeEvaluator(self.nodes, k, max_suppressed, costs, self._saying)
+        return NodeEvaluator(self.nodes, k, max_suppressed, costs, self._audit, self._saying)
 
     def _is_over(self, progress: Progress) -> bool:
         self._progress = progress
@@ -125,13 +126,13 @@ class OptimalSearch:
         progress = self._progress
         if progress is None:
             return ""
-        return f" {progress.open:,} are open. {self._told}"
+        return f" {progress.open:,} nodes are open. {self._progress_text}"
 
     @property
-    def _told(self) -> str:
+    def _progress_text(self) -> str:
         progress = self._progress
         if progress is None or progress.best is None:
-            return "None that satisfies is found yet."
+            return "No satisfying levels found yet."
         title = METRICS[self._metric].title.lower()
         best = _figure(as_metric(self._metric, progress.best))
         if not progress.bound:
@@ -149,7 +150,7 @@ def refuse_large(lattice: Lattice) -> None:
         f"the levels of these quasi-identifiers can be combined in {lattice.size:,} ways, and "
         f"{MOST_NODES:,} are searched at most. Shorten the hierarchy of "
         f'"{tallest.name}", which has {tallest.highest} levels, bound it ({option("at_most")}), or '
-        "ask for another algorithm."
+        "choose another algorithm."
     )
 
 

@@ -40,7 +40,7 @@ class Preferences:
         return Attribute(attribute.name, attribute.distinct[: highest + 1])
 
 
-def preferences_of(wanted: ReleaseOptions, bound: ResolvedQuestion) -> Preferences:
+def preferences_of(options: ReleaseOptions, bound: ResolvedQuestion) -> Preferences:
     """The preferences in the spec, overridden by the options of the release.
 
     Raises `SpecError` for a column that is not a quasi-identifier or is named twice.
@@ -54,16 +54,16 @@ def preferences_of(wanted: ReleaseOptions, bound: ResolvedQuestion) -> Preferenc
             at_most[column.name] = 0 if said.keep else int(said.at_most or 0)
         if said.weight is not None:
             weights[column.name] = said.weight
-    kept = dict.fromkeys(_each_once("keep", wanted.keep, names), 0)
-    bounds = _by_name("at_most", wanted.at_most, names)
+    kept = dict.fromkeys(_each_once("keep", options.keep, names), 0)
+    bounds = _by_name("at_most", options.at_most, names)
     both = next((name for name in kept if name in bounds), None)
     if both is not None:
         raise SpecError(
-            f'"{both}" is named in {option("keep")} and in {option("at_most")}. Keeping it is to '
-            "have it at level 0 at most: name it once."
+            f'"{both}" is named in {option("keep")} and in {option("at_most")}. Keeping it means '
+            "level 0 at most: name it once."
         )
     return Preferences(
-        {**at_most, **kept, **bounds}, {**weights, **_by_name("weights", wanted.weights, names)}
+        {**at_most, **kept, **bounds}, {**weights, **_by_name("weights", options.weights, names)}
     )
 
 

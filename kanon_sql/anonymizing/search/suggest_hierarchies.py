@@ -47,7 +47,9 @@ def _of_values(sets: FrequencySets, each: QuasiIdentifier) -> str | None:
         widths=widths,
         date=_label(each, "year") if kind == "text" else None,
     )
-    [row] = sets.ask(f"kinds_{each.place}", f"What are the values of {each.name}?", sql)
+    [row] = sets.fetch(
+        f"kinds_{each.place}", f"How many values of {each.name} are numbers, dates or codes?", sql
+    )
     values = int(row["kanon_values"])
     if kind == "text" and values and int(row["kanon_dates"]) == values:
         return _DATES

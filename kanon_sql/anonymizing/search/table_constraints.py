@@ -7,10 +7,18 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from kanon_sql.anonymizing.search.costs import Sizes
-from kanon_sql.anonymizing.search.estimated_sizes import estimates_searched
+from kanon_sql.auditing.estimates import required_class_size
 from kanon_sql.plan.question import BoundCheck, ResolvedQuestion
-from kanon_sql.plan.violating_classes import is_about_crowds, reference_demands
+from kanon_sql.plan.violating_classes import (
+    is_about_crowds,
+    is_judged_by_class,
+    least_presence,
+    reference_requirements,
+)
+from kanon_sql.results.table import TableResult
+from kanon_sql.spec.models.estimates import KMapEstimate
 from kanon_sql.spec.models.risk import ProsecutorRisk, SampleUniqueness
+from kanon_sql.spec.models.sizes import KAnonymity
 from kanon_sql.sql.thresholds import exactly
 
 _ENDLESS = 2**62
@@ -44,23 +52,6 @@ class ClassCounts:
     all_squares: int
     below: Mapping[int, int]
     """Number of kept records in classes below each size."""
-    lacks: bool = False
-    """Whether too few of some class of a reference are kept, where that is demanded."""
-    star_fails: bool = False
-    """Whether the violating classes as one, all `*`, fail a demand; False where that is not
-    asked."""
-
-    def with_star(self) -> ClassCounts:
-        """The same where the suppressed records stay, as one class more."""
-        return replace(
-            self,
-            kept=self.kept + self.violating,
-            classes=self.classes + 1,
-            below={
-                size: records + (self.violating if self.violating < size else 0)
-                for size, records in self.below.items()
-            },
-        )
 
     @property
     def sizes(self) -> Sizes:
@@ -72,12 +63,17 @@ def bounds_of_all(bound: ResolvedQuestion) -> list[AtMost]:
     return [each for check in bound.checks if check.gates for each in bounds_of(bound, check)]
 
 
-def searched_beside(bound: ResolvedQuestion) -> list[BoundCheck]:
-    """The gating checks of an optimal search that are not decided class by class: those on all
-    classes together, on presence in a reference, on crowds across two releases, and estimates."""
-    of_all = [check for check in bound.checks if check.gates and bounds_of(bound, check)]
-    crowds = [check for check in bound.checks if check.gates and is_about_crowds(check)]
-    return [*of_all, *reference_demands(bound), *crowds, *estimates_searched(bound)]
+def audited_checks(bound: ResolvedQuestion) -> list[BoundCheck]:
+    """The gating checks that the search decides by auditing the release at a node: neither classes
+    by themselves nor their number decide them."""
+    return [
+        check
+        for check in bound.checks
+        if check.gates
+        and not (is_judged_by_class(check) or is_about_crowds(check) or bounds_of(bound, check))
+        and check not in estimates_searched(bound)
+        and (check not in reference_requirements(bound) or least_presence(check))
+    ]
 
 
 def bounds_of(bound: ResolvedQuestion, check: BoundCheck) -> list[AtMost]:
@@ -100,3 +96,28 @@ def bounds_of(bound: ResolvedQuestion, check: BoundCheck) -> list[AtMost]:
 def _first_size_not_above(threshold: Fraction) -> int:
     """The smallest class size whose risk 1/size is at most the threshold."""
     return -(-threshold.denominator // threshold.numerator) if threshold else _ENDLESS
+
+
+def with_estimated_sizes(bound: ResolvedQuestion, before: TableResult) -> ResolvedQuestion:
+    """The question with one more k-anonymity check for each gating k-map estimate: the class size
+    that the estimate requires, computed for the size of the whole table. A release has no more
+    records or people and so requires no larger size."""
+    summary = before.summary
+    everyone = summary.records if summary.people is None else summary.people
+    sizes = [
+        required_class_size(
+            model.k, everyone or 0, model.population, float(model.alpha), model.test
+        )
+        for check in estimates_searched(bound)
+        for model in [check.model]
+        if isinstance(model, KMapEstimate) and model.k and model.population
+    ]
+    more = tuple(BoundCheck(KAnonymity(k=size), asked=True) for size in sizes)
+    return replace(bound, checks=(*bound.checks, *more))
+
+
+def estimates_searched(bound: ResolvedQuestion) -> list[BoundCheck]:
+    """The gating estimates whose required class size is known before the search."""
+    return [
+        check for check in bound.checks if check.gates and isinstance(check.model, KMapEstimate)
+    ]

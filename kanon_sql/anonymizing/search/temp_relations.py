@@ -3,16 +3,55 @@ statement where nothing may be materialised."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
+from contextlib import closing
 from typing import Any, NamedTuple
 
-from kanon_sql.anonymizing.search.fetch_frequencies import fetch
+from kanon_sql.engines.base import Hub, RowSource
 from kanon_sql.engines.session import Session
+from kanon_sql.errors import EngineError, SpecError, option
 from kanon_sql.plan.question import BoundColumn, ResolvedQuestion
 from kanon_sql.sql.dialects.traits import TRAITS
 from kanon_sql.sql.macros import render
 from kanon_sql.sql.statement import Statement
-from kanon_sql.sql.tables import Row
+from kanon_sql.sql.tables import Column, Row
+
+MOST_COMBINATIONS = 10_000_000
+"""Maximum number of rows of a fetched frequency set."""
+
+_AS_THEY_ARE = re.compile(
+    r"VARCHAR|U?(TINY|SMALL|BIG|HUGE)INT|U?INTEGER|DOUBLE|FLOAT|BOOLEAN|DATE|TIME"
+    r"|TIMESTAMP(\([0-6]\))?"
+    r"|TIMESTAMP WITH TIME ZONE|BLOB|UUID|DECIMAL\((3[0-8]|[12]?[0-9]), ?[0-9]+\)"
+)
+"""Types whose values are identical in the embedded engine."""
+
+
+def fetch(source: Session, hub: Session, step: Statement, columns: Sequence[BoundColumn]) -> None:
+    """Materialise a step's rows, queried from one engine, in another under the step's name.
+
+    The rows are a frequency set: the columns by their aliases, and kanon_records. Raises
+    `SpecError` for a column whose values could differ in the other engine, `EngineError` for too
+    many rows.
+    """
+    if not (isinstance(source.engine, RowSource) and isinstance(hub.engine, Hub)):
+        raise EngineError(f"rows can't be fetched from {source.engine.name}.")
+    typed = [*map(_column, columns), Column("kanon_records", "BIGINT")]
+    source.begin(step)
+    with closing(source.engine.batches(step.sql, MOST_COMBINATIONS)) as batches:
+        hub.engine.materialise_batches(step.name, typed, batches)
+
+
+def _column(column: BoundColumn) -> Column:
+    type = "VARCHAR" if column.type == "ENUM" else column.type
+    if not _AS_THEY_ARE.fullmatch(type):
+        raise SpecError(
+            f'the values of "{column.name}" can\'t be fetched: as {column.type} they might not be '
+            f"the same outside of their database. Leave out {option('pull_frequencies')}, or "
+            "cast the column in a view."
+        )
+    return Column(column.alias, type)
 
 
 class NodeQuery(NamedTuple):
@@ -26,101 +65,102 @@ class NodeQuery(NamedTuple):
 class TempRelations:
     """The temporary relations of one table and its references, by name.
 
-    `ask` is the session of the engine that holds them, `records` that of the engine with the
+    `session` is the session of the engine that holds them, `records` that of the engine with the
     records if it is another one.
     """
 
     def __init__(
-        self, bound: ResolvedQuestion, ask: Session, records: Session | None = None
+        self, bound: ResolvedQuestion, session: Session, records: Session | None = None
     ) -> None:
         self.bound = bound
-        self._ask = ask
-        self._records = records or ask
-        self._kept: list[str] = []
+        self._session = session
+        self._records = records or session
+        self._kept: dict[str, Session] = {}
 
     @property
     def hold_records(self) -> bool:
         """Whether the records are in an engine that materialises the sets, so that views of the
         records can read the sets."""
-        return self._records.engine.keeps_rows
+        return self._records.engine.materialises
 
     @property
     def are_rows(self) -> bool:
         """Whether temporary relations are materialised, so that reading one again is cheap."""
-        return self._ask.engine.keeps_rows
+        return self._session.engine.materialises
 
     @property
     def dialect(self) -> str:
         """SQL dialect of the engine that holds the sets."""
-        return self._ask.engine.dialect
+        return self._session.engine.dialect
 
-    def keep_rows(self, name: str, columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
+    def materialise_rows(
+        self, name: str, columns: Sequence[str], rows: Sequence[Sequence[Any]]
+    ) -> str:
         """Materialise rows given in memory."""
-        self._ask.engine.keep_rows(name, columns, rows)
-        self._kept.append(name)
+        self._session.engine.materialise_rows(name, columns, rows)
+        self._kept[name] = self._session
         return name
 
-    def keep_view(self, name: str, question: str, sql: str) -> str:
+    def create_view(self, name: str, question: str, sql: str) -> str:
         """Create a temporary view for later queries on the sets."""
-        self._ask.keep_view(self._step(name, question, sql))
-        self._kept.append(name)
+        self._session.create_view(self._step(name, question, sql))
+        self._kept[name] = self._session
         return name
 
-    def keep_view_of_records(self, name: str, question: str, sql: str) -> str:
+    def create_view_of_records(self, name: str, question: str, sql: str) -> str:
         """Create a temporary view for later queries on the records."""
-        self._records.keep_view(self._step(name, question, sql))
-        self._kept.append(name)
+        self._records.create_view(self._step(name, question, sql))
+        self._kept[name] = self._records
         return name
 
-    def keep(self, name: str, question: str, sql: str) -> str:
+    def materialise(self, name: str, question: str, sql: str) -> str:
         """Materialise the result of a query, or keep the query as a CTE where the engine
         materialises nothing."""
-        self._ask.keep(self._step(name, question, sql))
-        self._kept.append(name)
+        self._session.materialise(self._step(name, question, sql))
+        self._kept[name] = self._session
         return name
 
-    def keep_beside(
+    def materialise_beside(
         self, name: str, question: str, sql: str, columns: Sequence[BoundColumn]
     ) -> str:
         """Materialise a query on another table in the engine of the records, with these columns;
         its rows are fetched if the sets are in another engine."""
-        if self._records is self._ask:
-            return self.keep(name, question, sql)
-        fetch(self._records, self._ask, self._step(name, question, sql), columns)
-        self._kept.append(name)
+        if self._records is self._session:
+            return self.materialise(name, question, sql)
+        fetch(self._records, self._session, self._step(name, question, sql), columns)
+        self._kept[name] = self._session
         return name
 
     def _fetch(
         self, name: str, question: str, relation: str, columns: Sequence[BoundColumn]
     ) -> None:
         sql = render("frequency_set", relation=relation, columns=columns)
-        fetch(self._records, self._ask, self._step(name, question, sql), columns)
-        self._kept.append(name)
+        fetch(self._records, self._session, self._step(name, question, sql), columns)
+        self._kept[name] = self._session
 
     def keeps(self, name: str) -> bool:
         """Whether a temporary relation of this name exists."""
         return name in self._kept
 
-    def forget(self, name: str) -> None:
+    def drop(self, name: str) -> None:
         """Drop a temporary relation."""
-        self._ask.engine.forget(name)
-        self._kept.remove(name)
+        self._kept.pop(name).engine.drop(name)
 
-    def ask(self, name: str, question: str, sql: str) -> list[Row]:
+    def fetch(self, name: str, question: str, sql: str) -> list[Row]:
         """The rows of one query on temporary relations."""
-        return self._ask.rows(self._step(name, question, sql))
+        return self._session.rows(self._step(name, question, sql))
 
-    def ask_each(self, questions: Sequence[NodeQuery]) -> list[Row]:
+    def fetch_each(self, questions: Sequence[NodeQuery]) -> list[Row]:
         """The single row of each of several queries with the same columns.
 
         They are combined into one statement if each would compute the sets again and the combined
         one would not.
         """
-        engine = self._ask.engine
-        if engine.keeps_rows or TRAITS[engine.dialect].rereads or len(questions) < 2:
-            return [self.ask(each.name, each.question, each.sql)[0] for each in questions]
+        engine = self._session.engine
+        if engine.materialises or TRAITS[engine.dialect].rereads or len(questions) < 2:
+            return [self.fetch(each.name, each.question, each.sql)[0] for each in questions]
         together = render("answers_together", statements=[each.sql for each in questions])
-        rows = self.ask(questions[0].name, questions[0].question, together)
+        rows = self.fetch(questions[0].name, questions[0].question, together)
         return sorted(rows, key=lambda row: int(row["kanon_question"]))
 
     def _step(self, name: str, question: str, sql: str) -> Statement:

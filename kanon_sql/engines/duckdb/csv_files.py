@@ -44,11 +44,10 @@ from kanon_sql.sql.quoting import literal
 
 DELIMITERS = (",", ";", "\t", "|")
 NOT_QUOTE_OR_BREAK = bytes(set(range(256)) - set(b'"\r\n'))
-UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff")
 
 
 class Header(NamedTuple):
-    """The column names, and the line that holds them: none of its bytes where no line does."""
+    """The column names and their line; without such a line, `bytes` counts only the mark."""
 
     names: tuple[str, ...]
     delimiter: str
@@ -123,9 +122,8 @@ def csv_source(
 ) -> tuple[str, str]:
     """The `read_csv(…)` call that reads `files` completely as text, and its multi-line form.
 
-    `written` is how the SQL names them: one path, or the glob that stands for all; `named` says
-    whether the first line names the columns, as far as somebody said so. Raises `InputError` at
-    the first line that can't be read as it stands.
+    `written` is the path or glob in the SQL; `named` is whether the user declared the first line a
+    header, or None. Raises `InputError` at the first line that can't be read unchanged.
     """
     headers = [read_header(file, delimiter, run, named) for file in files]
     header = headers[0]
@@ -161,19 +159,16 @@ def reader_options(header: Header, *, parallel: bool) -> dict[str, str]:
 
 
 def read_header(file: str, delimiter: str | None, run: Run, named: bool | None) -> Header:
-    """The header of `file`, by the delimiter that makes the most columns of it.
+    """The header of `file`, with the delimiter that splits it into the most columns.
 
-    Raises `InputError` for a first line that looks like a record, unless somebody said that it is
+    Raises `InputError` for a first line that looks like a record, unless it is declared a header by
     `named`.
     """
     require_utf8_start(file, run)
     candidates = [delimiter] if delimiter else preferred_delimiters(file)
     headers = [header for header in (try_header(file, one, run) for one in candidates) if header]
     if not headers:
-        raise InputError(
-            f"{file}: the header line has a quote that is not closed, or text after a closing "
-            "quote. Quote every name that holds a quote, and double the quotes in it."
-        )
+        raise unreadable(file, 1)
     header = max(headers, key=lambda one: len(one.names))
     if not any(header.names):
         raise InputError(f"{file}: the first line is blank. It must hold the column names.")
@@ -224,28 +219,18 @@ def require_utf8_start(file: str, run: Run) -> None:
         start = raw.readline(LONGEST_LINE)
     if not start:
         raise InputError(f"{file} is empty: it has no header line.")
-    if start.startswith(UTF16_MARKS) or b"\0" in start:
-        raise InputError(
-            f"{file} is not UTF-8 but looks like UTF-16. "
-            "Convert it first: iconv -f UTF-16 -t UTF-8 OLD > NEW"
-        )
     try:
         # A character may be cut where the line is longer than the limit.
-        codecs.getincrementaldecoder("utf-8")().decode(start)
+        is_text = "\0" not in codecs.getincrementaldecoder("utf-8")().decode(start)
     except UnicodeDecodeError:
-        raise InputError(f"{file}: {not_utf8('line 1')}") from None
+        is_text = False
+    if not is_text:
+        raise unreadable(file, 1)
 
 
 def has_surrogates(text: str) -> bool:
     """Whether `text` contains surrogate escapes, from bytes that are not UTF-8."""
     return not text.isascii() and any("\udc80" <= one <= "\udcff" for one in text)
-
-
-def not_utf8(where: str) -> str:
-    return (
-        f"{where} is not UTF-8. Find out its encoding and convert the file first, "
-        "for example: iconv -f WINDOWS-1252 -t UTF-8 OLD > NEW"
-    )
 
 
 def require_plain_names(file: str, names: Sequence[str]) -> None:
@@ -255,7 +240,7 @@ def require_plain_names(file: str, names: Sequence[str]) -> None:
             f"{file}: column {names.index('') + 1} has no name in the header. Give it one."
         )
     if any(map(has_surrogates, names)):
-        raise InputError(f"{file}: {not_utf8('the header')}")
+        raise unreadable(file, 1)
     require_usable_names(file, names)
 
 
@@ -263,15 +248,9 @@ def require_same_header(first_file: str, first: Header, file: str, header: Heade
     """Reject a file of a glob whose header differs from the first file's."""
     if header.names == first.names and header.delimiter == first.delimiter:
         return
-    fault = "has another delimiter"
-    if len(header.names) != len(first.names):
-        fault = f"has other columns ({len(header.names)}, not {len(first.names)})"
-    elif header.names != first.names:
-        at = next(i for i, name in enumerate(first.names) if header.names[i] != name)
-        fault = f"has another name for column {at + 1}"
     raise InputError(
-        f"{file}: the first line {fault} than that of {first_file}. Files read as one table need "
-        "one header."
+        f"{file}: the first line differs from that of {first_file}. Files read as one table need "
+        "one header, with the same names in the same order and one delimiter."
     )
 
 
@@ -343,8 +322,8 @@ def account(
 
     Lines beyond DuckDB's default limit are retried with a larger one.
     """
-    if census.doubtful and (fault := first_fault(file, header, run)):
-        raise InputError(f"{file}: {fault}")
+    if census.doubtful and (line := first_fault(file, header, run)):
+        raise unreadable(file, line)
     wider = {"max_line_size": str(LONGEST_LINE), "buffer_size": str(2 * LONGEST_LINE)}
     for extra in ({}, wider):
         source = call("read_csv", path_list([file]), options | extra | no_hive_columns([file]))
@@ -356,9 +335,10 @@ def account(
             too_long = any(words in str(error) for words in LINE_TOO_LONG)
             if too_long and not extra:
                 continue
-            raise line_too_long(file) if too_long else csv_fault(file, header, run) from None
+            fault = line_too_long(file) if too_long else malformed(file, header, run)
+            raise fault from None
         if not balances(header, census, int(records), int(value_bytes)):
-            raise csv_fault(file, header, run)
+            raise malformed(file, header, run)
         return extra
     raise AssertionError("the second try returns or raises")
 
@@ -385,20 +365,23 @@ LINE_TOO_LONG = ("aximum line size", "does not support a full read")
 """Parts of DuckDB's message on a line beyond its limit; the rest may contain the line."""
 
 
-def csv_fault(file: str, header: Header, run: Run) -> InputError:
+def malformed(file: str, header: Header, run: Run) -> InputError:
     """The error naming the first malformed line."""
-    return InputError(f"{file}: {first_fault(file, header, run) or unknown_fault()}")
+    return unreadable(file, first_fault(file, header, run))
 
 
-def unknown_fault() -> str:
-    return (
-        "DuckDB does not read this file byte for byte, and the line at fault was not found. "
-        "Rewrite it as RFC 4180 CSV (UTF-8, one kind of line end, quotes doubled)."
+def unreadable(file: str, line: int | None) -> InputError:
+    """The error for a line, or for one that only DuckDB reads otherwise, with all that it needs."""
+    return InputError(
+        f"{file}: {f'line {line}' if line else 'a line'} can't be read as it stands. Mend it, or "
+        "write the file again: as UTF-8, with one kind of line end and no blank lines, as many "
+        "fields in each line as in the first, and quotes around a field with a delimiter, a quote "
+        "(doubled) or a line break, without spaces around them."
     )
 
 
-def first_fault(file: str, header: Header, run: Run) -> str | None:
-    """The first line that is not a record of the first one's shape, in words.
+def first_fault(file: str, header: Header, run: Run) -> int | None:
+    """The first line that is not a record of the first one's shape.
 
     Only called for a file about to be rejected, so speed doesn't matter.
     """
@@ -408,46 +391,24 @@ def first_fault(file: str, header: Header, run: Run) -> str | None:
         start = 1
         try:
             for row in reader:
-                fault = record_fault(row, lines.record, header)
-                if fault:
-                    at_end = fault is BLANK and lines.only_blank_lines_follow()
-                    return None if at_end else fault.format(line=start)
+                if not is_record(row, lines.record, header):
+                    return None if not row and lines.only_blank_lines_follow() else start
                 start = reader.line_num + 1
                 lines.begin_record()
         except csv.Error:
-            return (
-                f"line {start} has a quote that is never closed, or text between a closing "
-                "quote and the delimiter. Double the quotes inside a quoted field."
-            )
+            return start
     return None
 
 
-BLANK = (
-    "line {line} is blank. Remove it: in a file of several columns a blank line is no record, "
-    "but may hide one."
-)
-
-
-def record_fault(row: list[str], text: str, header: Header) -> str | None:
-    """What is wrong with a record, as a sentence containing `{line}`, or None."""
-    width = len(header.names)
-    if has_surrogates(text):
-        return not_utf8("line {line}")
-    if line_end(text) not in (header.newline, ""):
-        return (
-            "line {line} ends with another line break than the first. "
-            "Use one kind in the whole file, for example: dos2unix FILE"
-        )
-    if not row and width > 1:
-        return BLANK
-    if row and len(row) != width:
-        return (
-            f"line {{line}} has {len(row)} field{'s' * (len(row) != 1)} where the first line has "
-            f"{width}. Quote a field that holds the delimiter, or mend the line."
-        )
-    if any(re.match(' +"', written) for written in written_fields(text, header.delimiter)):
-        return "line {line} has a space before an opening quote. Remove it."
-    return None
+def is_record(row: list[str], text: str, header: Header) -> bool:
+    """Whether a record has the fields and the line end of the first one, in UTF-8 and without a
+    space before an opening quote. A blank line is a record of one column only."""
+    return (
+        len(row or [""]) == len(header.names)
+        and line_end(text) in (header.newline, "")
+        and not has_surrogates(text)
+        and not any(re.match(' +"', field) for field in written_fields(text, header.delimiter))
+    )
 
 
 def written_fields(text: str, delimiter: str) -> list[str]:

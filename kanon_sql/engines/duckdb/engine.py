@@ -7,9 +7,9 @@ every statement in one read-only transaction.
 
 from __future__ import annotations
 
-import json
 import os
 import threading
+import warnings
 import weakref
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -21,18 +21,17 @@ import duckdb
 from kanon_sql.engines.base import Batches
 from kanon_sql.engines.cte_store import InlineCteStore
 from kanon_sql.engines.duckdb.csv_files import checked_delimiter, require_null_strings
-from kanon_sql.engines.duckdb.errors import ABOUT_THE_STATEMENT, explained, first_line
+from kanon_sql.engines.duckdb.errors import ABOUT_THE_STATEMENT, first_line, translated_error
 from kanon_sql.engines.duckdb.export_casts import EMPTY_IN_TEXT, as_files_have_them
 from kanon_sql.engines.duckdb.file_fingerprint import FileEvidence
 from kanon_sql.engines.duckdb.files import require_one_line
-from kanon_sql.engines.duckdb.hub import ctrl_c, cursor_of, let_go, open_hub, own_name
+from kanon_sql.engines.duckdb.hub import close_hub, ctrl_c, cursor_of, open_hub, own_name
 from kanon_sql.engines.duckdb.targets import RELATION, Targets, refuse_sqlite
 from kanon_sql.engines.duckdb.views import texts_in
 from kanon_sql.errors import EngineError, InputError, SpecError, option, plural
-from kanon_sql.files import file_kind, spill_folder, written_null
+from kanon_sql.files import file_kind, null_text, spill_folder
 from kanon_sql.sql.macros import render
 from kanon_sql.sql.quoting import DIALECT, identifier, literal
-from kanon_sql.sql.statement import Estimate
 from kanon_sql.sql.tables import Column, Row, Table
 
 
@@ -77,7 +76,7 @@ class DuckDBEngine:
         temporary: list[str] = []
         if connection is not None:
             self._session = cursor_of(connection)
-            self._let_go = weakref.finalize(self, let_go, self._session, None)
+            self._let_go = weakref.finalize(self, close_hub, self._session, None)
             names = connection.execute(render("temporary_names")).fetchall()
             temporary = [str(name) for (name,) in names]
             # A single read-only snapshot for every statement.
@@ -85,7 +84,7 @@ class DuckDBEngine:
         else:
             spill = spill_folder()
             self._session = open_hub(memory_limit, threads, spill)
-            self._let_go = weakref.finalize(self, let_go, self._session, spill)
+            self._let_go = weakref.finalize(self, close_hub, self._session, spill)
         self._targets = Targets(
             self._session,
             is_ours=self._owned,
@@ -99,7 +98,7 @@ class DuckDBEngine:
             self._attach(str(database))
 
     @property
-    def keeps_rows(self) -> bool:
+    def materialises(self) -> bool:
         """False for a relation: nothing is created in its session; statements carry CTEs."""
         return self._targets.relation is None
 
@@ -115,14 +114,16 @@ class DuckDBEngine:
         """
         self._targets.stopping.clear()
         if self._has_tables:
-            require_plain_session(self._asked)
+            require_plain_session(self._fetch)
         table = self._targets.table(target)
+        if self.version.startswith("1."):  # its HyperLogLog has 64 registers: 13 % standard error
+            table = replace(table, nearly_all=0.7)
         if self._is_plain_hub:
             return table
         if not self._has_tables:
-            require_plain_session(self._asked)
-        require_plain_comparison(self._asked, table)
-        [[keeps_order]] = self._asked(render("keeps_order"))
+            require_plain_session(self._fetch)
+        require_plain_comparison(self._fetch, table)
+        [[keeps_order]] = self._fetch(render("keeps_order"))
         return replace(table, ordered=table.ordered and bool(keeps_order))
 
     def lock(self) -> None:
@@ -137,7 +138,7 @@ class DuckDBEngine:
     def limit(self, seconds: float) -> None:
         """Do nothing: DuckDB has no statement timeout, so the caller cancels."""
 
-    def in_own_words(self, sql: str) -> str:
+    def transpile(self, sql: str) -> str:
         """The statement, unchanged."""
         return sql
 
@@ -156,27 +157,31 @@ class DuckDBEngine:
             with ctrl_c():
                 names, rows = self._answer(sql, statement)
         except duckdb.Error as error:
-            raise self._targets.explained(error, told=self._fails_alike(error, sql)) from None
+            raise self._targets.translated_error(
+                error, before_rows=self._fails_alike(error, sql)
+            ) from None
         return [dict(zip(names, row, strict=True)) for row in rows]
 
-    def keep(self, name: str, sql: str) -> None:
+    def materialise(self, name: str, sql: str) -> None:
         """Materialise one SELECT as a temporary table, private to this session."""
         self._make(name, "table", sql)
 
-    def keep_view(self, name: str, sql: str) -> None:
+    def create_view(self, name: str, sql: str) -> None:
         """Create a temporary view of one SELECT."""
         self._make(name, "view", sql)
 
-    def keep_rows(self, name: str, columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
+    def materialise_rows(
+        self, name: str, columns: Sequence[str], rows: Sequence[Sequence[Any]]
+    ) -> None:
         """Materialise rows held in Python, each column of one type."""
-        if not self.keeps_rows:
-            self._carried.keep_rows(name, columns, rows)
+        if not self.materialises:
+            self._carried.materialise_rows(name, columns, rows)
             return
         lists = [list(column) for column in zip(*rows, strict=True)] or [[] for _ in columns]
         named = (f"unnest(?) as {identifier(column)}" for column in columns)
         self._make(name, "table", f"select {', '.join(named)}", lists)
 
-    def keep_batches(self, name: str, columns: Sequence[Column], batches: Batches) -> None:
+    def materialise_batches(self, name: str, columns: Sequence[Column], batches: Batches) -> None:
         """Materialise rows from another database, each column in its own type.
 
         Raises `InputError` for a value outside its type.
@@ -188,36 +193,35 @@ class DuckDBEngine:
             self._run(f"create temp table {identifier(name)} ({typed})")
             self._kept[name] = "table"
             for batch in batches:
-                cells = [nan_in_words(column) for column in zip(*batch, strict=True)]
+                cells = [nan_as_text(column) for column in zip(*batch, strict=True)]
                 with ctrl_c():
                     self._session.execute(f"insert into {identifier(name)} select {lists}", cells)
         except duckdb.Error as error:
-            raise explained(error) from None
+            raise translated_error(error) from None
 
-    def forget(self, name: str) -> None:
+    def drop(self, name: str) -> None:
         """Drop a temporary table or view."""
         if name in self._carried:
-            self._carried.forget(name)
+            self._carried.drop(name)
             return
         try:
             self._run(f"drop {self._kept.pop(name)} temp.{identifier(name)}")
         except duckdb.Error as error:
-            raise explained(error) from None
+            raise translated_error(error) from None
 
-    def forget_all(self) -> None:
+    def drop_all(self) -> None:
         """Drop every temporary table and view made here, latest first."""
         for name in reversed(list(self._kept)):
-            self.forget(name)
-        self._carried.forget_all()
+            self.drop(name)
+        self._carried.drop_all()
 
     def will_write(self, path: Path, becomes: Path) -> None:
-        """Leave a file open that is to be written once the others are shut off, and take it for
-        what it becomes."""
+        """Keep a file writable after file access is locked; `becomes` is its final name."""
         require_one_line(str(becomes))
         self._targets.will_write(path, becomes)
 
     def write(self, name: str, path: Path) -> None:
-        """Write a kept relation to a Parquet or CSV file.
+        """Write a temporary relation to a Parquet or CSV file.
 
         Raises `EngineError`, for example where the disk is full, and `InputError` for a text that a
         text file would give back as NULL.
@@ -233,7 +237,7 @@ class DuckDBEngine:
                 self._targets.null_strings,
             )
             require_null_strings(becomes, delimiter, null_strings)
-            null = literal(written_null(null_strings))
+            null = literal(null_text(null_strings))
             form = f"format csv, header true, delimiter {literal(delimiter)}, nullstr {null}"
         try:
             if is_text:
@@ -250,10 +254,10 @@ class DuckDBEngine:
                 "folder. Nothing was left behind."
             ) from None
         except duckdb.Error as error:
-            raise explained(error) from None
+            raise translated_error(error) from None
 
     def _refuse_texts_for_null(self, file: str, name: str, columns: Sequence[Column]) -> None:
-        """Raise `InputError` for values that whoever reads the file takes for NULL."""
+        """Raise `InputError` for values that a reader of the file would parse as NULL."""
         null_strings = self._targets.null_strings
         found = [each.name for each in columns if null_strings or each.type in EMPTY_IN_TEXT]
         if not found:
@@ -279,22 +283,16 @@ class DuckDBEngine:
             "polars": found.pl,
             "pyarrow": found.to_arrow_table,
         }
-        return given[form]()
+        with warnings.catch_warnings():  # DuckDB drops columns in a way that pandas deprecates
+            warnings.simplefilter("ignore", DeprecationWarning)
+            return given[form]()
 
     def check(self, sql: str) -> None:
         """Raise `SpecError` if DuckDB can't prepare the statement; nothing is executed."""
         try:
             self._run(f"explain {sql}")
         except duckdb.Error as error:
-            raise explained(error) from None
-
-    def estimate(self, sql: str) -> Estimate:
-        """The number of records DuckDB expects to read; it has no cost estimate."""
-        try:
-            [[_, plans]] = self._run(f"explain (format json) {sql}")
-        except duckdb.Error as error:
-            raise explained(error) from None
-        return Estimate(sum(scanned(json.loads(plans))))
+            raise translated_error(error) from None
 
     @property
     def can_cancel(self) -> bool:
@@ -309,8 +307,8 @@ class DuckDBEngine:
     def progress(self) -> str:
         """Percentage done of the running statement, in a session opened here."""
         with self._closing:
-            told = self._owned and self._let_go.alive
-            percent = self._session.query_progress() if told else 0
+            is_known = self._owned and self._let_go.alive
+            percent = self._session.query_progress() if is_known else 0
         return f"{percent:.0f} %" if percent > 0 else ""
 
     def renew(self) -> None:
@@ -321,7 +319,7 @@ class DuckDBEngine:
 
     def close(self) -> None:
         """Close the session and remove its spill files."""
-        self._targets.let_go()
+        self._targets.release()
         with self._closing:
             self._let_go()
 
@@ -335,12 +333,12 @@ class DuckDBEngine:
         yield from self._targets.scanned
         if self._is_plain_hub:
             return
-        for (path,) in self._asked(render("database_files")):
+        for (path,) in self._fetch(render("database_files")):
             yield from (path, f"{path}.wal")
-        definitions = [sql for (sql,) in self._asked(render("definitions_of_all"))]
+        definitions = [sql for (sql,) in self._fetch(render("definitions_of_all"))]
         if self._targets.relation is not None:
             definitions.append(self._targets.relation.sql_query())
-        [[search_path]] = self._asked(render("file_search_path"))
+        [[search_path]] = self._fetch(render("file_search_path"))
         folders = ["", *filter(None, str(search_path or "").split(","))]
         for text in {text for sql in definitions for text in texts_in(sql)}:
             yield from (os.path.join(folder, text) for folder in folders)
@@ -383,7 +381,7 @@ class DuckDBEngine:
         with ctrl_c():
             return self._session.execute(sql).fetchall()
 
-    def _asked(self, sql: str) -> list[tuple[Any, ...]]:
+    def _fetch(self, sql: str) -> list[tuple[Any, ...]]:
         """Run a statement in the session that holds the tables."""
         with ctrl_c():
             return self._answer(sql)[1]
@@ -399,8 +397,8 @@ class DuckDBEngine:
         self, name: str, kind: Literal["table", "view"], sql: str, parameters: Sequence[Any] = ()
     ) -> None:
         """Create a temporary table or view of one SELECT."""
-        if not self.keeps_rows:
-            self._carried.keep(name, sql)
+        if not self.materialises:
+            self._carried.materialise(name, sql)
             return
         try:
             self.lock()
@@ -408,7 +406,9 @@ class DuckDBEngine:
             with ctrl_c():
                 self._session.execute(f"create temp {kind} {identifier(name)} as {sql}", parameters)
         except duckdb.Error as error:
-            raise self._targets.explained(error, told=self._fails_alike(error, sql)) from None
+            raise self._targets.translated_error(
+                error, before_rows=self._fails_alike(error, sql)
+            ) from None
         self._kept[name] = kind
 
     def _fails_alike(self, error: duckdb.Error, sql: str) -> bool:
@@ -416,7 +416,7 @@ class DuckDBEngine:
         if not isinstance(error, ABOUT_THE_STATEMENT):
             return False
         try:
-            self._asked(f"explain {sql}")
+            self._fetch(f"explain {sql}")
         except duckdb.Error as planned:
             return first_line(planned) == first_line(error)
         return False
@@ -432,35 +432,27 @@ class DuckDBEngine:
         return (found.columns, found.fetchall()) if found else ([], [])
 
 
-def scanned(plans: Sequence[Mapping[str, Any]]) -> Iterator[int]:
-    """Estimated cardinality of each leaf of a plan."""
-    for plan in plans:
-        if not plan["children"]:
-            yield int(plan["extra_info"].get("Estimated Cardinality", 0))
-        yield from scanned(plan["children"])
-
-
-def nan_in_words(column: Iterable[Any]) -> list[Any]:
+def nan_as_text(column: Iterable[Any]) -> list[Any]:
     """The cells with NaN as text, as DuckDB 1 would read a NaN as NULL.
 
-    >>> nan_in_words([0.5, float("nan"), None])
+    >>> nan_as_text([0.5, float("nan"), None])
     [0.5, 'nan', None]
     """
     return ["nan" if cell != cell else cell for cell in column]
 
 
-Asked = Callable[[str], list[tuple[Any, ...]]]
-"""What asks the session."""
+Run = Callable[[str], list[tuple[Any, ...]]]
+"""A function that runs a query in the session."""
 
 
-def require_plain_session(asked: Asked) -> None:
-    """Refuse a session in which functions, or the order of values, are not what is meant."""
-    if macros := [str(macro) for (macro,) in asked(render("shadowing_macros"))]:
+def require_plain_session(run: Run) -> None:
+    """Raise `InputError` if the session has macros or an ordering that change results."""
+    if macros := [str(macro) for (macro,) in run(render("shadowing_macros"))]:
         raise InputError(
             "the database has macros that replace DuckDB's functions: "
             f"{', '.join(sorted(macros))}. No count would be reliable. Rename them."
         )
-    [[order]] = asked(render("default_order"))
+    [[order]] = run(render("default_order"))
     if str(order).upper().startswith("DESC"):
         raise InputError(
             f"the DuckDB session has default_order = {order}, which reverses the order on which "
@@ -468,12 +460,12 @@ def require_plain_session(asked: Asked) -> None:
         )
 
 
-def require_plain_comparison(asked: Asked, table: Table) -> None:
-    """Refuse a table of which some texts that differ are compared as equal."""
-    [[collation]] = asked(render("default_collation"))
+def require_plain_comparison(run: Run, table: Table) -> None:
+    """Raise `InputError` if the table compares different texts as equal."""
+    [[collation]] = run(render("default_collation"))
     texts = [column for column in table.columns if column.type == "VARCHAR"]
     merged = render("texts_merged", relation=table.sql, columns=texts)
-    if collation or (texts and any(asked(merged)[0])):
+    if collation or (texts and any(run(merged)[0])):
         raise InputError(
             f"{table.name} has text with a collation, which treats different values as equal and "
             "would make classes look larger. Audit a copy without it."

@@ -29,7 +29,7 @@ def without_values(text: str) -> str:
     return re.sub(rf"ENUM{values}", "ENUM", text, flags=re.DOTALL)
 
 
-def relation_alone() -> InputError:
+def relation_only() -> InputError:
     return InputError(
         "a DuckDB relation is audited in its own session, where the other tables must be files. "
         "Pass the other table as a file, or both as tables of one connection."
@@ -41,10 +41,10 @@ def first_line(error: duckdb.Error) -> str:
     return without_values(str(error)).partition("\n")[0]
 
 
-def explained(error: duckdb.Error, *, told: bool = True) -> KanonError:
+def translated_error(error: duckdb.Error, *, before_rows: bool = True) -> KanonError:
     """Translate a DuckDB error, whose message may contain values.
 
-    With `told`, errors about the statement are known to have occurred before any row was read.
+    With `before_rows`, errors about the statement occurred before any row was read.
     """
     if isinstance(error, duckdb.InterruptException):
         return stopped()
@@ -61,7 +61,7 @@ def explained(error: duckdb.Error, *, told: bool = True) -> KanonError:
             "instead of a view over files."
         )
     if isinstance(error, ABOUT_THE_STATEMENT):
-        if told:
+        if before_rows:
             return unreadable("DuckDB", f": {first_line(error)}")
         return unreadable_or_failed("DuckDB", type(error).__name__)
     # Only the first words, as the rest may contain data.

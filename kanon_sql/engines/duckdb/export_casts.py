@@ -10,7 +10,7 @@ from kanon_sql.sql.quoting import identifier
 from kanon_sql.sql.tables import Column
 
 EMPTY_IN_TEXT = {"VARCHAR", "ENUM", "BLOB"}
-"""The types of which a value is an empty field in a text file."""
+"""The types with a value that a text file represents as an empty field."""
 _NOT_IN_PARQUET = "HUGEINT|INTERVAL|TIME WITH TIME ZONE"
 
 

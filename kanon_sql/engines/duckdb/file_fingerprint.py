@@ -25,7 +25,7 @@ class Evidence:
         self._files: dict[str, FileEvidence] = {}
 
     def note(self, files: Iterable[str]) -> None:
-        self._files |= {file: _seen(file) for file in files}
+        self._files |= {file: _evidence_of(file) for file in files}
 
     def __iter__(self) -> Iterator[FileEvidence]:
         return iter(self._files.values())
@@ -34,14 +34,14 @@ class Evidence:
         """Raise `EngineError` if a file differs from its fingerprint."""
         for before in self:
             try:
-                is_same = _seen(before.path) == before
+                is_same = _evidence_of(before.path) == before
             except OSError:
                 is_same = False
             if not is_same:
                 raise EngineError(f"{before.path} changed while it was being audited; run again.")
 
 
-def _seen(file: str) -> FileEvidence:
+def _evidence_of(file: str) -> FileEvidence:
     status = os.stat(file)
     return FileEvidence(file, status.st_size, status.st_mtime_ns)
 

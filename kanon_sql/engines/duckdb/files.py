@@ -27,7 +27,7 @@ from kanon_sql.engines.readers import (
     require_usable_names,
     struct,
 )
-from kanon_sql.errors import InputError, MissingDriverError, nearest, other_than_a_file, printable
+from kanon_sql.errors import InputError, MissingDriverError, irregular_kind, nearest, printable
 from kanon_sql.files import Kind, file_kind
 from kanon_sql.sql.macros import render
 from kanon_sql.sql.quoting import is_one_line, literal
@@ -41,6 +41,8 @@ class FileSource(NamedTuple):
     sql: str
     text: bool = False
     in_lines: str = ""
+    records: int | None = None
+    """The number of records in the metadata of Parquet files."""
 
 
 def list_files(path: str, run: Run) -> tuple[str, ...]:
@@ -62,7 +64,7 @@ def matching_files(path: str, run: Run) -> tuple[tuple[str, ...], tuple[str, ...
     if "://" in path:
         raise InputError(f"{path}: only local files are read; download it first.")
     if not any(character in path for character in GLOB_CHARACTERS):
-        raise InputError(f"{path}: no such file.{_those_beside(path)}")
+        raise InputError(f"{path}: no such file.{_readable_neighbours(path)}")
     found = [str(file) for (file,) in run(render("matching_files", pattern=literal(path)))]
     for file in found:
         require_one_line(file)
@@ -70,7 +72,7 @@ def matching_files(path: str, run: Run) -> tuple[tuple[str, ...], tuple[str, ...
     files = tuple(file for file in found if file not in left_out)
     if not files:
         but = f" but dot files, which a * leaves out: {', '.join(left_out)}" if left_out else ""
-        raise InputError(f"{path}: no file matches{but}.{_those_beside(path)}")
+        raise InputError(f"{path}: no file matches{but}.{_readable_neighbours(path)}")
     return files, left_out
 
 
@@ -102,7 +104,7 @@ def parts(path: str) -> list[str]:
     return [name for name in names if name not in ("", ".", "..")]
 
 
-def _those_beside(path: str) -> str:
+def _readable_neighbours(path: str) -> str:
     """Advice listing the readable files of the folder, for a missing file."""
     folder, name = os.path.split(path)
     if any(character in folder for character in GLOB_CHARACTERS):
@@ -146,7 +148,7 @@ def file_source(
 def require_readable(file: str) -> None:
     """Reject an empty or unreadable file, and non-files such as pipes, readable only once."""
     try:
-        if found := other_than_a_file(file):
+        if found := irregular_kind(file):
             raise InputError(
                 f"{file} is {found}, and a file is needed, as it is read more than once. Write "
                 "its content to one first."
@@ -169,7 +171,8 @@ def parquet_source(written: str, files: tuple[str, ...], run: Run) -> FileSource
         require_same_columns(files[0], shapes[files[0]], file, shapes[file])
     own = [name for name, *_ in shapes[files[0]]]
     options = hive_columns(files, own) | nan_beyond_bounds(shapes[files[0]])
-    return FileSource(call("read_parquet", written, options))
+    [(records,)] = run(render("parquet_records", files=path_list(files)))
+    return FileSource(call("read_parquet", written, options), records=int(records))
 
 
 Shape = list[tuple[Any, ...]]
@@ -290,7 +293,7 @@ def require_narrow_integers(
     [wide] = run(render("json_wide_integers", source=source, columns=doubles))
     for name in compress(doubles, wide):
         raise InputError(
-            f'{path}: column "{name}" has integers of more than 15 digits beside fractions, or '
+            f'{path}: column "{name}" has integers of more than 15 digits next to fractions, or '
             "beyond 38 digits, which would be rounded. Write its values as strings."
         )
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from kanon_sql.engines.readers import require_usable_names
 from kanon_sql.errors import InputError
@@ -38,14 +38,22 @@ def frame_name(target: Any) -> str:
     return f"{kind.__module__.partition('.')[0]}.{kind.__qualname__}"
 
 
-def readable_frame(target: Any) -> Any:
-    """The frame in a form that DuckDB reads value for value. Raises `InputError`."""
+class Readable(NamedTuple):
+    """A frame that DuckDB reads value for value, except for its unusable columns."""
+
+    frame: Any
+    unusable: Mapping[str, str] = {}
+    """Why a column, which is text here, can't be used, worded to follow its name."""
+
+
+def readable_frame(target: Any) -> Readable:
+    """The frame in a form that DuckDB reads. Raises `InputError`."""
     name = frame_name(target)
     if name not in FRAMES:
         raise InputError(f"can't audit {name}. {advice(name)}")
     if name == "pyarrow.Table":
         require_usable_names(name, target.column_names)
-        return target
+        return Readable(target)
     if name == "pandas.DataFrame":
         return readable_pandas(target)
     return readable_polars(target)
@@ -62,7 +70,7 @@ def advice(name: str) -> str:
     )
 
 
-def readable_pandas(frame: Any) -> Any:
+def readable_pandas(frame: Any) -> Readable:
     """A pandas DataFrame with text column names and one type per column.
 
     DuckDB converts a column of `1` and `'1'` to text, merging the two. It ignores the index, so a
@@ -80,21 +88,75 @@ def readable_pandas(frame: Any) -> Any:
             "ignore it. Turn it into columns with reset_index(), or drop it with "
             "reset_index(drop=True)."
         )
-    readable = frame.set_axis(columns, axis=1)
+    readable, unusable = frame.set_axis(columns, axis=1), {}
     for column in columns:
         series = readable[column]
         values = series.cat.categories if series.dtype == "category" else series
         content = infer_dtype(values, skipna=True)
-        if values.dtype == object and content not in ONE_TYPE:
-            raise InputError(
-                f'{name}: column "{column}" holds values of several or unknown types ({content}), '
-                "and DuckDB may treat different ones as equal. Convert it to one type, for example "
-                "with .astype(str)."
+        is_mixed = values.dtype == object and content not in ONE_TYPE
+        if is_mixed or values.dtype.kind == "c" or type(values.dtype).__name__ in _UNREAD:
+            unusable[column] = (
+                f"holds {_content(values, is_mixed)}, which DuckDB can't compare. Convert it, for "
+                "example with .astype(str)."
             )
-        if values is not series and content != "string":
+            readable = readable.assign(**{column: series.astype(str).astype(object)})
+        elif values is not series and content != "string":
             # Numeric categories with a NULL among the values would become DOUBLE.
             readable = readable.assign(**{column: series.astype(object)})
-    return readable
+    return Readable(readable, unusable)
+
+
+_UNREAD = ("PeriodDtype", "IntervalDtype", "SparseDtype")
+"""pandas' own types that DuckDB doesn't read."""
+
+
+def _content(values: Any, is_mixed: bool) -> str:
+    """The type of a column's values, or the first of several."""
+    if not is_mixed:
+        return f"values of the type {values.dtype}"
+    kinds = list(dict.fromkeys(type(each).__name__ for each in values.dropna()))
+    if len(kinds) == 1:
+        return f"Python objects ({kinds[0]})"
+    return f"values of several types ({', '.join(kinds[:3])}{', …' if kinds[3:] else ''})"
+
+
+def time_zones(frame: Any) -> dict[str, str]:
+    """The time zone of each column of a frame that has one; none for another source."""
+    match frame_name(frame):
+        case "pandas.DataFrame":
+            found = {str(name): getattr(type, "tz", None) for name, type in frame.dtypes.items()}
+        case "polars.DataFrame" | "polars.LazyFrame":
+            schema = frame.collect_schema()
+            found = {name: getattr(type, "time_zone", None) for name, type in schema.items()}
+        case "pyarrow.Table":
+            found = {each.name: getattr(each.type, "tz", None) for each in frame.schema}
+        case _:
+            found = {}
+    return {name: str(zone) for name, zone in found.items() if zone is not None}
+
+
+def in_time_zones(frame: Any, zones: Mapping[str, str]) -> Any:
+    """The frame with its points in time, which DuckDB returns in UTC, in these zones."""
+    match frame_name(frame):
+        case "pandas.DataFrame":
+            times = frame.select_dtypes("datetimetz").columns.intersection(zones)
+            return frame.assign(**{name: frame[name].dt.tz_convert(zones[name]) for name in times})
+        case "polars.DataFrame":
+            polars = import_module("polars")
+            times = [
+                name for name, type in frame.schema.items() if getattr(type, "time_zone", None)
+            ]
+            return frame.with_columns(
+                polars.col(name).dt.convert_time_zone(zones[name])
+                for name in times
+                if name in zones
+            )
+    arrow = import_module("pyarrow")
+    for place, field in enumerate(frame.schema):
+        if field.name in zones and getattr(field.type, "tz", None):
+            there = arrow.timestamp(field.type.unit, zones[field.name])
+            frame = frame.set_column(place, field.name, frame[field.name].cast(there))
+    return frame
 
 
 _SCANNED = re.compile(r"^.*?SCAN \[(.*?)(, \.\.\. \d+ other sources)?\]$", re.MULTILINE)
@@ -115,7 +177,7 @@ def scanned_files(frame: Any) -> Iterator[str]:
             yield from (str(each) for each in Path(first).parent.glob(f"*{Path(first).suffix}"))
 
 
-def readable_polars(frame: Any) -> Any:
+def readable_polars(frame: Any) -> Readable:
     """A polars DataFrame; a LazyFrame is collected once."""
     try:
         eager = frame.collect() if hasattr(frame, "collect") else frame
@@ -124,11 +186,12 @@ def readable_polars(frame: Any) -> Any:
             f"polars can't collect the LazyFrame ({type(error).__name__}). Collect it first to see "
             "why; the message is withheld, as it may hold values."
         ) from None
-    for column, dtype in eager.schema.items():
-        if str(dtype).startswith("Object"):
-            raise InputError(
-                f'polars.DataFrame: column "{column}" holds Python objects, which SQL can\'t '
-                "compare. Convert it to a polars type."
-            )
     require_usable_names("polars.DataFrame", eager.columns)
-    return eager
+    unusable = {
+        column: "holds Python objects, which DuckDB can't compare. Convert it to a polars type."
+        for column, dtype in eager.schema.items()
+        if str(dtype).startswith("Object")
+    }
+    series = import_module("polars").Series
+    texts = [series(column, [str(each) for each in eager[column]]) for column in unusable]
+    return Readable(eager.with_columns(texts), unusable)

@@ -10,7 +10,7 @@ from pathlib import Path
 import duckdb
 
 from kanon_sql.errors import InputError, SpecError
-from kanon_sql.files import HeldFolder
+from kanon_sql.files import LockedFolder
 from kanon_sql.sql.macros import render
 from kanon_sql.sql.quoting import identifier
 
@@ -67,7 +67,7 @@ def cursor_of(connection: duckdb.DuckDBPyConnection) -> duckdb.DuckDBPyConnectio
 
 
 def open_hub(
-    memory_limit: str | None, threads: int | None, spill: HeldFolder
+    memory_limit: str | None, threads: int | None, spill: LockedFolder
 ) -> duckdb.DuckDBPyConnection:
     """Open an in-memory database that spills to a private folder."""
     if memory_limit is not None and not MEMORY_LIMIT.fullmatch(memory_limit):
@@ -95,7 +95,7 @@ def open_hub(
     return hub
 
 
-def let_go(session: duckdb.DuckDBPyConnection, spill: HeldFolder | None) -> None:
+def close_hub(session: duckdb.DuckDBPyConnection, spill: LockedFolder | None) -> None:
     """Close the session and remove its spill folder, if it has one."""
     try:
         session.close()

@@ -11,7 +11,7 @@ from typing import Any
 
 import duckdb
 
-from kanon_sql.engines.duckdb.errors import explained, relation_alone, without_values
+from kanon_sql.engines.duckdb.errors import relation_only, translated_error, without_values
 from kanon_sql.engines.duckdb.file_fingerprint import Evidence, is_database
 from kanon_sql.engines.duckdb.files import (
     file_source,
@@ -24,12 +24,12 @@ from kanon_sql.engines.duckdb.frames import frame_name, readable_frame, scanned_
 from kanon_sql.engines.duckdb.hub import ctrl_c
 from kanon_sql.engines.duckdb.views import definitions_read, paths_in, stored_in
 from kanon_sql.engines.failures import stopped
-from kanon_sql.engines.names import as_asked, name_parts, named, shortened
+from kanon_sql.engines.names import display_name, name_parts, named, shortened
 from kanon_sql.engines.readers import Run, as_pattern, folder_of_files, require_usable_names
 from kanon_sql.errors import EngineError, InputError, KanonError
 from kanon_sql.files import KINDS, Kind, file_kind, is_sqlite
 from kanon_sql.sql.macros import render
-from kanon_sql.sql.quoting import DIALECT, identifier
+from kanon_sql.sql.quoting import DIALECT, identifier, literal
 from kanon_sql.sql.tables import Column, Table
 
 RELATION = "kanon_relation"
@@ -91,16 +91,16 @@ class Targets:
         """The name that an output file will get."""
         return self._unfinished[str(path)]
 
-    def let_go(self) -> None:
+    def release(self) -> None:
         """Release relations and data frames."""
         self.relation = None
         self._frames.clear()
 
-    def explained(self, error: duckdb.Error, *, told: bool = True) -> KanonError:
+    def translated_error(self, error: duckdb.Error, *, before_rows: bool = True) -> KanonError:
         """Translate an error. Raises `EngineError` instead if a file has changed."""
         if not isinstance(error, duckdb.InterruptException):
             self.evidence.verify_unchanged()
-        return explained(error, told=told)
+        return translated_error(error, before_rows=before_rows)
 
     def delimiter_in(self, name: str) -> str:
         """The field delimiter of an output file."""
@@ -156,7 +156,7 @@ class Targets:
             )
             columns = self.columns(source.sql)
         except duckdb.Error as error:
-            raise self.explained(error) from None
+            raise self.translated_error(error) from None
         except InputError:
             self.evidence.verify_unchanged()
             raise
@@ -170,6 +170,7 @@ class Targets:
             in_lines=source.in_lines,
             left_out=left_out,
             is_named=self._header_of(path) is not None,
+            records=source.records,
         )
 
     def _header_of(self, path: str) -> bool | None:
@@ -191,16 +192,18 @@ class Targets:
         definitions = self._run(render("definitions"))
         read = definitions_read(found, definitions)
         self._open_files_in(read)
+        counted = self._run(render("records_of_table", place=list(map(literal, found))))
         try:
             return Table(
-                as_asked(name, found),
+                display_name(name, found),
                 sql,
                 self.columns(sql),
                 ordered=False,
-                stored_beside=frozenset(stored_in(schema, definitions)),
+                replaceable=frozenset(stored_in(schema, definitions)),
+                records=counted[0][0] if counted else None,
             )
         except duckdb.Error as error:
-            raise explained(error) from None
+            raise translated_error(error) from None
 
     def _open_files_in(self, definitions: Sequence[str]) -> None:
         """Allow and fingerprint the files that a view reads."""
@@ -214,12 +217,17 @@ class Targets:
 
     def _framed(self, name: str, target: Any) -> Table:
         self.scanned |= set(scanned_files(target))
-        return self._registered(name, name, readable_frame(target))
+        frame, unusable = readable_frame(target)
+        table = self._registered(name, name, frame)
+        columns = tuple(
+            replace(each, unusable_because=unusable.get(each.name)) for each in table.columns
+        )
+        return replace(table, columns=columns)
 
     def _registered(self, name: str, label: str, frame: Any) -> Table:
         """Register `frame` under `label` on our own session or cursor, invisible to others."""
         if self.relation is not None:
-            raise relation_alone()
+            raise relation_only()
         label = label if label not in self._frames else f"{label} {len(self._frames) + 1}"
         try:
             self._session.register(label, frame)
@@ -230,11 +238,11 @@ class Targets:
                 "Convert it to text, a number or a date."
             ) from None
         self._frames[label] = frame
-        return Table(name, identifier(label), columns)
+        return Table(name, identifier(label), columns, records=len(frame))
 
     def _related(self, relation: duckdb.DuckDBPyRelation) -> Table:
         if self._frames or self._has_tables or self.relation not in (None, relation):
-            raise relation_alone()
+            raise relation_only()
         if duckdb.__version__.startswith("1."):
             raise InputError(
                 "a relation can be audited in place from DuckDB 2.0 on; before, that takes a view "

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import replace
 from itertools import count
 from typing import Any
 from urllib.parse import unquote
@@ -21,7 +20,7 @@ from kanon_sql.engines.failures import (
     unreadable_or_failed,
     withheld,
 )
-from kanon_sql.engines.names import as_asked, name_parts
+from kanon_sql.engines.names import display_name, name_parts
 from kanon_sql.engines.readers import (
     folder_columns,
     require_no_folder_instead,
@@ -43,8 +42,7 @@ OTHER_KINDS = (
 )
 GLOB_CHARACTERS = "*?[{"
 Found = tuple[str, tuple[str, ...], Any, tuple[str, ...]]
-"""What people call a table, what stands after FROM, its schema, and what stands there in a view
-that others are to read."""
+"""Display name, FROM item, schema, and FROM item for a view that others read."""
 _CHARACTER_TYPE = "__CHAR_VARCHAR_TYPE_STRING"
 """Metadata key of string fields declared as CHAR or VARCHAR."""
 
@@ -75,17 +73,17 @@ class Spark(Warehouse):
         self._started = started
         self._tag = f"kanon_sql {uuid4()}"
         self._views: dict[str, str] = {}
-        self._stored: frozenset[str] = frozenset()
         # A classic session's own tags are per thread, so another thread could not cancel by them.
         context = getattr(session, "sparkContext", None)
         self._add_tag = context.addJobTag if context else session.addTag
         self._remove_tag = context.removeJobTag if context else session.removeTag
         self._interrupt = context.cancelJobsWithTag if context else session.interruptTag
         self._tracker = context.statusTracker() if context else None
+        self._read: set[str] = set()
         self._stages: Sequence[Any] = ()
         sessions.require_settings(session)
         if context is None:
-            session.registerProgressHandler(self._told)
+            session.registerProgressHandler(self._report_progress)
 
     def table(self, target: Any) -> Table:
         """Resolve a table or view by name, or Parquet by path.
@@ -108,22 +106,17 @@ class Spark(Warehouse):
             name, found, schema, lasting = (self._path if _is_path(target) else self._named)(target)
         require_usable_names(target, schema.names)
         columns = tuple(_column(field) for field in schema.fields)
-        table = Table(
+        self._read.update(map(_relation, (found, lasting)))
+        return Table(
             name,
             _relation(found),
             columns,
             ordered=False,
             embedded=False,
+            dialect=self.dialect,
             read_in_views=_relation(lasting) if lasting != found else "",
             temporary=len(lasting) == 1,
         )
-        for each in (table, replace(table, sql=_relation(lasting))):
-            self._types[each.sql] = each.types
-        return table
-
-    def in_own_words(self, sql: str) -> str:
-        """Transpile a template's SELECT; LIMIT on a stored table is read by a single task."""
-        return self._translated(sql, stored=self._stored)
 
     def check(self, sql: str) -> None:
         """Raise `SpecError` if Spark can't analyse the statement; nothing is executed."""
@@ -132,7 +125,7 @@ class Spark(Warehouse):
 
     def files_read(self) -> Iterator[str]:
         """The files behind every resolved table, where Spark exposes them."""
-        for relation in self._types:
+        for relation in self._read:
             with suppress(Exception):
                 for file in self._session.table(_spelled(name_parts(relation))).inputFiles():
                     yield unquote(file.removeprefix("file://"))
@@ -147,21 +140,21 @@ class Spark(Warehouse):
         stages = map(self._tracker.getStageInfo, self._tracker.getActiveStageIds())
         return _done((each.numCompletedTasks, each.numTasks) for each in stages if each)
 
-    def _told(self, stages: Any, done: bool, **_: Any) -> None:
+    def _report_progress(self, stages: Any, done: bool, **_: Any) -> None:
         """Progress callback of Spark Connect: store the running stages."""
         self._stages = () if done else [each for each in stages or () if not each.done]
 
     def close(self) -> None:
         if self._tracker is None:
             with suppress(Exception):
-                self._session.removeProgressHandler(self._told)
+                self._session.removeProgressHandler(self._report_progress)
         while self._views:
             with suppress(Exception):
                 self._session.catalog.dropTempView(self._views.popitem()[1])
         if self._started:
             self._started.close()
 
-    # --- what stands after FROM -----------------------------------------------------------------
+    # --- FROM items -----------------------------------------------------------------------------
 
     def _named(self, target: str) -> Found:
         """Resolve a table or view in the catalogue."""
@@ -177,13 +170,11 @@ class Spark(Warehouse):
                 "at its end."
             ) from None
         found = (*([known.catalog] if known.catalog else []), *(known.namespace or []), known.name)
-        if known.tableType in ("MANAGED", "EXTERNAL"):
-            self._stored |= {_relation(found)}
         records, lasting = self._session.table(_spelled(found)), found
         if len(found) == 1:
             # Without a schema it would be shadowed by a CTE of its name.
             found = (self._viewed(f"temporary view {known.name}", records),)
-        name = as_asked(target, found) if len(found) > 1 else known.name
+        name = display_name(target, found) if len(found) > 1 else known.name
         return name, found, records.schema, lasting
 
     def _path(self, target: str) -> Found:
@@ -200,7 +191,6 @@ class Spark(Warehouse):
             own = reader.option("recursiveFileLookup", True).parquet(path).columns
             require_no_folder_instead(target, folders, own)
         found = (self._viewed(target, files),)
-        self._stored |= {_relation(found)}
         return target, found, files.schema, ("parquet", path)
 
     def _require_folders_as_text(self, target: str) -> None:
@@ -229,7 +219,7 @@ class Spark(Warehouse):
         self._views[name] = numbered
         return numbered
 
-    # --- asking ---------------------------------------------------------------------------------
+    # --- queries --------------------------------------------------------------------------------
 
     def _answer(self, sql: str, most: int) -> tuple[list[str], Sequence[Sequence[Any]]]:
         self._add_tag(self._tag)
@@ -267,8 +257,8 @@ class Spark(Warehouse):
         """Translate an error; with `read`, its message may contain values of rows."""
         errors = sessions.errors()
         # pyspark passes Java exceptions outside of queries through unconverted.
-        told = error if isinstance(error, errors.PySparkException) else _in_java(error)
-        condition = told.getCondition() if told is not None else None
+        cause = error if isinstance(error, errors.PySparkException) else _in_java(error)
+        condition = cause.getCondition() if cause is not None else None
         match condition or "":
             case "PATH_NOT_FOUND":
                 return InputError("Spark finds no file at the path.")

@@ -19,7 +19,7 @@ from typing import Any
 
 from kanon_sql.engines.readers import folder_of_files
 from kanon_sql.errors import EngineError, InputError, MissingDriverError, SpecError
-from kanon_sql.files import HeldFolder, spill_folder
+from kanon_sql.files import LockedFolder, spill_folder
 
 SETTINGS: Mapping[str, tuple[str, ...]] = {
     "spark.sql.session.timeZone": ("UTC", "Etc/UTC", "GMT", "Z", "+00:00"),
@@ -127,7 +127,7 @@ _STARTING = threading.RLock()
 class Launched(Started):
     """A session whose Java process was launched here, and ends with it."""
 
-    def __init__(self, url: str, session: Any, gateway: Any, held: HeldFolder, on_interrupt: Any):
+    def __init__(self, url: str, session: Any, gateway: Any, held: LockedFolder, on_interrupt: Any):
         super().__init__(url, session)
         self._gateway = gateway
         self._held = held
@@ -140,11 +140,11 @@ class Launched(Started):
         """
         if Path(target).is_dir():
             files = folder_of_files(target)
-            _require_seen(target, files)
+            _refuse_hidden(target, files)
         if Path(target).exists():
             return f"file:{_not_a_glob(str(Path(target).absolute()))}"
         if "://" not in target and (found := sorted(glob.glob(target))):
-            _require_seen(target, [Path(file) for file in found])
+            _refuse_hidden(target, [Path(file) for file in found])
             return f"file:{target if Path(target).is_absolute() else _here(target)}"
         return target
 
@@ -154,7 +154,7 @@ class Launched(Started):
         _restore(self._on_interrupt)
 
 
-def _require_seen(target: str, files: list[Path]) -> None:
+def _refuse_hidden(target: str, files: list[Path]) -> None:
     """Reject files that Spark would silently skip."""
     unseen = [file.name for file in files if file.name.startswith(("_", "."))]
     if unseen:
@@ -278,8 +278,8 @@ def _is_news(record: logging.LogRecord) -> bool:
     return record.msg != "KeyboardInterrupt while sending command."
 
 
-def _end(gateway: Any, held: HeldFolder) -> None:
-    """Have the Java process end, and forget it, so that another one can be launched."""
+def _end(gateway: Any, held: LockedFolder) -> None:
+    """End the Java process, so that the next session launches a new one."""
     logging.getLogger().removeFilter(_is_news)
     if gateway is not None:
         context = _driver("pyspark").SparkContext

@@ -29,8 +29,8 @@ _WORDS: dict[Kind, str] = {
     "holds": "holds",
     "violated": "is violated",
     "accepted": "is violated, as the baseline accepts",
-    "measured": "was measured, nothing demanded",
-    "unasked": "could not be asked",
+    "measured": "was measured, nothing required",
+    "unasked": "could not be evaluated",
     "no_data": "no data",
     "error": "the audit failed",
 }
@@ -130,7 +130,7 @@ def summary(found: Sequence[TableOutcomes]) -> str:
     parts = [f"{counted('violated')} of {plural(gated, 'check')} violated"] if gated else []
     for kind, words in _COUNTED.items():
         parts += [words.format(number, tables)] if (number := counted(kind)) else []
-    return f"kanon-sql: {', '.join(parts) or 'nothing was demanded'}."
+    return f"kanon-sql: {', '.join(parts) or 'nothing was required'}."
 
 
 def file_name(file: Path) -> str:

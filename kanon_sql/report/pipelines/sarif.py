@@ -29,7 +29,7 @@ _NO_DATA = {
     "name": "NoData",
     "shortDescription": {"text": "no data"},
     "fullDescription": {"text": "A table had no record, so nothing is shown to hold."},
-    "help": {"text": "Look at the source and at the filter of the table."},
+    "help": {"text": "Check the source and the filter of the table."},
     "defaultConfiguration": {"level": "error"},
 }
 
@@ -69,7 +69,8 @@ def rules() -> Iterator[dict[str, Any]]:
     for name, model in MODELS.items():
         text = (
             f"{model.promise} It holds when {model.formula}. What it does not promise: "
-            f"{model.silence} Source: {model.source}. kanon-sql explain {name} has the whole page."
+            f"{model.limitation} Source: {model.source}. kanon-sql explain {name} has the "
+            "whole page."
         )
         yield {
             "id": name,

@@ -9,7 +9,7 @@ from kanon_sql.report.plots import Chart, CostPoint, cost_of_k
 from kanon_sql.report.signed.figures import WITHOUT_THE_EXTRA
 from kanon_sql.report.signed.subject import Signed
 from kanon_sql.report.words.numbers import NONE, number, percent, printable
-from kanon_sql.report.words.tables import Bin, demanded_k
+from kanon_sql.report.words.tables import Bin, required_k
 from kanon_sql.results.costs import CostOfK, Costs
 
 
@@ -27,10 +27,11 @@ def costs(signed: Signed) -> Iterator[Block]:
         drawing = Drawing(
             cost_chart(found, chosen),
             f"{caption} {_cheapest(points, found)}"
-            + (f" The diamond is the k that was demanded, {number(chosen)}." if chosen else ""),
+            + (f" The diamond is the required k, {number(chosen)}." if chosen else ""),
             WITHOUT_THE_EXTRA,
         )
-        yield Grid("", GridRow(("",), ()), (), drawing=drawing)
+        if not signed.is_external:  # its labels hold exact figures
+            yield Grid("", GridRow(("",), ()), (), drawing=drawing)
         yield Bars(
             caption,
             ("k", "suppressed", "lost"),
@@ -40,7 +41,7 @@ def costs(signed: Signed) -> Iterator[Block]:
         beside = [each for each in found.optimal if each.lost is not None]
         if beside:
             yield Bars(
-                f"What one level for all{of_table} would lose (optimal).",
+                f"What one level per column{of_table} would lose (optimal).",
                 ("k", "suppressed", "lost"),
                 [_cost(each, found, signed) for each in beside],
             )
@@ -48,7 +49,7 @@ def costs(signed: Signed) -> Iterator[Block]:
 
 def chosen_k(signed: Signed) -> int | None:
     """The k required of the release."""
-    return next((k for k in map(demanded_k, signed.result.tables) if k), None)
+    return next((k for k in map(required_k, signed.result.tables) if k), None)
 
 
 def cost_chart(found: Costs, chosen: int | None = None) -> Chart:
@@ -82,13 +83,15 @@ def _mark_of(each: CostOfK, chosen: int | None, signed: Signed) -> str:
         return ""
     made = signed.made
     is_other = made is not None and (made.levels != each.levels or made.levels is None)
-    return "this k was demanded" if is_other else "chosen"
+    return "this k was required" if is_other else "chosen"
 
 
 def _made_otherwise(points: Sequence[CostOfK], found: Costs, signed: Signed) -> Iterator[Prose]:
     """The release's loss, if it is none of these points."""
     made = signed.made
     if made is None or any(each.levels == made.levels and each.levels for each in points):
+        return
+    if signed.is_small(made.suppressed):
         return
     lost = made.metrics.to_dict().get(found.metric)
     if lost is not None:
@@ -107,8 +110,8 @@ def _cost(each: CostOfK, found: Costs, signed: Signed, mark: str = "") -> Bin:
     levels = ", ".join(f"{printable(name)} {level}" for name, level in (each.levels or {}).items())
     note = " · ".join(part for part in (mark, levels) if part)
     few, share = signed.cell(each.suppressed or 0), _lost(each, found)
-    if signed.is_small(each.suppressed or 0) and not any((each.levels or {}).values()):
-        # Nothing but what was suppressed is lost, so that the one says the other.
+    if signed.is_small(each.suppressed or 0):
+        # What few suppressed records add to a loss would tell their number.
         lost, share = 0.0, NONE
     return Bin(number(each.k), each.suppressed or 0, share, lost / most, False, note, few)
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterator
 
 from kanon_sql.report import diff
 from kanon_sql.report.document import Block, Facts, Points, Prose, Verbatim
-from kanon_sql.report.signed.again import command_of, folded
 from kanon_sql.report.signed.subject import Signed, digest_of
 from kanon_sql.report.words.numbers import counted, printable
 from kanon_sql.results.table import TableResult
@@ -15,35 +15,32 @@ from kanon_sql.spec.models.catalogue import MODELS
 _MOST_SQL = 80_000
 """Maximum number of SQL characters quoted; the rest is left to compile."""
 _ASKED = (
-    "The command that was given, without what says how the result is written; paths in it begin "
-    "where it was given. It asks the same again. … stands for what is not kept: who connects to a "
-    "database, and values that a check names."
+    "The command that was run (output options left out; paths relative to where it was run). It "
+    "repeats the audit. … stands for what is not stored: database users, and values that a check "
+    "names."
 )
-_MADE_UP = (
-    "The result does not keep the command that was given, as one that --output result.json or "
-    "--result wrote does. This command is made up from the result and asks the same. Where the "
-    "table has its name from a spec, write what is the source there; one in memory is asked from "
-    "Python."
+_NOT_STORED = (
+    "The result does not store the command that was run, as one written by --output result.json or "
+    "--result does."
 )
-_OF_COMPILE = "kanon-sql compile, with the same options, prints the SQL without asking anything."
+_OF_COMPILE = "kanon-sql compile, with the same options, prints the SQL without running it."
 _OF_THE_VIEWS = (
     "The statements audited the release, and the views are how it was made: --output release.sql "
-    "writes them to be run."
+    "writes them in a form that runs."
 )
 _OF_STATEMENTS = (
-    "Each statement can be pasted into the database's own shell. Beside it stands how the SHA-256 "
-    "of its text begins."
+    "Each statement can be pasted into the database's own shell. The code is the start of the "
+    "SHA-256 of its text."
 )
-_OF_THE_RELEASE = "It asks the release; the views below are how that was made."
 BESIDE_THE_MODELS = (
-    "Several releases about the same people: each may hold alone and give a person away together "
-    "with another one. kanon-sql explain releases.",
-    "Which columns someone may know is a person's judgement, and every figure stands or falls with "
-    "it: kanon-sql explain quasi-identifiers.",
-    "Which threshold is right is one too: it depends on who receives the table, what they have "
-    "promised, and what harm would be done. kanon-sql explain thresholds.",
-    "Where an attacker with any background knowledge must be excluded, differential privacy is the "
-    "way out; none of these models is. kanon-sql explain limits.",
+    "Several releases about the same people: each may hold by itself and disclose a person "
+    "together with another one. kanon-sql explain releases.",
+    "Which columns somebody may know is a judgement, and every figure stands or falls with it: "
+    "kanon-sql explain quasi-identifiers.",
+    "Which threshold is right is a judgement too: it depends on who receives the table, what they "
+    "have promised, and what harm would be done. kanon-sql explain thresholds.",
+    "If an attacker with any background knowledge must be excluded, use differential privacy; none "
+    "of these models is differentially private. kanon-sql explain limits.",
 )
 
 
@@ -65,7 +62,7 @@ def limits(signed: Signed) -> Iterator[Block]:
     gated = [check for check in asked if check.holds is not None] or asked
     models = dict.fromkeys(check.model for check in gated)
     if models:
-        yield Facts([(MODELS[name].title, MODELS[name].silence) for name in models], "limit")
+        yield Facts([(MODELS[name].title, MODELS[name].limitation) for name in models], "limit")
     yield Points(BESIDE_THE_MODELS)
 
 
@@ -88,15 +85,33 @@ def evidence(signed: Signed) -> Iterator[Block]:
 
 
 def _command(signed: Signed) -> Iterator[Block]:
-    """The original command, or a reconstructed one if it wasn't stored."""
-    result = signed.result
-    if result.asked:
+    """The command that was run, if the result stores it."""
+    command = signed.result.asked
+    if command:
         yield Prose([_ASKED])
-        yield Verbatim(folded(printable(result.asked)))
-    elif result.tables:
-        yield Prose([_MADE_UP, *([_OF_THE_RELEASE] if signed.made else [])])
-        for table in result.tables:
-            yield Verbatim(command_of(table))
+        yield Verbatim(folded(printable(command)))
+    elif signed.result.tables:
+        yield Prose([_NOT_STORED])
+
+
+def folded(command: str) -> str:
+    """A command with one option per line, joined by backslashes.
+
+    >>> print(folded("kanon-sql audit t.csv --qi 'a b' --k 5"))
+    kanon-sql audit t.csv \\
+        --qi 'a b' \\
+        --k 5
+    """
+    try:
+        given = shlex.split(command)
+    except ValueError:  # not from a shell: the file was edited
+        return command
+    lines: list[list[str]] = [[]]
+    for word in given:
+        if word.startswith("--"):
+            lines.append([])
+        lines[-1].append(shlex.quote(word))
+    return " \\\n    ".join(" ".join(words) for words in lines)
 
 
 def _statements(table: TableResult, signed: Signed, left: int) -> Iterator[Block]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import accumulate
@@ -38,14 +37,14 @@ from kanon_sql.report.words.numbers import (
     printable,
     significant_percent,
 )
-from kanon_sql.report.words.sensitive import in_order, told
-from kanon_sql.report.words.tables import Bin, demanded_k, histogram, histogram_title
+from kanon_sql.report.words.sensitive import in_order, worst_class
+from kanon_sql.report.words.tables import Bin, histogram, histogram_title, required_k
 from kanon_sql.report.worksheet_text import in_words
 from kanon_sql.results.profile import TableProfile
 from kanon_sql.results.table import HistogramBin, TableResult
 
 WITHOUT_THE_EXTRA = (
-    "The curve is drawn where vl-convert is installed: pip install 'kanon-sql[report]'. These are "
+    "The curve is drawn if vl-convert is installed: pip install 'kanon-sql[report]'. These are "
     "its figures."
 )
 _ATTACKERS = {"prosecutor": "prosecutor", "journalist": "journalist", "marketer": "marketer"}
@@ -55,15 +54,20 @@ _MOST_POINTS = 200
 _MOST_SETS = 10
 
 
+def _with_figures(signed: Signed) -> list[TableResult]:
+    """The tables whose class sizes this audience may see."""
+    return [each for each in signed.answered if not signed.is_coarse(each.summary)]
+
+
 # --- 4 ----------------------------------------------------------------------------------------
 
 
 def risk(signed: Signed) -> Iterator[Block]:
     """Each attacker's risk before and after, with its threshold."""
-    for table in signed.answered:
+    for table in _with_figures(signed):
         yield from signed.under_its_name(table, _risk(table, signed))
     if signed.attempts and not signed.is_external:
-        yield Prose(["What came of trying the riskiest records by hand:"])
+        yield Prose(["Outcome of the manual test on the riskiest records:"])
         yield Points(in_words(signed.attempts).split("\n"))
 
 
@@ -100,7 +104,7 @@ def _measures(
 
 def _chance(key: str, chance: float, members: int, signed: Signed) -> str:
     """A chance; the average is outside as few classes as it would give away."""
-    return signed.share(chance, members) if key == "average" else percent(chance)
+    return signed.average(chance, members) if key == "average" else percent(chance)
 
 
 def _bound(attacker: str, key: str, table: TableResult) -> float | None:
@@ -120,9 +124,9 @@ def _bound(attacker: str, key: str, table: TableResult) -> float | None:
 def _before(attacker: str, key: str, signed: Signed) -> str:
     """The risk in the original table."""
     made = signed.made
-    if made is None:
+    if made is None or signed.is_coarse(made.before.summary):
         return NONE
-    then: Any = (made.before.risk or {}).get(attacker) or {}
+    then: Any = made.before.risk.get(attacker) or {}
     then_of_all = made.before.summary
     if key in then:
         members = then_of_all.people or then_of_all.records or 0
@@ -130,7 +134,7 @@ def _before(attacker: str, key: str, signed: Signed) -> str:
     if attacker == "prosecutor" and key == "highest" and then_of_all.k:
         return percent(1 / then_of_all.k)
     if attacker == "prosecutor" and key == "average" and _are_alike(signed) and then_of_all.records:
-        return signed.share((then_of_all.classes or 0) / then_of_all.records, then_of_all.records)
+        return signed.average((then_of_all.classes or 0) / then_of_all.records, then_of_all.records)
     return NONE
 
 
@@ -154,21 +158,19 @@ def _meaning(table: TableResult) -> str:
 
 def sizes(signed: Signed) -> Iterator[Block]:
     """Histogram of class sizes, with the required k marked."""
-    for table in signed.answered:
+    for table in _with_figures(signed):
         yield from signed.under_its_name(table, _sizes(table, signed))
 
 
 def _sizes(table: TableResult, signed: Signed) -> Iterator[Block]:
-    bins = histogram(table)
-    if signed.is_external:
-        bins = pooled(bins, signed.min_cell, table.summary.k or 1)
+    bins = histogram(table, signed.fewest_classes)
     if not bins:
         return
     yield Bars(
-        f"{histogram_title(table)}. Whoever is in a class of one is found with certainty.",
+        f"{histogram_title(table)}. Whoever is alone in a class is found with certainty.",
         ("class size", members(table), "share"),
         bins,
-        mark=_mark(demanded_k(table), bins),
+        mark=_mark(required_k(table), bins),
     )
 
 
@@ -179,63 +181,16 @@ def _mark(k: int | None, bins: Sequence[Bin]) -> str:
     first = next((each.label for each in bins if not each.small), "")
     begins = int(first.split(TO)[0].rstrip("+").replace(",", "")) if first else k
     if begins < k:
-        return f"k = {number(k)} was demanded: it lies within {first}"
-    return f"k = {number(k)} was demanded: from here on"
-
-
-def pooled(bins: Sequence[Bin], least: int, k: int = 1) -> list[Bin]:
-    """The bins so joined to their neighbours that none has a few records only, nor says by its
-    records and sizes how few classes it has; what is demanded may then begin within one. No class
-    is smaller than `k`.
-
-    >>> of = lambda label, count: Bin(label, count, "", count / 100, False)
-    >>> [(each.label, each.count) for each in pooled([of("1", 3), of("2", 90), of("3+", 7)], 10)]
-    [('1+', 100)]
-    >>> [each.label for each in pooled([of("1", 20), of("10", 30), of("11+", 90)], 10)]
-    ['1', '10+']
-    """
-    joined: list[Bin] = []
-    for each in bins:
-        if joined and _tells_few(joined[-1], least, k):
-            joined[-1] = _joined(joined[-1], each)
-        else:
-            joined.append(each)
-    while len(joined) > 1 and _tells_few(joined[-1], least, k):
-        *rest, before, last = joined
-        joined = [*rest, _joined(before, last)]
-    return joined
-
-
-def _tells_few(each: Bin, least: int, k: int) -> bool:
-    """Whether a bin tells of fewer than `least` records, or exactly how many classes fewer than
-    that there are."""
-    smallest, _, largest = each.label.rstrip("+").replace(",", "").partition(TO)
-    last = None if each.label.endswith("+") else int(largest or smallest)
-    fewest = math.ceil(each.count / last) if last else 1
-    return each.count < least or fewest == each.count // max(int(smallest), k) < least
-
-
-def _joined(one: Bin, other: Bin) -> Bin:
-    fraction = one.fraction + other.fraction
-    first, last = one.label.split(TO)[0].rstrip("+"), other.label.split(TO)[-1]
-    label = f"{first}+" if last.endswith("+") else f"{first}{TO}{last}"
-    return replace(
-        one,
-        label=label,
-        count=one.count + other.count,
-        fraction=fraction,
-        share=percent(min(fraction, 1.0) if fraction < 1 - 1e-12 else 1),
-        small=one.small and other.small,
-        note="",
-    )
+        return f"k = {number(k)} was required: it lies within {first}"
+    return f"k = {number(k)} was required: from here on"
 
 
 # --- 6 ----------------------------------------------------------------------------------------
 
 
 def curve(signed: Signed) -> Iterator[Block]:
-    """What share of the records can be found with each chance or a greater one. Outside, the class
-    sizes say it: each step of the curve would be another cut of the same records."""
+    """Share of the records that can be found with each chance or a greater one; internal readers
+    only, as each step of the curve would be another cut of the same records."""
     for table in [] if signed.is_external else signed.answered:
         yield from signed.under_its_name(table, _curve(table))
 
@@ -267,7 +222,7 @@ def _curve(table: TableResult) -> Iterator[Block]:
 def sizes_chart(table: TableResult) -> Chart:
     """Class sizes of a table, as a Vega-Lite chart."""
     bins = [SizeBin(each.label, each.count, each.fraction, each.small) for each in histogram(table)]
-    return class_sizes(bins, members(table), demanded_k(table))
+    return class_sizes(bins, members(table), required_k(table))
 
 
 def risk_chart(table: TableResult) -> Chart:
@@ -344,7 +299,7 @@ def _added(profile: TableProfile) -> Iterator[Block]:
         ]
         yield Bars(
             f"What each quasi-identifier of {printable(profile.name)} costs: {of_all} that would "
-            f"leave the classes below {number(profile.k_threshold)} if it were not known.",
+            f"leave the classes below {number(profile.k_threshold)} without it.",
             ("quasi-identifier", of_all, "share"),
             bins,
         )
@@ -358,7 +313,7 @@ def _by_themselves(profile: TableProfile, of_all: str) -> Iterator[Block]:
     )
     if ranked:
         yield Bars(
-            f"What the candidates of {printable(profile.name)} add: {of_all} newly alone, "
+            f"{of_all.capitalize()} newly alone by each candidate of {printable(profile.name)}, "
             f"{in_turn(len(ranked))}.",
             ("column", of_all, "share"),
             [_bin(each.column, each.adds or 0, profile.summary.members or 0) for each in ranked],
@@ -410,11 +365,12 @@ def _bin(name: str, count: int, whole: int) -> Bin:
 
 
 def sensitive(signed: Signed) -> Iterator[Block]:
-    """The worst class of each sensitive model, in words."""
-    for table in signed.answered:
+    """The worst class of each sensitive model, in words; internal readers only, as its quotients
+    reveal the counts of a class."""
+    for table in [] if signed.is_rounded else signed.answered:
         sentences = []
         for check in in_order(table.checks):
-            found = told(check, table, signed.cell)
+            found = worst_class(check, table, signed.cell)
             if found:
                 said = f"{found.sentence} {found.caution}".strip()
                 sentences.append(f"{title(check)}: {said}")

@@ -9,10 +9,11 @@ from typing import Any
 
 from kanon_sql.errors import InputError, SpecError, did_you_mean
 from kanon_sql.report import html
+from kanon_sql.report.display import Chart
 from kanon_sql.report.document import Block, Heading
 from kanon_sql.report.signed import costs, evidence, figures, scope
 from kanon_sql.report.signed.figures import risk_chart, sizes_chart
-from kanon_sql.report.signed.subject import AUDIENCES, LEAST_CELL, Audience, Signed, digest_of
+from kanon_sql.report.signed.subject import LEAST_CELL, Audience, Signed, digest_of
 from kanon_sql.report.words.numbers import listed
 from kanon_sql.results.costs import Costs
 from kanon_sql.results.diff import diff
@@ -27,7 +28,7 @@ from kanon_sql.results.stored import (
 )
 from kanon_sql.results.table import AuditFindings, TableResult
 from kanon_sql.results.worksheet import read_worksheet
-from kanon_sql.results.writing import check_writable, write_whole
+from kanon_sql.results.writing import check_writable, write_atomically
 
 ENDINGS = (".html", ".htm")
 CHARTS = {"class_sizes": sizes_chart, "risk": risk_chart}
@@ -55,7 +56,7 @@ def page_of_file(
             each for each in (asked.costs, read_costs(tradeoff) if tradeoff else None) if each
         ),
         attempts=read_worksheet(worksheet) if worksheet else None,
-        audience=_audience(audience),
+        audience=audience,
         min_cell=min_cell,
     )
     try:
@@ -87,7 +88,7 @@ def page_of(
             profiles=tuple(getattr(profiles, "tables", profiles or ())),
             costs=(_costs_of(tradeoff),) if tradeoff else (),
             attempts=read_worksheet(Path(worksheet)) if worksheet else None,
-            audience=_audience(audience),
+            audience=audience,
             min_cell=min_cell,
         )
     )
@@ -101,7 +102,7 @@ def page_of_costs(tradeoff: Any, *, audience: Audience, min_cell: int) -> str:
             AuditFindings((), tradeoff.version, audited=found.audited, asked=tradeoff.asked),
             digest_of(f"{tradeoff.to_json()}\n"),
             costs=(_costs_of(tradeoff),),
-            audience=_audience(audience),
+            audience=audience,
             min_cell=min_cell,
         )
     )
@@ -112,15 +113,15 @@ def _costs_of(tradeoff: Any) -> Costs:
     return read_costs(Path(tradeoff)) if is_file else costs_of(tradeoff.to_dict())
 
 
-def given(write_page: Callable[[], str], path: str | Path | None, *, force: bool) -> str | None:
+def given(write_page: Callable[[], str], path: str | Path | None, *, overwrite: bool) -> str | None:
     """Return the page as text, or write it to `path`."""
     if path is not None:
         refuse_ending(Path(path))
-        check_writable(Path(path), inputs=(), force=force)
+        check_writable(Path(path), inputs=(), overwrite=overwrite)
     text = write_page()
     if path is None:
         return text
-    write_whole(Path(path), f"{text}\n")
+    write_atomically(Path(path), f"{text}\n")
     return None
 
 
@@ -134,12 +135,6 @@ def file_of(result: AuditFindings | str | Path, name: str) -> ResultFile:
     return ResultFile(Path(name), result, made)
 
 
-def _audience(asked: Audience) -> Audience:
-    if asked not in AUDIENCES:
-        raise SpecError(f"audience is internal or external; found {asked!r}.")
-    return asked
-
-
 def refuse_ending(path: Path) -> None:
     """Raise `SpecError` for an output suffix other than HTML's."""
     if path.suffix and path.suffix.lower() not in ENDINGS:
@@ -148,7 +143,7 @@ def refuse_ending(path: Path) -> None:
         )
 
 
-def chart_of(tables: tuple[TableResult, ...], name: str, table: str | None) -> dict[str, Any]:
+def chart_of(tables: tuple[TableResult, ...], name: str, table: str | None) -> Chart:
     """A chart of one table as a Vega-Lite dictionary. Raises `SpecError` for an unknown name."""
     if name not in CHARTS:
         raise SpecError(
@@ -161,13 +156,13 @@ def chart_of(tables: tuple[TableResult, ...], name: str, table: str | None) -> d
         raise SpecError(f"name one table for the chart, as in table=…. Tables: {names}.")
     if not named[0].histogram:
         raise SpecError(f"{named[0].name} has no records, so there is nothing to draw.")
-    return dict(CHARTS[name](named[0]))
+    return Chart(CHARTS[name](named[0]))
 
 
 PARTS: tuple[tuple[str, Callable[[Signed], Iterator[Block]]], ...] = (
     ("What was audited", scope.subject),
     ("The finding", scope.finding),
-    ("What was looked at", scope.looked_at),
+    ("The data audited", scope.looked_at),
     ("Risk", figures.risk),
     ("Class sizes", figures.sizes),
     ("Risk curve", figures.curve),
@@ -179,7 +174,7 @@ PARTS: tuple[tuple[str, Callable[[Signed], Iterator[Block]]], ...] = (
     ("Evidence", evidence.evidence),
     ("Decision", evidence.decision),
 )
-"""The parts in their order; one that has nothing to say is left out."""
+"""The sections in order; empty ones are left out."""
 
 
 def write(signed: Signed) -> str:

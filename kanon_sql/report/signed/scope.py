@@ -11,6 +11,7 @@ from kanon_sql.report.words.margins import Margin, margins
 from kanon_sql.report.words.models import STATUS_WORDS, title, verdict_status
 from kanon_sql.report.words.numbers import (
     KEPT_TOGETHER,
+    NONE,
     counted,
     listed,
     member,
@@ -18,19 +19,19 @@ from kanon_sql.report.words.numbers import (
     percent,
     printable,
 )
-from kanon_sql.report.words.tables import unanswered, warnings
+from kanon_sql.report.words.tables import given_away_sentence, unanswered, warnings
 from kanon_sql.results.release import Anonymization
 from kanon_sql.results.table import CheckResult, TableResult
 from kanon_sql.spec.models.catalogue import MODELS
-from kanon_sql.spec.question_parts import the_reference
+from kanon_sql.spec.other_tables import REFERENCE
 
 COUNTS_ONLY = (
-    "This page holds counts only: no value of the table is on it. What the figures mean is said by "
-    "kanon-sql explain."
+    "This page holds counts only: no value of the table is on it. kanon-sql explain describes what "
+    "the figures mean."
 )
 _NOT_RECORDED = "not recorded in this result"
 _SIGNS = {"violated": "✗", "accepted": "△", "holds": "✓", "measured": "○"}
-_RELEASE = {"recipient": "Recipient", "purpose": "Purpose", "model": "Release model",
+_RELEASE = {"recipient": "Recipient", "purpose": "Purpose", "model": "How access is given",
             "review_by": "Review by"}  # fmt: skip
 
 
@@ -64,8 +65,9 @@ def _names(signed: Signed) -> str:
 def _for_whom(signed: Signed) -> Iterator[str]:
     if signed.is_external:
         yield (
-            f"It is for people outside: but for what a check demands of a class, counts below "
-            f"{number(signed.min_cell)} are pooled or not told, and the SQL is left out."
+            f"It is for external readers: except for what a check requires of a class, counts "
+            f"below {number(signed.min_cell)}, and numbers of classes below "
+            f"{number(signed.fewest_classes)}, are pooled or left out, and the SQL is left out."
         )
 
 
@@ -84,11 +86,11 @@ def _finding(table: TableResult, signed: Signed) -> Iterator[Block]:
         yield Prose([sentence], "strong")
         return
     yield Prose([outcome(table, signed), *_how_likely(table, signed)], "flush")
-    yield _demands(table, signed)
+    yield _required(table, signed)
     if table.warnings and not signed.is_external:
         yield Points(warnings(table), "warning")
     yield Facts([(words, _of_release(table, part)) for part, words in _RELEASE.items()])
-    yield Prose(["Attackers that were considered:"])
+    yield Prose(["Attackers considered:"])
     yield Points(list(_attackers(table)))
 
 
@@ -104,62 +106,78 @@ def outcome(table: TableResult, signed: Signed) -> str:
     name, all_of = printable(table.name), len(gated)
     violated = sum(check.holds is False for check in gated)
     if not gated:
-        return f"Nothing was demanded of {name}, so nothing is shown to hold or to fail."
+        return f"Nothing was required of {name}, so nothing is shown to hold or to fail."
     if not violated:
         which = "the one check" if all_of == 1 else f"all {all_of} checks"
-        return f"What was demanded of {name} holds: {which}."
+        coarse = signed.is_coarse(table.summary)
+        away = "" if coarse else given_away_sentence(table, signed.share)
+        return f"What was required of {name} holds: {which}{away and f'; {away}'}."
     what = f"{violated} of {counted(all_of, 'check')} {'is' if violated == 1 else 'are'} violated"
     accepted = sum(bool(check.accepted) for check in gated)
     if accepted == violated:
-        return f"What was demanded of {name} does not hold: {what}, as the baseline accepts."
-    return f"What was demanded of {name} does not hold: {what}."
+        return f"What was required of {name} does not hold: {what}, as the baseline accepts."
+    return f"What was required of {name} does not hold: {what}."
 
 
 def _how_likely(table: TableResult, signed: Signed) -> Iterator[str]:
     risk = table.risk.get("prosecutor")
-    if risk:
+    if signed.is_coarse(table.summary):
         yield (
-            "Someone who knows that a person is in it, and knows the quasi-identifiers, finds the "
+            f"It has fewer than {number(signed.fewest_classes)} classes. Figures on their sizes "
+            "would tell external readers how many, so the verdicts stand alone."
+        )
+    elif risk:
+        yield (
+            "An attacker who knows that a person is in it, and knows the quasi-identifiers, finds "
+            "the "
             f"person with a chance of {percent(risk['highest'])} at most and of "
-            f"{signed.share(risk['average'], members_of(table))} on average."
+            f"{signed.average(risk['average'], members_of(table))} on average."
         )
 
 
-def _demands(table: TableResult, signed: Signed) -> Grid:
+def _required(table: TableResult, signed: Signed) -> Grid:
     """Each check with its threshold, result and margin."""
     return Grid(
-        "What was asked and what was found. The margin is what is left to the bound, with a minus "
-        "what is missing.",
+        "What was required and what was found. Margin: distance to the limit; negative where the "
+        "limit is missed.",
         _HEADER,
         [row for check in table.checks for row in _rows(check, table, signed)],
     )
 
 
-_HEADER = GridRow(("verdict", "check", "asked", "found", "margin", "reach"), ())
+_HEADER = GridRow(("verdict", "check", "required", "found", "margin", "concerns"), ())
 
 
 def _rows(check: CheckResult, table: TableResult, signed: Signed) -> Iterator[GridRow]:
     status = verdict_status(check)
     word = f"{_SIGNS[status]}{KEPT_TOGETHER}{STATUS_WORDS[status]}"
     for place, each in enumerate(margins(check)):
-        reach = violating(check, table, signed) if not place and check.holds is False else ""
+        is_told = not place and check.holds is False and not signed.is_coarse(table.summary)
+        reach = violating(check, table, signed) if is_told else ""
         first = (word, title(check)) if not place else ("", "")
-        told = _pooled(each, check, table, signed)
-        yield GridRow((*first, told.asked, told.found, told.distance, reach), ())
+        shown = _pooled(each, check, table, signed)
+        yield GridRow((*first, shown.asked, shown.found, shown.distance, reach), ())
 
 
 def _pooled(margin: Margin, check: CheckResult, table: TableResult, signed: Signed) -> Margin:
-    """What was found, but for what a small count could be read off outside."""
-    if not signed.is_external or signed.min_cell == 1:
+    """The margin without figures from which external readers could derive a small count."""
+    if not signed.is_rounded:
         return margin
+    if signed.is_coarse(table.summary):
+        return margin._replace(found=NONE, distance="")
     if MODELS[check.model].counts_violations:
         if not check.achieved:
             return margin
-        return margin._replace(found=signed.cell(check.achieved), distance="")
+        return margin._replace(found=signed.classes(check.achieved, ""), distance="")
     share, whole = _share_of_members(margin, check, table)
-    if share is None:
+    if share is not None:
+        is_average = margin.name == "max_average" or check.model == "marketer_risk"
+        rounded = signed.average if is_average else signed.share
+        return margin._replace(found=rounded(share, whole), distance="")
+    if isinstance(margin.figure, int) or margin.name == "max_highest":
         return margin
-    return margin._replace(found=signed.share(share, whole), distance="")
+    # A quotient of counts in one class, such as a distance, gives the counts back.
+    return margin._replace(found=NONE, distance="")
 
 
 def _share_of_members(
@@ -179,7 +197,7 @@ def _attackers(table: TableResult) -> Iterator[str]:
     if table.risk.get("prosecutor"):
         yield (
             f"Prosecutor: knows that the person is in the table, and the person's {knows}. "
-            "k-anonymity and the prosecutor risk are about them."
+            "k-anonymity and the prosecutor risk are about this attacker."
         )
     references = dict.fromkeys(
         check.parameters["reference"]
@@ -189,23 +207,24 @@ def _attackers(table: TableResult) -> Iterator[str]:
     for reference in references:
         yield (
             f"Journalist: does not know whether the person is in the table, and looks for them in "
-            f"{printable(the_reference(reference))}. k-map and the journalist risk are about them."
+            f"{printable(REFERENCE.called(reference))}. k-map and the journalist risk are about "
+            "this attacker."
         )
     if table.risk.get("marketer"):
-        yield "Marketer: links everyone, and is content with a share of them."
+        yield "Marketer: links all records, and is content with a share of correct links."
     if table.sensitive:
         yield (
-            f"Whoever has found the class of a person, and learns what its people share of "
+            f"An attacker who has found a person's class, and learns what its people share of "
             f"{listed(table.sensitive)}."
         )
     if any(check.parameters.get("with_other_sensitive") for check in table.checks):
-        yield "Whoever knows the other sensitive attributes of the person besides."
+        yield "An attacker who also knows the person's other sensitive attributes."
     earlier = dict.fromkeys(
         check.parameters["earlier"] for check in table.checks if check.parameters.get("earlier")
     )
     for release in earlier:
-        yield f"Whoever holds an earlier release too ({printable(str(release))})."
-    yield "Not considered: whoever knows columns that are no quasi-identifier here."
+        yield f"An attacker who also has an earlier release ({printable(str(release))})."
+    yield "Not considered: an attacker who knows columns that are not quasi-identifiers here."
 
 
 # --- 3 ----------------------------------------------------------------------------------------
@@ -220,7 +239,7 @@ def looked_at(signed: Signed) -> Iterator[Block]:
 def _looked_at(table: TableResult, signed: Signed) -> Iterator[Block]:
     yield Facts(list(_scope(table, signed)))
     yield Grid(
-        "The quasi-identifiers: what someone may know of a person, and how each was treated.",
+        "The quasi-identifiers: what somebody may know about a person, and how each was treated.",
         GridRow(("quasi-identifier", "treatment", "why"), ()),
         [
             GridRow((printable(name), _treatment(name, table, signed), _why(name, table)), ())
@@ -231,16 +250,18 @@ def _looked_at(table: TableResult, signed: Signed) -> Iterator[Block]:
 
 def _scope(table: TableResult, signed: Signed) -> Iterator[tuple[str, str]]:
     summary, made = table.summary, signed.made
-    yield "Records", number(summary.records or 0)
+    # Next to the people, who are counted exactly, the difference could be a few.
+    records = number if summary.people is None else signed.cell
+    yield "Records", records(summary.records or 0)
     if summary.people is not None:
-        yield "People", f"{number(summary.people)}, told apart by {printable(table.entity or '')}"
+        yield "People", f"{number(summary.people)}, identified by {printable(table.entity or '')}"
     else:
-        yield "People", "not counted: every record is taken to be of another person"
+        yield "People", "not counted: every record is assumed to be of another person"
     if made:
         put_in = made.before.summary.records or 0
         is_few = signed.is_small(made.suppressed)
-        put_in_words = f"up to {signed.min_cell - 1} more" if is_few else number(put_in)
-        yield "Records put in", put_in_words
+        put_in_words = f"up to {signed.min_cell - 1} more" if is_few else records(put_in)
+        yield "Records before", put_in_words
         kept = " and kept as *" if made.suppressed_as == "star" else " and left out"
         words = signed.portion(made.suppressed, put_in, "record")
         yield "Suppressed", f"{words}{kept}" if made.suppressed else "none"
@@ -273,7 +294,11 @@ def _nulls(table: TableResult, signed: Signed) -> str:
 def _untouched(table: TableResult, signed: Signed) -> Iterator[tuple[str, str]]:
     """Insensitive and unassigned columns, which are released unchanged."""
     if table.insensitive:
-        yield "Insensitive", f"{listed(table.insensitive)}: by decision, as they are"
+        whose = [
+            f"{printable(name)} ({_why(name, table)})" if table.why.get(name) else printable(name)
+            for name in table.insensitive
+        ]
+        yield "Insensitive", f"{', '.join(whose)}: by decision, unchanged"
     made = signed.made
     if made and made.untouched.columns:
         alone = made.untouched.alone
@@ -283,11 +308,14 @@ def _untouched(table: TableResult, signed: Signed) -> Iterator[tuple[str, str]]:
             else f"; in these and the quasi-identifiers together "
             f"{signed.cell(alone, member(table))} {'is' if alone == 1 else 'are'} alone"
         )
-        yield "Untouched columns", f"{listed(made.untouched.columns)} go out as they are{with_them}"
+        yield (
+            "Unassigned columns",
+            f"{listed(made.untouched.columns)}: released unchanged{with_them}",
+        )
     elif made:
-        yield "Untouched columns", "none goes out that nobody decided about"
+        yield "Unassigned columns", "none: every released column has a decided role"
     elif table.unassigned:
-        yield "Columns without a part", f"{listed(table.unassigned)}: no check looks at them"
+        yield "Unassigned columns", f"{listed(table.unassigned)}: no check uses them"
 
 
 def _treatment(name: str, table: TableResult, signed: Signed) -> str:
@@ -299,12 +327,15 @@ def _treatment(name: str, table: TableResult, signed: Signed) -> str:
             return f"{clipped}{_by_group(name, made, signed)}"
         label = printable(made.labels.get(name, ""))
         lost = made.metrics.loss_by_quasi_identifier.get(name)
-        share = "" if lost is None else f", {percent(lost)} lost"
+        # What few suppressed records add to a loss would tell their number.
+        share = (
+            "" if lost is None or signed.is_small(made.suppressed) else f", {percent(lost)} lost"
+        )
         if not level:
-            return "level 0: as it lies"
+            return "level 0: unchanged"
         return f"{clipped}level {number(level)}: {label}{share}"
     level = (table.levels or {}).get(name)
-    return f"{clipped}looked at level {number(level)}" if level else "as it lies"
+    return f"{clipped}audited at level {number(level)}" if level else "unchanged"
 
 
 def _by_group(name: str, made: Anonymization, signed: Signed) -> str:
@@ -316,7 +347,7 @@ def _by_group(name: str, made: Anonymization, signed: Signed) -> str:
         f"{signed.cell(records, 'record')}"
         for level, records in sorted(reached.items())
     )
-    return f"as coarse as each group must be: {at}" if at else "as coarse as each group must be"
+    return f"only as coarse as each class needs{f': {at}' if at else ''}"
 
 
 def _clipped(clip: Sequence[Any] | None) -> str:

@@ -7,16 +7,17 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
+from kanon_sql.errors import SpecError
 from kanon_sql.report.document import Block, Heading
-from kanon_sql.report.words.numbers import counted, number, percent, printable
+from kanon_sql.report.words.numbers import KEPT_TOGETHER, counted, number, percent, printable
 from kanon_sql.results.costs import Costs
 from kanon_sql.results.diff import Diff
 from kanon_sql.results.profile import TableProfile
 from kanon_sql.results.release import Anonymization, ReleaseFindings
-from kanon_sql.results.table import AuditFindings, CheckResult, TableResult
+from kanon_sql.results.table import AuditFindings, CheckResult, Summary, TableResult
 from kanon_sql.results.worksheet import Attempts
 from kanon_sql.spec.models.catalogue import MODELS
-from kanon_sql.spec.question_parts import the_reference
+from kanon_sql.spec.other_tables import REFERENCE
 
 Audience = Literal["internal", "external"]
 AUDIENCES: tuple[Audience, ...] = ("internal", "external")
@@ -36,6 +37,15 @@ class Signed:
     attempts: Attempts | None = None
     audience: Audience = "internal"
     min_cell: int = LEAST_CELL
+
+    def __post_init__(self) -> None:
+        if self.audience not in AUDIENCES:
+            raise SpecError(f"audience is internal or external; found {self.audience!r}.")
+        if self.min_cell < 1 or self.min_cell == 2:
+            raise SpecError(
+                f"min-cell is 1, which shows every count, or 3 or more; found {self.min_cell}. "
+                '"Fewer than 2" would be one.'
+            )
 
     @property
     def is_external(self) -> bool:
@@ -63,26 +73,48 @@ class Signed:
             yield Heading([printable(table.name)])
         yield from found
 
+    @property
+    def is_rounded(self) -> bool:
+        """Whether small counts are pooled, and others rounded."""
+        return self.is_external and self.min_cell > 1
+
+    @property
+    def fewest_classes(self) -> int:
+        """Minimum number of classes shown to this audience; 0 for no bound.
+
+        With fewer, sizes and records tell the number: a smallest class of 500 among 1,000 records
+        is one of two.
+        """
+        return 3 * self.min_cell if self.is_rounded else 0
+
+    def is_coarse(self, summary: Summary) -> bool:
+        """Whether a table has too few classes to show this audience their sizes."""
+        return 0 < (summary.classes or 0) < self.fewest_classes
+
     def is_small(self, count: int) -> bool:
         """Whether a count is too small to be shown to this audience."""
         return self.is_external and 0 < count < self.min_cell
 
-    @property
-    def _is_rounded(self) -> bool:
-        return self.is_external and self.min_cell > 1
-
-    def _rounded(self, count: float) -> int:
-        """To a multiple of the least cell: no small count is a difference of such figures."""
-        return max(1, round(count / self.min_cell)) * self.min_cell
-
     def cell(self, count: int, noun: str = "") -> str:
-        """A count with what it counts; outside rounded, or that it is a small one."""
-        if self.is_small(count):
-            few = f"fewer than {number(self.min_cell)}"
-            return f"{few} {counted(2, noun).split(chr(160))[1]}" if noun else few
-        if count and self._is_rounded:
-            return f"about {self._counted(self._rounded(count), noun)}"
+        """A count with its noun; for external readers rounded, or pooled if small."""
+        return self._cell(count, noun, self.min_cell)
+
+    def classes(self, count: int, noun: str = "class") -> str:
+        """A number of classes; pooled below a higher threshold than records are."""
+        return self._cell(count, noun, max(self.fewest_classes, 1))
+
+    def _cell(self, count: int, noun: str, least: int) -> str:
+        if self.is_external and 0 < count < least:
+            few = f"fewer than {number(least)}"
+            return f"{few} {counted(2, noun).split(KEPT_TOGETHER)[1]}" if noun else few
+        if count and self.is_rounded:
+            return f"about {self._counted(self._rounded(count, least), noun)}"
         return self._counted(count, noun)
+
+    @staticmethod
+    def _rounded(count: float, least: int) -> int:
+        """Round to a multiple of the minimum cell, so that differences reveal no small count."""
+        return max(1, round(count / least)) * least
 
     @staticmethod
     def _counted(count: int, noun: str) -> str:
@@ -92,24 +124,33 @@ class Signed:
         """A count with its share of the whole, which a small one lacks."""
         if self.is_small(count) or not whole:
             return self.cell(count, noun)
-        if self._is_rounded and whole - count < self.min_cell:
+        if self.is_rounded and whole - count < self.min_cell:
             return f"{'nearly ' if count < whole else ''}all of {counted(whole, noun)}"
         return f"{self.cell(count, noun)} ({self.share(count / whole, whole)})"
 
     def share(self, fraction: float, whole: int) -> str:
-        """A share of the whole; outside it is that of a rounded count, and gives no small one."""
+        """A share of the whole; for external readers that of the rounded count."""
         few = min(self.min_cell / whole, 1) if whole else 1
-        if not self._is_rounded or fraction in (0, 1):
+        if not self.is_rounded or fraction in (0, 1):
             return percent(fraction)
         if fraction * whole < self.min_cell:
             return f"less than {percent(few)}"
         if whole - fraction * whole < self.min_cell:
             return f"more than {percent(1 - few)}"
-        return percent(min(self._rounded(fraction * whole) / whole, 1))
+        return self._share_of(fraction, whole, self.min_cell)
+
+    def average(self, chance: float, whole: int) -> str:
+        """An average risk, classes divided by members; for external readers of rounded classes."""
+        if not self.is_rounded:
+            return percent(chance)
+        return f"about {self._share_of(chance, whole, self.fewest_classes)}"
+
+    def _share_of(self, fraction: float, whole: int, least: int) -> str:
+        return percent(min(self._rounded(fraction * whole, least) / whole, 1))
 
 
 def members_of(table: TableResult) -> int:
-    """How many people, or records, shares are taken of."""
+    """Number of people, or of records: the denominator of shares."""
     return table.summary.people or table.summary.records or 0
 
 
@@ -119,21 +160,19 @@ def violating(check: CheckResult, table: TableResult, signed: Signed) -> str:
         return "; ".join([_of_reference(check, signed), *_lacking(check, signed)])
     parts = []
     in_both = check.details.get("in_both")
-    # Who is in a few classes of a known size says how many classes these are.
-    counts = [check.violating_people or 0, check.violating_records or 0]
-    if signed.is_small(check.violating_classes or 0) and not signed.is_small(max(counts)):
-        few = signed.cell(check.violating_classes or 0, "class")
-        return "; ".join([few, *_lacking(check, signed)])
+    if 0 < (check.violating_classes or 0) < signed.fewest_classes:
+        # Who is in a few classes of a known size says how many classes these are.
+        return "; ".join([signed.classes(check.violating_classes or 0), *_lacking(check, signed)])
     if check.violating_people:
         of_people = in_both or table.summary.people or 0
         of_whom = " of those in both" if in_both else ""
         parts.append(f"{signed.portion(check.violating_people, of_people, 'person')}{of_whom}")
-    if check.violating_records:
+    if check.violating_records and not (signed.is_rounded and check.violating_people):
         parts.append(signed.portion(check.violating_records, table.summary.records or 0, "record"))
     reach = ", ".join(parts)
     if check.violating_classes:
         joint = " of both" if in_both else ""
-        reach = f"{reach} in {signed.cell(check.violating_classes, 'class')}{joint}".strip()
+        reach = f"{reach} in {signed.classes(check.violating_classes)}{joint}".strip()
     return "; ".join([*([reach] if reach else []), *_lacking(check, signed)])
 
 
@@ -141,8 +180,8 @@ def _of_reference(check: CheckResult, signed: Signed) -> str:
     """The people of a reference that a check concerns; they are no share of the table."""
     people = check.violating_people
     many = (check.violating_records or 0) if people is None else people
-    whose = printable(the_reference(str(check.parameters.get("reference"))))
-    classes = signed.cell(check.violating_classes or 0, "class")
+    whose = printable(REFERENCE.called(str(check.parameters.get("reference"))))
+    classes = signed.classes(check.violating_classes or 0)
     return f"{signed.cell(many, 'person')} of {whose} in {classes}"
 
 
@@ -154,7 +193,7 @@ def _lacking(check: CheckResult, signed: Signed) -> Iterator[str]:
     ):
         count = check.details.get(key)
         if isinstance(count, int) and count:
-            yield f"{words} {signed.cell(count, 'class')}"
+            yield f"{words} {signed.classes(count)}"
 
 
 def digest_of(text: str) -> str:

@@ -34,9 +34,11 @@ _FUNCTION = re.compile(r"kanon-sql (tradeoff|compile|profile|anonymize|init|audi
 _PAGE = re.compile(r"(?:kanon-sql )?\bexplain (?P<page>[a-z_-]+)(?=[.,;)])")
 """A reference to a manual page."""
 _CHOICE = re.compile(
-    r"--(untouched|algorithm|suppressed|nulls|output) (?P<value>[a-z]+(?:\.[a-z]+)?)"
+    r"--(unassigned|algorithm|suppressed|nulls|output) (?P<value>[a-z]+(?:\.[a-z]+)?)"
 )
 """An option with a keyword value."""
+_HIERARCHY = re.compile(r"--hierarchy (?P<name>[^\s=]+)=(?P<levels>[\w:,.]*\w)")
+"""The levels of a quasi-identifier."""
 _FLAG = re.compile(r"(?<![\w-])--([a-z][a-z-]+)")
 _Text = TypeVar("_Text")
 
@@ -82,6 +84,7 @@ def spoken(text: str) -> str:
     text = _PAGE.sub(lambda found: f'kanon.explain("{found["page"]}")', text)
     text = _FUNCTION.sub(r"kanon.\1(…)", text)
     text = _CHOICE.sub(lambda each: _given(each[1], each["value"]), text)
+    text = _HIERARCHY.sub(r'{"\g<name>": "\g<levels>"}', text)
     return _FLAG.sub(lambda flag: flag[1].replace("-", "_"), text)
 
 

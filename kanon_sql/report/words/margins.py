@@ -26,6 +26,8 @@ class Margin(NamedTuple):
     """Negative if the requirement is missed."""
     name: str = ""
     """The parameter that holds the threshold."""
+    figure: Any = None
+    """What was found, as a number."""
 
 
 def margins(check: CheckResult) -> list[Margin]:
@@ -41,7 +43,7 @@ def margins(check: CheckResult) -> list[Margin]:
         ]
     judged = judged_figures(check) if check.holds is not None else ()
     found = [_margin(check, *each) for each in judged]
-    return found or [Margin("", _plain(check, check.achieved), "")]
+    return found or [Margin("", _plain(check, check.achieved), "", "", check.achieved)]
 
 
 def _margin(check: CheckResult, name: str, figure: Any, asked: Any, worst: Worst) -> Margin:
@@ -50,14 +52,14 @@ def _margin(check: CheckResult, name: str, figure: Any, asked: Any, worst: Worst
     bound = f"{_LETTERS.get(name, name)}{KEPT_TOGETHER}{sign}{KEPT_TOGETHER}"
     requirement, found = f"{bound}{_plain(check, asked)}", _plain(check, figure)
     if not isinstance(figure, int | float) or isinstance(figure, bool):
-        return Margin(requirement, found, NONE, name)
+        return Margin(requirement, found, NONE, name, figure)
     room = figure - asked if worst == "least" else asked - figure
     is_met = room > 0 or (room == 0 and not is_strict)
     if abs(room) < 1e-9:
         room = 0 if isinstance(figure, int) and isinstance(asked, int) else 0.0
         is_met = check.holds is True or not is_strict
     in_percent = MODELS[check.model].in_percent
-    return Margin(requirement, found, _signed(room, is_met, in_percent=in_percent), name)
+    return Margin(requirement, found, _signed(room, is_met, in_percent=in_percent), name, figure)
 
 
 def _plain(check: CheckResult, value: Any) -> str:
@@ -78,7 +80,7 @@ def _decimals(value: float) -> str:
 def _signed(room: float, is_met: bool, *, in_percent: bool = False) -> str:
     """The signed distance; in percentage points for shares."""
     if math.isinf(room):
-        return "no bound would do"
+        return "no bound holds"
     sign = "+" if is_met else "−"
     if room == 0:
         return "0" if is_met else "−0"

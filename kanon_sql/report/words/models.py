@@ -41,7 +41,7 @@ def verdict(check: CheckResult, table: TableResult) -> Verdict:
     """One check in words."""
     found = phrases(check, table)
     extent = "; ".join(part for part in (found.extent, _beside_baseline(check, table)) if part)
-    return Verdict(verdict_status(check), title(check), found.achieved, extent)
+    return Verdict(verdict_status(check), title(check), found.beside_required, extent)
 
 
 def verdict_status(check: CheckResult) -> VerdictStatus:

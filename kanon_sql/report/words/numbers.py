@@ -177,7 +177,7 @@ _FIGURE_NAMES = {
     "homogeneity.violating_classes": "homogeneous classes",
     "homogeneity.violating_records": "records in homogeneous classes",
     "homogeneity.violating_people": "people in homogeneous classes",
-    "step4": "of them in step 4",
+    "step4": "suppressed in step 4",
 }
 
 

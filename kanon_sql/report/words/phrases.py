@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from kanon_sql.report.words.numbers import (
     KEPT_TOGETHER,
@@ -27,6 +27,15 @@ class Phrases(NamedTuple):
 
     achieved: str
     extent: str
+    required: float | str | None = None
+
+    @property
+    def beside_required(self) -> str:
+        """The result, and its requirement where there is one."""
+        if self.required is None:
+            return self.achieved
+        asked = number(self.required) if isinstance(self.required, int) else self.required
+        return f"{self.achieved}, asked for {asked}"
 
 
 def _k_anonymity(check: CheckResult, table: TableResult) -> Phrases:
@@ -44,12 +53,14 @@ def _k_anonymity(check: CheckResult, table: TableResult) -> Phrases:
         extent = f"every class has {number(check.achieved)} or more {members(table)}"
     else:
         extent = f"the smallest class has {counted(check.achieved, member(table))}"
-    return Phrases(_asked(found, k), extent)
+    return Phrases(found, extent, k)
 
 
 def _k_map(check: CheckResult, table: TableResult) -> Phrases:
     k: int | None = check.parameters.get("k")
     reference = _reference(check)
+    if check.parameters.get("missing") == "union":
+        reference = f"{reference} and the release together"
     found = f"k is {number(check.achieved)} in {reference}"
     if check.holds is False:
         extent = f"{_violating(check, table)} that match fewer than {number(k or 0)} in {reference}"
@@ -58,21 +69,22 @@ def _k_map(check: CheckResult, table: TableResult) -> Phrases:
         extent = f"nobody in {reference} matches {unmatched} of the release"
     else:
         extent = f"every class matches {number(check.achieved)} or more in {reference}"
-    return Phrases(_asked(found, k), extent)
+    return Phrases(found, extent, k)
 
 
 def _homogeneity(check: CheckResult, table: TableResult) -> Phrases:
     sensitive = printable(check.parameters["sensitive"])
     if check.achieved == 0:
-        return Phrases(f"no class with a single {sensitive}", "no class gives a value of it away")
+        return Phrases(f"no class with a single {sensitive}", "no class gives the value away")
     several = check.details.get("several_valued_classes", 1 if table.entity else 0)
-    which = f"a {sensitive} that everyone of the class has" if several else f"a single {sensitive}"
+    which = f"a {sensitive} shared by the whole class" if several else f"a single {sensitive}"
     found = f"{counted(check.achieved, 'class')} with {which}"
     alone = check.details.get("singleton_classes", 0)
     parts = _homogeneous_parts(check.achieved - alone, alone, table)
     if check.holds is None:
-        return Phrases(found, parts)
-    return Phrases(_asked(found, "none"), f"{_violating(check, table)}: {parts}")
+        whose = f"{_records_and_people(check, table)} give it away: "
+        return Phrases(found, f"{whose if check.violating_records else ''}{parts}")
+    return Phrases(found, f"{_violating(check, table)}: {parts}", "none")
 
 
 def _homogeneous_parts(together: int, alone: int, table: TableResult) -> str:
@@ -94,16 +106,16 @@ def _of_worst_class(words: ClassWords, check: CheckResult, table: TableResult) -
         for key in given
     )
     if check.achieved is None:
-        return Phrases(_asked("no class has a known value", asked or None), "")
+        return Phrases("no class has a known value", "", asked or None)
     found = words.found.format(number(check.achieved), **_plain_details(check))
     if check.holds is False:
         threshold = check.parameters.get(thresholds[0])
         extent = words.violating.format(number(threshold) if threshold is not None else asked)
         if words.certain and table.entity:
-            extent += ", or with one that everyone of the class has"
-        return Phrases(_asked(found, asked), f"{_violating(check, table)} {extent}".strip())
+            extent += ", or with a value shared by the whole class"
+        return Phrases(found, f"{_violating(check, table)} {extent}".strip(), asked)
     worst = words.worst.format(number(check.achieved), **_plain_details(check))
-    return Phrases(_asked(found, asked or None), worst if check.holds or words.always else "")
+    return Phrases(found, worst if check.holds or words.always else "", asked or None)
 
 
 def _plain_details(check: CheckResult) -> dict[str, str]:
@@ -115,8 +127,8 @@ def _plain_details(check: CheckResult) -> dict[str, str]:
 def _recursive(check: CheckResult, table: TableResult) -> Phrases:
     length = check.parameters["l"]
     words = ClassWords(
-        found="no c would do" if check.achieved == math.inf else "c must exceed {0}",
-        violating=f"where too little is left from the {ordinal(length)} value on",
+        found="no c holds" if check.achieved == math.inf else "c must exceed {0}",
+        violating=f"where the values from the {ordinal(length)} on are too rare",
         worst=_too_few_values(length, table)
         if check.achieved == math.inf
         else _confidence(check, length),
@@ -127,7 +139,7 @@ def _recursive(check: CheckResult, table: TableResult) -> Phrases:
 
 def _too_few_values(length: int, table: TableResult) -> str:
     """Why no c suffices; people may have several values, one of them shared by the whole class."""
-    or_certain = ", or one that everyone of the class has" if table.entity else ""
+    or_certain = ", or a value shared by the whole class" if table.entity else ""
     return f"a class has fewer than {counted(length, 'value')}{or_certain}"
 
 
@@ -135,16 +147,16 @@ def _confidence(check: CheckResult, length: int) -> str:
     """The attacker's certainty after ruling out values; allowed values may be more certain."""
     confidence = check.details.get("confidence")
     if confidence is None:
-        return "of the values that are not allowed to become known"
-    ruled_out = f"after {counted(length - 2, 'value')} ruled out, " if length > 2 else ""
-    return f"{ruled_out}one is {percent(confidence)} sure of a value at most"
+        return "among the values that may not become known"
+    ruled_out = f"after ruling out {counted(length - 2, 'value')}, " if length > 2 else ""
+    return f"{ruled_out}an attacker is {percent(confidence)} sure of a value at most"
 
 
 def _t_closeness(check: CheckResult, table: TableResult) -> Phrases:
     distance = {"equal": "", "ordered": " by rank", "hierarchical": " in the tree"}
     words = ClassWords(
         found=f"t is {{0}}{distance[check.parameters.get('distance', 'equal')]}",
-        violating="farther than that from the table",
+        violating="farther from the table",
         worst="the farthest class is {0} from the table",
     )
     return _of_worst_class(words, check, table)
@@ -155,11 +167,11 @@ def _delta_disclosure(check: CheckResult, table: TableResult) -> Phrases:
     lacking = check.achieved == math.inf
     words = ClassWords(
         found="δ is {0}",
-        violating="where a value is too much more or less frequent",
+        violating="where the share of a value differs more",
         worst="a class lacks a value of the table"
         + (f"; over the values present δ is {number(present)}" if present is not None else "")
         if lacking
-        else "no value is more or less frequent by a larger factor than exp {0}",
+        else "no share differs from the table's by a larger factor than exp {0}",
         always=lacking,
     )
     return _of_worst_class(words, check, table)
@@ -168,11 +180,11 @@ def _delta_disclosure(check: CheckResult, table: TableResult) -> Phrases:
 def _enhanced_beta(check: CheckResult, table: TableResult) -> Phrases:
     infinite = check.achieved == math.inf
     words = ClassWords(
-        found="no β would do" if infinite else "β is {0}",
-        violating="where a value gains too much",
+        found="no β holds" if infinite else "β is {0}",
+        violating="where the share of a value grows too much",
         worst="a value gains more than −ln of its share"
         if infinite
-        else "a value is more frequent than in the table by {0} of its share",
+        else "the largest relative gain of a value over the table is {0}",
         always=infinite,
     )
     return _of_worst_class(words, check, table)
@@ -189,38 +201,47 @@ def _delta_presence(check: CheckResult, table: TableResult) -> Phrases:
     if check.holds is None:
         return Phrases(found, f"the chance of being in the release, over {_reference(check)}")
     if check.holds:
-        return Phrases(_asked(found, asked), f"every class of {_reference(check)} is within")
+        return Phrases(found, f"every class of {_reference(check)} is within", asked)
     classes = counted(check.violating_classes or 0, "class")
     of_people = check.violating_people
     outside = (check.violating_records or 0) if of_people is None else of_people
     people = counted(outside, "person")
-    return Phrases(_asked(found, asked), f"{people} of {_reference(check)} in {classes} are out")
+    return Phrases(found, f"{people} of {_reference(check)} in {classes} are outside", asked)
 
 
 def _risk(check: CheckResult, table: TableResult) -> Phrases:
-    """The phrases of prosecutor and journalist risk: highest, average, share at risk."""
-    asked = ", ".join(
-        f"{name} {percent_asked(check.parameters[key])}"
-        for key, name in (
-            ("max_highest", "highest"), ("max_average", "average"), ("max_at_risk", "at risk"),
+    """The phrases of prosecutor and journalist risk: the figures asked for, then the others."""
+    above = f"of the {members(table)} above {percent_asked(check.parameters['threshold'])}"
+    figures = {
+        "max_highest": ("highest {}", check.achieved),
+        "max_average": ("average {}", check.details["average"]),
+        "max_at_risk": ("{} " + above, check.details["at_risk"]),
+    }
+    bounds = {
+        key: check.parameters[key] for key in figures if check.parameters.get(key) is not None
+    }
+    first = bounds or {"max_highest": None}
+    found, others = (
+        ", ".join(
+            words.format(percent(figure))
+            for key, (words, figure) in figures.items()
+            if (key in first) is is_first
         )
-        if check.parameters.get(key) is not None
-    )  # fmt: skip
-    extent = (
-        f"average {percent(check.details['average'])}, "
-        f"{percent(check.details['at_risk'])} of the {members(table)} above "
-        f"{percent_asked(check.parameters['threshold'])}"
+        for is_first in (True, False)
     )
-    if check.violating_classes:
-        extent += f"; {_violating(check, table)} too high"
-    return Phrases(_asked(f"highest {percent(check.achieved)}", asked or None), extent)
+    asked = ", ".join(
+        (figures[key][0] if len(bounds) > 1 else "{}").format(percent_asked(bound))
+        for key, bound in bounds.items()
+    )
+    reach = f"{_violating(check, table)} with too high a chance" if check.violating_classes else ""
+    return Phrases(found, "; ".join(each for each in (others, reach) if each), asked or None)
 
 
 def _share(check: CheckResult, table: TableResult) -> Phrases:
     model = MODELS[check.model]
     asked = check.parameters.get(model.thresholds[0])
-    found = _asked(percent(check.achieved), percent_asked(asked) if asked is not None else None)
-    return Phrases(found, model.share_words.format(members(table)))
+    extent = model.share_words.format(members(table))
+    return Phrases(percent(check.achieved), extent, None if asked is None else percent_asked(asked))
 
 
 def _population_uniqueness(check: CheckResult, table: TableResult) -> Phrases:
@@ -231,8 +252,9 @@ def _population_uniqueness(check: CheckResult, table: TableResult) -> Phrases:
         for name, share in check.details["estimates"].items()
     )
     return Phrases(
-        _asked(f"estimate {found}", percent_asked(asked) if asked is not None else None),
+        f"estimate {found}",
         f"of {number(check.parameters['population'])} people are unique, by estimate: {each}",
+        None if asked is None else percent_asked(asked),
     )
 
 
@@ -240,11 +262,11 @@ def _k_map_estimate(check: CheckResult, table: TableResult) -> Phrases:
     required = check.details["required"]
     found = f"the smallest class has {counted(check.achieved, member(table))}"
     if check.holds is False:
-        extent = f"{_violating(check, table)} of fewer than {number(required)}"
+        extent = f"{_violating(check, table)} of fewer than {number(required)}, too few"
     else:
         extent = "every class is large enough"
     return Phrases(
-        f"{found}, estimated need {number(required)}",
+        f"{found}, {number(required)} needed by estimate",
         f"{extent} for {number(check.parameters['k'])} people of "
         f"{number(check.parameters['population'])}, by estimate",
     )
@@ -256,28 +278,29 @@ def _composed_k(check: CheckResult, table: TableResult) -> Phrases:
     if check.holds is False:
         extent = (
             f"{number(check.violating_people or 0)} of {counted(both, 'person')} who are in both "
-            f"stand in crowds of fewer than {number(k or 0)}"
+            f"are in crowds of fewer than {number(k or 0)}"
         )
     else:
         extent = (
-            f"whoever can link the records of {counted(both, 'person')} who are in both finds "
+            f"linking the records of any of the {counted(both, 'person')} who are in both finds "
             f"{counted(check.achieved, 'person')} or more"
         )
     extent += (
-        f"; each release alone has k {number(alone['release'])} and {number(alone['earlier'])}"
+        f"; by themselves, the releases have k {number(alone['release'])} and "
+        f"{number(alone['earlier'])}"
     )
-    return Phrases(_asked(f"k is {number(check.achieved)}", k), f"{extent}{_of_one_alone(check)}")
+    return Phrases(f"k is {number(check.achieved)}", f"{extent}{_of_one_alone(check)}", k)
 
 
 def _of_one_alone(check: CheckResult) -> str:
     """People in only one release, with the smallest crowd of each."""
-    told = (
-        f"; people only in {where}: {number(check.details[which]['people'])}, the smallest crowd "
+    crowds = (
+        f"; people only in {where}: {number(check.details[which]['people'])}, smallest crowd "
         f"{number(check.details[which]['k'])}"
         for which, where in (("joiners", "this release"), ("leavers", "the earlier one"))
         if check.details[which]["people"]
     )
-    return "".join(told)
+    return "".join(crowds)
 
 
 def _composed_l(check: CheckResult, table: TableResult) -> Phrases:
@@ -285,19 +308,17 @@ def _composed_l(check: CheckResult, table: TableResult) -> Phrases:
     sensitive = printable(check.parameters["sensitive"])
     certain, changed = check.details["certain_people"], check.details["changed_people"]
     if check.achieved is None:
-        return Phrases(_asked(f"no {sensitive} fits both releases", l), "nothing can be said")
-    found = f"{counted(check.achieved, 'value')} of {sensitive} left at least"
+        return Phrases(f"no {sensitive} fits both releases", "nothing can be said", l)
+    found = f"at least {counted(check.achieved, 'value')} of {sensitive} left"
     both = counted(check.details["in_both"], "person")
     parts = []
     if check.holds is False:
         parts.append(f"{number(check.violating_people or 0)} of {both} are left with fewer")
     if certain:
-        parts.append(f"of {counted(certain, 'person')} it is certain if it did not change")
+        parts.append(f"for {counted(certain, 'person')} the value is certain, unless it changed")
     if changed:
-        parts.append(f"of {counted(changed, 'person')} it did change")
-    return Phrases(
-        _asked(found, l), "; ".join(parts) or f"nobody of {both} in both is left with one"
-    )
+        parts.append(f"for {counted(changed, 'person')} it must have changed")
+    return Phrases(found, "; ".join(parts) or f"none of {both} in both is left with one", l)
 
 
 _CHOSEN: dict[str, Callable[[CheckResult, TableResult], Phrases]] = {
@@ -332,27 +353,22 @@ def phrases(check: CheckResult, table: TableResult) -> Phrases:
     return _share(check, table) if model.share_words else _CHOSEN[check.model](check, table)
 
 
-def _asked(found: str, threshold: Any) -> str:
-    if threshold is None:
-        return found
-    return f"{found}, asked for {number(threshold) if isinstance(threshold, int) else threshold}"
-
-
 def _violating(check: CheckResult, table: TableResult) -> str:
-    """As in `812,340 records (67.5 %) in 640,112 classes`.
+    """As in `812,340 records (67.5 %) in 640,112 classes`."""
+    return (
+        f"{_records_and_people(check, table)} in {counted(check.violating_classes or 0, 'class')}"
+    )
 
-    With an entity, each person once: `9 records (4.1 %) of 3 people (2.6 %) in 2 classes`.
-    """
-    records, classes = check.violating_records or 0, check.violating_classes or 0
+
+def _records_and_people(check: CheckResult, table: TableResult) -> str:
+    """As in `12 records (4.1 %)`; with an entity `9 records (4.1 %) of 3 people (2.6 %)`."""
+    records = check.violating_records or 0
     share = percent(records / (table.summary.records or 1))
     of_whom = ""
     if check.violating_people is not None and table.summary.people:
         of_people = percent(check.violating_people / table.summary.people)
         of_whom = f" of {counted(check.violating_people, 'person')}{KEPT_TOGETHER}({of_people})"
-    return (
-        f"{counted(records, 'record')}{KEPT_TOGETHER}({share}){of_whom} in "
-        f"{counted(classes, 'class')}"
-    )
+    return f"{counted(records, 'record')}{KEPT_TOGETHER}({share}){of_whom}"
 
 
 def _reference(check: CheckResult) -> str:

@@ -48,14 +48,16 @@ Counted = Callable[[int, str], str]
 """Formats a count with its noun."""
 
 
-class Told(NamedTuple):
+class WorstClass(NamedTuple):
     """A sentence on the worst class, and a caveat."""
 
     sentence: str
     caution: str = ""
 
 
-def told(check: CheckResult, table: TableResult, say: Counted = counted) -> Told | None:
+def worst_class(
+    check: CheckResult, table: TableResult, say: Counted = counted
+) -> WorstClass | None:
     """The worst class in words; None for a model that isn't sensitive. `say` formats counts."""
     model = MODELS[check.model]
     if model.answered_by != "values" or check.achieved is None:
@@ -65,11 +67,11 @@ def told(check: CheckResult, table: TableResult, say: Counted = counted) -> Told
     return _as_declared(check, model)
 
 
-def _as_declared(check: CheckResult, model: type[Model]) -> Told:
+def _as_declared(check: CheckResult, model: type[Model]) -> WorstClass:
     words = model.words
-    assert words is not None, f"nothing is said of {check.model}"
-    return Told(
-        words.told.format(
+    assert words is not None, f"{check.model} has no sentence"
+    return WorstClass(
+        words.sentence.format(
             number(check.achieved), share=percent(check.achieved), sensitive=_attribute(check)
         )
     )
@@ -92,7 +94,7 @@ def _attribute(check: CheckResult) -> str:
     return printable(str(check.parameters.get("sensitive")))
 
 
-def _homogeneity(check: CheckResult, table: TableResult, say: Counted) -> Told:
+def _homogeneity(check: CheckResult, table: TableResult, say: Counted) -> WorstClass:
     alone = check.details.get("singleton_classes", 0)
     together = check.achieved - alone
     sentences = [
@@ -100,19 +102,19 @@ def _homogeneity(check: CheckResult, table: TableResult, say: Counted) -> Told:
         _alone(alone, member(table), say, besides=bool(together)),
     ]
     none = f"No class gives its {_attribute(check)} away."
-    return Told(" ".join(each for each in sentences if each) or none)
+    return WorstClass(" ".join(each for each in sentences if each) or none)
 
 
 def _throughout(together: int, check: CheckResult, table: TableResult, say: Counted) -> str:
     """Classes of several members that share a value; people may have further values."""
     members, shared = (
-        ("people", f"a value of {_attribute(check)} that everyone there has")
+        ("people", f"a value of {_attribute(check)} that all of them share")
         if table.entity
         else ("records", f"one {_attribute(check)} throughout")
     )
     classes = say(together, "class")
     has = "has" if classes == counted(1, "class") else "have"
-    return f"{classes} of 2 or more {members} {has} {shared}: whoever finds the class knows it."
+    return f"{classes} of 2 or more {members} {has} {shared}: anyone who finds the class knows it."
 
 
 def _alone(alone: int, member: str, say: Counted, *, besides: bool) -> str:
@@ -121,46 +123,46 @@ def _alone(alone: int, member: str, say: Counted, *, besides: bool) -> str:
     apart = "Apart from these, " if besides else ""
     many = say(alone, member)
     are = "is" if many == counted(1, member) else "are"
-    return f"{apart}{many} {are} alone in the class, and the value is known with the record."
+    return f"{apart}{many} {are} alone in the class: anyone who finds the record knows the value."
 
 
-def _distinct(check: CheckResult, table: TableResult, say: Counted) -> Told:
+def _distinct(check: CheckResult, table: TableResult, say: Counted) -> WorstClass:
     if check.achieved == 1:
         known = f"so the {_attribute(check)} of everyone there is known"
-        return Told(f"The worst class has 1{KEPT_TOGETHER}value, {known}.")
-    return Told(
-        f"The worst class has {counted(check.achieved, 'value')} of {_attribute(check)}: whoever "
-        "rules out all but one knows it."
+        return WorstClass(f"The worst class has 1{KEPT_TOGETHER}value, {known}.")
+    return WorstClass(
+        f"The worst class has {counted(check.achieved, 'value')} of {_attribute(check)}: anyone "
+        "who rules out all but one knows it."
     )
 
 
-def _entropy(check: CheckResult, table: TableResult, say: Counted) -> Told:
+def _entropy(check: CheckResult, table: TableResult, say: Counted) -> WorstClass:
     if number(check.achieved) == "1":
-        return Told(f"In the worst class there is nothing to guess of {_attribute(check)}.")
+        return WorstClass(f"In the worst class the {_attribute(check)} is certain.")
     return _as_declared(check, EntropyLDiversity)
 
 
-def _recursive(check: CheckResult, table: TableResult, say: Counted) -> Told:
+def _recursive(check: CheckResult, table: TableResult, say: Counted) -> WorstClass:
     rank = check.parameters["l"]
     if check.achieved == math.inf:
-        sentence = f"A class has too few values for l = {number(rank)}: no c would do."
+        sentence = f"A class has too few values for l = {number(rank)}: no c holds."
     else:
         sentence = (
-            f"In the worst class the most frequent {_attribute(check)} is {number(check.achieved)} "
-            f"times as frequent as those from the {ordinal(rank)} on together."
+            f"In the worst class the most frequent {_attribute(check)} occurs "
+            f"{number(check.achieved)} times as often as all from the {ordinal(rank)} on together."
         )
-    return Told(sentence)
+    return WorstClass(sentence)
 
 
-def _range(check: CheckResult, table: TableResult, say: Counted) -> Told:
+def _range(check: CheckResult, table: TableResult, say: Counted) -> WorstClass:
     distinct = check.details.get("distinct")
-    values = f" and has {counted(distinct, 'value')}" if isinstance(distinct, int) else ""
-    return Told(
-        f"The {_attribute(check)} of the narrowest class spans {number(check.achieved)}{values}."
+    values = f"; each has {counted(distinct, 'value')} or more" if isinstance(distinct, int) else ""
+    return WorstClass(
+        f"The {_attribute(check)} of every class spans {number(check.achieved)} or more{values}."
     )
 
 
-def _t(check: CheckResult, table: TableResult, say: Counted) -> Told:
+def _t(check: CheckResult, table: TableResult, say: Counted) -> WorstClass:
     distance = check.parameters.get("distance", "equal")
     by = {
         "equal": "",
@@ -172,40 +174,40 @@ def _t(check: CheckResult, table: TableResult, say: Counted) -> Told:
         if distance == "equal" and check.parameters.get("sensitive") in table.numbers
         else ""
     )
-    return Told(
-        f"The worst class is {number(check.achieved)} away from how {_attribute(check)} is spread "
-        f"in the table{by} (0 is the same, 1 is as far as can be).",
+    return WorstClass(
+        f"In the worst class, the distribution of {_attribute(check)} is {number(check.achieved)} "
+        f"away from that of the table{by} (0: the same; 1: the largest possible distance).",
         ignored,
     )
 
 
-def _delta(check: CheckResult, table: TableResult, say: Counted) -> Told:
+def _delta(check: CheckResult, table: TableResult, say: Counted) -> WorstClass:
     if check.achieved == math.inf:
         present = check.details.get("present_only")
         over = f" Over the values present δ is {number(present)}." if present is not None else ""
-        return Told(
-            f"A class lacks a value of {_attribute(check)} that the table has, so one can be sure "
-            f"that its people don't have it (δ is infinite).{over}"
+        return WorstClass(
+            f"A class lacks a value of {_attribute(check)} that the table has: its people "
+            f"certainly do not have it (δ is infinite).{over}"
         )
-    return Told(
+    return WorstClass(
         f"In some class a value of {_attribute(check)} is more or less frequent than in the table "
         f"by a factor of {number(math.exp(check.achieved))} (δ {number(check.achieved)})."
     )
 
 
-def _beta(check: CheckResult, table: TableResult, say: Counted) -> Told:
+def _beta(check: CheckResult, table: TableResult, say: Counted) -> WorstClass:
     if check.achieved == math.inf:
-        return Told(
+        return WorstClass(
             f"A value of {_attribute(check)} gains more in a class than −ln of its share in the "
-            "table: no β would do."
+            "table: no β holds."
         )
-    return Told(
+    return WorstClass(
         f"In the worst class a value of {_attribute(check)} is {number(1 + check.achieved)} times "
         f"as frequent as in the table (β {number(check.achieved)})."
     )
 
 
-_CHOSEN: dict[str, Callable[[CheckResult, TableResult, Counted], Told]] = {
+_CHOSEN: dict[str, Callable[[CheckResult, TableResult, Counted], WorstClass]] = {
     "homogeneity": _homogeneity,
     "l_diversity": _distinct,
     "p_sensitive_k_anonymity": _distinct,

@@ -6,7 +6,8 @@ finally replace it, with `plain`.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -23,10 +24,16 @@ from kanon_sql.report.words.numbers import (
     quasi_identifiers,
     significant_percent,
 )
-from kanon_sql.report.words.sensitive import ORDER, in_order, told
-from kanon_sql.results.table import AuditFindings, CheckResult, HistogramBin, TableResult
+from kanon_sql.report.words.sensitive import ORDER, in_order, worst_class
+from kanon_sql.results.table import (
+    AuditFindings,
+    CheckResult,
+    HistogramBin,
+    TableResult,
+    given_away,
+)
 from kanon_sql.spec.models.catalogue import MODELS
-from kanon_sql.spec.question_parts import the_reference
+from kanon_sql.spec.other_tables import REFERENCE
 from kanon_sql.spec.spec import SHOWN
 
 PERSONAL_DATA = "This output now contains personal data (--show-values). Handle it as such."
@@ -79,7 +86,7 @@ def verdicts(table: TableResult) -> list[Verdict]:
 
 
 def _in_sentences(check: CheckResult, table: TableResult) -> Verdict:
-    found = told(check, table)
+    found = worst_class(check, table)
     line = verdict(check, table)
     return line._replace(extent=f"{found.sentence} {found.caution}".strip()) if found else line
 
@@ -94,10 +101,13 @@ def histogram_title(table: TableResult) -> str:
     return f"{members(table).capitalize()} by the size of their {of_several}class"
 
 
-def histogram(table: TableResult) -> list[Bin]:
-    """The class sizes in few bins, with a boundary at every required k."""
-    demanded = _demanded(table)
-    starts = sorted({*_BIN_STARTS, *demanded})
+def histogram(table: TableResult, fewest: int = 0) -> list[Bin]:
+    """The class sizes in few bins, with a boundary at every required k.
+
+    Neighbouring bins are merged until each has at least `fewest` classes.
+    """
+    required = _required(table)
+    starts = _merged(sorted({*_BIN_STARTS, *required}), table, fewest)
     ends = [*(start - 1 for start in starts[1:]), None]
     counts = [_members_between(table, start, end) for start, end in zip(starts, ends, strict=True)]
     total = sum(counts)
@@ -107,8 +117,8 @@ def histogram(table: TableResult) -> list[Bin]:
             count=count,
             share=percent(count / total),
             fraction=count / total,
-            small=start < max(demanded, default=0),
-            note="alone in their class" if start == 1 else "",
+            small=start < max(required, default=0),
+            note="alone in their class" if (start, end) == (1, 1) else "",
         )
         for start, end, count in zip(starts, ends, counts, strict=True)
         if total
@@ -116,12 +126,28 @@ def histogram(table: TableResult) -> list[Bin]:
     return _without_empty_ends(bins)
 
 
-def demanded_k(table: TableResult) -> int | None:
+def _merged(starts: Sequence[int], table: TableResult, fewest: int) -> list[int]:
+    """The starts of bins that cut off at least `fewest` classes on either side."""
+    if not fewest:
+        return list(starts)
+
+    def classes(start: int, end: float) -> int:
+        return sum(each.classes for each in table.histogram if start <= each.size < end)
+
+    smallest = min((each.size for each in table.histogram), default=1)
+    merged = [max(start for start in starts if start <= smallest)]
+    for start in starts:
+        if min(classes(merged[-1], start), classes(start, math.inf)) >= fewest:
+            merged.append(start)
+    return merged
+
+
+def required_k(table: TableResult) -> int | None:
     """The largest required k, or None."""
-    return max(_demanded(table), default=None)
+    return max(_required(table), default=None)
 
 
-def _demanded(table: TableResult) -> set[int]:
+def _required(table: TableResult) -> set[int]:
     return {
         check.parameters["k"]
         for check in table.checks
@@ -196,7 +222,7 @@ def _assumed_attackers(table: TableResult) -> Iterator[str]:
         if "assumes" in check.details
     }
     for check_title, attacker in assumed.items():
-        yield f"{check_title} has this attacker in mind: {attacker}."
+        yield f"{check_title} assumes this attacker: {attacker}."
 
 
 def _generalised_references(table: TableResult) -> Iterator[str]:
@@ -209,7 +235,7 @@ def _generalised_references(table: TableResult) -> Iterator[str]:
     for reference, by_column in levels.items():
         named = ", ".join(f"{printable(column)} {level}" for column, level in by_column.items())
         yield (
-            f"The records of {printable(the_reference(reference))} were looked at as if "
+            f"The records of {printable(REFERENCE.called(reference))} were compared as if "
             f"generalised to {named}."
         )
 
@@ -231,7 +257,7 @@ def _individual(table: TableResult) -> Iterator[str]:
     if risk:
         yield (
             f"By the survey weights, {number(risk['expected_reidentifications'])} correct "
-            "re-identifications are to be expected; a person's chance is "
+            "re-identifications are expected; a person's chance is "
             f"{percent(risk['highest'])} at most, and {percent(risk['average'])} on average "
             "(individual risk, an estimate)."
         )
@@ -244,10 +270,10 @@ def _above_threshold(risk: Mapping[str, Any], table: TableResult) -> str:
     )
 
 
-def silences(table: TableResult) -> list[tuple[str, str]]:
+def limitations(table: TableResult) -> list[tuple[str, str]]:
     """Title and limitation of each model that holds."""
     held = dict.fromkeys(check.model for check in table.checks if check.holds)
-    return [(MODELS[name].title, MODELS[name].silence) for name in held]
+    return [(MODELS[name].title, MODELS[name].limitation) for name in held]
 
 
 def outcome(table: TableResult) -> str:
@@ -256,14 +282,31 @@ def outcome(table: TableResult) -> str:
     accepted = sum(bool(check.accepted) for check in gated)
     violated = sum(check.holds is False for check in gated) - accepted
     if not gated:
-        return "Nothing was demanded, so nothing can fail."
+        return "Nothing was required, so nothing can fail."
     if accepted:
         return _outcome_with_baseline(violated, accepted, len(gated))
-    if len(gated) == 1:
-        return "The check is violated." if violated else "The check holds."
+    if violated and len(gated) == 1:
+        return "The check is violated."
     if violated:
         return f"{violated} of {len(gated)} checks {'is' if violated == 1 else 'are'} violated."
+    away = given_away_sentence(table)
+    if away:
+        return f"What was required holds; {away}."
+    if len(gated) == 1:
+        return "The check holds."
     return f"{'Both' if len(gated) == 2 else f'All {len(gated)}'} checks hold."
+
+
+def given_away_sentence(
+    table: TableResult, share: Callable[[float, int], str] = lambda part, whole: percent(part)
+) -> str:
+    """As in `42.6 % of the records give their salary-class away`; empty if nothing does."""
+    each = [
+        f"{share(count / whole, whole)} of the {members(table)} give their "
+        f"{printable(str(check.parameters['sensitive']))} away"
+        for check, count, whole in given_away(table.checks, table.summary)
+    ]
+    return ", ".join(each)
 
 
 def _outcome_with_baseline(violated: int, accepted: int, gated: int) -> str:
@@ -280,7 +323,7 @@ def _outcome_with_baseline(violated: int, accepted: int, gated: int) -> str:
     return f"{what} violated, and {accepts}: nothing got worse."
 
 
-THRESHOLDS = "Which thresholds people use, and whose they are: kanon-sql explain thresholds."
+THRESHOLDS = "Thresholds in use, and whose they are: kanon-sql explain thresholds."
 """Where to find sourced thresholds; none is quoted here."""
 
 
@@ -298,8 +341,8 @@ def _larger_classes(table: TableResult) -> Iterator[str]:
     if table.status != "violated":
         return
     yield (
-        "Fewer or coarser quasi-identifiers make larger classes: leave one out to see what it "
-        "costs, or publish a year for a date and the first digits of a code."
+        "Fewer or coarser quasi-identifiers make larger classes: leave one out to see its "
+        "effect, or publish years for dates and the first digits of codes."
     )
     too_small = any(check.model == "k_anonymity" and check.holds is False for check in table.checks)
     if too_small and table.shown is None and table.nulls == "value":
@@ -312,7 +355,7 @@ def _new_baseline(table: TableResult) -> Iterator[str]:
     if better:
         yield (
             f"Better than the baseline accepts: {listed(better)}. kanon-sql baseline writes it "
-            "again, so that it stays so."
+            "again and keeps the improvement."
         )
 
 
@@ -339,7 +382,7 @@ def unanswered(table: TableResult) -> str | None:
     if table.status == "no_data":
         return (
             f"{name}: no data. No record was found, so nothing is shown to hold (exit code 4). "
-            "Look at the source and at the filter."
+            "Check the source and the filter."
         )
     return None
 

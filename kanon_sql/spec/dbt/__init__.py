@@ -1,1 +1,1 @@
-"""Questions that a dbt project holds; it never runs dbt."""
+"""Reads specs from a dbt project; never runs dbt."""

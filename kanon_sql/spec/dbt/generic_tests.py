@@ -1,4 +1,4 @@
-"""The generic tests of this package in a dbt manifest: the roles and the check that each names."""
+"""This package's generic tests in a dbt manifest, with the roles and the check each declares."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from typing import Any, Literal, get_args
 from kanon_sql.spec.dbt.project import mapping
 from kanon_sql.spec.models.base import Model
 from kanon_sql.spec.models.catalogue import MODELS
+from kanon_sql.spec.other_tables import OTHER_TABLES, OtherTableKind
 from kanon_sql.spec.spec import TableSpec
 
 Role = Literal["quasi_identifier", "sensitive", "identifier", "entity", "weight", "insensitive"]
@@ -19,7 +20,7 @@ _RENDERED = re.compile(r"\{\{|^\s*(env_var|ref|var|source|doc)\s*\(.+\)\s*$")
 """What dbt renders before a test runs, as `looks_like_func` in its clients/jinja.py has it."""
 _REFERRED = re.compile(r"\b(ref|source)\s*\(([^()]*)\)")
 _VERSION = re.compile(r",\s*v(?:ersion)?\s*=\s*['\"]?([\w.]+)['\"]?")
-_OTHER_TABLES = ("reference", "earlier")
+_OTHER_TABLES = tuple(kind.prefix for kind in OTHER_TABLES)
 SETTINGS = ("where", "nulls", "sensitive_nulls")
 _STRICT = ("!= 0", "!=0", "> 0", ">0", ">= 1", ">=1")
 
@@ -31,20 +32,20 @@ class GenericTest:
     name: str
     model: type[Model]
     tested: str | None
-    """The unique id of the node; None of a source, which `relation` names."""
+    """The unique id of the node; None for a source, which `relation` names."""
     relation: str
-    """What it reads, as Jinja."""
+    """The relation under test, as Jinja."""
     upstream: tuple[str, ...]
-    """The unique ids of all that it reads."""
+    """The unique ids of all relations that the test reads."""
     quasi_identifiers: tuple[str, ...]
     sensitive: str | None
     entity: str | None
     settings: Mapping[str, Any]
-    """`where`, `nulls` and `sensitive_nulls`, which in a spec belong to the table."""
+    """`where`, `nulls` and `sensitive_nulls`, which a spec has per table."""
     parameters: Mapping[str, Any]
     """The parameters of the model."""
-    others: Mapping[str, Mapping[str, Any]]
-    """What `reference` and `earlier` say of another table; each `source` is Jinja."""
+    others: Mapping[OtherTableKind, Mapping[str, Any]]
+    """The arguments of `reference` and `earlier`; each `source` is Jinja."""
     rendered: tuple[str, ...]
     """The arguments that only dbt can render."""
     severity: str
@@ -53,7 +54,7 @@ class GenericTest:
 
     @classmethod
     def of(cls, raw: Mapping[str, Any]) -> GenericTest | None:
-        """The test that a node of a manifest is; None for one of another package."""
+        """The test in a manifest node; None if it belongs to another package."""
         metadata, config = mapping(raw.get("test_metadata")), mapping(raw.get("config"))
         model = MODELS.get(str(metadata.get("name")))
         if model is None or metadata.get("namespace") != "kanon_sql":
@@ -70,7 +71,7 @@ class GenericTest:
         rendered = tuple(key for key, value in given.items() if _is_rendered(key, value))
         given = {key: value for key, value in given.items() if key not in rendered}
         names = given.pop("quasi_identifiers", ())
-        others = {key: _other_table(given, key) for key in _OTHER_TABLES}
+        others = {kind: _other_table(given, kind.prefix) for kind in OTHER_TABLES}
         return cls(
             name=str(raw.get("name")),
             model=model,
@@ -78,13 +79,15 @@ class GenericTest:
             relation=relation,
             upstream=tuple(map(str, mapping(raw.get("depends_on")).get("nodes") or ())),
             quasi_identifiers=tuple(
-                _named(each, quotes) for each in names if isinstance(names, list)
+                _unquoted(each, quotes) for each in names if isinstance(names, list)
             ),
-            sensitive=_named(given.pop("sensitive", None), quotes),
-            entity=_named(given.pop("entity", None), quotes),
+            sensitive=_unquoted(given.pop("sensitive", None), quotes),
+            entity=_unquoted(given.pop("entity", None), quotes),
             settings={key: given.pop(key, None) for key in SETTINGS},
             parameters=given,
-            others={key: _with_names(each, quotes) for key, each in others.items() if each},
+            others={
+                kind: _with_unquoted_names(each, quotes) for kind, each in others.items() if each
+            },
             rendered=rendered,
             severity=str(config.get("severity") or "error").lower(),
             tolerates=str(config.get("error_if") or "!= 0") not in _STRICT,
@@ -92,17 +95,18 @@ class GenericTest:
 
     @property
     def roles(self) -> dict[str, Role]:
-        """The role of each column that it names."""
+        """The role of each column that the test names."""
         found: dict[str, Role] = dict.fromkeys(self.quasi_identifiers, "quasi_identifier")
         found |= {self.sensitive: "sensitive"} if self.sensitive else {}
         return found | ({self.entity: "entity"} if self.entity else {})
 
-    def is_asked_with(self, setting: str) -> bool:
-        """Whether a setting of the table is for dbt to fail on, and counts in this test."""
+    def applies(self, setting: str) -> bool:
+        """Whether a table setting can be taken from this test: dbt must be able to fail on it, and
+        the setting must affect it."""
         return self.severity != "warn" and (setting != "sensitive_nulls" or bool(self.sensitive))
 
     def knows_other_sensitive(self, table: TableSpec) -> bool:
-        """Whether its quasi-identifiers are those of the table with all other sensitive columns."""
+        """Whether its quasi-identifiers are the table's plus all other sensitive columns."""
         sensitive = _folded(table.sensitive)
         others = sensitive - _folded([self.sensitive or ""])
         return len(others) < len(sensitive) and _folded(self.quasi_identifiers) == (
@@ -110,12 +114,12 @@ class GenericTest:
         )
 
     def with_other_sensitive(self, table: TableSpec) -> dict[str, bool]:
-        """The parameter that says so, where its quasi-identifiers do."""
+        """The parameter `with_other_sensitive`, if its quasi-identifiers imply it."""
         is_known = _folded(self.quasi_identifiers) != _folded(table.quasi_identifiers)
         return {"with_other_sensitive": True} if is_known else {}
 
-    def unlike(self, table: TableSpec) -> Iterator[str]:
-        """Why an audit of the table does not ask what the test asks: one reason each."""
+    def differences_from(self, table: TableSpec) -> Iterator[str]:
+        """The reasons why an audit of the table can't reproduce the test."""
         if self.rendered:
             yield f"dbt alone can render its {' and '.join(self.rendered)}"
             return
@@ -124,7 +128,7 @@ class GenericTest:
         own, asked = self.quasi_identifiers, table.quasi_identifiers
         if _folded(own) != _folded(asked) and not self.knows_other_sensitive(table):
             roles = ", ".join(asked)
-            yield f"its quasi-identifiers are {', '.join(own)}, and the roles say {roles}"
+            yield f"its quasi-identifiers are {', '.join(own)}, but those of the roles are {roles}"
         if self.sensitive and not _folded([self.sensitive]) <= _folded(table.sensitive):
             yield f'"{self.sensitive}" has another role than sensitive'
         entity, role = self.entity or "none", table.entity or "none"
@@ -137,12 +141,12 @@ class GenericTest:
                 yield f"its {key} is not the table's"
 
 
-def referred(text: str) -> str | None:
-    """What a `ref` or `source` names, as nodes are called.
+def referenced_node(text: str) -> str | None:
+    """The name of the node that a `ref` or `source` refers to.
 
-    >>> referred("{{ get_where_subquery(ref('clinic', 'release', v=2)) }}")
+    >>> referenced_node("{{ get_where_subquery(ref('clinic', 'release', v=2)) }}")
     'release.v2'
-    >>> referred("source('raw', 'voters')")
+    >>> referenced_node("source('raw', 'voters')")
     'raw.voters'
     """
     found = _REFERRED.search(text)
@@ -158,7 +162,7 @@ def referred(text: str) -> str | None:
 
 def _is_rendered(key: str, value: Any) -> bool:
     if key in _OTHER_TABLES:
-        return not isinstance(value, str) or referred(value) is None
+        return not isinstance(value, str) or referenced_node(value) is None
     if isinstance(value, Mapping):
         return any(_is_rendered("", each) for each in value.values())
     if isinstance(value, list):
@@ -167,32 +171,34 @@ def _is_rendered(key: str, value: Any) -> bool:
 
 
 def _other_table(given: dict[str, Any], prefix: str) -> dict[str, Any]:
-    """What a test says of a reference or an earlier release, taken out of its arguments."""
+    """The arguments about a reference or an earlier release, removed from `given`."""
     found = {key.removeprefix(f"{prefix}_"): given.pop(key) for key in list(given)
              if key == prefix or key.startswith(f"{prefix}_")}  # fmt: skip
     return {"source" if key == prefix else key: value for key, value in found.items()}
 
 
-def _with_names(table: Mapping[str, Any], quotes: bool) -> dict[str, Any]:
-    """The same with each column by its bare name."""
+def _with_unquoted_names(table: Mapping[str, Any], quotes: bool) -> dict[str, Any]:
+    """The arguments with column names unquoted."""
 
     def bare(key: str, value: Any) -> Any:
         match value:
             case _ if key in ("source", "where"):
                 return value
             case list():
-                return [_named(each, quotes) for each in value]
+                return [_unquoted(each, quotes) for each in value]
             case dict():
-                return {_named(own, quotes): _named(there, quotes) for own, there in value.items()}
-        return _named(value, quotes)
+                return {
+                    _unquoted(own, quotes): _unquoted(there, quotes) for own, there in value.items()
+                }
+        return _unquoted(value, quotes)
 
     return {key: bare(key, value) for key, value in table.items()}
 
 
-def _named(column: Any, quotes: bool) -> Any:
-    """A column by its bare name; unless the test `quotes` names, it may be quoted as in SQL.
+def _unquoted(column: Any, quotes: bool) -> Any:
+    """A column's name without SQL quotes; with `quote_columns`, names in a test are never quoted.
 
-    >>> _named('"post ""code"', False), _named("zip", False), _named(None, True)
+    >>> _unquoted('"post ""code"', False), _unquoted("zip", False), _unquoted(None, True)
     ('post "code', 'zip', None)
     """
     text = str(column)

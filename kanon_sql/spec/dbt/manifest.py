@@ -1,9 +1,9 @@
-"""The tables of a dbt project that say of themselves what is private, as its manifest has them.
+"""The tables of a dbt manifest whose project declares roles or checks.
 
-A column's role stands in its `config.meta.kanon_sql.role`, what is demanded of the table in the
-model's own `config.meta.kanon_sql`; the tests of this package name roles and checks too. A meta
-overrides the tests, and what differs is said: dbt replaces a `meta` by another without a word, and
-an audit that went on with what is left would ask too little.
+A column's role is `config.meta.kanon_sql.role`, a table's checks are in the model's
+`config.meta.kanon_sql`; the package's generic tests declare both too. A meta overrides the tests,
+and differences are reported: dbt silently replaces one `meta` by another, so that an audit of the
+rest would check too little.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ from pathlib import Path
 from typing import Any, Literal
 
 from kanon_sql.errors import Faults, InputError, SpecError, did_you_mean, option
-from kanon_sql.spec.dbt.generic_tests import GenericTest, referred
+from kanon_sql.spec.dbt.generic_tests import GenericTest, referenced_node
 from kanon_sql.spec.dbt.node import (
     KINDS,
-    OF_A_QUASI_IDENTIFIER,
-    OURS,
+    META_KEY,
+    QUASI_IDENTIFIER_KEYS,
     Node,
-    node_of,
+    parsed_node,
     refuse_unknown,
 )
 from kanon_sql.spec.dbt.profiles import connection_of
@@ -31,6 +31,7 @@ from kanon_sql.spec.dbt.project import Description, Project, mapping
 from kanon_sql.spec.dbt.selection import Selection
 from kanon_sql.spec.models.base import Model
 from kanon_sql.spec.models.catalogue import short_checks
+from kanon_sql.spec.other_tables import OTHER_TABLES, OtherTableKind
 from kanon_sql.spec.spec import AuditSpec, SelectedTables, TablePlaces, TableSpec, table_spec
 from kanon_sql.spec.yaml_document import Place
 
@@ -44,14 +45,14 @@ def read_manifest(
     state: str | Path | None = None,
     profiles_dir: str | Path | None = None,
 ) -> SelectedTables:
-    """The tables of a manifest that have roles and are selected: all that have, without `select`.
+    """The selected tables of a manifest that declare roles; all of them without `select`.
 
-    Selectors are those of `Selection`; `state` is the folder of an older manifest.json. A selector
-    that selects nothing, as an empty one does, leaves nothing to audit, whatever the others select.
-    Without `connect` the project's `profiles.yml` says where the tables lie.
+    Selectors are those of `Selection`; `state` is the folder of an older manifest.json. If any
+    selector, such as an empty one, selects nothing, nothing is audited. Without `connect` the
+    connection is read from the project's `profiles.yml`.
 
-    Raises `InputError` for a file that is no manifest, `SpecError` for roles or demands that are
-    incomplete or can't be understood.
+    Raises `InputError` for a file that is no manifest, `SpecError` for incomplete or invalid roles
+    and checks.
     """
     manifest = Manifest.read(Path(path))
     before = Manifest.read(Path(state) / "manifest.json").nodes if state is not None else None
@@ -59,28 +60,30 @@ def read_manifest(
     selectors = [each for text in select for each in text.split() or [""]]
     excluded = selection.of("exclude", (each for text in exclude for each in text.split()))
     found = {each: selection.of("select", [each]) - excluded for each in selectors}
-    wanted = frozenset().union(*found.values()) if found else None
-    asked = [
+    selected = frozenset().union(*found.values()) if found else None
+    requested = [
         node
         for node in manifest.nodes
-        if node.unique_id not in excluded and (wanted is None or node.unique_id in wanted)
+        if node.unique_id not in excluded and (selected is None or node.unique_id in selected)
     ]
     with Faults() as faults:
-        for node in asked:
+        for node in requested:
             with faults.collected():
                 manifest.refuse_replaced_meta(node)
-    speaking = {node.unique_id for node in asked if node.speaks}
+    annotated = {node.unique_id for node in requested if node.is_annotated}
     skipped = tuple(
-        f"{node.location}: {node.called} is ephemeral, so there is no table to audit, and it was "
-        "skipped. Materialise it."
-        for node in asked
-        if node.speaks and node.is_ephemeral
+        f"{node.location}: {node.display_name} is ephemeral, so there is no table to audit, and it "
+        "was skipped. Materialise it."
+        for node in requested
+        if node.is_annotated and node.is_ephemeral
     )
-    chosen = [node for node in asked if node.speaks and not node.is_ephemeral]
-    idle = [each for each, ids in found.items() if not speaking & ids]
-    if idle or not chosen:
-        why = [*skipped, _nothing(path, idle, manifest)] if idle or not skipped else skipped
-        return SelectedTables(None, "\n".join(why))
+    chosen = [node for node in requested if node.is_annotated and not node.is_ephemeral]
+    unmatched = [each for each, ids in found.items() if not annotated & ids]
+    if unmatched or not chosen:
+        reasons = list(skipped)
+        if unmatched or not skipped:
+            reasons.append(_why_nothing(path, unmatched, manifest))
+        return SelectedTables(None, "\n".join(reasons))
     if connect is None:
         connect = connection_of(manifest.project, manifest.adapter, profiles_dir)
     tables, notes = [], []
@@ -98,31 +101,32 @@ def read_manifest(
     )
 
 
-def _nothing(path: str | Path, idle: list[str], manifest: Manifest) -> str:
-    """Why nothing is audited."""
-    if not idle:
+def _why_nothing(path: str | Path, unmatched: list[str], manifest: Manifest) -> str:
+    """The message when there is nothing to audit."""
+    if not unmatched:
         return f"no model of {path} has roles or checks for kanon-sql, so nothing was audited."
-    names = [node.called for node in manifest.nodes if node.speaks]
-    near = did_you_mean(idle[0], [name for name in names if name != idle[0]])
+    names = [node.display_name for node in manifest.nodes if node.is_annotated]
+    near = did_you_mean(unmatched[0], [name for name in names if name != unmatched[0]])
     return (
-        f"{option('select', ' '.join(idle) or repr(''))} selects no model of {path} that has roles "
-        f"or checks for kanon-sql, so nothing was audited.{near}"
+        f"{option('select', ' '.join(unmatched) or repr(''))} selects no model of {path} that has "
+        f"roles or checks for kanon-sql, so nothing was audited.{near}"
     )
 
 
 @dataclass(frozen=True)
 class Manifest:
-    """A manifest with every node that could be a table, and the project that it is of."""
+    """A manifest: all nodes that could be tables, and their project."""
 
     path: Path
     nodes: tuple[Node, ...]
     project: Project
     adapter: str | None
-    """The kind of warehouse that it was written for."""
+    """The dbt adapter it was compiled for."""
 
     @classmethod
     def read(cls, path: Path) -> Manifest:
-        """Raises `InputError` for what is none, `SpecError` for a meta that is no mapping."""
+        """Read a manifest. Raises `InputError` if it is invalid, `SpecError` for a meta that is no
+        mapping."""
         if path.suffix.lower() in (".yml", ".yaml"):
             raise InputError(
                 f"{path} is YAML, and a manifest is JSON. dbt parse writes it: "
@@ -148,21 +152,23 @@ class Manifest:
             )
         metadata = mapping(found.get("metadata"))
         project = Project.of_manifest(path, metadata.get("project_name"))
-        nodes = [node_of(each) for each in raw if each.get("resource_type") in KINDS]
+        nodes = [parsed_node(each) for each in raw if each.get("resource_type") in KINDS]
         tests = [
             test
             for each in raw
             if each.get("resource_type") == "test" and (test := GenericTest.of(each))
         ]
         with_tests = (
-            replace(node, tests=tuple(test for test in tests if _is_on(test, node)))
+            replace(node, tests=tuple(test for test in tests if _tests_node(test, node)))
             for node in nodes
         )
         return cls(path, tuple(with_tests), project, metadata.get("adapter_type"))
 
     def table(self, node: Node, connect: str) -> tuple[TableSpec, list[str]]:
-        """What is asked of a node, and what its tests say otherwise. Raises `SpecError` unless it
-        is said in full."""
+        """The spec of a node's table, and a message for each test that differs from it.
+
+        Raises `SpecError` for missing or invalid roles and checks.
+        """
         refuse_unknown(node)
         node.refuse_two_roles()
         quasi_identifiers = node.with_role("quasi_identifier")
@@ -173,28 +179,28 @@ class Manifest:
                 "name the columns in a test."
             )
         sensitive = node.with_role("sensitive")
-        asked: dict[str, Any] = {
+        settings: dict[str, Any] = {
             "quasi_identifiers": {name: _hierarchy(node, name) for name in quasi_identifiers},
             "sensitive": sensitive,
             "identifiers": node.with_role("identifier"),
             "insensitive": node.with_role("insensitive"),
-            "entity": _one(node, "entity"),
-            "weight": _one(node, "weight"),
+            "entity": _single_column(node, "entity"),
+            "weight": _single_column(node, "weight"),
             "references": self._references(node),
         }
-        asked |= {
+        settings |= {
             key: value
             for key in ("where", "nulls", "sensitive_nulls")
             if (value := node.setting(key)) is not None
         }
         if "with_other_sensitive" in node.meta:
-            asked["with_other_sensitive"] = node.meta["with_other_sensitive"]
-        asked |= {"source": _source(node), "name": self._name(node), "connect": connect}
+            settings["with_other_sensitive"] = node.meta["with_other_sensitive"]
+        settings |= {"source": _source(node), "name": self._name(node), "connect": connect}
         try:
-            of_meta = table_spec(**asked, checks=_checks(node, sensitive))
-            more, differences = self._of_tests(node, of_meta)
+            of_meta = table_spec(**settings, checks=_checks(node, sensitive))
+            more, differences = self._additions_of_tests(node, of_meta)
             checks = [*of_meta.checks, *more.pop("checks")]
-            table = table_spec(**{**asked, **more}, checks=checks)
+            table = table_spec(**{**settings, **more}, checks=checks)
         except SpecError as error:
             raise node.fail(error.marked) from None
         if not any(check.gates for check in table.checks):
@@ -205,37 +211,38 @@ class Manifest:
             )
         return table, differences
 
-    def _of_tests(self, node: Node, table: TableSpec) -> tuple[dict[str, Any], list[str]]:
-        """What the tests of a node ask beyond its meta: checks, references and earlier releases.
-        Second, a sentence for each test that is not asked as it stands."""
-        others: dict[str, dict[str, Any]] = {
-            "references": {
-                name: {
-                    "source": each.source,
-                    **each.model_dump(exclude={"source"}, exclude_defaults=True),
-                }
-                for name, each in table.references.items()
-            },
-            "earlier_releases": {},
-        }
+    def _additions_of_tests(self, node: Node, table: TableSpec) -> tuple[dict[str, Any], list[str]]:
+        """The checks, references and earlier releases that the tests of a node add to its meta, and
+        a message for each test that the audit does not reproduce exactly."""
+        others: dict[str, dict[str, Any]] = {kind.key: {} for kind in OTHER_TABLES}
+        for kind, name, other in table.other_tables():
+            others[kind.key][name] = {
+                "source": other.source,
+                **other.model_dump(exclude={"source"}, exclude_defaults=True),
+            }
         checks: list[Model] = []
         differences = []
         for test in node.tests:
-            why = list(test.unlike(table))
-            if not why:
+            reasons = list(test.differences_from(table))
+            if not reasons:
                 check = test.model(
                     **test.parameters,
                     **({"sensitive": test.sensitive} if test.sensitive else {}),
                     **test.with_other_sensitive(table),
-                    **{key: self._other_table(test, key, others) for key in test.others},
+                    **{
+                        kind.prefix: self._other_table(test, kind, others[kind.key])
+                        for kind in test.others
+                    },
                 )
-                of_meta = [each for each in table.checks if _asks_same(each, check, table)]
+                of_meta = [each for each in table.checks if _is_same_check(each, check, table)]
                 if of_meta:
-                    why = min((list(_differences(each, check, table)) for each in of_meta), key=len)
+                    reasons = min(
+                        (list(_differences(each, check, table)) for each in of_meta), key=len
+                    )
                 elif check not in checks:
                     checks.append(check)
-            if why:
-                differences.append(f"dbt's test {test.name} is not run here: {'; '.join(why)}.")
+            if reasons:
+                differences.append(f"dbt's test {test.name} is not run here: {'; '.join(reasons)}.")
             elif test.tolerates:
                 differences.append(
                     f"dbt's test {test.name} tolerates some failures (error_if), and is checked "
@@ -243,58 +250,59 @@ class Manifest:
                 )
         return {"checks": checks, **others}, differences
 
-    def _other_table(self, test: GenericTest, key: str, others: dict[str, dict[str, Any]]) -> str:
-        """What the reference or earlier release of a test is called in the spec; it is put there
-        unless it is there already."""
-        said = test.others[key]
-        name = referred(said["source"])
+    def _other_table(self, test: GenericTest, kind: OtherTableKind, there: dict[str, Any]) -> str:
+        """The name in the spec of the reference or earlier release of a test, added if it is
+        new."""
+        arguments = test.others[kind]
+        name = referenced_node(arguments["source"])
         found = [
             each for each in self.nodes if name in each.names and each.unique_id in test.upstream
         ]
         if not found:
-            raise SpecError(f"the {key} of dbt's test {test.name} is not a node of {self.path}.")
-        spec = {**said, "source": _source(found[0])}
-        there = others["references" if key == "reference" else "earlier_releases"]
-        called = next((each for each, known in there.items() if known == spec), None)
-        if called is None:
-            called = found[0].called
-            while called in there:
-                called += "_2"
-            there[called] = spec
-        return called
+            raise SpecError(
+                f"the {kind.prefix} of dbt's test {test.name} is not a node of {self.path}."
+            )
+        spec = {**arguments, "source": _source(found[0])}
+        alias = next((each for each, known in there.items() if known == spec), None)
+        if alias is None:
+            alias = found[0].display_name
+            while alias in there:
+                alias += "_2"
+            there[alias] = spec
+        return alias
 
     def notes(self, node: Node) -> Iterator[str]:
-        """What a reader of a node's audit must know besides."""
-        yield from node.exposed_marks()
+        """Further warnings for the report of a node."""
+        yield from node.personal_columns_exposed()
         has_meta = node.meta or node.columns
         if has_meta and node.is_described and self._description(node) is None:
             yield (
                 f"{node.location} was not found in {self.project.folder}, or does not describe "
-                f"{node.called} there, so kanon-sql can't verify that dbt kept all of its "
+                f"{node.display_name} there, so kanon-sql can't verify that dbt kept all of its "
                 "settings. Keep the manifest in its project, or run kanon-sql there."
             )
 
     def place(self, node: Node) -> Place:
-        """Where the project describes a node: at its name, if the file is there and has it."""
+        """The location of a node's name in the project's YAML, or the first line of its file."""
         found = self._description(node)
         return found.place if found else Place(self._file(node), 1, 1)
 
     def refuse_replaced_meta(self, node: Node) -> None:
-        """Raise if the YAML says something else to kanon-sql than what the manifest has of it, or
-        if dbt_project.yml says something that the manifest no longer has.
+        """Raise `SpecError` if the project's YAML and the manifest differ in `meta.kanon_sql`.
 
-        What dbt would render first can't be compared, and is left to dbt.
+        This covers settings of dbt_project.yml that the manifest lacks. Values with Jinja can't be
+        compared and are left to dbt.
         """
         for meta in self.project.metas(node.kind, node.path):
-            lost = [key for key in mapping(meta.get(OURS)) if key not in node.meta]
+            lost = [key for key in mapping(meta.get(META_KEY)) if key not in node.meta]
             if lost:
                 raise node.fail(
-                    f"dbt_project.yml says {' and '.join(lost)} of it, and {self.path} does not: "
-                    "dbt keeps only one of several kanon_sql. Write all of it in one place, or run "
+                    f"dbt_project.yml sets {' and '.join(lost)} for it, but {self.path} does not: "
                     "dbt "
-                    "parse if the manifest is older."
+                    "keeps only one of several kanon_sql. Write all settings in one place, or run "
+                    "dbt parse if the manifest is older."
                 )
-        if not (node.speaks or self.project.mentions(self._file(node), OURS)):
+        if not (node.is_annotated or self.project.contains(self._file(node), META_KEY)):
             return
         found = self._description(node)
         if found is None:
@@ -305,7 +313,7 @@ class Manifest:
             for name, meta in found.columns.items()
         ]
         for where, meta, kept in pairs:
-            if OURS in meta and not _is_kept(meta[OURS], kept):
+            if META_KEY in meta and not _is_kept(meta[META_KEY], kept):
                 raise node.fail(
                     f"{where} differs from {self.path}. If the manifest is older than the file, "
                     "run dbt parse. Otherwise config() in the model or dbt_project.yml has a meta "
@@ -313,9 +321,9 @@ class Manifest:
                 )
 
     def _name(self, node: Node) -> str:
-        """What a node is called in the result: by its whole name where another is called alike."""
-        calls = Counter(each.called for each in self.nodes if each.speaks)
-        return node.called if calls[node.called] == 1 else node.unique_id
+        """The node's name in the result; its unique id if the name is ambiguous."""
+        calls = Counter(each.display_name for each in self.nodes if each.is_annotated)
+        return node.display_name if calls[node.display_name] == 1 else node.unique_id
 
     def _file(self, node: Node) -> Path:
         return self.project.file(node.location, node.package)
@@ -335,7 +343,7 @@ class Manifest:
             return {}
         found = [each for each in self.nodes if name in each.names]
         if not found:
-            known = [each.called for each in self.nodes]
+            known = [each.display_name for each in self.nodes]
             raise node.fail(
                 f'there is no model, seed or source "{name}" for its reference.'
                 f"{did_you_mean(str(name), known)}"
@@ -352,21 +360,21 @@ class Manifest:
 
 
 def _source(node: Node) -> str:
-    """The node's table as the warehouse calls it, its database included: another database that
-    has a table of this name is never asked for it."""
+    """The node's relation name with its database, so that a table of the same name in another
+    database is never read."""
     if node.relation is None:
         raise node.fail("it is ephemeral, so there is no table to read. Materialise it.")
     return node.relation
 
 
-def _is_on(test: GenericTest, node: Node) -> bool:
+def _tests_node(test: GenericTest, node: Node) -> bool:
     if test.tested is not None:
         return test.tested == node.unique_id
-    return node.unique_id in test.upstream and referred(test.relation) in node.names
+    return node.unique_id in test.upstream and referenced_node(test.relation) in node.names
 
 
-def _filled(check: Model, table: TableSpec) -> dict[str, Any]:
-    """The parameters of a check with the column and the reference that go without saying."""
+def _with_defaults(check: Model, table: TableSpec) -> dict[str, Any]:
+    """The parameters of a check, with the default column and reference filled in."""
     alone = {"sensitive": table.sensitive, "reference": list(table.references)}
     without_saying = {
         key: known[0]
@@ -378,17 +386,16 @@ def _filled(check: Model, table: TableSpec) -> dict[str, Any]:
     return without_saying | check.parameters
 
 
-def _asks_same(one: Model, other: Model, table: TableSpec) -> bool:
-    """Whether two checks are of one model on one attribute, against one table."""
-    a, b = _filled(one, table), _filled(other, table)
-    about = ("sensitive", "reference", "earlier")
+def _is_same_check(one: Model, other: Model, table: TableSpec) -> bool:
+    """Whether two checks have the same model, attribute and other table."""
+    a, b = _with_defaults(one, table), _with_defaults(other, table)
+    about = ("sensitive", *(kind.prefix for kind in OTHER_TABLES))
     return type(one) is type(other) and all(a.get(key) == b.get(key) for key in about)
 
 
 def _differences(of_meta: Model, of_test: Model, table: TableSpec) -> Iterator[str]:
-    """Where the check of a meta asks something else than that of a test. Lists are left out: they
-    may hold values."""
-    a, b = _filled(of_meta, table), _filled(of_test, table)
+    """How a meta's check differs from a test's. Lists are not shown, as they may contain values."""
+    a, b = _with_defaults(of_meta, table), _with_defaults(of_test, table)
     for key in sorted({*a, *b}):
         if a.get(key) != b.get(key):
             of = f" = {b.get(key)} by {a.get(key)}" if key in of_meta.thresholds else ""
@@ -396,7 +403,7 @@ def _differences(of_meta: Model, of_test: Model, table: TableSpec) -> Iterator[s
 
 
 def _is_kept(written: Any, kept: Any) -> bool:
-    """Whether dbt has kept what is written."""
+    """Whether dbt has kept a setting of the YAML."""
     match written:
         case str() if "{{" in written:
             return True
@@ -418,12 +425,12 @@ def _is_kept(written: Any, kept: Any) -> bool:
 
 
 def _hierarchy(node: Node, column: str) -> dict[str, Any]:
-    said = node.columns.get(column, {})
-    return {key: said[key] for key in OF_A_QUASI_IDENTIFIER if key in said}
+    settings = node.columns.get(column, {})
+    return {key: settings[key] for key in QUASI_IDENTIFIER_KEYS if key in settings}
 
 
-def _one(node: Node, role: Literal["entity", "weight"]) -> str | None:
-    """The one column of a role, which the model may name instead."""
+def _single_column(node: Node, role: Literal["entity", "weight"]) -> str | None:
+    """The one column of a role, which the model's meta may name too."""
     named = [*node.with_role(role), *([node.meta[role]] if node.meta.get(role) else [])]
     if len(set(named)) > 1:
         raise node.fail(f"{' and '.join(map(str, named))} are each called the {role}; choose one.")
@@ -431,15 +438,15 @@ def _one(node: Node, role: Literal["entity", "weight"]) -> str | None:
 
 
 def _checks(node: Node, sensitive: list[str]) -> list[Any]:
-    """What is demanded, the short forms first."""
-    demands = node.meta
+    """The checks of a node, short forms first."""
+    meta = node.meta
     for key in ("l", "t"):
-        if demands.get(key) is not None and not sensitive:
+        if meta.get(key) is not None and not sensitive:
             raise SpecError(f"{key} needs a column with the role sensitive.")
-    checks = demands.get("checks")
+    checks = meta.get("checks")
     if not isinstance(checks, list | None):
         raise SpecError(
             "checks must be a list of models, as in [{k_anonymity: {k: 5}}]; found "
             f"{'a mapping' if isinstance(checks, dict) else repr(checks)}."
         )
-    return [*short_checks(demands, sensitive, demands.get("reference")), *(checks or ())]
+    return [*short_checks(meta, sensitive, meta.get("reference")), *(checks or ())]

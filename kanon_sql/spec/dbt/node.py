@@ -1,4 +1,4 @@
-"""A model, seed, snapshot or source of a dbt manifest, with what it says to kanon-sql."""
+"""A model, seed, snapshot or source of a dbt manifest, with its `meta.kanon_sql`."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from kanon_sql.errors import SpecError, did_you_mean
 from kanon_sql.spec.dbt.generic_tests import ROLES, GenericTest, Role
 from kanon_sql.spec.dbt.project import mapping, meta_of
 
-OURS = "kanon_sql"
-"""The key in a meta under which a project speaks to kanon-sql."""
+META_KEY = "kanon_sql"
+"""The key in a meta that holds the settings of kanon-sql."""
 KINDS = ("model", "seed", "snapshot", "source")
-OF_A_QUASI_IDENTIFIER = ("hierarchy", "levels", "clip")
-_KEYS = (
+QUASI_IDENTIFIER_KEYS = ("hierarchy", "levels", "clip")
+_TABLE_KEYS = (
     "k", "l", "t", "k_map", "checks", "reference", "reference_columns", "reference_entity",
     "reference_where", "reference_weight", "entity", "where", "nulls", "sensitive_nulls",
     "with_other_sensitive",
 )  # fmt: skip
-_OF_A_COLUMN = ("role", *OF_A_QUASI_IDENTIFIER)
+_COLUMN_KEYS = ("role", *QUASI_IDENTIFIER_KEYS)
 _MARKS = {"pii", "personal", "personal_data"}
 
 
@@ -30,77 +30,77 @@ class Node:
     name: str
     unique_id: str
     kind: str
-    """As dbt calls what it is: model, seed, snapshot or source."""
+    """The resource type in dbt: model, seed, snapshot or source."""
     path: tuple[str, ...]
-    """The project or package, the folders and the name, by which dbt_project.yml means it."""
+    """The node's fqn in dbt: project or package, folders and name."""
     version: str | None
     source: str | None
-    """The source that a table is of, if it is of one."""
+    """The source a source table belongs to."""
     package: str | None
     relation: str | None
     location: str
-    """The YAML file that describes it, else the file that it is made by."""
+    """The YAML file that describes it, else its own file."""
     is_described: bool
     original: str
     tags: tuple[str, ...]
     meta: Mapping[str, Any]
-    """What its own `meta` says to kanon-sql."""
+    """Its own `meta.kanon_sql`."""
     columns: Mapping[str, Mapping[str, Any]]
-    """The same of each column that says something."""
-    marked: tuple[str, ...]
-    """The columns that are tagged or classified as personal."""
+    """The `meta.kanon_sql` of each column that has one."""
+    personal: tuple[str, ...]
+    """The columns tagged or classified as personal."""
     parents: tuple[str, ...]
-    """The unique ids of what it is made from."""
+    """The unique ids of its upstream nodes."""
     written: tuple[Any, ...]
-    """The checksum of its file, and its configuration as it stands there."""
+    """The checksum of its file, and its unrendered configuration."""
     tests: tuple[GenericTest, ...] = ()
     """The tests of this package on it."""
 
     @property
-    def called(self) -> str:
-        """Its name as `dbt ls` has it: that of a version with the version."""
+    def display_name(self) -> str:
+        """Its name as in `dbt ls`, with the version if it has one."""
         return f"{self.name}.v{self.version}" if self.version else self.name
 
     @property
     def names(self) -> tuple[str, ...]:
-        """All that a project may call it."""
+        """All names a project may refer to it by."""
         of_source = (f"{self.source}.{self.name}",) if self.source else ()
-        return (self.name, self.called, self.unique_id, *of_source)
+        return (self.name, self.display_name, self.unique_id, *of_source)
 
     @property
     def content(self) -> tuple[Any, ...]:
-        """What changes where its SQL does, or what an audit asks of it."""
-        return (*self.written, self.meta, self.columns, self.marked, self.tests)
+        """Everything that changes with its SQL or with its audit."""
+        return (*self.written, self.meta, self.columns, self.personal, self.tests)
 
     @property
     def is_ephemeral(self) -> bool:
-        """Whether it is a CTE of other models, and no table."""
+        """Whether it is only a CTE of other models."""
         return self.relation is None
 
     @property
-    def speaks(self) -> bool:
-        """Whether it says anything to kanon-sql."""
+    def is_annotated(self) -> bool:
+        """Whether it declares roles or checks."""
         return bool(self.meta or self.columns or self.tests)
 
     def fail(self, sentence: str) -> SpecError:
-        return SpecError(f"{self.location}: {self.called}: {sentence}")
+        return SpecError(f"{self.location}: {self.display_name}: {sentence}")
 
     def with_role(self, role: Role) -> list[str]:
-        """The columns of a role. A meta overrides the tests: a column that has one there has no
-        other, and quasi-identifiers or an entity there are all of them."""
-        said = [name for name, each in self.columns.items() if each.get("role") == role]
-        if (said and role in ("quasi_identifier", "entity")) or self.meta.get(role):
-            return said
+        """The columns of a role. A column's meta overrides the tests' role for it;
+        quasi-identifiers or an entity declared in metas replace the tests' entirely."""
+        columns = [name for name, each in self.columns.items() if each.get("role") == role]
+        if (columns and role in ("quasi_identifier", "entity")) or self.meta.get(role):
+            return columns
         known = {name.casefold() for name in self.columns}
         for test in self.tests:
             for name, of_test in test.roles.items():
                 if of_test == role and name.casefold() not in known:
                     known.add(name.casefold())
-                    said.append(name)
-        return said
+                    columns.append(name)
+        return columns
 
     def refuse_two_roles(self) -> None:
-        """Raise where tests give a column two roles, and no meta says which it has."""
+        """Raise `SpecError` if tests give a column two roles and no meta decides."""
         known = {name.casefold() for name in self.columns}
         found: dict[str, tuple[Role, str]] = {}
         for test in self.tests:
@@ -113,16 +113,16 @@ class Node:
                     )
 
     def setting(self, key: str) -> Any:
-        """What holds for the whole table: as its meta says, if it demands anything, else as all
-        tests that can fail say."""
+        """A table setting: from the meta if there is one, else from the tests if all agree."""
         if self.meta:
             return self.meta.get(key)
-        said = {each.settings[key] for each in self.tests if each.is_asked_with(key)}
-        return said.pop() if len(said) == 1 else None
+        values = {each.settings[key] for each in self.tests if each.applies(key)}
+        return values.pop() if len(values) == 1 else None
 
-    def exposed_marks(self) -> Iterator[str]:
-        """A sentence for each column that is marked as personal and has no part in the audit."""
-        for name in self.marked:
+    def personal_columns_exposed(self) -> Iterator[str]:
+        """A warning for each column marked as personal that the audit treats as harmless or
+        publishes."""
+        for name in self.personal:
             role = self.columns.get(name, {}).get("role")
             if role == "identifier":
                 yield (
@@ -136,8 +136,8 @@ class Node:
                 )
 
 
-def node_of(raw: Mapping[str, Any]) -> Node:
-    """The node that a manifest describes. Raises `SpecError` for a meta that is no mapping."""
+def parsed_node(raw: Mapping[str, Any]) -> Node:
+    """Parse a node of a manifest. Raises `SpecError` for a meta that is no mapping."""
     original = str(raw.get("original_file_path") or "")
     is_source = raw.get("resource_type") == "source"
     patch = raw.get("patch_path") or (original if is_source else "")
@@ -146,8 +146,8 @@ def node_of(raw: Mapping[str, Any]) -> Node:
     name, version = str(raw.get("name")), raw.get("version")
     columns = {str(name): column for name, column in mapping(raw.get("columns")).items()}
     whose = f"{location}: {name}:"
-    said = {
-        each: _said(column, f"{whose} the meta of column {each}")
+    settings = {
+        each: _settings(column, f"{whose} the meta of column {each}")
         for each, column in columns.items()
     }
     return Node(
@@ -163,27 +163,28 @@ def node_of(raw: Mapping[str, Any]) -> Node:
         is_described=bool(patch),
         original=original,
         tags=_texts(raw.get("tags")),
-        meta=_said(raw, f"{whose} its meta"),
-        columns={each: found for each, found in said.items() if found},
-        marked=tuple(each for each, column in columns.items() if _is_marked(column)),
+        meta=_settings(raw, f"{whose} its meta"),
+        columns={each: found for each, found in settings.items() if found},
+        personal=tuple(each for each, column in columns.items() if _is_marked(column)),
         parents=_texts(mapping(raw.get("depends_on")).get("nodes")),
         written=(raw.get("checksum"), raw.get("unrendered_config")),
     )
 
 
-def _said(raw: Mapping[str, Any], where: str) -> Mapping[str, Any]:
-    """What a `meta` says to kanon-sql: `config.meta` and the older `meta` must not differ."""
+def _settings(raw: Mapping[str, Any], where: str) -> Mapping[str, Any]:
+    """The `kanon_sql` settings of `config.meta` or the older `meta`; raises `SpecError` if they
+    differ."""
     metas = [mapping(mapping(raw.get("config")).get("meta")), mapping(raw.get("meta"))]
-    said = [meta[OURS] for meta in metas if OURS in meta]
-    if any(each != said[0] for each in said):
+    settings = [meta[META_KEY] for meta in metas if META_KEY in meta]
+    if any(each != settings[0] for each in settings):
         raise SpecError(f"{where} and its config.meta differ in kanon_sql. Keep config.meta.")
-    if said and not isinstance(said[0], dict):
-        raise SpecError(f"kanon_sql in {where} must be a mapping; found {said[0]!r}.")
-    return said[0] if said else {}
+    if settings and not isinstance(settings[0], dict):
+        raise SpecError(f"kanon_sql in {where} must be a mapping; found {settings[0]!r}.")
+    return settings[0] if settings else {}
 
 
 def _texts(found: Any) -> tuple[str, ...]:
-    """One text, or a list of them; anything else says nothing."""
+    """A text or a list of texts as a tuple; empty for anything else."""
     if isinstance(found, str):
         return (found,)
     return tuple(map(str, found)) if isinstance(found, list) else ()
@@ -197,22 +198,22 @@ def _is_marked(column: Mapping[str, Any]) -> bool:
 
 
 def refuse_unknown(node: Node) -> None:
-    """Raise `SpecError` for a key or a role of the meta that nobody knows."""
+    """Raise `SpecError` for an unknown key or role in the meta."""
     for key in node.meta:
-        if key not in _KEYS:
-            raise node.fail(f'unknown key "{key}" in kanon_sql.{did_you_mean(key, _KEYS)}')
-    for name, said in node.columns.items():
-        for key in said:
-            if key not in _OF_A_COLUMN:
+        if key not in _TABLE_KEYS:
+            raise node.fail(f'unknown key "{key}" in kanon_sql.{did_you_mean(key, _TABLE_KEYS)}')
+    for name, settings in node.columns.items():
+        for key in settings:
+            if key not in _COLUMN_KEYS:
                 raise node.fail(
                     f'column {name}: unknown key "{key}" in kanon_sql.'
-                    f"{did_you_mean(key, _OF_A_COLUMN)}"
+                    f"{did_you_mean(key, _COLUMN_KEYS)}"
                 )
-        role = said.get("role")
+        role = settings.get("role")
         if role not in ROLES:
-            found = f"found {role!r}" if "role" in said else "it has none"
+            found = f"found {role!r}" if "role" in settings else "it has none"
             raise node.fail(f"column {name}: role must be one of {', '.join(ROLES)}; {found}.")
-        idle = [key for key in OF_A_QUASI_IDENTIFIER if key in said]
+        idle = [key for key in QUASI_IDENTIFIER_KEYS if key in settings]
         if idle and role != "quasi_identifier":
             raise node.fail(
                 f"column {name}: {idle[0]} is for a quasi_identifier, and its role is {role}."

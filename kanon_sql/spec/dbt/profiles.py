@@ -1,6 +1,6 @@
-"""The connection that a dbt project's profiles.yml names, as a URL for `connect`.
+"""The connection in a dbt project's profiles.yml, as a URL for `connect`.
 
-No error holds what the file or the environment says of a password.
+Errors never contain values of the file or of the environment that may be passwords.
 https://docs.getdbt.com/docs/local/profiles.yml
 """
 
@@ -22,18 +22,18 @@ _FILE = "profiles.yml"
 
 @dataclass(frozen=True)
 class _Server:
-    """How the URL of a server is made of what a profile says."""
+    """How a profile's keys map to the URL of a server."""
 
     scheme: str
     path: tuple[tuple[str, ...], ...]
-    """The keys that may hold each part of its path."""
+    """For each part of the path, the keys that may hold it."""
     options: Mapping[str, str] = field(default_factory=dict)
-    """What stands behind its question mark: the key of the profile, and that of the URL."""
-    ways_in: tuple[str | None, ...] | None = None
-    """The values of `method` or `auth_type` that a URL can express; None where that is any."""
+    """Query parameters: the profile's key and the URL's."""
+    auth_methods: tuple[str | None, ...] | None = None
+    """The values of `method` or `auth_type` that a URL can express; None for any."""
     host: str = "host"
     user: str | None = None
-    """The user that goes without saying."""
+    """The implied user name."""
     needs_path: bool = True
 
 
@@ -44,7 +44,9 @@ _SERVERS = {
         _DATABASE,
         {key: key for key in ("sslmode", "sslcert", "sslkey", "sslrootcert")},
     ),
-    "redshift": _Server("redshift", _DATABASE, {"sslmode": "sslmode"}, ways_in=(None, "database")),
+    "redshift": _Server(
+        "redshift", _DATABASE, {"sslmode": "sslmode"}, auth_methods=(None, "database")
+    ),
     "snowflake": _Server(
         "snowflake",
         (("database",), ("schema",)),
@@ -61,14 +63,14 @@ _SERVERS = {
         "bigquery",
         (("dataset", "schema"),),
         {"location": "location"},
-        ways_in=("oauth",),
+        auth_methods=("oauth",),
         host="project",
     ),
     "databricks": _Server(
         "databricks",
-        (("catalog", "database"), ("schema",)),
-        {"http_path": "http_path"},
-        ways_in=(None, "token"),
+        (),
+        {"http_path": "http_path", "database": "catalog", "catalog": "catalog", "schema": "schema"},
+        auth_methods=(None, "token"),
         user="token",
         needs_path=False,
     ),
@@ -76,17 +78,17 @@ _SERVERS = {
         "trino",
         (("database", "catalog"), ("schema",)),
         {"http_scheme": "http_scheme"},
-        ways_in=(None, "none", "ldap"),
+        auth_methods=(None, "none", "ldap"),
     ),
     "clickhouse": _Server("clickhouse", (("schema",),), {"secure": "secure"}, needs_path=False),
 }
-"""By dbt's adapter; a DuckDB file is no server."""
+"""By dbt adapter; DuckDB is handled separately."""
 
 
 def connection_of(project: Project, adapter: str | None, profiles_dir: str | Path | None) -> str:
-    """The URL of the target that the project's profile has, or `DBT_TARGET` names.
+    """The URL of the target of the project's profile, or of the target in `DBT_TARGET`.
 
-    Raises `SpecError` where there is none, or none of an engine that a URL can be made for.
+    Raises `SpecError` if there is no such target, or no URL for its engine.
     """
     instead = f"Name the database of the tables: {option('engine', 'duckdb:FILE')}."
     folders = list(_folders(project, profiles_dir))
@@ -101,12 +103,12 @@ def connection_of(project: Project, adapter: str | None, profiles_dir: str | Pat
     name = _text(file, project.profile)
     profile = mapping(profiles.get(name or ""))
     target = os.environ.get("DBT_TARGET") or _text(file, profile.get("target")) or "default"
-    said = mapping(mapping(profile.get("outputs")).get(target))
-    if not said:
+    settings = mapping(mapping(profile.get("outputs")).get(target))
+    if not settings:
         raise SpecError(
             f"{file} has no target {target} of the profile {name} that {PROJECT} names. {instead}"
         )
-    values = {str(key): _text(file, value) for key, value in said.items()}
+    values = {str(key): _text(file, value) for key, value in settings.items()}
     kind = values.get("type") or ""
     if adapter and kind != adapter:
         raise SpecError(
@@ -123,7 +125,7 @@ def connection_of(project: Project, adapter: str | None, profiles_dir: str | Pat
 
 
 def _folders(project: Project, given: str | Path | None) -> Iterator[Path]:
-    """Where dbt looks, and the project's own folder."""
+    """The folders that dbt searches, and the project's own."""
     if given or os.environ.get("DBT_PROFILES_DIR"):
         yield Path(given or os.environ["DBT_PROFILES_DIR"])
         return
@@ -138,7 +140,7 @@ def _read(file: Path) -> Any:
 
 
 def _text(file: Path, value: Any) -> str | None:
-    """A value as dbt renders it, with the environment alone."""
+    """A value as dbt renders it, with `env_var` only."""
     if value is None or isinstance(value, list | dict):
         return None
     if not isinstance(value, str) or ("{{" not in value and "{%" not in value):
@@ -165,14 +167,14 @@ def _text(file: Path, value: Any) -> str | None:
 
 
 def _url(kind: str, values: Mapping[str, str | None], folder: Path) -> str | None:
-    """The URL of a target; None for an engine or a way of signing in that has none."""
+    """The URL of a target; None if its engine or its authentication can't be expressed in one."""
     if kind == "duckdb":
         path = values.get("path") or ":memory:"
         is_file = not path.startswith((":memory:", "md:", "motherduck:"))
         return f"duckdb:{folder / path}" if is_file and "://" not in path else None
     server = _SERVERS.get(kind)
-    way = values.get("method") or values.get("auth_type")
-    if server is None or (server.ways_in and way not in server.ways_in):
+    auth_method = values.get("method") or values.get("auth_type")
+    if server is None or (server.auth_methods and auth_method not in server.auth_methods):
         return None
     host = values.get(server.host)
     parts = [next(filter(None, map(values.get, keys)), None) for keys in server.path]

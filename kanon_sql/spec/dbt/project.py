@@ -1,6 +1,6 @@
-"""The YAML files of a dbt project: what they say of a node, and at which line.
+"""The YAML files of a dbt project: node descriptions and their locations.
 
-They are read as dbt reads them: by YAML 1.1, and of a repeated key the last counts.
+They are parsed like dbt does: as YAML 1.1, where the last of repeated keys wins.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ PROJECT = "dbt_project.yml"
 
 @dataclass(frozen=True)
 class Description:
-    """What a YAML file says of a node, and where."""
+    """A node's description in a YAML file, with its location."""
 
     meta: Mapping[str, Any]
     columns: Mapping[str, Mapping[str, Any]]
@@ -28,7 +28,7 @@ class Description:
 
 @dataclass(frozen=True)
 class Project:
-    """The folder of a dbt project, with the files of it that were read."""
+    """The folder of a dbt project, with a cache of the files read."""
 
     folder: Path
     name: str | None
@@ -36,9 +36,9 @@ class Project:
 
     @classmethod
     def of_manifest(cls, manifest: Path, name: str | None) -> Project:
-        """The project called `name` around a manifest or around the current folder.
+        """The project named `name` above the manifest or the current folder.
 
-        Without one it is where dbt's own settings would have it: above the manifest's folder.
+        Without one, the parent of the manifest's folder, as in dbt's defaults.
         """
         folder = manifest.absolute().parent
         around = [folder, *folder.parents, Path.cwd(), *Path.cwd().parents]
@@ -47,19 +47,20 @@ class Project:
 
     @property
     def profile(self) -> str | None:
-        """What dbt_project.yml calls the profile of its connection."""
+        """The profile named in dbt_project.yml."""
         document = self._document(self.folder / PROJECT)
-        said = mapping(document.value if document else None).get("profile")
-        return None if said is None else str(said)
+        settings = mapping(document.value if document else None).get("profile")
+        return None if settings is None else str(settings)
 
     def file(self, location: str, package: str | None) -> Path:
-        """Where a file of the project lies, or of a package that it has installed."""
+        """The path of a file in the project, or in an installed package."""
         if package in (None, self.name):
             return self.folder / location
         return self.folder / "dbt_packages" / str(package) / location
 
     def metas(self, kind: str, path: Sequence[str]) -> Iterator[Mapping[str, Any]]:
-        """Each meta that dbt_project.yml has for a node by its `path`, the widest first."""
+        """The metas in dbt_project.yml that apply to a node, from the most general to the most
+        specific."""
         document = self._document(self.folder / PROJECT)
         settings = mapping(mapping(document.value if document else None).get(f"{kind}s"))
         yield from _metas(settings)
@@ -67,15 +68,15 @@ class Project:
             settings = mapping(settings.get(name))
             yield from _metas(settings)
 
-    def mentions(self, file: Path, word: str) -> bool:
-        """Whether a file of the project has a word in it."""
+    def contains(self, file: Path, word: str) -> bool:
+        """Whether a file of the project contains a word."""
         document = self._document(file)
         return document is not None and any(word in line for line in document.lines)
 
     def description(
         self, file: Path, name: str, version: object = None, source: str | None = None
     ) -> Description | None:
-        """What a file says of the node `name`, or of that table of a `source`; None if nothing."""
+        """The description of the node `name`, or of that table of a `source`; None without one."""
         document = self._document(file)
         if document is None:
             return None
@@ -97,12 +98,14 @@ class Project:
 
 
 def seeds_around(file: Path) -> Path | None:
-    """The folder of the seeds of the project that a file lies in, if it lies in one."""
+    """The seeds folder of the project that contains a file, or None."""
     folder = next((each for each in file.absolute().parents if _is_project(each, None)), None)
     if folder is None:
         return None
-    said = mapping(YamlDocument.read_as_dbt_does(folder / PROJECT).value).get("seed-paths")
-    paths = [each for each in said if isinstance(each, str)] if isinstance(said, list) else []
+    settings = mapping(YamlDocument.read_as_dbt_does(folder / PROJECT).value).get("seed-paths")
+    paths = (
+        [each for each in settings if isinstance(each, str)] if isinstance(settings, list) else []
+    )
     return folder / (paths or ["seeds"])[0]
 
 
@@ -111,19 +114,19 @@ def _is_project(folder: Path, name: str | None) -> bool:
     if not file.is_file():
         return False
     try:
-        said = YamlDocument.read_as_dbt_does(file).value
+        settings = YamlDocument.read_as_dbt_does(file).value
     except SpecError:
         return False
-    return name is None or (isinstance(said, dict) and said.get("name") == name)
+    return name is None or (isinstance(settings, dict) and settings.get("name") == name)
 
 
 def _metas(settings: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
-    """What a level of settings has as its meta."""
+    """The metas at one level of dbt_project.yml."""
     yield from (mapping(settings.get(key)) for key in ("+meta", "meta"))
 
 
 def _described(value: Any) -> Iterator[tuple[Location, str | None, Mapping[str, Any]]]:
-    """Each node that a file describes: where, of which source, and what it says."""
+    """Each node described in a file: location, source name, description."""
     for kind in ("models", "seeds", "snapshots"):
         for number, each in _listed(value, kind):
             yield (kind, number), None, each
@@ -133,32 +136,32 @@ def _described(value: Any) -> Iterator[tuple[Location, str | None, Mapping[str, 
 
 
 def _listed(value: Any, key: str) -> Iterator[tuple[int, Mapping[str, Any]]]:
-    """The mappings in a list, each with its place there."""
+    """The mappings in a list, each with its index."""
     found = value.get(key) if isinstance(value, dict) else None
     for number, each in enumerate(found if isinstance(found, list) else ()):
         if isinstance(each, dict):
             yield number, each
 
 
-def _version(said: Mapping[str, Any], version: object) -> Mapping[str, Any]:
-    """What is said of one version of a model alone."""
+def _version(settings: Mapping[str, Any], version: object) -> Mapping[str, Any]:
+    """The description of one version of a model."""
     if version is None:
         return {}
-    versions = (each for _, each in _listed(said, "versions"))
+    versions = (each for _, each in _listed(settings, "versions"))
     return next((each for each in versions if str(each.get("v")) == str(version)), {})
 
 
-def meta_of(said: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The meta of a node or column, where dbt wants it or where it used to."""
-    config = mapping(said.get("config"))
-    return {**mapping(said.get("meta")), **mapping(config.get("meta"))}
+def meta_of(settings: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The meta of a node or column, from `config.meta` and the older `meta`."""
+    config = mapping(settings.get("config"))
+    return {**mapping(settings.get("meta")), **mapping(config.get("meta"))}
 
 
 def mapping(value: Any) -> Mapping[str, Any]:
-    """The value, or nothing where something else stands."""
+    """The value if it is a mapping, else an empty one."""
     return value if isinstance(value, Mapping) else {}
 
 
-def _columns(said: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
-    columns = (each for _, each in _listed(said, "columns") if "name" in each)
+def _columns(settings: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
+    columns = (each for _, each in _listed(settings, "columns") if "name" in each)
     return {str(each["name"]): meta_of(each) for each in columns}

@@ -1,4 +1,4 @@
-"""Which nodes of a project dbt's selectors choose, as far as they are common.
+"""Node selection with the common subset of dbt's selectors.
 
 https://docs.getdbt.com/reference/node-selection/syntax
 """
@@ -15,17 +15,18 @@ from kanon_sql.spec.dbt.node import Node
 
 @dataclass(frozen=True)
 class Selection:
-    """The nodes of a project, and which of them changed."""
+    """The nodes of a project, and those of an older manifest."""
 
     nodes: Sequence[Node]
     before: Sequence[Node] | None = None
-    """The nodes of an older manifest, to which `state:` compares."""
+    """The nodes of the older manifest that `state:` compares with."""
 
     def of(self, given: str, selectors: Iterable[str]) -> frozenset[str]:
-        """The unique ids that any of the selectors means; `given` is the option that has them.
+        """The unique ids of the nodes that any selector matches; `given` is the option, for
+        messages.
 
-        Raises `SpecError` for a selector that is none of these: a name, `tag:`, `path:`, `state:`,
-        and `+` before it for what it is made from, behind it for what is made from it.
+        Selectors are a name, `tag:`, `path:` or `state:`, with a `+` before it for its ancestors
+        and behind it for its descendants. Raises `SpecError` for any other.
         """
         found: frozenset[str] = frozenset()
         for selector in selectors:
@@ -40,7 +41,7 @@ class Selection:
                 "after a selector. Replace intersections and other operators by the models' names."
             )
         found = frozenset(
-            node.unique_id for node in self.nodes if self._is_meant(given, inner, node)
+            node.unique_id for node in self.nodes if self._matches(given, inner, node)
         )
         parents = {node.unique_id: node.parents for node in self.nodes}
         children: dict[str, list[str]] = {}
@@ -48,24 +49,24 @@ class Selection:
             for parent in node.parents:
                 children.setdefault(parent, []).append(node.unique_id)
         before = _reached(found, parents) if selector.startswith("+") else frozenset()
-        behind = _reached(found, children) if selector.endswith("+") else frozenset()
-        return found | before | behind
+        after = _reached(found, children) if selector.endswith("+") else frozenset()
+        return found | before | after
 
-    def _is_meant(self, given: str, selector: str, node: Node) -> bool:
-        method, colon, wanted = selector.partition(":")
+    def _matches(self, given: str, selector: str, node: Node) -> bool:
+        method, colon, pattern = selector.partition(":")
         if not colon and "/" in selector:
-            method, colon, wanted = "path", ":", selector
+            method, colon, pattern = "path", ":", selector
         if not colon:
             return any(fnmatchcase(name, selector) for name in node.names)
         if method == "tag":
-            return any(fnmatchcase(tag, wanted) for tag in node.tags)
+            return any(fnmatchcase(tag, pattern) for tag in node.tags)
         if method == "path":
-            folder = wanted.removeprefix("./").rstrip("/")
+            folder = pattern.removeprefix("./").rstrip("/")
             return any(
                 fnmatchcase(file, folder) or file.startswith(f"{folder}/")
                 for file in (node.original, node.location)
             )
-        if method == "state" and wanted in ("modified", "new"):
+        if method == "state" and pattern in ("modified", "new"):
             return self._is_changed(given, selector, node)
         raise SpecError(
             f"{option(given, selector)}: a selector is a model's name, tag:NAME, path:FOLDER, "
@@ -87,7 +88,7 @@ class Selection:
 def _reached(
     start: frozenset[str], edges: dict[str, tuple[str, ...]] | dict[str, list[str]]
 ) -> frozenset[str]:
-    """Everything that edges lead to."""
+    """The nodes reachable over edges."""
     found: set[str] = set()
     ahead = list(start)
     while ahead:

@@ -1,1 +1,1 @@
-"""The models of privacy as they are asked: parameters and promises; no SQL."""
+"""The privacy models: parameters, thresholds and sentences; no SQL."""

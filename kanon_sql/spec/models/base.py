@@ -16,28 +16,28 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import BeforeValidator, Field, ValidationError, WithJsonSchema
 
-from kanon_sql.errors import SpecError, did_you_mean, found_instead, share_meant
+from kanon_sql.errors import SpecError, described_value, did_you_mean, fraction_hint
 from kanon_sql.spec.models.described import Described
 from kanon_sql.spec.models.examples import Example
 from kanon_sql.spec.models.words import ClassWords
 
 
 def _whole_number(value: Any) -> Any:
-    """Refuse what would only become a count by rounding or parsing: true, 2.5, "5"."""
+    """Refuse values that are counts only after rounding or parsing: true, 2.5, "5"."""
     if isinstance(value, bool) or not isinstance(value, Integral):
         raise ValueError("must be a whole number, 1 or more")
     return int(value)
 
 
 def _plain(value: Any) -> Any:
-    """A number of NumPy or a decimal as the one of Python that is written alike."""
+    """A NumPy number or a Decimal as the Python number with the same digits."""
     if type(value) in (bool, int, float) or not isinstance(value, Real | Decimal):
         return value
     return int(value) if isinstance(value, Integral) else float(str(value))
 
 
 def _number(words: str, fits: Callable[[float], bool]) -> BeforeValidator:
-    """Refuse what is no number, or none that `fits`; `words` say which numbers do."""
+    """Validator for numbers for which `fits` holds; `words` describe them."""
 
     def checked(given: Any) -> Any:
         value = _plain(given)
@@ -50,7 +50,7 @@ def _number(words: str, fits: Callable[[float], bool]) -> BeforeValidator:
 
 
 def _value_list(value: Any) -> Any:
-    """Refuse an empty list and lists in lists; NULL stands for itself."""
+    """Refuse empty and nested lists; NULL is allowed."""
     plain = isinstance(value, list | tuple) and not any(
         isinstance(each, list | tuple | dict) for each in value
     )
@@ -100,21 +100,21 @@ Values = Annotated[
 
 Need = Literal["shares", "bounds", "class_shares", "ranks", "table_values"]
 Answer = Literal["sizes", "values", "reference", "estimate", "earlier"]
-"""What answers a model: the sizes of the classes, the sensitive values in them, their matches in a
-reference, an estimate of the population by their sizes, or the same people in an earlier release.
+"""What a model is computed from: class sizes, the sensitive values of classes, their matches in a
+reference, an estimate of the population from class sizes, or an earlier release of the same people.
 """
 Worst = Literal["least", "greatest"]
-"""Which of two figures is the worse one."""
+"""Which of two figures is worse."""
 
 
 AT_RISK = 0.2
-"""A record is at risk where its chance of being re-identified is above this (El Emam 2013)."""
+"""A record is at risk if its chance of re-identification is above this (El Emam 2013)."""
 
 
 LACKED: dict[str, Worst] = dict.fromkeys(
     ("unmatched_classes", "unmatched_records", "exceeding_classes"), "greatest"
 )
-"""How much of the release a reference does not contain, in the result of a model that asks it."""
+"""Figures on how much of the release a reference does not contain."""
 
 
 FIGURES_OF_SIZES = ("uniques", "prosecutor.average")
@@ -122,63 +122,62 @@ FIGURES_OF_MATCHES = ("journalist.average", "marketer.average")
 
 
 class Model(Described):
-    """A privacy model with the parameters it is asked with. Frozen and comparable."""
+    """A privacy model with its parameters. Frozen and comparable."""
 
     title: ClassVar[str]
-    """What people call it."""
+    """Its usual name."""
     promise: ClassVar[str]
-    """What it means when it holds, in one sentence."""
+    """Its guarantee when it holds, in one sentence."""
     formula: ClassVar[str]
-    """When it holds, in mathematics: f is the size of a class, F that of its match in the
+    """Its formula: f is the size of a class, F that of its match in the
     reference, q the share of a sensitive value in a class and p its share in the table."""
-    silence: ClassVar[str]
-    """What it does not protect against, in one sentence."""
+    limitation: ClassVar[str]
+    """Its limitations."""
     source: ClassVar[str]
     """The paper and the definition."""
     asked_as: ClassVar[str]
-    """How it is asked for on the command line."""
+    """The command line options that require it."""
     holds_when: ClassVar[str]
-    """When it holds, in a line of a table."""
+    """The condition under which it holds, for a cell of a table."""
     example: ClassVar[Example]
-    """A table for which it fails, and one for which it holds."""
+    """A table that violates it, and one that satisfies it."""
     thresholds: ClassVar[tuple[str, ...]]
-    """The parameters that make it gate; any one is enough."""
+    """The parameters that are thresholds; any one makes the model gate."""
     table_thresholds: ClassVar[tuple[str, ...]] = ()
-    """Those of them that bound all classes together; each class must meet the others by itself."""
+    """The thresholds on all classes together; each class must meet the other ones by itself."""
     words: ClassVar[ClassWords | None] = None
-    """What describes its worst class; none where `report/words` chooses it."""
+    """The sentences on its worst class; None if `report/words` chooses them."""
     share_words: ClassVar[str] = ""
-    """Of what its only figure is the share; {0} are the records or people."""
+    """What its only figure is a share of; {0} is "records" or "people"."""
     answered_by: ClassVar[Answer] = "sizes"
-    """What its figures are read off."""
+    """What its figures are computed from."""
     worst: ClassVar[Worst]
-    """Which of two tables is worse by what it achieves; of classes, which one is the table's."""
-    beside_worst: ClassVar[Mapping[str, tuple[Worst, str]]] = {}
-    """What it says beside what it achieves, with the threshold that judges it."""
+    """Which of two results is worse; the result of a table is that of its worst class."""
+    companion_figures: ClassVar[Mapping[str, tuple[Worst, str]]] = {}
+    """Further figures of its result, each with its direction and its threshold."""
     with_wildcards: ClassVar[bool] = False
-    """Whether it is defined where NULL matches everything, so that records form no classes."""
+    """Whether it is defined for NULL as a wildcard, where records form no classes."""
     of_reference: ClassVar[bool] = False
-    """Whether the classes and people that violate it are those of a reference, so that they are no
-    part of the table."""
+    """Whether the violating classes and people are those of a reference, not of the table."""
     is_strict: ClassVar[bool] = False
-    """Whether what equals a threshold does not meet it."""
+    """Whether a figure equal to the threshold violates it."""
     in_percent: ClassVar[bool] = False
-    """Whether its figures and thresholds are shares, to be written in per cent."""
+    """Whether its figures and thresholds are shares, printed in per cent."""
     computed_bound: ClassVar[str | None] = None
-    """The detail of its result that holds the bound in force, where the table decides it."""
+    """The detail of its result with the bound in force, if it depends on the table."""
     counts_violations: ClassVar[bool] = False
-    """Whether what it achieves is the number of classes that violate it, so that none may."""
+    """Whether its result is the number of violating classes; the bound is then 0."""
     counts_values: ClassVar[bool] = False
-    """Whether it achieves a number of distinct values, at most the number of records of a class."""
+    """Whether its result is a number of distinct values, at most the size of a class."""
     of_numbers: ClassVar[bool] = False
     """Whether the sensitive values must be numbers."""
     only_grows: ClassVar[bool] = False
-    """Whether a class that passes still passes it together with any other class."""
+    """Whether a passing class still passes when merged with any other class."""
     read_off_sizes: ClassVar[bool] = False
-    """Whether the sizes of the classes say it all, so that it needs no macro of its own."""
+    """Whether class sizes are enough, so that it needs no macro of its own."""
 
     def __init__(self, *by_place: Any, **parameters: Any) -> None:
-        """Raise `SpecError` for a parameter that is unknown or out of its range.
+        """Raise `SpecError` for an unknown or invalid parameter.
 
         >>> from kanon_sql import KAnonymity
         >>> KAnonymity(3) == KAnonymity(k=3)
@@ -199,7 +198,7 @@ class Model(Described):
 
     @classmethod
     def name(cls) -> str:
-        """The name that is the same everywhere.
+        """The name in YAML, JSON, SQL and on the command line.
 
         >>> from kanon_sql import KEAnonymity, KMap
         >>> KMap.name(), KEAnonymity.name()
@@ -209,22 +208,22 @@ class Model(Described):
 
     @property
     def gates(self) -> bool:
-        """Whether a threshold is given, so that the check can fail."""
+        """Whether a threshold is given, so the check can fail."""
         return bool(self._given(self.thresholds))
 
     @property
     def least_size(self) -> int | None:
-        """The records (people) that every class must have, if it demands any."""
+        """The required class size in records (people), if there is one."""
         return None
 
     @property
     def violating_below(self) -> float | None:
-        """The size below which a class violates it, where it is read off sizes."""
+        """The size below which a class violates it, for models of class sizes."""
         return self.least_size
 
     @property
     def judged_by_class(self) -> bool:
-        """Whether each class by itself fails it or passes it."""
+        """Whether each class passes or fails by itself."""
         return not self._given(self.table_thresholds)
 
     @property
@@ -243,25 +242,25 @@ class Model(Described):
 
     @property
     def figures(self) -> dict[str, Worst]:
-        """The numbers of its result that say how well it does, and which way each gets worse.
+        """The judged figures of its result, and in which direction each gets worse.
 
-        What it achieves is always one; what it says beside that is, where it is demanded.
+        Always "achieved"; a further figure only if its threshold is given.
 
         >>> from kanon_sql import ProsecutorRisk
         >>> ProsecutorRisk(max_average=0.1).figures
         {'achieved': 'greatest', 'average': 'greatest'}
         """
-        demanded = {
+        required = {
             key: worst
-            for key, (worst, threshold) in self.beside_worst.items()
+            for key, (worst, threshold) in self.companion_figures.items()
             if getattr(self, threshold) is not None
         }
-        return {"achieved": self.worst, **demanded}
+        return {"achieved": self.worst, **required}
 
     @property
     def table_figures(self) -> tuple[str, ...]:
-        """The figures of the summary and the risks that a baseline judges with this check: where
-        every record violates it already, they still get worse.
+        """The figures of the summary and the risks that a baseline judges with this check: they
+        can get worse even if every record violates it already.
 
         >>> from kanon_sql import KAnonymity
         >>> KAnonymity(k=5).table_figures
@@ -271,17 +270,17 @@ class Model(Described):
 
     @property
     def needs(self) -> frozenset[Need]:
-        """What it compares a class, or the sensitive values of one, with."""
+        """The relations that its SQL needs besides the classes."""
         return frozenset()
 
     @property
     def named_values(self) -> tuple[Any, ...]:
-        """The sensitive values that it names, if any."""
+        """The sensitive values named in its parameters."""
         return ()
 
     @property
     def reads_values(self) -> bool:
-        """Whether it looks at what the sensitive values are, not only at whether they are equal."""
+        """Whether the sensitive values themselves matter, and not only whether they are equal."""
         return False
 
     @property
@@ -296,23 +295,23 @@ class Model(Described):
 
     @property
     def parameters(self) -> dict[str, Any]:
-        """Every parameter in force, thresholds that are not given left out."""
+        """Every parameter in force, without the thresholds that are not given."""
         return {key: value for key, value in self.model_dump().items() if value is not None}
 
 
 class SensitiveModel(Model):
-    """A model of what the records of a class share; it is judged on the worst class."""
+    """A model of the sensitive values of a class, judged on the worst class."""
 
     answered_by: ClassVar = "values"
     beside: ClassVar[str | None] = None
-    """What it measures of a class beside what it achieves."""
+    """A further figure that it measures of each class."""
     may_be_infinite: ClassVar[bool] = False
-    """Whether no threshold does for some classes."""
+    """Whether its figure may be infinite, so that no threshold is met."""
 
     sensitive: str | None = None
-    """The sensitive attribute; may be left out where only one is declared."""
+    """The sensitive attribute; optional if only one is declared."""
     with_other_sensitive: bool = False
-    """Whether the other sensitive attributes count as known, as quasi-identifiers are."""
+    """Whether the attacker also knows the other sensitive attributes."""
 
     @property
     def knows_others(self) -> bool:
@@ -320,24 +319,25 @@ class SensitiveModel(Model):
 
 
 class ReferenceModel(Model):
-    """A model that compares the release with a table of the people who could be meant."""
+    """A model that compares the release with a table of people."""
 
     answered_by: ClassVar = "reference"
     statement: ClassVar[str] = "k_map"
-    """The macro of the statement that measures it."""
+    """The macro of its statement."""
     predicate: ClassVar[str] = ""
-    """The macro of the predicate for a class that violates it, which takes `class_bounds`."""
+    """The macro of the predicate for a violating class, which takes `class_bounds`."""
 
     reference: str | None = None
-    """The name of the reference table; may be left out where there is only one."""
+    """The name of the reference table; optional if there is only one."""
     match: Literal["containment", "exact"] = "containment"
-    """Whether a generalised cell of the release takes in the reference cells it stands for."""
+    """A generalised cell matches the reference values that it covers, or only equal ones."""
     missing: Literal["strict", "union", "error"] = "strict"
-    """A class that the reference lacks counts 0, or its own size, or ends the audit."""
+    """A class with too few matches counts these (strict) or its own size (union); one without any
+    may be refused (error)."""
 
     @property
     def class_bounds(self) -> dict[str, Any]:
-        """What makes a class violate it, if single classes can."""
+        """The bounds that single classes can violate."""
         return self.class_thresholds
 
     @property
@@ -346,7 +346,7 @@ class ReferenceModel(Model):
 
     @property
     def figures(self) -> dict[str, Worst]:
-        """What it achieves, and what the reference lacks unless that is made up for."""
+        """Its figures, and what the reference lacks unless missing is union."""
         return super().figures | (LACKED if self.needs_containment else {})
 
     @property
@@ -358,8 +358,8 @@ class ReferenceModel(Model):
 def _by_name(
     model: type[Model], by_place: Sequence[Any], parameters: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """The parameters by their names. Only a threshold that is the model's only one has a place:
-    of two, a reader could not tell which is which."""
+    """The parameters by name. Only a model's single threshold may be positional: of two, a reader
+    could not tell which is which."""
     named = dict(zip(model.unnamed, by_place, strict=False))
     if len(by_place) > len(named):
         how = f"{model.unnamed[0]} alone without its name" if model.unnamed else "names"
@@ -372,7 +372,7 @@ def _by_name(
 
 
 def describe_invalid(model: type[Model], error: ValidationError) -> str:
-    """One sentence for the first thing that is wrong with a model's parameters."""
+    """One sentence on the first invalid parameter."""
     first = error.errors(include_url=False)[0]
     key = str(first["loc"][0]) if first["loc"] else ""
     known = list(model.model_fields)
@@ -387,12 +387,12 @@ def describe_invalid(model: type[Model], error: ValidationError) -> str:
         case "greater_than_equal":
             return (
                 f"{model.name()}: {key} must be a whole number, 1 or more; "
-                f"found {found_instead(first['input'])}."
+                f"found {described_value(first['input'])}."
             )
         case "literal_error":
             return (
                 f"{model.name()}: {key} must be {first['ctx']['expected']}; "
-                f"found {found_instead(first['input'])}."
+                f"found {described_value(first['input'])}."
             )
         case _:
             reason = first["msg"].removeprefix("Value error, ")
@@ -402,7 +402,7 @@ def describe_invalid(model: type[Model], error: ValidationError) -> str:
 
 
 def _found(value: Any) -> str:
-    """What stands where something else should; a number in quotes looks right, and is text."""
+    """The value that was found; a number in quotes is labelled as text."""
     if isinstance(value, str) and re.fullmatch(r"[-+]?[0-9]+(\.[0-9]*)?", value):
         return f"the text {value!r}. Write it without quotes"
-    return f"{found_instead(value)}.{share_meant(value)}".removesuffix(".")
+    return f"{described_value(value)}.{fraction_hint(value)}".removesuffix(".")

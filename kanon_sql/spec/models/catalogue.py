@@ -7,14 +7,14 @@ To add one:
    for its worst class (`words`) or for its share (`share_words`);
 2. `templates/macros/shared/NAME.sql`: its macros, and below them its dbt test;
 3. `tests/models/NAME.yml`: worked examples with their source, and where it is measured without
-   being asked for, a line an attribute in `homogeneity.yml`, `measured-unasked`;
+   a threshold, a line an attribute in `homogeneity.yml`, `measured-unasked`;
 4. in `tests/support/oracle`, among its family, a function of plain Python with its name.
 
 `tests/test_house` says what is missing. KANON_SQL_UPDATE_GOLDEN=1 then writes its row of the
-README, what dbt documents of it, and golden SQL; read the difference. A model that is read off
-something else than the classes of one release with their sensitive values has besides its
-verdict in `auditing/verdicts` and its phrases in `report/words/phrases`; a family of its own has
-its file in `FAMILIES` and in `kanon_sql/__init__`.
+README, its dbt documentation and golden SQL; review the diff. A model that needs more than the
+classes of one release with their sensitive values also has its verdict in `auditing/verdicts` and
+its phrases in `report/words/phrases`; a new family is added to `FAMILIES` and
+`kanon_sql/__init__`.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ MODELS: dict[str, type[Model]] = {
     and model.__module__ == family.__name__
     and "title" in vars(model)
 }
-"""Every model by its name, in the order in which people read of them."""
+"""Every model by name, in the order of presentation."""
 
 
 def model_named(name: str) -> type[Model]:
@@ -63,16 +63,16 @@ def model_named(name: str) -> type[Model]:
 
 
 def short_checks(
-    demands: Mapping[str, Any], sensitive: Sequence[str], reference: str | None
+    required: Mapping[str, Any], sensitive: Sequence[str], reference: str | None
 ) -> list[Model]:
-    """The checks that `k`, `l`, `t` and `k_map` ask for, l and t of each sensitive attribute.
+    """The checks that `k`, `l`, `t` and `k_map` require, l and t for each sensitive attribute.
 
     >>> [check.name() for check in short_checks({"k": 5, "l": 2}, ["diagnosis"], None)]
     ['k_anonymity', 'l_diversity']
 
     Raises `SpecError` for a threshold that is out of its range.
     """
-    k, l_, t, k_map = (demands.get(key) for key in ("k", "l", "t", "k_map"))
+    k, l_, t, k_map = (required.get(key) for key in ("k", "l", "t", "k_map"))
     checks: list[Model] = [] if k is None else [KAnonymity(k=k)]
     checks += [LDiversity(l=l_, sensitive=name) for name in sensitive if l_ is not None]
     checks += [TCloseness(t=t, sensitive=name) for name in sensitive if t is not None]

@@ -1,4 +1,4 @@
-"""Models that hold the values of a class against those of the table."""
+"""Models that compare the sensitive values of a class with those of the table."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ __all__ = ["BasicBetaLikeness", "DeltaDisclosure", "EnhancedBetaLikeness", "TClo
 
 
 class TCloseness(SensitiveModel):
-    """The values of each class are spread as those of the table are (Li, Li, V. 2007)."""
+    """Each class has nearly the distribution of the table (Li, Li, Venkatasubramanian 2007)."""
 
     title: ClassVar = "t-closeness"
     promise: ClassVar = (
-        "How the sensitive values are spread in a class differs from how they are spread in the "
-        "table by t at most, so belonging to a class tells little."
+        "In every class, the distribution of the sensitive values is at most t away from their "
+        "distribution in the table, so the class adds little to what the table says."
     )
     formula: ClassVar = "EMD(q, p) ≤ t, over all classes (EMD: the earth mover's distance)"
-    silence: ClassVar = (
-        "What the whole table tells of everyone it does not hide, and a rare value may become "
-        "many times more likely in a class within a small t; β-likeness looks at that."
+    limitation: ClassVar = (
+        "It does not hide what the whole table says about everyone. Even if t is small, a rare "
+        "value may be many times more likely in a class than in the table; β-likeness bounds that."
     )
     source: ClassVar = (
         "Li, Li, Venkatasubramanian 2007, t-closeness: privacy beyond k-anonymity and "
@@ -32,24 +32,24 @@ class TCloseness(SensitiveModel):
     )
     asked_as: ClassVar = "--t 0.2"
     holds_when: ClassVar = (
-        "a class is spread as the table is, but for t; `distance=ordered` or `hierarchical` "
-        "says how far values are apart"
+        "every class has the distribution of the table, up to a distance of t; "
+        "`distance=ordered` or `hierarchical` sets how far values are apart"
     )
     example: ClassVar = Example(
         {"t": 0.2},
         ALIKE,
         SPREAD,
-        "In 0213* and 30-39 everyone has the flu, in the table four of six.",
+        "In 0213* and 30-39 all three people have the flu, in the table four of six.",
     )
     worst: ClassVar = "greatest"
     thresholds: ClassVar = ("t",)
 
     t: Share | None = None
-    """The largest distance from the table that a class may have."""
+    """Maximum distance between the distribution of a class and that of the table."""
     distance: Literal["equal", "ordered", "hierarchical"] = "equal"
-    """How far two values are apart: all alike, by rank, or by their place in a tree."""
+    """Distance between two values: the same for all, by rank, or by their place in a tree."""
     order: Values | None = None
-    """The values in their order, where they are no numbers and no dates."""
+    """The values from least to greatest, unless they are numbers or dates."""
     hierarchy: str | None = None
     """A CSV file without header: the value, then its ancestors up to one root."""
 
@@ -89,20 +89,20 @@ class DeltaDisclosure(SensitiveModel):
 
     title: ClassVar = "δ-disclosure privacy"
     promise: ClassVar = (
-        "Every sensitive value of the table is in every class about as frequent as in the table, "
-        "by a factor below exp(δ) either way."
+        "In every class, the share of every sensitive value of the table differs from its share in "
+        "the table by a factor below exp(δ), either way."
     )
     formula: ClassVar = "|ln(q / p)| < δ, over all classes and all values of the table"
-    silence: ClassVar = (
-        "What the whole table tells of everyone it does not hide. Read over the values that a "
-        "class has only (present_only) it may get worse when classes are merged."
+    limitation: ClassVar = (
+        "It does not hide what the whole table says about everyone. The figure over the values "
+        "that a class has (present_only) may get worse when classes are merged."
     )
     source: ClassVar = (
         "Brickell, Shmatikov 2008, The cost of privacy: destruction of data-mining utility in "
         "anonymized data publishing, ACM KDD, section 4"
     )
     asked_as: ClassVar = "--check delta_disclosure:delta=1"
-    holds_when: ClassVar = "every value is in every class about as frequent as in the table"
+    holds_when: ClassVar = "every value is about as frequent in every class as in the table"
     example: ClassVar = Example(
         {"delta": 0.5}, ALIKE, SPREAD, "In 0213* and 30-39 nobody has asthma or HIV."
     )
@@ -113,7 +113,7 @@ class DeltaDisclosure(SensitiveModel):
     is_strict: ClassVar = True
 
     delta: Positive | None = None
-    """What the natural logarithm of the factor must stay below."""
+    """Exclusive upper bound of the natural logarithm of the factor."""
 
     @property
     def needs(self) -> frozenset[Need]:
@@ -121,17 +121,17 @@ class DeltaDisclosure(SensitiveModel):
 
 
 class BasicBetaLikeness(SensitiveModel):
-    """No value becomes more likely in a class by a factor of more than 1 + β."""
+    """No value is more than 1 + β times as likely in a class as in the table."""
 
     title: ClassVar = "basic β-likeness"
     promise: ClassVar = (
-        "No sensitive value is more frequent in a class than in the table by more than β times "
-        "its share there."
+        "In no class is the share of a sensitive value more than 1 + β times its share in the "
+        "table."
     )
     formula: ClassVar = "(q − p) / p ≤ β, over all classes and the values with q > p"
-    silence: ClassVar = (
-        "A common value may still become certain, as its relative gain stays small; enhanced "
-        "β-likeness forbids that. That a value becomes less likely is not looked at."
+    limitation: ClassVar = (
+        "A common value may still become certain, because its relative gain stays small; enhanced "
+        "β-likeness forbids that. It does not bound how much less likely a value becomes."
     )
     source: ClassVar = (
         "Cao, Karras 2012, Publishing microdata with a robust privacy guarantee, PVLDB 5(11), "
@@ -139,20 +139,19 @@ class BasicBetaLikeness(SensitiveModel):
     )
     asked_as: ClassVar = "--check basic_beta_likeness:beta=1"
     holds_when: ClassVar = (
-        "no value is more frequent in a class than in the table by more than β times its "
-        "share there"
+        "in no class is the share of a value more than 1 + β times its share in the table"
     )
     example: ClassVar = Example({"beta": 0.4}, ALIKE, SPREAD, MORE_FREQUENT)
     words: ClassVar = ClassWords(
         found="β is {0}",
-        violating="where a value gains more",
-        worst="a value is more frequent than in the table by {0} of its share",
+        violating="where the share of a value grows more",
+        worst="the largest relative gain of a value over the table is {0}",
     )
     worst: ClassVar = "greatest"
     thresholds: ClassVar = ("beta",)
 
     beta: NotNegative | None = None
-    """The largest relative gain that a value may have."""
+    """Maximum relative gain of a value's share in a class over its share in the table."""
 
     @property
     def needs(self) -> frozenset[Need]:
@@ -160,31 +159,31 @@ class BasicBetaLikeness(SensitiveModel):
 
 
 class EnhancedBetaLikeness(SensitiveModel):
-    """As basic β-likeness, with a lower bound for frequent values (Cao, Karras 2012)."""
+    """Basic β-likeness with a tighter bound for frequent values (Cao, Karras 2012)."""
 
     title: ClassVar = "enhanced β-likeness"
     promise: ClassVar = (
-        "No sensitive value is more frequent in a class than in the table by more than β, or "
-        "−ln p where that is less, times its share there."
+        "In no class is the share of a sensitive value more than 1 + β times its share p in the "
+        "table, or 1 − ln p times where that is less."
     )
     formula: ClassVar = "(q − p) / p ≤ min(β, −ln p), over all classes and the values with q > p"
-    silence: ClassVar = (
-        "That a value becomes less likely in a class is not looked at, nor what the whole table "
-        "tells of everyone."
+    limitation: ClassVar = (
+        "It does not bound how much less likely a value becomes in a class, and does not hide what "
+        "the whole table says about everyone."
     )
     source: ClassVar = (
         "Cao, Karras 2012, Publishing microdata with a robust privacy guarantee, PVLDB 5(11), "
         "definition 3"
     )
     asked_as: ClassVar = "--check enhanced_beta_likeness:beta=1"
-    holds_when: ClassVar = "as the basic one, and frequent values are bounded too"
+    holds_when: ClassVar = "as basic β-likeness, with a tighter bound for frequent values"
     example: ClassVar = Example({"beta": 0.4}, ALIKE, SPREAD, MORE_FREQUENT)
     worst: ClassVar = "greatest"
     thresholds: ClassVar = ("beta",)
     may_be_infinite: ClassVar = True
 
     beta: NotNegative | None = None
-    """The largest relative gain that a value may have."""
+    """Maximum relative gain of a value's share in a class over its share in the table."""
 
     @property
     def needs(self) -> frozenset[Need]:

@@ -1,4 +1,4 @@
-"""Models of several releases about the same people: what both together give away."""
+"""Models of what two releases of the same people disclose together."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ _GANTA = (
 
 
 class ComposedModel(Model):
-    """A model of what this release and an earlier one of the same people say together."""
+    """A model of this release together with an earlier one of the same people."""
 
     answered_by: ClassVar = "earlier"
 
     earlier: str | None = None
-    """The name of the earlier release; may be left out where there is only one."""
+    """The name of the earlier release; optional if there is only one."""
 
 
 class ComposedKAnonymity(ComposedModel):
@@ -29,72 +29,75 @@ class ComposedKAnonymity(ComposedModel):
 
     title: ClassVar = "composed k-anonymity"
     promise: ClassVar = (
-        "Whoever links the records of a person in this release and in an earlier one, and knows "
+        "An attacker who links a person's records in this release and in an earlier one, and knows "
         "the quasi-identifiers of both, finds at least k people who are in both and share them."
     )
     formula: ClassVar = (
         "min |{q in both: C(q) = C(p), D(q) = D(p)}| ≥ k, over all people p in both; C(p) are the "
         "classes of p in this release, D(p) in the earlier one"
     )
-    silence: ClassVar = (
-        "Who is in one of the two only is in no such crowd: joiners and leavers say how small "
-        "theirs are. What a crowd shares is for composed l-diversity, and three releases together "
-        "may say more than any two."
+    limitation: ClassVar = (
+        "It does not cover people who are in one release only: joiners and leavers give their "
+        "smallest crowds. What a crowd shares is for composed l-diversity, and three releases "
+        "together may disclose more than any two."
     )
     source: ClassVar = _GANTA
     asked_as: ClassVar = "--earlier r2024.csv --check composed_k_anonymity:k=5"
-    holds_when: ClassVar = "whoever links a person in both releases still finds k people"
+    holds_when: ClassVar = (
+        "linking a person's records in both releases still leaves at least k people"
+    )
     example: ClassVar = Example(
         {"k": 3},
         ACROSS,
         TOGETHER,
-        "Three people share every class of both releases, and of the three in 0213* only a was in "
-        "0213* and 30-39 before: whoever links the two knows which record is hers.",
+        "Every class of both releases has three people. Of the three in 0213*, only a was in 0213* "
+        "and 30-39 before: linking the two releases finds her record.",
         earlier=TOGETHER,
     )
     thresholds: ClassVar = ("k",)
     worst: ClassVar = "least"
 
     k: Count | None = None
-    """The fewest people who are in both and may share their classes in either."""
+    """Minimum number of people who share their classes in both releases."""
 
 
 class ComposedLDiversity(ComposedModel):
-    """Two releases leave at least l values that fit both (Ganta et al. 2008)."""
+    """Two releases leave at least l values that occur in both (Ganta et al. 2008)."""
 
     title: ClassVar = "composed l-diversity"
     promise: ClassVar = (
-        "Whoever looks for a person in both releases, and knows that the sensitive value is the "
-        "same in both, is left with at least l values."
+        "An attacker who looks for a person in both releases, and knows that the sensitive value "
+        "is the same in both, is left with at least l values."
     )
     formula: ClassVar = (
         "min |V(c) ∩ V(d)| ≥ l, over all pairs of a class c of this release and a class d of the "
         "earlier one with a person in both and a value in common; V are the values of a class"
     )
-    silence: ClassVar = (
-        "It counts values and not how often they occur, so that 1 − 1/l is not a chance. It counts "
-        "on the value being the same: changed_people says for how many it can't be."
+    limitation: ClassVar = (
+        "It counts values, not how often they occur, so 1 − 1/l is not a probability. It assumes "
+        "that a person's value is the same in both: changed_people counts those for whom it can't "
+        "be."
     )
     source: ClassVar = f"{_GANTA} (intersection attack)"
     asked_as: ClassVar = "--earlier r2024.csv --check composed_l_diversity:l=2"
-    holds_when: ClassVar = "the classes of both releases have l values in common"
+    holds_when: ClassVar = "a person's classes in both releases have at least l values in common"
     example: ClassVar = Example(
         {"l": 2},
         ACROSS,
         TOGETHER,
-        "In 0213* there are flu, cold and ulcer now. Whoever knows that a was in 0213* and 30-39 "
-        "before, where there were flu, asthma and HIV, knows that a has the flu.",
+        "0213* now has flu, cold and ulcer. Person a was in 0213* and 30-39 before, which had flu, "
+        "asthma and HIV: only the flu is in both.",
         earlier=TOGETHER,
     )
     thresholds: ClassVar = ("l",)
     worst: ClassVar = "least"
 
     l: Count | None = None  # noqa: E741 - the name that the field uses
-    """The fewest values that may be left of what two classes have."""
+    """Minimum number of values that a person's two classes have in common."""
     sensitive: str | None = None
-    """The sensitive attribute; may be left out where only one is declared."""
+    """The sensitive attribute; optional if only one is declared."""
 
     @property
     def figures(self) -> dict[str, Worst]:
-        """What it achieves, and how many people's value is certain."""
+        """The smallest number of values left, and the number of people whose value is certain."""
         return {**super().figures, "certain_people": "greatest"}

@@ -1,7 +1,7 @@
-"""Values whose parts tell what they mean: to `help()`, in a signature and in a JSON Schema.
+"""Pydantic models whose attribute docstrings reach `help()`, signatures and the JSON Schema.
 
-Pydantic checks them; whoever asks what they are is shown none of its machinery. The words are
-read off the source, and the checks are built, when someone asks for them: most programs use few.
+Pydantic validates, and its machinery stays out of `help()`. Docstrings are parsed from the source,
+and validators built, on first use: most programs use few of the models.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ else:
 
 
 class _Kind(ModelMetaclass):
-    """What `help()` and `inspect.signature` find of a class: its own words and parameters."""
+    """Metaclass that gives `help()` and `inspect.signature` the docstrings and parameters."""
 
     @property
     def __signature__(cls) -> inspect.Signature:
@@ -33,11 +33,11 @@ class _Kind(ModelMetaclass):
 
     @__signature__.setter
     def __signature__(cls, _: Any) -> None:
-        """Pydantic's own shows how it checks; nobody asked."""
+        """Ignored: pydantic's signature shows its validators."""
 
     @property
     def __doc__(cls) -> str:  # type: ignore[override]
-        """The class's own words, and what each of its parameters means."""
+        """The class's docstring, followed by the description of each parameter."""
         words = inspect.cleandoc(cls.__dict__.get("__doc__") or "")
         parts = [
             textwrap.fill(f"{name}: {text}", 92, subsequent_indent="    ")
@@ -50,18 +50,18 @@ class _Kind(ModelMetaclass):
 
 
 class Described(BaseModel, metaclass=_Kind):
-    """A value of a question, frozen. The text below each of its parts says what it means."""
+    """A frozen model whose fields are described by the docstrings below them."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
     unnamed: ClassVar[tuple[str, ...]] = ()
-    """The parameters that may be given by their place."""
+    """The positional parameters."""
 
     def __dir__(self) -> list[str]:
         return [*dir(type(self)), *type(self).model_fields]
 
     def __repr_args__(self) -> Iterator[tuple[str | None, Any]]:
-        """What was said, and not what is so without a word."""
+        """The fields that differ from their defaults."""
         shown = dict(super().__repr_args__())
         for name, field in type(self).model_fields.items():
             if name in shown and shown[name] != field.get_default(call_default_factory=True):
@@ -83,11 +83,11 @@ class Described(BaseModel, metaclass=_Kind):
 
 
 def descriptions(described: Any) -> dict[str, str]:
-    """What each part means, by its name.
+    """The description of each field, by name.
 
     >>> from kanon_sql.spec.models.risk import SampleUniqueness
     >>> descriptions(SampleUniqueness)
-    {'max_share': 'The largest share of records that may be alone.'}
+    {'max_share': 'Maximum share of records that are alone in their class.'}
     """
     texts: dict[str, str] = {}
     for each in reversed(_own(described)):
@@ -96,7 +96,7 @@ def descriptions(described: Any) -> dict[str, str]:
 
 
 def _own(described: Any) -> list[Any]:
-    """The class and those it is made of, pydantic's left out."""
+    """The class and its described bases."""
     return [each for each in described.__mro__ if isinstance(each, _Kind) and each is not Described]
 
 
@@ -106,7 +106,7 @@ def _is_public(name: str) -> bool:
 
 @cache
 def _texts_below(described: Any) -> dict[str, str]:
-    """The text that stands below each annotated name in the source; none where there is none."""
+    """The docstring below each annotated name; empty if the source is not available."""
     try:
         tree = ast.parse(textwrap.dedent(inspect.getsource(described)))
     except OSError:
@@ -123,7 +123,7 @@ def _texts_below(described: Any) -> dict[str, str]:
 
 
 def _signed(described: Any) -> Iterator[inspect.Parameter]:
-    """The parameters as people write them, those first that may be given by their place."""
+    """The parameters as users write them, positional ones first."""
     unnamed = described.unnamed if issubclass(described, Described) else ()
     named = [name for name in described.model_fields if name not in unnamed]
     for name in (*unnamed, *named):
@@ -140,7 +140,7 @@ _BY_PLACE = inspect.Parameter.POSITIONAL_OR_KEYWORD
 
 
 def _spoken(annotation: Any) -> Any:
-    """A type without what checks it.
+    """An annotation without its validators.
 
     >>> _spoken(Annotated[int, "checked"] | None), _spoken(tuple[Any, ...])
     (int | None, list[typing.Any])

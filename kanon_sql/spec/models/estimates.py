@@ -11,20 +11,20 @@ __all__ = ["KMapEstimate", "PopulationUniqueness"]
 
 
 class PopulationUniqueness(Model):
-    """An estimate of how many people are unique in the population (Dankar et al. 2012)."""
+    """Estimated share of people who are unique in the population (Dankar et al. 2012)."""
 
     title: ClassVar = "population uniqueness"
     promise: ClassVar = (
-        "By estimate, only a bounded share of the population that the table is a sample of is "
+        "By estimate, only a bounded share of the population from which the table was sampled is "
         "unique in these columns."
     )
     formula: ClassVar = (
         "estimated uniques / population ≤ max_share; dankar: Pitman where at most a tenth was "
         "sampled, else the lesser of SNB and Zayatz"
     )
-    silence: ClassVar = (
-        "It is an estimate for simple random samples, often off by a tenth and more: look at all "
-        "three. It does not say who is unique."
+    limitation: ClassVar = (
+        "It is an estimate for simple random samples, and often off by a tenth or more: compare "
+        "all three. It does not say who is unique."
     )
     source: ClassVar = (
         "Dankar, El Emam, Neisa, Roffey 2012, Estimating the re-identification risk of clinical "
@@ -36,7 +36,7 @@ class PopulationUniqueness(Model):
         {"population": 60, "max_share": 0.1},
         ALONE,
         SPREAD,
-        "All six of the sample are alone, so many of the sixty people will be.",
+        "All six records of the sample are unique, so many of the sixty people are expected to be.",
     )
     thresholds: ClassVar = ("max_share",)
     table_thresholds: ClassVar = thresholds
@@ -46,15 +46,15 @@ class PopulationUniqueness(Model):
     answered_by: ClassVar = "estimate"
 
     population: Count
-    """How many people the table is a sample of."""
+    """Number of people in the population from which the table was sampled."""
     max_share: Share | None = None
-    """The largest estimated share of unique people."""
+    """Maximum estimated share of unique people."""
     estimator: Literal["dankar", "zayatz", "pitman", "snb"] = "dankar"
-    """Which estimate is judged; all three are reported."""
+    """The estimate that is compared with max_share; all three are reported."""
 
 
 class KMapEstimate(Model):
-    """k-map in a population of which the table is a sample, by test (El Emam, Dankar 2008)."""
+    """k-map in the population of a sample, by a test (El Emam, Dankar 2008)."""
 
     title: ClassVar = "k-map estimate"
     promise: ClassVar = (
@@ -65,9 +65,9 @@ class KMapEstimate(Model):
         "min f ≥ k′, the least k′ with P(f ≥ k′) ≤ alpha if f is Poisson with mean "
         "k · n / population"
     )
-    silence: ClassVar = (
-        "It is an estimate for simple random samples, and like k-map void for someone who knows "
-        "that the target is in the table."
+    limitation: ClassVar = (
+        "It is an estimate for simple random samples and, like k-map, void against an attacker who "
+        "knows that the person is in the table."
     )
     source: ClassVar = (
         "El Emam, Dankar 2008, Protecting privacy using k-anonymity, JAMIA 15(5), methods D3 and D4"
@@ -78,7 +78,7 @@ class KMapEstimate(Model):
         {"k": 2, "population": 60},
         ALONE,
         SPREAD,
-        "A class of one in the sample may well be one of one among the sixty people.",
+        "A person who is unique in the sample may well be unique among the sixty people.",
     )
     thresholds: ClassVar = ("k",)
     computed_bound: ClassVar = "required"
@@ -87,15 +87,15 @@ class KMapEstimate(Model):
     answered_by: ClassVar = "estimate"
 
     k: Count
-    """The fewest people of the population that a class may match."""
+    """Minimum number of people of the population who share the values of a class."""
     population: Count
-    """How many people the table is a sample of."""
+    """Number of people in the population from which the table was sampled."""
     alpha: Probability = 0.05
-    """The chance of taking a class of k people for a larger one."""
+    """Significance level: the chance of taking a class of k people for a larger one."""
     test: Literal["zero_truncated_poisson", "poisson"] = "zero_truncated_poisson"
-    """Whether the test knows that a class it sees is not empty."""
+    """Distribution of a class's size in the sample; truncated, as no observed class is empty."""
 
     @property
     def table_figures(self) -> tuple[str, ...]:
-        """Those of k-anonymity: it demands a class size too."""
+        """Those of k-anonymity, because this model requires a class size too."""
         return FIGURES_OF_SIZES

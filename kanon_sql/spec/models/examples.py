@@ -1,4 +1,4 @@
-"""Six records for which a model fails and six for which it holds, as its page shows them."""
+"""The worked examples on the models' pages: six records that violate, six that satisfy."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ Rows = Sequence[tuple[str, str, str | int]]
 
 QUASI_IDENTIFIERS = ("zip", "age")
 PERSON = "person"
-"""Who a record is about, in the examples of several releases."""
+"""The entity column, in the examples of several releases."""
 
 
 @dataclass(frozen=True)
 class Example:
-    """A model with parameters, six records for which it fails, and six for which it holds."""
+    """Parameters of a model, six records for which it fails, and six for which it holds."""
 
     parameters: Mapping[str, Any]
     fails: Rows
@@ -25,7 +25,7 @@ class Example:
     sensitive: str = "disease"
     reference: Rows = ()
     earlier: Rows = ()
-    """What was released of the same six people before, in the same order."""
+    """The earlier release of the same six people, in the same order."""
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -33,7 +33,7 @@ class Example:
         return (*who, *QUASI_IDENTIFIERS, self.sensitive)
 
     def rows(self, rows: Rows) -> Sequence[tuple[str | int, ...]]:
-        """The records under `columns`: where there was an earlier release, with whose they are."""
+        """The records under `columns`: with the person first, if there was an earlier release."""
         if not self.earlier:
             return rows
         return [(person, *row) for person, row in zip("abcdef", rows, strict=True)]
@@ -68,4 +68,4 @@ ACROSS = [
 ]
 SHARED = "All three people of 0213* and 30-39 have the flu."
 
-MORE_FREQUENT = "In 0213* and 30-39 the flu is half as frequent again."
+MORE_FREQUENT = "In 0213* and 30-39 the flu is 1.5 times as frequent as in the table."

@@ -1,4 +1,4 @@
-"""Models that hold a table against a reference table."""
+"""Models that compare a table with a reference table."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ class KMap(ReferenceModel):
     title: ClassVar = "k-map"
     promise: ClassVar = (
         "Every combination of quasi-identifier values in the release occurs at least k times in "
-        "the reidentification dataset, so linking the two never leaves fewer than k candidates."
+        "the reference, so linking the two never leaves fewer than k candidates."
     )
     formula: ClassVar = "min F ≥ k, over the classes of the release"
-    silence: ClassVar = (
-        "It is void for someone who knows that the target is in the release; k-anonymity is the "
-        "model against them."
+    limitation: ClassVar = (
+        "It is void against an attacker who knows that the person is in the release; k-anonymity "
+        "is the model against them."
     )
     source: ClassVar = (
         "Sweeney 2002, Achieving k-anonymity privacy protection using generalization and "
@@ -37,7 +37,7 @@ class KMap(ReferenceModel):
         {"k": 6},
         ALONE,
         SPREAD,
-        "Each is the only one in the register with these values.",
+        "Each record matches a single person of the register.",
         reference=REGISTER,
     )
     thresholds: ClassVar = ("k",)
@@ -47,7 +47,7 @@ class KMap(ReferenceModel):
     only_grows: ClassVar = True
 
     k: Count | None = None
-    """The fewest records (people) of the reference that a class of the release may match."""
+    """Minimum number of records (people) of the reference that a class of the release matches."""
 
     @property
     def needs_containment(self) -> bool:
@@ -55,17 +55,17 @@ class KMap(ReferenceModel):
 
 
 class DeltaPresence(ReferenceModel):
-    """Whether someone is in the release stays uncertain (Nergiz, Atzori, Clifton 2007)."""
+    """Bounds the chance that a person is in the release (Nergiz, Atzori, Clifton 2007)."""
 
     title: ClassVar = "δ-presence"
     promise: ClassVar = (
         "For every person of the reference, the chance of being in the release stays within two "
-        "bounds, so nobody learns that someone is in it, or is not."
+        "bounds, so their membership stays uncertain to that extent."
     )
     formula: ClassVar = "min ≤ f / F ≤ max, over all classes of the reference (f = 0 included)"
-    silence: ClassVar = (
-        "It hides membership only; what the release says of its members is for the models of "
-        "sensitive values. It counts on the reference having everyone."
+    limitation: ClassVar = (
+        "It hides membership only; what the release discloses about its members is for the models "
+        "of sensitive values. It assumes that the reference contains everyone."
     )
     source: ClassVar = (
         "Nergiz, Atzori, Clifton 2007, Hiding the presence of individuals from shared databases, "
@@ -73,7 +73,7 @@ class DeltaPresence(ReferenceModel):
     )
     asked_as: ClassVar = "--check delta_presence:min=0.1,max=0.5"
     holds_when: ClassVar = (
-        "the chance that someone of the reference is in the release is within two bounds"
+        "the chance that a person of the reference is in the release is within two bounds"
     )
     example: ClassVar = Example(
         {"min": 0.1, "max": 0.5},
@@ -89,9 +89,9 @@ class DeltaPresence(ReferenceModel):
     predicate: ClassVar = "delta_presence_violated"
 
     min: Share | None = None
-    """The least chance that a person of the reference is in the release."""
+    """Minimum chance that a person of the reference is in the release."""
     max: NotNegative | None = None
-    """The greatest chance."""
+    """Maximum of that chance."""
 
     @property
     def needs_containment(self) -> bool:
@@ -99,12 +99,12 @@ class DeltaPresence(ReferenceModel):
 
     @property
     def figures(self) -> dict[str, Worst]:
-        """Either end of what it achieves, and how much of the release the reference lacks."""
+        """Both ends of the range of chances, and how much of the release the reference lacks."""
         return {"min": "least", "max": "greatest", **LACKED}
 
     @property
     def table_figures(self) -> tuple[str, ...]:
-        """None: the risks say who is found in the reference, not who is in the release."""
+        """None: the risks are chances of being found, not of being in the release."""
         return ()
 
     @model_validator(mode="after")

@@ -15,25 +15,25 @@ _EL_EMAM = "El Emam 2013, Guide to the de-identification of personal health info
 
 
 class RiskModel(Model):
-    """A bound on the chance of being re-identified."""
+    """A bound on the chance of re-identification."""
 
     thresholds: ClassVar = ("max_highest", "max_average", "max_at_risk")
     table_thresholds: ClassVar = ("max_average", "max_at_risk")
     in_percent: ClassVar = True
     worst: ClassVar = "greatest"
-    beside_worst: ClassVar = {
+    companion_figures: ClassVar = {
         "average": ("greatest", "max_average"),
         "at_risk": ("greatest", "max_at_risk"),
     }
 
     max_highest: Share | None = None
-    """The highest chance that anyone may have."""
+    """Maximum chance of any record (person)."""
     max_average: Share | None = None
-    """The highest average chance."""
+    """Maximum average chance."""
     max_at_risk: Share | None = None
-    """The largest share of records (people) with a chance above the threshold."""
+    """Maximum share of records (people) with a chance above the threshold."""
     threshold: Share = AT_RISK
-    """Above which chance a record is at risk."""
+    """Chance above which a record (person) is at risk."""
 
     @property
     def class_bound(self) -> Number | None:
@@ -42,27 +42,32 @@ class RiskModel(Model):
             return self.max_highest
         return self.threshold if self.max_at_risk is not None else None
 
+    @property
+    def violating_below(self) -> float | None:
+        bound = self.class_bound
+        return None if bound is None else _smallest_class(bound) if bound else math.inf
+
 
 class ProsecutorRisk(RiskModel):
-    """The chance to be found by someone who knows that one is in the table (El Emam 2013)."""
+    """Risk of a person who is known to be in the table (El Emam 2013)."""
 
     title: ClassVar = "prosecutor risk"
     promise: ClassVar = (
-        "Someone who knows that a person is in the table, and knows their quasi-identifiers, "
+        "An attacker who knows that a person is in the table, and knows their quasi-identifiers, "
         "finds their record with a bounded chance."
     )
     formula: ClassVar = (
         "highest 1 / min f, average classes / Σ f, at risk: share with 1 / f > threshold"
     )
-    silence: ClassVar = (
-        "Finding the record is not needed to learn from it: what a class shares is known of all "
-        "its members."
+    limitation: ClassVar = (
+        "An attacker can learn from a class without finding the record: what the class shares is "
+        "known of all its members."
     )
     source: ClassVar = _EL_EMAM
     asked_as: ClassVar = "--check prosecutor_risk:max_highest=0.2"
     holds_when: ClassVar = (
-        "whoever knows that someone is in the table finds them with a bounded chance; also "
-        "`max_average`, `max_at_risk`"
+        "an attacker who knows that a person is in the table finds them with a bounded chance; "
+        "also `max_average`, `max_at_risk`"
     )
     example: ClassVar = Example(
         {"max_highest": 0.34}, ALONE, SPREAD, "Every record can be found with certainty."
@@ -74,36 +79,33 @@ class ProsecutorRisk(RiskModel):
     def least_size(self) -> int | None:
         return _smallest_class(self.max_highest) if self.max_highest else None
 
-    @property
-    def violating_below(self) -> float | None:
-        bound = self.class_bound
-        return None if bound is None else _smallest_class(bound) if bound else math.inf
-
 
 def _smallest_class(risk: Number) -> int:
-    """The smallest class whose members have no higher risk."""
+    """Smallest class size with at most this risk."""
     return math.ceil(1 / Fraction(str(risk)))
 
 
 class JournalistRisk(RiskModel, ReferenceModel):
-    """The chance to be found by someone who looks in a reference first (El Emam 2013)."""
+    """Risk of a person who is found through a reference (El Emam 2013)."""
 
     title: ClassVar = "journalist risk"
     promise: ClassVar = (
-        "Someone who does not know who is in the table, and links it with the reference, finds a "
-        "person with a bounded chance."
+        "An attacker who does not know who is in the table, and links it with the reference, finds "
+        "a person with a bounded chance."
     )
     formula: ClassVar = (
         "highest 1 / min F, average max(classes / Σ F, Σ (f / F) / Σ f) (with an entity: mean of "
         "1 / F over people), at risk: share with 1 / F > threshold"
     )
-    silence: ClassVar = (
-        "Whoever knows that the target is in the table has the prosecutor's chance, which is "
-        "higher."
+    limitation: ClassVar = (
+        "For an attacker who knows that the person is in the table, the chance is the prosecutor "
+        "risk, which is higher."
     )
     source: ClassVar = _EL_EMAM
     asked_as: ClassVar = "--check journalist_risk:max_highest=0.1"
-    holds_when: ClassVar = "whoever looks in the reference first finds them with a bounded chance"
+    holds_when: ClassVar = (
+        "linking the table with the reference finds a person with a bounded chance"
+    )
     example: ClassVar = Example(
         {"max_highest": 0.2},
         ALONE,
@@ -119,17 +121,18 @@ class JournalistRisk(RiskModel, ReferenceModel):
 
 
 class MarketerRisk(ReferenceModel):
-    """The share of people that linking everyone finds (El Emam 2013)."""
+    """Expected share of records linked correctly, if all are linked (El Emam 2013)."""
 
     title: ClassVar = "marketer risk"
     promise: ClassVar = (
-        "Linking every record with the reference finds the right person for a bounded share."
+        "Linking every record with the reference finds the right person for a bounded share of "
+        "them."
     )
     formula: ClassVar = "Σ (f / F) / Σ f ≤ max_average"
-    silence: ClassVar = "It is an average: single people may be found with certainty."
+    limitation: ClassVar = "It is an average: single people may be found with certainty."
     source: ClassVar = _EL_EMAM
     asked_as: ClassVar = "--check marketer_risk:max_average=0.05"
-    holds_when: ClassVar = "linking everyone finds a bounded share"
+    holds_when: ClassVar = "linking every record finds the right person for a bounded share of them"
     example: ClassVar = Example(
         {"max_average": 0.5},
         ALONE,
@@ -144,7 +147,7 @@ class MarketerRisk(ReferenceModel):
     worst: ClassVar = "greatest"
 
     max_average: Share | None = None
-    """The largest share of records that may be linked to the right person."""
+    """Maximum share of records that are linked to the right person."""
 
 
 class SampleUniqueness(Model):
@@ -153,9 +156,9 @@ class SampleUniqueness(Model):
     title: ClassVar = "sample uniqueness"
     promise: ClassVar = "Only a bounded share of the records is alone in its class."
     formula: ClassVar = "Σ f over classes with f = 1, divided by Σ f, ≤ max_share"
-    silence: ClassVar = (
-        "A class of two is no safer than its other member is discreet; k-anonymity bounds the "
-        "smallest class."
+    limitation: ClassVar = (
+        "In a class of two, each member can recognise the other; k-anonymity bounds the smallest "
+        "class."
     )
     source: ClassVar = (
         "Skinner, Elliot 2002, A measure of disclosure risk for microdata, JRSS B 64(4), section 2"
@@ -163,7 +166,7 @@ class SampleUniqueness(Model):
     asked_as: ClassVar = "--check sample_uniqueness:max_share=0.01"
     holds_when: ClassVar = "a bounded share of the records is alone in its class"
     example: ClassVar = Example(
-        {"max_share": 0.1}, ALONE, SPREAD, "All six records are alone with their values."
+        {"max_share": 0.1}, ALONE, SPREAD, "All six records are alone in their class."
     )
     share_words: ClassVar = "of the {0} are alone in their class"
     thresholds: ClassVar = ("max_share",)
@@ -173,4 +176,4 @@ class SampleUniqueness(Model):
     with_wildcards: ClassVar = True
 
     max_share: Share | None = None
-    """The largest share of records that may be alone."""
+    """Maximum share of records that are alone in their class."""

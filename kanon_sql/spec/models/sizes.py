@@ -1,4 +1,4 @@
-"""Models that look at sizes of classes only."""
+"""Models of class sizes alone."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ class KAnonymity(Model):
         "columns never point at fewer than k of them."
     )
     formula: ClassVar = "min f ≥ k, over all classes"
-    silence: ClassVar = (
-        "It says nothing of what the records of a class share: if all have the same sensitive "
-        "value, knowing the class is knowing that value."
+    limitation: ClassVar = (
+        "It does not bound what the records of a class share: if all have the same sensitive "
+        "value, anyone who finds the class knows that value."
     )
     source: ClassVar = (
         "Sweeney 2002, k-anonymity: a model for protecting privacy, IJUFKS 10(5), definition 3"
@@ -31,14 +31,16 @@ class KAnonymity(Model):
         "every combination of quasi-identifier values occurs in at least k records (people, "
         "with `--entity`)"
     )
-    example: ClassVar = Example({"k": 3}, ALONE, SPREAD, "Every record is alone with its values.")
+    example: ClassVar = Example(
+        {"k": 3}, ALONE, SPREAD, "Every record is the only one of its class."
+    )
     thresholds: ClassVar = ("k",)
     worst: ClassVar = "least"
     with_wildcards: ClassVar = True
     only_grows: ClassVar = True
 
     k: Count | None = None
-    """The fewest records (people, where an entity is set) that a class may have."""
+    """Minimum size of a class, in records (people, with an entity)."""
 
     @property
     def least_size(self) -> int | None:

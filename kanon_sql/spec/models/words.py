@@ -1,4 +1,4 @@
-"""What is said of a model that is judged on its worst class, but for the numbers."""
+"""Sentence templates of models that are judged on their worst class."""
 
 from __future__ import annotations
 
@@ -7,22 +7,22 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class ClassWords:
-    """Phrases in which {0} is a number and {k} or the like what is said beside it.
+    """Templates in which {0} is the figure, and {k} and the like are details of the result.
 
-    Where more than the numbers changes the words, they are chosen in `report/words`.
+    If more than the numbers varies, `report/words` chooses the sentence.
     """
 
     found: str
-    """What is achieved."""
+    """The result."""
     violating: str
-    """Of the classes that fail, after how many they are; {0} is the threshold."""
+    """The violating classes, after their number; {0} is the threshold."""
     worst: str
-    """Of the worst class, where it is good enough."""
+    """The worst class of a check that holds."""
     thresholds: tuple[str, ...] = ()
-    """The thresholds as they are named, where that is not the model's own order."""
-    told: str = "In the worst class of {sensitive} the figure is {0}."
-    """Of the worst class, in a sentence for whoever reads no formula; {share} is in per cent."""
+    """The order in which thresholds are printed, if it differs from the model's."""
+    sentence: str = "In the worst class of {sensitive} the figure is {0}."
+    """The worst class, in a sentence without formulas; {share} is in per cent."""
     always: bool = False
-    """Whether the worst class is worth a line where nothing was demanded, too."""
+    """Whether the worst class is printed even if nothing is required."""
     certain: bool = False
-    """Whether a class fails too in which everyone has some value, whatever others there are."""
+    """Whether a class also fails if all its people have one value, whatever others they have."""

@@ -16,16 +16,17 @@ import sqlglot
 from sqlglot import exp
 
 from kanon_sql.errors import SpecError, did_you_mean
-from kanon_sql.sql.dialects.rules import Rules, is_some_records
+from kanon_sql.sql.dialects.rules import Rules
 from kanon_sql.sql.dialects.spelling import (
     in_lower_case,
     laid_out,
     with_comments,
     with_needed_quotes,
-    without_names_said_twice,
+    without_redundant_aliases,
 )
 from kanon_sql.sql.dialects.traits import TRAITS
-from kanon_sql.sql.folding import folded
+from kanon_sql.sql.gate import parsed
+from kanon_sql.sql.line_wrapping import wrapped
 
 DIALECTS = tuple(TRAITS)
 Quote = Literal["always", "needed"]
@@ -35,17 +36,9 @@ Views = tuple[tuple[str, str], ...]
 They normalise columns before grouping.
 """
 
-Types = frozenset[tuple[str, str, str]]
-"""(table, column, type) triples, tables as spelled in the templates."""
-
 _OF_THE_TEMPLATES = "duckdb"
-_TOLD = {
-    "DOUBLE": exp.DType.DOUBLE,
-    "FLOAT": exp.DType.DOUBLE,
-    "VARCHAR": exp.DType.VARCHAR,
-    "BOOLEAN": exp.DType.BOOLEAN,
-}
-"""The types that rules may depend on."""
+_IN_DIALECT = "kanon_in_dialect"
+"""Function name that wraps an expression of another dialect in a template's SELECT."""
 _SPELLED = {"INT": "INTEGER", "REAL": "FLOAT", "TIMESTAMPTZ": "TIMESTAMP WITH TIME ZONE"}
 """sqlglot's names of types that DuckDB's catalogue names differently."""
 
@@ -56,54 +49,69 @@ def translated(
     dialect: str,
     views: Views = (),
     *,
-    types: Types = frozenset(),
     materialized: bool = False,
-    stored: frozenset[str] = frozenset(),
 ) -> str:
     """Transpile a template's SELECT to `dialect`.
 
-    `types` annotates the columns in conditions, for the rules. `materialized` marks CTEs that are
-    referenced twice as materialised. A LIMIT on one of the `stored` tables is read by a single
-    Spark task.
+    `materialized` marks CTEs that are referenced twice as materialised.
 
     Raises `SpecError` for an unknown dialect, or for an expression it can't represent.
     """
-    if dialect == _OF_THE_TEMPLATES:
+    if dialect == _OF_THE_TEMPLATES and _IN_DIALECT not in sql:
         return sql
     rules = rules_of(dialect)
-    tree = sqlglot.parse_one(sql, read=_OF_THE_TEMPLATES)
-    if types:
-        _tell_types(tree, {(table, column): type for table, column, type in types})
+    tree: exp.Expr = parsed(sql).copy()
     reasons = _reasons(tree, dialect)
     for node in reversed(list(tree.walk())):
         rule = rules.get(type(node))
         if rule is not None and (replacement := rule(node)) is not node:
             tree = replacement if node is tree else tree
             node.replace(replacement)
+    _put_in_expressions(tree)
     for name, select in views:
         _read_through(tree, name, sqlglot.parse_one(select, read=dialect))
-    if stored:
-        _read_some_by_one_task(tree, stored)
     if materialized:
-        _keep_what_is_read_twice(tree)
-    said = _comments_taken_off(tree)
+        _materialise_shared_ctes(tree)
+    comments = _stripped_comments(tree)
     for name, why in reasons.items():
-        said[name] = [*said.get(name, []), *why]
+        comments[name] = [*comments.get(name, []), *why]
     try:
-        text = tree.sql(
-            dialect, pretty=True, indent=4, pad=4, unsupported_level=sqlglot.ErrorLevel.RAISE
-        )
+        text = laid_out(tree, dialect)
     except sqlglot.errors.SqlglotError as error:
         reason = str(error).splitlines()[0]
         raise SpecError(f"the SQL can't be written for {dialect}: {reason}") from None
-    text = without_names_said_twice(in_lower_case(text, dialect), dialect)
-    return with_comments(folded(laid_out(text, dialect), dialect), said)
+    text = without_redundant_aliases(in_lower_case(text, dialect), dialect)
+    return with_comments(wrapped(text, dialect), comments)
+
+
+def in_template(sql: str, dialect: str) -> str:
+    """A checked expression of a dialect as an expression of the templates.
+
+    An expression of another dialect is wrapped in a call until `translated`, so that no rule
+    rewrites it.
+
+    >>> in_template("a like 'x'", "duckdb"), in_template("a like 'x'", "mysql")
+    ("a like 'x'", "kanon_in_dialect('mysql', 'a like ''x''')")
+    """
+    if dialect == _OF_THE_TEMPLATES:
+        return sql
+    texts = [exp.Literal.string(text).sql(_OF_THE_TEMPLATES) for text in (dialect, sql)]
+    return f"{_IN_DIALECT}({', '.join(texts)})"
+
+
+def _put_in_expressions(tree: exp.Expr) -> None:
+    """Replace the calls that stand for expressions of a dialect."""
+    for call in list(tree.find_all(exp.Anonymous)):
+        if call.name.casefold() == _IN_DIALECT:
+            dialect, sql = (text.name for text in call.expressions)
+            call.replace(sqlglot.parse_one(sql, read=dialect))
 
 
 def _reasons(tree: exp.Expr, dialect: str) -> dict[str, list[str]]:
     """Explanations of dialect-specific expressions, by the first CTE that contains one."""
     reasons: dict[str, list[str]] = {}
-    for kind, reason in _module(dialect).get("REASONS", {}).items():
+    reasons_of = {} if dialect == _OF_THE_TEMPLATES else _module(dialect).get("REASONS", {})
+    for kind, reason in reasons_of.items():
         for cte in tree.find_all(exp.CTE, bfs=False):
             if cte.this.find(kind):
                 reasons.setdefault(cte.alias, []).append(reason)
@@ -111,17 +119,17 @@ def _reasons(tree: exp.Expr, dialect: str) -> dict[str, list[str]]:
     return reasons
 
 
-def _comments_taken_off(tree: exp.Expr) -> dict[str, list[str]]:
+def _stripped_comments(tree: exp.Expr) -> dict[str, list[str]]:
     """Strip all comments from a tree and return those above each CTE, as lines."""
-    said = {}
+    by_cte = {}
     for cte in tree.find_all(exp.CTE):
         name = cte.args["alias"]
         comments = [*(name.this.comments or ()), *(name.comments or ()), *(cte.comments or ())]
         if comments:
-            said[cte.alias] = [comment.strip() for comment in dict.fromkeys(comments)]
+            by_cte[cte.alias] = [comment.strip() for comment in dict.fromkeys(comments)]
     for node in tree.walk():
         node.comments = None
-    return said
+    return by_cte
 
 
 def with_other_names(sql: str, end: str) -> str:
@@ -132,7 +140,7 @@ def with_other_names(sql: str, end: str) -> str:
     >>> with_other_names("with a as (select 1 as n) select a.n from b as a", "_x")
     'WITH a_x AS (SELECT 1 AS n) SELECT a.n FROM b AS a'
     """
-    tree = sqlglot.parse_one(sql, read=_OF_THE_TEMPLATES)
+    tree = parsed(sql).copy()
     named = {cte.alias for cte in tree.find_all(exp.CTE)}
     spelled = [cte.args["alias"].this for cte in tree.find_all(exp.CTE)]
     spelled += [table.this for table in tree.find_all(exp.Table) if not table.db]
@@ -174,19 +182,6 @@ def quoted(sql: str, dialect: str, quote: Quote, *, spelled: bool) -> str:
     return sql if quote == "always" else with_needed_quotes(sql, dialect, spelled=spelled)
 
 
-def _tell_types(tree: exp.Expr, types: Mapping[tuple[str, str], str]) -> None:
-    """Annotate the columns in each WHERE clause with their types."""
-    for condition in tree.find_all(exp.Where):
-        read = condition.parent.args.get("from_") if condition.parent else None
-        if read is None or not isinstance(read.this, exp.Table):
-            continue
-        table = _bare(read.this)
-        for column in condition.find_all(exp.Column):
-            type = types.get((table, column.name))
-            if type in _TOLD:
-                column.type = _TOLD[type]
-
-
 def _bare(table: exp.Table) -> str:
     """A table as spelled in the templates, without its alias."""
     bare = table.copy()
@@ -202,19 +197,7 @@ def _read_through(tree: exp.Expr, name: str, select: exp.Expr) -> None:
             table.replace(exp.Subquery(this=select.copy(), alias=exp.TableAlias(this=alias)))
 
 
-def _read_some_by_one_task(tree: exp.Expr, stored: frozenset[str]) -> None:
-    """Make a single task read a LIMIT on a stored table.
-
-    Otherwise each task would read as many records, nearly all to be discarded. Views are left
-    alone: a single task might have to scan everything that a view filters out.
-    """
-    for select in tree.find_all(exp.Select):
-        if is_some_records(select) and select.args["from_"].this.sql(_OF_THE_TEMPLATES) in stored:
-            one = exp.Coalesce(this=exp.Literal.number(1))
-            select.set("hint", exp.Hint(expressions=[one]))
-
-
-def _keep_what_is_read_twice(tree: exp.Expr) -> None:
+def _materialise_shared_ctes(tree: exp.Expr) -> None:
     read = Counter(table.name for table in tree.find_all(exp.Table) if not table.db)
     for cte in tree.find_all(exp.CTE):
         if read[cte.alias] > 1:
@@ -249,9 +232,6 @@ def type_of_templates(type: str, dialect: str) -> str:
     ['VARCHAR', 'BIGINT']
     """
     rules_of(dialect)
-    if dialect == "tsql" and type.casefold() == "float":
-        # sqlglot parses it as 32-bit, which is `real` in SQL Server.
-        return "DOUBLE"
     try:
         found = exp.DataType.build(type, dialect=dialect)
     except sqlglot.errors.SqlglotError:

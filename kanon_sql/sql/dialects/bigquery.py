@@ -19,7 +19,7 @@ from kanon_sql.sql.dialects.rules import (
 _written = partial(written, dialect="bigquery")
 
 
-def _beside_its_columns(table: exp.Table) -> exp.Table:
+def _aliased_if_ambiguous(table: exp.Table) -> exp.Table:
     """Alias a table that is named like one of its columns.
 
     A bare name that both have means the whole row, so a constant column would have as many values
@@ -39,7 +39,7 @@ def _beside_its_columns(table: exp.Table) -> exp.Table:
 
 
 RULES: Rules = {
-    exp.Table: _beside_its_columns,
+    exp.Table: _aliased_if_ambiguous,
     # OR is joined by hashing; `is not distinct from` may be rejected.
     exp.NullSafeEQ: _written("(a = b or (a is null and b is null))", a="this", b="expression"),
     exp.TryCast: try_cast(

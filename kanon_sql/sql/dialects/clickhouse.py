@@ -3,19 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from datetime import datetime
 from functools import partial
-from typing import Any
 
 from sqlglot import exp
 
-from kanon_sql.errors import SpecError
 from kanon_sql.sql.dialects.rules import (
-    Rule,
     Rules,
     backslash_in_like,
     full_match,
-    in_condition,
     phrase,
     try_cast,
     values_by_place,
@@ -54,14 +49,6 @@ def _type(node: exp.DataType) -> exp.Expr:
 
 def _cast(node: exp.Cast) -> exp.Expr:
     match node.to.this, node.this:
-        case exp.DType.DATE32 | exp.DType.DATETIME64, exp.Literal(is_string=True) as moment:
-            _refuse_no_date(moment.name)
-        case exp.DType.DOUBLE, exp.Column(this=exp.Identifier(quoted=True)) as column if (
-            not column.is_type(exp.DType.DOUBLE)
-        ):
-            number = _phrase("toFloat64(trimBoth(toString(x)))", x=column)
-            number.type = node.to
-            return number
         case exp.DType.TEXT | exp.DType.VARCHAR, exp.Cast(this=number, to=to) if (
             to.this == exp.DType.DECIMAL and len(to.expressions) == 2
         ):
@@ -79,14 +66,6 @@ def _units_as_text(units: exp.Expr, unit: str) -> exp.Expr:
         f"* cast('{unit}' as Decimal(38, {digits})), {digits})",
         x=units,
     )
-
-
-def _refuse_no_date(text: str) -> None:
-    """ClickHouse would parse another date."""
-    try:
-        datetime.fromisoformat(text.strip())
-    except ValueError:
-        raise SpecError(f"{text!r} is no date, as 2025-01-31 is.") from None
 
 
 def _signed(node: exp.Expr) -> exp.Expr:
@@ -113,64 +92,9 @@ def _sum(node: exp.Sum) -> exp.Expr:
 
 
 def _case(node: exp.Case) -> exp.Expr:
-    if node.this is not None and _chooses_by_float(node):
-        for branch in node.args["ifs"]:
-            branch.set("this", _equal(node.this, branch.this))
-        node.set("this", None)
     outcomes = [*(branch.args["true"] for branch in node.args["ifs"]), node.args.get("default")]
     given = [each for each in outcomes if each is not None and not isinstance(each, exp.Null)]
     return _signed(node) if given and all(each.is_int for each in given) else node
-
-
-# --- NaN, which equals itself and is greater than any number, as in DuckDB --------------------
-
-
-def _of_floats(comparison: Callable[[Any], exp.Expr]) -> Rule:
-    """A rule that rewrites comparisons whose operands may be NaN."""
-
-    def rule(node: exp.Expr) -> exp.Expr:
-        return exp.Paren(this=comparison(node)) if _chooses_by_float(node) else node
-
-    return rule
-
-
-def _chooses_by_float(node: exp.Expr) -> bool:
-    return in_condition(node) and any(map(_may_be_no_number, node.iter_expressions()))
-
-
-def _may_be_no_number(value: exp.Expr) -> bool:
-    return any(each.is_type(exp.DType.DOUBLE) or isinstance(each, exp.Div) for each in value.walk())
-
-
-def _equal(a: exp.Expr, b: exp.Expr) -> exp.Expr:
-    if isinstance(a, exp.Literal) or isinstance(b, exp.Literal):
-        return _phrase("a = b", a=a, b=b)
-    return _phrase("(a = b or (a <> a and b <> b))", a=a, b=b)
-
-
-def _greater(a: exp.Expr, b: exp.Expr) -> exp.Expr:
-    if isinstance(a, exp.Literal):
-        return _phrase("a > b", a=a, b=b)
-    if isinstance(b, exp.Literal):
-        return _phrase("(a > b or a <> a)", a=a, b=b)
-    return _phrase("(a > b or (a <> a and b = b))", a=a, b=b)
-
-
-def _between(node: exp.Between) -> exp.Expr:
-    low, high = node.args["low"], node.args["high"]
-    return exp.and_(exp.not_(_greater(low, node.this)), exp.not_(_greater(node.this, high)))
-
-
-def _same(node: exp.NullSafeEQ | exp.NullSafeNEQ) -> exp.Expr:
-    equal = _equal(node.this, node.expression)
-    return _phrase(
-        "coalesce(equal, a is null and b is null)", equal=equal, a=node.this, b=node.expression
-    )
-
-
-def _null_if(node: exp.Nullif) -> exp.Expr:
-    equal = _equal(node.this, node.expression)
-    return _phrase("case when equal then null else x end", equal=equal, x=node.this)
 
 
 # --- texts ----------------------------------------------------------------------------------
@@ -234,17 +158,6 @@ def _padded(node: exp.Pad) -> exp.Expr:
 
 
 RULES: Rules = {
-    exp.EQ: _of_floats(lambda node: _equal(node.this, node.expression)),
-    exp.NEQ: _of_floats(lambda node: exp.not_(_equal(node.this, node.expression))),
-    exp.GT: _of_floats(lambda node: _greater(node.this, node.expression)),
-    exp.LT: _of_floats(lambda node: _greater(node.expression, node.this)),
-    exp.GTE: _of_floats(lambda node: exp.not_(_greater(node.expression, node.this))),
-    exp.LTE: _of_floats(lambda node: exp.not_(_greater(node.this, node.expression))),
-    exp.Between: _of_floats(_between),
-    exp.In: _of_floats(lambda node: exp.or_(*(_equal(node.this, e) for e in node.expressions))),
-    exp.NullSafeEQ: _of_floats(_same),
-    exp.NullSafeNEQ: _of_floats(lambda node: exp.not_(_same(node))),
-    exp.Nullif: _of_floats(_null_if),
     exp.Like: backslash_in_like,
     exp.ILike: backslash_in_like,
     exp.Select: _select,

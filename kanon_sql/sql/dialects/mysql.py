@@ -16,7 +16,6 @@ from kanon_sql.sql.dialects.rules import (
     Rules,
     backslash_in_like,
     full_match,
-    in_condition,
     nulls_last,
     phrase,
     try_cast,
@@ -26,51 +25,10 @@ from kanon_sql.sql.dialects.rules import (
 _phrase = partial(phrase, dialect="mysql")
 _written = partial(written, dialect="mysql")
 
-_FAIL = "exp(710 + char_length(x))"
-"""An expression that raises an error, by overflowing a double.
-
-It depends on a column, as constant expressions may be evaluated eagerly.
-"""
-
 
 def _matches(pattern: str) -> str:
     text = exp.Literal.string(pattern.removesuffix("$") + r"\z").sql("mysql")
     return f"cast(x as char) regexp {text}"
-
-
-def _or_fail(kept: str, then: str) -> str:
-    return f"case when x is null or {kept} then {then} else {_FAIL} end"
-
-
-_CASTS = {
-    exp.DType.DOUBLE: _or_fail(_matches(NUMBER), "cast(x as double)"),
-    exp.DType.DATE: _or_fail(
-        f"({_matches(DATE)} and not cast(x as datetime(6)) is null)", "cast(x as date)"
-    ),
-    exp.DType.TIMESTAMP: _or_fail(
-        f"({_matches(DATE)} and not cast(x as datetime(6)) is null)", "cast(x as datetime(6))"
-    ),
-    **dict.fromkeys(
-        exp.DataType.INTEGER_TYPES,
-        _or_fail(f"({_matches(NUMBER)} and cast(x as double) % 1 = 0)", "cast(x as signed)"),
-    ),
-}
-"""Casts in a condition that raise an error.
-
-MySQL parses a number from any text, and returns NULL for an invalid date.
-"""
-
-
-def _is_other_than_0(node: exp.Expr) -> bool:
-    return node.is_number and bool(node.to_py())
-
-
-def _divided(node: exp.Div | exp.Mod) -> exp.Expr:
-    """Raise an error on division by 0, which would be NULL."""
-    if in_condition(node) and not _is_other_than_0(node.expression):
-        text = "case when y = 0 then exp(710 + char_length(y)) else y end"
-        node.set("expression", _phrase(text, y=node.expression))
-    return node
 
 
 def _is_alone_in_its_group(node: exp.Expr, groups: list[exp.Expr]) -> bool:
@@ -134,11 +92,7 @@ def rules_with(bytewise: str) -> Rules:
 
     def cast(node: exp.Cast) -> exp.Expr:
         if node.to.this in exp.DataType.TEXT_TYPES:
-            is_boolean = in_condition(node) and node.this.is_type(exp.DType.BOOLEAN)
-            text = "case when x then 'true' when not x then 'false' end" if is_boolean else as_text
-            return _phrase(text, x=node.this)
-        if in_condition(node) and node.to.this in _CASTS and not node.this.is_string:
-            return _phrase(_CASTS[node.to.this], x=node.this)
+            return _phrase(as_text, x=node.this)
         return node
 
     def like(node: exp.Like) -> exp.Expr:
@@ -160,7 +114,6 @@ def rules_with(bytewise: str) -> Rules:
             "mysql",
         ),
         exp.Cast: cast,
-        **dict.fromkeys((exp.Div, exp.Mod), _divided),
         exp.Select: _with_sets_before,
         exp.RegexpFullMatch: full_match("cast(x as char) regexp pattern", "mysql", TO_THE_END),
         exp.IgnoreNulls: _written("max(x)", x="this.this"),

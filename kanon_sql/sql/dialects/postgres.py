@@ -33,14 +33,6 @@ def _moment(type: str) -> str:
     )
 
 
-def _by_bytes(node: exp.Binary | exp.Between) -> exp.Expr:
-    """Compare text by its bytes, whatever the column's collation."""
-    for column in [side.unnest() for side in node.iter_expressions()]:
-        if isinstance(column, exp.Column) and column.is_type(exp.DType.VARCHAR):
-            column.replace(_phrase('x collate "C"', x=column))
-    return node
-
-
 def _date_text(node: exp.TimeToStr) -> exp.Expr:
     """A date's text; for infinity its name, as in DuckDB, instead of NULL."""
     return _phrase("coalesce(said, cast(x as text))", said=node.copy(), x=node.this)
@@ -85,7 +77,6 @@ RULES: Rules = {
     exp.TimeToStr: _date_text,
     exp.Extract: _year,
     exp.Year: _written("case when isfinite(x) then extract(year from x) end", x="this"),
-    **dict.fromkeys((exp.LT, exp.LTE, exp.GT, exp.GTE, exp.Between), _by_bytes),
     # Arrays with NULL elements compare as equal, and only equality is joined by hashing.
     exp.NullSafeEQ: _written("array[a] = array[b]", a="this", b="expression"),
     exp.TryCast: try_cast(

@@ -50,7 +50,7 @@ def _parsed(text: str, dialect: str) -> exp.Expr:
 
 
 def written(text: str, dialect: str, **parts: str) -> Rule:
-    """A rule that rewrites a node as `text`, whose names stand for the node's arguments, by path.
+    """A rule that rewrites a node as `text`, in which names refer to the node's arguments by path.
 
     >>> rule = written("not (a <> b)", "sqlite", a="this", b="expression")
     >>> rule(sqlglot.parse_one("x = y")).sql("sqlite")
@@ -126,14 +126,6 @@ def plain_number(text: str, dialect: str) -> Rule:
     return rule
 
 
-def in_condition(node: exp.Expr) -> bool:
-    """Whether a node is within a WHERE clause on columns of the data, whose names are quoted."""
-    columns = node.find_all(exp.Column)
-    return node.find_ancestor(exp.Where) is not None and any(
-        isinstance(each.this, exp.Identifier) and each.this.quoted for each in columns
-    )
-
-
 def nulls_last(node: exp.Order) -> exp.Order:
     """Emulate NULLS LAST: an `is null` flag precedes each key."""
     ordered = node.copy()
@@ -163,9 +155,9 @@ def _nulls_last(node: exp.Order) -> Iterator[exp.Expr]:
             if isinstance(whole, exp.Count):
                 del keys[0]
         for key in keys:
-            said = _without_tables(key.this)
-            if said not in written:
-                written.append(said)
+            key_column = _without_tables(key.this)
+            if key_column not in written:
+                written.append(key_column)
                 yield key
 
 
@@ -197,7 +189,7 @@ def framed(node: exp.Window) -> exp.Window:
 
 
 def _is_flag(value: exp.Expr) -> bool:
-    """Whether it is a CASE with literal results, which is never NULL."""
+    """Whether a node is a CASE with literal results, which is never NULL."""
     results = [*(branch.args["true"] for branch in value.args.get("ifs", ()))]
     return isinstance(value, exp.Case) and all(
         isinstance(each, exp.Literal) for each in [*results, value.args.get("default")]
@@ -205,28 +197,11 @@ def _is_flag(value: exp.Expr) -> bool:
 
 
 def is_float(node: exp.Expr) -> bool:
-    """Whether it is cast to a float, in every branch of a CASE."""
+    """Whether a node is cast to a float, in every branch of a CASE."""
     if isinstance(node, exp.Case):
         results = [*(branch.args["true"] for branch in node.args["ifs"]), node.args.get("default")]
         return all(is_float(each) for each in results if each is not None)
     return isinstance(node, exp.Cast) and node.to.this == exp.DType.DOUBLE
-
-
-def is_some_records(node: exp.Expr) -> bool:
-    """Whether it is a SELECT of arbitrary records of one table with a LIMIT.
-
-    >>> is_some_records(sqlglot.parse_one("select a from b limit 9"))
-    True
-    >>> is_some_records(sqlglot.parse_one("select a from b order by a limit 9"))
-    False
-    """
-    others = ("with_", "joins", "where", "group", "distinct", "having", "order")
-    return (
-        isinstance(node, exp.Select)
-        and bool(node.args.get("limit"))
-        and isinstance(node.args["from_"].this, exp.Table)
-        and not any(node.args.get(each) for each in others)
-    )
 
 
 def backslash_in_like(node: exp.Like | exp.ILike) -> exp.Like | exp.ILike:
@@ -238,8 +213,8 @@ def backslash_in_like(node: exp.Like | exp.ILike) -> exp.Like | exp.ILike:
 
 
 def values_by_place(column: str, function: str | None = None) -> Rule:
-    """A rule for VALUES whose columns the dialect names by their place, as in `column1`; in some
-    it is a table function.
+    """A rule for VALUES in dialects that name its columns by position, as in `column1`; with
+    `function` it is a table function.
 
     >>> values = sqlglot.parse_one("from (values ('a', 'b')) as t (x, y)").find(exp.Values)
     >>> values_by_place("c", "values")(values).sql("clickhouse")
@@ -263,7 +238,7 @@ def values_by_place(column: str, function: str | None = None) -> Rule:
 
 
 def refused(what: str, dialect: str) -> Rule:
-    """A rule that raises `SpecError` for what a dialect lacks."""
+    """A rule that raises `SpecError` for a feature that a dialect lacks."""
 
     def rule(_: exp.Expr) -> exp.Expr:
         raise SpecError(f"the SQL can't be written for {dialect}: it has no words for {what}.")

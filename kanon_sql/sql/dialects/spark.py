@@ -10,8 +10,6 @@ from kanon_sql.sql.dialects.rules import (
     Rules,
     backslash_in_like,
     full_match,
-    in_condition,
-    is_some_records,
     phrase,
     try_cast,
 )
@@ -35,7 +33,7 @@ def _whole(node: exp.Floor | exp.Ceil) -> exp.Expr:
     """The floor of a float as a float: a bigint saturates at 2 ** 63."""
     above = node.find_ancestor(exp.TryCast)
     of_float = node.find(exp.Div) or (above and above.to.this == exp.DType.BIGINT)
-    if not of_float and not in_condition(node):
+    if not of_float:
         return node
     inner = node.copy()
     # From 2 ** 53 on, and for NaN, a float is its own floor.
@@ -59,36 +57,8 @@ def _where(node: exp.Where) -> exp.Expr:
     return node
 
 
-def _distinct(node: exp.Count) -> exp.Expr:
-    """Count distinct values of a LIMIT by collecting their hashes, which fit into one task.
-
-    Spark would expand each record per column, and shuffle twice. Hashes keep long values out of
-    memory; two of 10,000 values collide once in a hundred billion times.
-    """
-    select = node.parent_select
-    if not isinstance(node.this, exp.Distinct) or select is None:
-        return node
-    [value, *more] = node.this.expressions
-    read = _set_read(select)
-    if more or read is None or not is_some_records(read):
-        return node
-    return _phrase("size(collect_set(case when x is not null then xxhash64(x) end))", x=value)
-
-
-def _set_read(select: exp.Select) -> exp.Expr | None:
-    """The query that a SELECT reads first: a subquery in FROM, or a CTE."""
-    read = select.args["from_"].this if select.args.get("from_") else None
-    found: exp.Expr | None = None
-    if isinstance(read, exp.Subquery):
-        found = read.this
-    elif isinstance(read, exp.Table):
-        found = next((cte.this for cte in select.ctes if cte.alias == read.name), None)
-    return found
-
-
 RULES: Rules = {
     exp.Where: _where,
-    exp.Count: _distinct,
     exp.Like: backslash_in_like,
     exp.ILike: backslash_in_like,
     exp.EQ: _is_whole,

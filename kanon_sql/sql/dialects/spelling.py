@@ -5,14 +5,19 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache
+from typing import Any
 
 import sqlglot
+from sqlglot import exp
 from sqlglot.dialects.dialect import Dialect, NormalizationStrategy
+from sqlglot.generator import Generator
 from sqlglot.tokenizer_core import Token, TokenType
 
 _UPPER = re.compile(r"[A-Z][A-Z0-9_ ]*")
 _PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _ENDS_A_SET = re.compile(r"^\), ", re.MULTILINE)
+_BLANKS = re.compile(r"\n +(?=\n)")
+"""Whitespace-only lines, which sqlglot puts around the arguments of some aggregates."""
 
 _WORDS = """
     abs absolute acos action add admin after aggregate all allocate alter always analyse analyze
@@ -79,6 +84,44 @@ _RESERVED = frozenset(_WORDS.split())
 """Reserved words of SQL:2016 and of several dialects."""
 
 
+def laid_out(tree: exp.Expr, dialect: str) -> str:
+    """The SQL of a tree as sqlglot formats it, with short parentheses on one line.
+
+    >>> print(laid_out(sqlglot.parse_one("select a * (b + 1) as c from t"), "sqlite"))
+    SELECT
+        a * (b + 1) AS c
+    FROM t
+    """
+    generator = _generator(dialect)(
+        dialect=dialect,
+        pretty=True,
+        indent=4,
+        pad=4,
+        unsupported_level=sqlglot.ErrorLevel.RAISE,
+    )
+    return generator.generate(tree)
+
+
+@cache
+def _generator(dialect: str) -> type[Generator]:
+    base: Any = Dialect.get_or_raise(dialect).generator_class
+
+    class OnFewerLines(base):  # type: ignore[misc]
+        """sqlglot breaks every parenthesis, and an aggregate's ORDER BY, however short."""
+
+        def paren_sql(self, expression: exp.Paren) -> str:
+            inner: str = self.sql(expression, "this")
+            is_short = "\n" not in inner and not self.too_wide([inner])
+            return f"({inner})" if is_short else f"(\n{self.indent(inner)}\n)"
+
+        def order_sql(self, expression: exp.Order, flat: bool = False) -> str:
+            is_clause = flat or expression.this or isinstance(expression.parent, exp.Query)
+            order: str = super().order_sql(expression, flat=flat or not is_clause)
+            return order if is_clause else f" {order}"
+
+    return OnFewerLines
+
+
 def in_lower_case(sql: str, dialect: str) -> str:
     """Lower-case the keywords and separate CTEs by blank lines; every name must be quoted or
     lower-case.
@@ -103,12 +146,12 @@ def in_lower_case(sql: str, dialect: str) -> str:
     return text
 
 
-def without_names_said_twice(sql: str, dialect: str) -> str:
+def without_redundant_aliases(sql: str, dialect: str) -> str:
     """Remove aliases equal to the column's name.
 
     A qualified column keeps its alias, as some databases would include the qualifier in the name.
 
-    >>> without_names_said_twice("select [zip] as [zip], t.[age] as [age], [a] as [b]", "tsql")
+    >>> without_redundant_aliases("select [zip] as [zip], t.[age] as [age], [a] as [b]", "tsql")
     'select [zip], t.[age] as [age], [a] as [b]'
     """
     tokens = _tokens(sql, dialect)
@@ -124,7 +167,7 @@ def without_names_said_twice(sql: str, dialect: str) -> str:
     return "".join([*parts, sql[place:]])
 
 
-def with_comments(sql: str, said: Mapping[str, Sequence[str]]) -> str:
+def with_comments(sql: str, comments: Mapping[str, Sequence[str]]) -> str:
     """Insert comment lines above the CTEs.
 
     >>> print(with_comments("with\\n\\na as (\\n    select 1\\n)", {"a": ["One row."]}))
@@ -135,7 +178,7 @@ def with_comments(sql: str, said: Mapping[str, Sequence[str]]) -> str:
         select 1
     )
     """
-    for name, lines in said.items():
+    for name, lines in comments.items():
         above = "".join(f"-- {line}\n" for line in lines)
         head = re.compile(rf"^{re.escape(name)} as ", re.MULTILINE).search(sql)
         if head is not None:
@@ -176,7 +219,7 @@ def _respelled(sql: str, dialect: str, spelling: Callable[[Token, str], str]) ->
 def _pieces(sql: str, dialect: str, spelling: Callable[[Token, str], str]) -> Iterator[str]:
     place = 0
     for token in _tokens(sql, dialect):
-        yield sql[place : token.start]
+        yield _BLANKS.sub("", sql[place : token.start])
         yield spelling(token, sql[token.start : token.end + 1])
         place = token.end + 1
     yield sql[place:]
@@ -205,54 +248,3 @@ def _reserved(dialect: str) -> frozenset[str]:
     return _RESERVED | {
         word.casefold() for word in (*words, *known.generator_class.RESERVED_KEYWORDS)
     }
-
-
-_SHORT = 72
-"""Maximum length of a bracket on one line."""
-_ONE_OF_A_CLAUSE = re.compile(
-    r"^( *)(select|select distinct|where|group by|order by|having)\n"
-    r"\1    (\S.*[^,\n])$(?!\n\1 +\S)",
-    re.MULTILINE,
-)
-_BLANKS = re.compile(r"\n +(?=\n)")
-"""Whitespace-only lines, which occur within brackets."""
-_UNION = re.compile(r"^( *union(?: all| distinct)?)$", re.MULTILINE)
-
-
-def laid_out(sql: str, dialect: str) -> str:
-    """Join short brackets and single-item clauses into one line, and put blank lines around UNION.
-
-    >>> print(laid_out("select\\n    a * (\\n        b + 1\\n    ) as c\\nfrom t", "sqlite"))
-    select a * (b + 1) as c
-    from t
-    """
-    tokens = sqlglot.tokenize(sql, read=dialect)
-    if any("\n" in sql[token.start : token.end + 1] for token in tokens):
-        return sql
-    text = _BLANKS.sub("", _with_brackets(sql, tokens))
-    return _UNION.sub(r"\n\1\n", _ONE_OF_A_CLAUSE.sub(r"\1\2 \3", text))
-
-
-def _with_brackets(sql: str, tokens: Sequence[Token]) -> str:
-    """Join each short bracket without a SELECT into one line."""
-    pieces: list[str] = []
-    open_at: list[int] = []
-    selects: list[bool] = []
-    place = 0
-    for token in tokens:
-        pieces += [sql[place : token.start], sql[token.start : token.end + 1]]
-        place = token.end + 1
-        if token.token_type == TokenType.L_PAREN:
-            open_at.append(len(pieces))
-            selects.append(False)
-        elif token.token_type == TokenType.SELECT and selects:
-            selects = [True for _ in selects]
-        elif token.token_type == TokenType.R_PAREN and open_at:
-            start = open_at.pop()
-            inner = "".join(pieces[start:-1])
-            if not selects.pop() and "\n" in inner and "--" not in inner:
-                words = [" " if piece.isspace() else piece for piece in pieces[start:-1]]
-                line = "".join(words).strip()
-                if len(line) <= _SHORT:
-                    pieces[start:-1] = [line]
-    return "".join([*pieces, sql[place:]])

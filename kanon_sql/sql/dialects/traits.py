@@ -20,8 +20,6 @@ class Traits:
     """Whether text is ordered by a locale unless a binary collation is requested."""
     bytewise: bool = False
     """Whether distinct texts are never equal, whatever the column."""
-    rounds: bool = False
-    """Whether 0.1 is a float, so that decimal arithmetic is rounded."""
     hashes: bool = True
     """Whether it has md5()."""
     rereads: bool = False
@@ -29,6 +27,8 @@ class Traits:
 
     Large plans then run out of temporary files or stages.
     """
+    approximates: bool = True
+    """Whether it has an approximate count of distinct values."""
     null_first: bool = False
     """Whether NULL sorts first, without a NULLS LAST clause."""
     nests_with: bool = True
@@ -38,14 +38,14 @@ class Traits:
     create_view: str = "create or replace view"
     """The statement that creates a view."""
     replaces_views: bool = True
-    """Whether that replaces any view of the name, whatever its columns; else it must be dropped
-    before."""
+    """Whether that replaces any view of the name, whatever its columns; otherwise drop it first."""
     tracks_dependents: bool = False
-    """Whether a view that others read is dropped with `cascade` alone."""
+    """Whether a view that others read can only be dropped with `cascade`."""
     begins: str = ""
-    """What begins a transaction that creates views or none; most commit each of them."""
+    """The statement that begins a transaction for CREATE VIEW; empty where each statement
+    commits."""
     client: str = ""
-    """What stands before the name of a file of statements to run it, up to the first error."""
+    """The client command that runs a file of statements and stops at the first error."""
     ends_batch: str = ""
     """The batch separator required between CREATE VIEW statements."""
 
@@ -61,6 +61,7 @@ TRAITS = {
     "postgres": Traits(
         executed=True,
         collates=True,
+        approximates=False,
         create_view="create view",
         replaces_views=False,
         tracks_dependents=True,
@@ -68,32 +69,37 @@ TRAITS = {
         client="psql -v ON_ERROR_STOP=1 -f",
     ),
     "spark": Traits(executed=True, client="spark-sql -f"),
-    "clickhouse": Traits(
-        executed=True, bytewise=True, rounds=True, client="clickhouse-client --queries-file"
-    ),
+    "clickhouse": Traits(executed=True, bytewise=True, client="clickhouse-client --queries-file"),
     "sqlite": Traits(
         executed=True,
-        rounds=True,
         hashes=False,
+        approximates=False,
         create_view="create view",
         replaces_views=False,
         begins="begin",
         client="sqlite3 -bail DATABASE <",
     ),
-    "mariadb": Traits(executed=True, rereads=True, null_first=True, client="mariadb DATABASE <"),
+    "mariadb": Traits(
+        executed=True,
+        rereads=True,
+        approximates=False,
+        null_first=True,
+        client="mariadb DATABASE <",
+    ),
     "snowflake": Traits(),
-    "bigquery": Traits(rounds=True, null_first=True),
+    "bigquery": Traits(null_first=True),
     "redshift": Traits(
         create_view="create view", replaces_views=False, tracks_dependents=True, begins="begin"
     ),
     "databricks": Traits(),
     "trino": Traits(rereads=True),
     "tsql": Traits(
+        approximates=False,
         nests_with=False,
         orders_views=False,
         create_view="create or alter view",
         ends_batch="go",
     ),
-    "mysql": Traits(null_first=True, client="mysql DATABASE <"),
+    "mysql": Traits(approximates=False, null_first=True, client="mysql DATABASE <"),
 }
 """Every dialect, those executed by the tests first."""

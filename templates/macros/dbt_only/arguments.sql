@@ -1,5 +1,5 @@
 {#
-    What the tests and `generalized` take, checked: every error names the test, the argument and
+    What the tests and `generalize` take, checked: every error names the test, the argument and
     what was found. Whoever writes a dbt project is trusted; a mistake of theirs is not passed
     over.
 #}
@@ -410,6 +410,11 @@
 
 {# --- relations ------------------------------------------------------------------------------ #}
 
+{% macro is_relation(hierarchy) -%}
+{{ return(hierarchy is not none and hierarchy is not string and hierarchy.is_cte is defined) }}
+{%- endmacro %}
+
+
 {#
     The records of a relation, or those that pass a filter, as a test reads them. Where a name is
     no column, several engines take the name of the relation for its whole row, and have columns
@@ -466,6 +471,11 @@
 {{ return(kanon_sql.positive_int(value, test ~ ": " ~ name)) }}
 {%- endif %}
 {{- return(none) -}}
+{%- endmacro %}
+
+
+{% macro is_number(value) -%}
+{{ return(value is number and value is not boolean and value | abs <= 1.7976931348623157e308) }}
 {%- endmacro %}
 
 

@@ -1,13 +1,16 @@
 {#
-    What a test asks of the columns that it compares before it compares them: types and collations
-    of which the database takes values for one that differ in writing, such that classes would look
-    larger than they are. The command line refuses the same columns.
+    Checks the columns of a test before it runs: types and collations in which the database treats
+    values with different spellings as equal, which would make classes look larger than they are.
+    The command line refuses the same columns.
 
-    An engine that is none of these can have a `<adapter>__merging_columns` of the project's own.
+    For other adapters, a project can define its own `<adapter>__merging_columns`.
 #}
 
-{# Refuse a column of which the database takes different values for one. An ephemeral model is a part
-   of the statement, so its values are looked at as the statement runs: see `records_of`. #}
+{#
+    Raises an error for a column in which the database treats different values as equal. An
+    ephemeral model is part of the statement, so its values are checked when the statement runs: see
+    `records_of`.
+#}
 {% macro needs_plain_comparison(test, relation, names) -%}
 {% if kanon_sql.may_be_asked(relation) -%}
 {% for name, why in kanon_sql.merging_columns(relation, names | reject("none") | unique | list) -%}
@@ -17,8 +20,10 @@
 {%- endmacro %}
 
 
-{# Whether a relation can be asked anything before the test runs: not where SQL is only compiled, as
-   a model may be ahead of its table. #}
+{#
+    Whether a relation can be queried before the test runs: not if SQL is only compiled, as the
+    table may not exist yet.
+#}
 {% macro may_be_asked(relation) -%}
 {{ return(execute and flags.WHICH in ["build", "test", "retry"] and not kanon_sql.is_ephemeral(relation)) }}
 {%- endmacro %}
@@ -29,13 +34,13 @@
 {%- endmacro %}
 
 
-{# Of some columns those of which different values are one, each with what is to be said of it. #}
+{# Columns in which different values are equal, each with the reason. #}
 {% macro merging_columns(relation, names) -%}
 {{ return(adapter.dispatch("merging_columns", "kanon_sql")(relation, names)) }}
 {%- endmacro %}
 
 
-{# Nothing is known of a column here, but whether texts in general are told apart. #}
+{# Without knowledge of the columns, tests whether the database distinguishes texts at all. #}
 {% macro default__merging_columns(relation, names) -%}
 {% set different = run_query(
     "select count(distinct kanon_text) as kanon_texts from ("
@@ -52,7 +57,7 @@
 {%- endmacro %}
 
 
-{# It would inherit that of Postgres. #}
+{# Otherwise dbt would dispatch to the one of Postgres. #}
 {% macro redshift__merging_columns(relation, names) -%}
 {{ return(kanon_sql.default__merging_columns(relation, names)) }}
 {%- endmacro %}
@@ -86,7 +91,7 @@
 {%- endmacro %}
 
 
-{# Whether each text is compared otherwise than by its bytes. No record is read. #}
+{# Whether each text column is compared by anything but its bytes. Reads no record. #}
 {% macro duckdb_texts_merged(relation, names) %}
 select
 {%- for name in names %}
@@ -108,9 +113,8 @@ where false
 
 
 {#
-    Only types that are known to tell apart what differs in writing are compared. Numbers without a
-    scale and padded texts do so as long as all of a column are written in the same way, at which
-    their values are looked at.
+    Only types that distinguish different spellings are compared. Numbers without a scale and padded
+    texts do so if all values of the column are written alike, which is checked on the values.
 #}
 {% macro postgres__merging_columns(relation, names) -%}
 {% set plain = [
@@ -144,8 +148,10 @@ where false
 {%- endmacro %}
 
 
-{# The type that each column has, or at the ground of its domain; whether it is one of listed names,
-   and whether texts of it are equal only where their bytes are. #}
+{#
+    Type of each column (the base type of a domain), whether it is one of the listed names, and
+    whether its texts are equal only if their bytes are.
+#}
 {% macro postgres_types(relation, names) %}
 with recursive asked as (
 {%- for name in names %}
@@ -194,8 +200,10 @@ order by grounds.place
 {%- endmacro %}
 
 
-{# Whether values of each column are written in several ways: at different lengths, and some with
-   more zeros or spaces at the end than they need. #}
+{#
+    Whether the values of each column are written in several ways: different lengths, some with
+    redundant zeros or trailing spaces.
+#}
 {% macro postgres_written_apart(relation, columns) %}
 select
 {%- for name, type in columns %}
@@ -211,8 +219,10 @@ from (select * from {{ relation }}) as kanon_source
 
 {# --- while the statement runs ----------------------------------------------------------------- #}
 
-{# That no two values of these columns are one, as a condition of every record: it ends the statement
-   where there are some. Nothing, where the engine has no way to look. #}
+{#
+    Predicate over every record that raises an error if two values of these columns are equal but
+    spelled differently; none if the engine can't check this.
+#}
 {% macro told_apart(relation, names) -%}
 {{ return(adapter.dispatch("told_apart", "kanon_sql")(relation, names)) }}
 {%- endmacro %}

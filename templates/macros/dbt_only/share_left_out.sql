@@ -1,6 +1,6 @@
 {#
-    What share of its records a release leaves out: those of `made_of` that the model lacks, and
-    those that are * in every column of `starred`. Fails above `max_share`.
+    Share of records that a release suppresses: those of `made_of` missing in the model, and those
+    with `*` in every column of `starred`. Fails above `max_share`.
 #}
 {% test share_left_out(model, made_of=none, max_share=none, starred=none, quote_columns=none) -%}
 {{- config(fail_calc="coalesce(sum(failures), 0)") -}}

@@ -1,7 +1,7 @@
 {#
-    (alpha,k)-anonymity: no sensitive value (or none of some) is held by more than a share alpha
-    of a class, and a class has at least k records. A class of which no value is known has no
-    share to look at, but still a size.
+    (alpha,k)-anonymity: in every class, each sensitive value (or each of the listed ones) has a
+    share of at most alpha, and the class has at least k records. A class without a known value has
+    no share, but its size is still checked.
 
     Wong, Li, Fu, Wang 2006, (alpha,k)-anonymity: an enhanced k-anonymity model for privacy
     preserving data publishing, ACM KDD.
@@ -22,13 +22,13 @@ kanon_size < {{ kanon_sql.positive_int(k, "k") }}
 {%- endmacro %}
 
 
-{# How often the most frequent of the values occurs in a class. #}
+{# Count of the most frequent (listed) value in a class. #}
 {% macro most_frequent(label, values=none) -%}
 {{ "kanon_most" if values is none else "kanon_most_" ~ label }}
 {%- endmacro %}
 
 
-{# The people (records) of a class of whom a value is known. #}
+{# Number of people (records) in a class with a known value. #}
 {% macro class_holders(entity=none, unknown=false) -%}
 {{ "kanon_size" if not unknown else "kanon_total" if entity is none else "kanon_size_known" }}
 {%- endmacro %}
@@ -43,7 +43,7 @@ kanon_size < {{ kanon_sql.positive_int(k, "k") }}
 {%- endmacro %}
 
 
-{# The test: no value above alpha, no class below k. #}
+{# Generic test of (alpha,k)-anonymity. #}
 {% macro alpha_k_anonymity_failures(
     relation, columns, sensitive, alpha=none, k=none, values=none, entity=none, unknown=false
 ) %}

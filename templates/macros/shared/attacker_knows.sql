@@ -1,14 +1,14 @@
 {#
-    Background knowledge: what becomes of the classes if the attacker knows one column more, or
-    one less, and what is left of the doubt about a sensitive value once other values are ruled
-    out. All of it is counts; no value of the table is in any answer.
+    Background knowledge: how the classes change if the attacker knows one column more or one less,
+    and how certain a sensitive value becomes once other values are ruled out. The statements return
+    counts, never a value of the table.
 
     Sweeney 2002, k-anonymity: a model for protecting privacy, IJUFKS 10(5), section 4 (attacks
     against k-anonymity); Machanavajjhala, Kifer, Gehrke, Venkitasubramaniam 2007, l-diversity,
     ACM TKDD 1(1), section 2 (background knowledge attack).
 #}
 
-{# How many values each column has, NULL being one, and how many people the records are about. #}
+{# Distinct values of each column (NULL counts as one), and the number of people. #}
 {% macro distinct_values(relation, columns, entity=none) %}
 select
     count(*) as kanon_records
@@ -24,12 +24,12 @@ from {{ relation }}
 
 
 {#
-    The classes as they are for someone who also knows one column more. NULL in it is a value
-    like any other: a person may be known to lack one.
+    Class sizes for an attacker who also knows the column `known`. NULL in it is a value like any
+    other.
 
-    Whoever is alone among those who share the quasi-identifiers is alone with the column, too.
-    The others are newly unique: as many as there are uniques more than without it. With
-    `each_person` who is in several classes counts once, with the smallest of them.
+    Every record unique by the quasi-identifiers stays unique with the column, so the newly unique
+    records are the difference of the two counts. `each_person`: a person in several classes counts
+    once, with the smallest of them.
 #}
 {% macro attacker_knows(relation, columns, known, k, entity=none, each_person=false) %}
 {% set records = kanon_sql.records_of_class(entity) %}
@@ -86,62 +86,52 @@ from classes
 
 
 {#
-    What one quasi-identifier costs: the records (people) in classes below k that would be in a
-    class of k or more if the attacker did not know it, and how many of them lie in its outer one
-    per cent, which is what clipping would pull in.
+    Effect of one quasi-identifier: the number of records (people) in classes below k whose class
+    would have k or more if the attacker did not know the column `lacked`, and how many of these lie
+    in its outer one per cent, the part that clipping would change.
 
-    A value lies in the outer one per cent if fewer than 0.5 % of the records have that value or
-    a lower one, or fewer than 0.5 % have that value or a higher one. NULL and what is no finite
-    number have no place in that order and count on neither side. Text is placed by the numbers
-    that it spells; `kanon_unplaced_values` says how many of its values spell none.
+    A value lies in the outer one per cent if fewer than 0.5 % of the records have that value or a
+    lower one, or fewer than 0.5 % have that value or a higher one. NULL and non-finite numbers have
+    no rank and count on neither side. Text is ranked by the number it spells;
+    `kanon_unplaced_values` counts the values that spell none.
 
-    With `each_person` who is in several classes counts once, with the smallest of them in either
-    case, and lies in the outer one per cent where any of their small classes does.
+    `combinations` is the frequency set of the quasi-identifiers, and of the people with an entity.
+
+    `each_person`: a person in several classes counts once, with the smallest class in either case,
+    and lies in the outer one per cent if any of their small classes does.
 #}
 {% macro attacker_lacks(
-    relation, columns, lacked, k, entity=none, ordered_by=none, each_person=false
+    combinations, columns, lacked, k, entity=none, ordered_by=none, each_person=false
 ) %}
 {% set others = columns | reject("equalto", lacked) | list %}
 {% set records = kanon_sql.records_of_class(entity) %}
 with
 
 {% if entity is none %}
-classes as (
-    select
-{{ kanon_sql.aliased_keys(columns) | indent(4, first=true) }},
-        count(*) as kanon_size
-    from {{ relation | indent(4) }}
-    group by
-{{ kanon_sql.grouped_by(columns) | indent(4, first=true) }}
-),
-
 compared_classes as (
     select
-        classes.*,
+{{ kanon_sql.aliases(columns) | indent(4, first=true) }},
+        kanon_records as kanon_size,
 {% if others %}
-        sum(kanon_size) over (
+        sum(kanon_records) over (
             partition by
 {{ kanon_sql.aliases(others) | indent(12, first=true) }}
         ) as kanon_size_without
 {% else %}
-        sum(kanon_size) over () as kanon_size_without
+        sum(kanon_records) over () as kanon_size_without
 {% endif %}
-    from classes
+    from {{ combinations }}
 )
 {%- else %}
-class_people as (
-    {{ kanon_sql.frequency_set(relation, columns + [entity]) | trim | indent(4) }}
-),
-
 classes as (
     {{ kanon_sql.count_people(
-        "class_people", columns, entity, asked=[] if each_person and ordered_by is none else ["records"]
+        combinations, columns, entity, asked=[] if each_person and ordered_by is none else ["records"]
     ) | trim | indent(4) }}
 ),
 
 -- Each person once in a class without the column.
 people_without as (
-    {{ kanon_sql.roll_up("class_people", others + [entity], counted=false) | trim | indent(4) }}
+    {{ kanon_sql.roll_up(combinations, others + [entity], counted=false) | trim | indent(4) }}
 ),
 
 classes_without as (
@@ -173,8 +163,8 @@ compared_classes as (
 {% if ordered_by is none and each_person %},
 
 people as (
-    {{ kanon_sql.of_each_person("class_people", "compared_classes", columns, entity, [
-        "sum(class_people.kanon_records) as kanon_records",
+    {{ kanon_sql.of_each_person(combinations, "compared_classes", columns, entity, [
+        "sum(" ~ combinations ~ ".kanon_records) as kanon_records",
         "min(compared_classes.kanon_size) as kanon_least_size",
         "min(compared_classes.kanon_size_without) as kanon_least_without",
     ]) | trim | indent(4) }}
@@ -235,8 +225,8 @@ placed_classes as (
 ),
 
 people as (
-    {{ kanon_sql.of_each_person("class_people", "placed_classes", columns, entity, [
-        "sum(class_people.kanon_records) as kanon_records",
+    {{ kanon_sql.of_each_person(combinations, "placed_classes", columns, entity, [
+        "sum(" ~ combinations ~ ".kanon_records) as kanon_records",
         "min(placed_classes.kanon_size) as kanon_least_size",
         "min(placed_classes.kanon_size_without) as kanon_least_without",
         "max(case when placed_classes.kanon_size < "
@@ -270,7 +260,7 @@ from placed_values
 {%- endmacro %}
 
 
-{# Whether a value lies in the outer one per cent of its column. #}
+{# Predicate: the value lies in the outer one per cent of its column. #}
 {% macro in_outer_percent() -%}
 kanon_place is not null
     and (
@@ -280,28 +270,27 @@ kanon_place is not null
 {%- endmacro %}
 
 
-{# 1 for a person whose smallest class is small, and large enough without the column. #}
+{# 1 for a person whose smallest class is below k, and at least k without the column. #}
 {% macro leaves_small_classes(k) -%}
 case when kanon_least_size < {{ kanon_sql.positive_int(k, "k") }} and kanon_least_without >= {{ kanon_sql.positive_int(k, "k") }} then 1 else 0 end
 {%- endmacro %}
 
 
-{# The records (people) of small classes whose class is large enough without the column. #}
+{# Records (people) in classes below k whose class has k or more without the column. #}
 {% macro leaving_small_classes(k) -%}
 sum(case when kanon_size < {{ kanon_sql.positive_int(k, "k") }} and kanon_size_without >= {{ kanon_sql.positive_int(k, "k") }} then kanon_size else 0 end)
 {%- endmacro %}
 
 
 {#
-    How sure someone can be of a person's sensitive value after ruling out the most frequent
-    other ones: with the counts of a class's values r1 >= r2 >= ... >= rm and f of them in all,
-    r1 / (f - r2 - ... - r(j+1)) for j values ruled out. In a class of m values m - 1 have to be
-    ruled out until the last one is certain. The worst class counts: the highest confidence, the
-    fewest eliminations.
+    Confidence in a person's sensitive value after the most frequent other values are ruled out:
+    with the counts r1 >= r2 >= ... >= rm of a class and their sum f, it is r1 / (f - r2 - ... -
+    r(j+1)) after j eliminations. In a class of m values the last one is certain after m - 1
+    eliminations. Returns the worst class: the highest confidence, the fewest eliminations.
 
-    With an entity, f is people, and a value counts for each person who holds it. Someone may hold
-    several of the values ruled out, so that more are left than f - r2 - ... - r(j+1), but never
-    fewer: the confidence is the highest that it can be, and 1 where no more than r1 are left.
+    With an entity, f counts people, and a value counts for each person who holds it. A person may
+    hold several of the values ruled out, so more than f - r2 - ... - r(j+1) may remain, but never
+    fewer: the confidence is an upper bound, and 1 if no more than r1 remain.
 
     Machanavajjhala, Kifer, Gehrke, Venkitasubramaniam 2007, l-diversity, ACM TKDD 1(1),
     section 4 (recursive diversity bounds this confidence).
@@ -393,7 +382,7 @@ from classes
 {%- endmacro %}
 
 
-{# The share of the most frequent value among those who are left. #}
+{# Share of the most frequent value among those who remain. #}
 {% macro confidence(left, entity=none) -%}
 {% if entity is none -%}
 {{ kanon_sql.quotient("kanon_most", left) }}

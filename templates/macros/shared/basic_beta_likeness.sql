@@ -1,6 +1,6 @@
 {#
-    Basic beta-likeness: no sensitive value is more frequent in a class than in the table by more
-    than beta times its share there, (q - p) / p <= beta.
+    Basic beta-likeness: for every sensitive value, the relative gain of its share in a class over
+    its share in the table is at most beta, (q - p) / p <= beta.
 
     Cao, Karras 2012, Publishing microdata with a robust privacy guarantee, PVLDB 5(11),
     definition 2.
@@ -13,13 +13,13 @@ end
 {%- endmacro %}
 
 
-{# The slack is in proportion, as gains may be large. #}
+{# The slack is relative because gains may be large. #}
 {% macro basic_beta_likeness_violated(beta) -%}
 kanon_highest_ratio > (1 + {{ kanon_sql.number(beta) }}) * (1 + {{ kanon_sql.slack() }})
 {%- endmacro %}
 
 
-{# The largest q / p of a class. #}
+{# Largest q / p of a class. #}
 {% macro basic_beta_likeness_columns() -%}
 {{ return([
     {"name": "kanon_highest_ratio", "expression": "max(" ~ kanon_sql.quotient("kanon_class_share", "kanon_share") ~ ")"},
@@ -27,7 +27,7 @@ kanon_highest_ratio > (1 + {{ kanon_sql.number(beta) }}) * (1 + {{ kanon_sql.sla
 {%- endmacro %}
 
 
-{# The test: no gain above beta. #}
+{# Generic test of basic beta-likeness. #}
 {% macro basic_beta_likeness_failures(relation, columns, sensitive, beta, entity=none, unknown=false) %}
 {{ kanon_sql.sensitive_failures(
     relation, columns, sensitive, "basic_beta_likeness",

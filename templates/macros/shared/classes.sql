@@ -1,9 +1,9 @@
 {#
-    What is said of all classes together: how many of them something is so, how many records and
-    people that concerns, and which is the worst.
+    Aggregates over all classes: how many satisfy a predicate, how many records and people they
+    hold, and the worst figure of any class.
 #}
 
-{# A count of what is in the classes for which something is so, in one line where that is short. #}
+{# Sum of `counted` over the rows that satisfy the predicate; on one line if it fits. #}
 {% macro sum_where(predicate, counted, name) -%}
 {% set chosen = "case when " ~ predicate ~ " then " ~ counted ~ " else 0 end" -%}
 {% if chosen | length + name | length < 95 and "\n" not in predicate -%}
@@ -24,31 +24,31 @@ sum(
 {%- endmacro %}
 
 
-{# The number of classes for which something is so. #}
+{# Number of classes that satisfy the predicate. #}
 {% macro classes_where(predicate, name) -%}
 {{ kanon_sql.sum_where(predicate, "1", "kanon_" ~ name ~ "_classes") }}
 {%- endmacro %}
 
 
-{# The number of records in them; `records` is what holds how many there are in a class. #}
+{# Number of records in these classes; `records` is the column with the records of a class. #}
 {% macro records_where(predicate, name, records="kanon_records") -%}
 {{ kanon_sql.sum_where(predicate, records, "kanon_" ~ name ~ "_records") }}
 {%- endmacro %}
 
 
-{# The number of people in them: records, where no entity is named. #}
+{# Number of people in these classes (records, if there is no entity). #}
 {% macro people_where(predicate, name) -%}
 {{ kanon_sql.sum_where(predicate, "kanon_size", "kanon_" ~ name ~ "_people") }}
 {%- endmacro %}
 
 
-{# What holds the records of a class: its size, where these are what it counts. #}
+{# Column with the records of a class; without an entity this is its size. #}
 {% macro records_of_class(entity=none) -%}
 {{ "kanon_size" if entity is none else "kanon_records" }}
 {%- endmacro %}
 
 
-{# 1 for a class of which something is so, else 0. #}
+{# 1 if the class satisfies the predicate, else 0. #}
 {% macro flag(predicate) -%}
 {% if "\n" in predicate or predicate | length > 70 -%}
 case
@@ -61,19 +61,19 @@ case when {{ predicate }} then 1 else 0 end
 {%- endmacro %}
 
 
-{# What all classes have at least, or at most, of what each model says of a class. #}
+{# Smallest or largest figure of any class. #}
 {% macro worst_class(least, figure, name) -%}
 {{ "min" if least else "max" }}({{ figure }}) as {{ name }}
 {%- endmacro %}
 
 
-{# What a model says of a class: a column of it as it is, or one made of several. #}
+{# Column with a model's figure: an existing column, or one computed by `measured_classes`. #}
 {% macro figure(measure) -%}
 {{ measure.expression if measure.expression.isidentifier() else measure.name }}
 {%- endmacro %}
 
 
-{# The set of classes that has all figures: the classes as they are, where none has to be made. #}
+{# CTE with all figures: `classes`, unless a figure has to be computed. #}
 {% macro figured_classes(class_measures, needs=[]) -%}
 {% set found = namespace(made="table_values" in needs) -%}
 {% for measure in class_measures if not measure.expression.isidentifier() %}{% set found.made = true %}{% endfor -%}
@@ -81,7 +81,7 @@ case when {{ predicate }} then 1 else 0 end
 {%- endmacro %}
 
 
-{# What each model says of a class, beside the class. #}
+{# CTE with the computed figure of each model for each class. #}
 {% macro measured_classes(class_measures, needs=[]) %}
 measured_classes as (
     select
@@ -101,7 +101,7 @@ measured_classes as (
 {%- endmacro %}
 
 
-{# The classes of which something is so, by their values, with the records in each. #}
+{# Classes that satisfy a predicate, by their values, with their records. #}
 {% macro violating_classes(columns, violating, classes="classes", records="kanon_records") %}
 select
 {{ kanon_sql.aliases(columns) }},
@@ -111,13 +111,13 @@ where {{ violating }}
 {%- endmacro %}
 
 
-{# The same where any of several statements has them; there may be one alone. #}
+{# Classes returned by at least one of several statements. #}
 {% macro violating_by_any(statements) %}
 {{ statements[0] if statements | length == 1 else kanon_sql.union_of(statements) }}
 {%- endmacro %}
 
 
-{# The classes that have a part among some, which are told apart by more than the classes are. #}
+{# Classes that contain one of `parts`, which are keyed by more columns than the classes. #}
 {% macro classes_with_parts(relation, columns, parts, rolled_up=false) %}
 select
 {{ kanon_sql.aliases_in("held", columns) }},
@@ -147,25 +147,25 @@ group by
 {%- endmacro %}
 
 
-{# A class of too few. #}
+{# Predicate: the class has fewer than k members (people, with an entity). #}
 {% macro too_small(k) -%}
 kanon_size < {{ kanon_sql.positive_int(k, "k") }}
 {%- endmacro %}
 
 
-{# The same where records are what is counted. #}
+{# Predicate: the class has fewer than k records. #}
 {% macro too_few_records(k) -%}
 kanon_records < {{ kanon_sql.positive_int(k, "k") }}
 {%- endmacro %}
 
 
-{# Whether any of some conditions is true. #}
+{# Disjunction of predicates. #}
 {% macro any_of(predicates) -%}
 {% for predicate in predicates %}{{ "" if loop.first else "\n    or " }}{{ predicate }}{% endfor %}
 {%- endmacro %}
 
 
-{# The rows that any of some statements has, each once. #}
+{# Distinct rows of several statements. #}
 {% macro union_of(statements) %}
 {% for statement in statements %}
 select violating_{{ loop.index }}.*

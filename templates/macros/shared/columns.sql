@@ -1,46 +1,46 @@
 {#
-    Lists of columns, one a line, as they stand in SELECT and GROUP BY. A column has three
-    spellings: its own name where records are read, the key it is grouped by (the name again, or
-    a shorter one that the host has), and the alias it has in every set above the records.
+    Column lists, one per line, for SELECT and GROUP BY. A column has three spellings: its own name
+    where records are read, the key in GROUP BY (the name, or the host's shorter one), and its alias
+    in every CTE above the records.
 #}
 
-{# The columns under their own names. #}
+{# Columns by name. #}
 {% macro names(columns) -%}
 {% for column in columns %}{{ "" if loop.first else ",\n" }}    {{ kanon_sql.ident(column) }}{% endfor %}
 {%- endmacro %}
 
 
-{# The columns under their own names, each called by its alias from here on. #}
+{# Columns by name, each with its alias. #}
 {% macro aliased_names(columns) -%}
 {% for column in columns %}{{ "" if loop.first else ",\n" }}    {{ kanon_sql.aliased(kanon_sql.ident(column), column) }}{% endfor %}
 {%- endmacro %}
 
 
-{# The columns of a frequency set, as the sets above it call them. #}
+{# Columns by alias, as in the CTEs above a frequency set. #}
 {% macro aliases(columns) -%}
 {% for column in columns %}{{ "" if loop.first else ",\n" }}    {{ kanon_sql.alias(column) }}{% endfor %}
 {%- endmacro %}
 
 
-{# What a frequency set groups by. #}
+{# GROUP BY keys of a frequency set. #}
 {% macro grouped_by(columns) -%}
 {% for column in columns %}{{ "" if loop.first else ",\n" }}    {{ kanon_sql.key(column) }}{% endfor %}
 {%- endmacro %}
 
 
-{# An expression under a column's alias, which is left out where the two are the same. #}
+{# Expression with the column's alias, left out if both are the same. #}
 {% macro aliased(expression, column) -%}
 {{ expression }}{{ "" if expression == kanon_sql.alias(column) else " as " ~ kanon_sql.alias(column) }}
 {%- endmacro %}
 
 
-{# What a frequency set groups by, each key under its alias. #}
+{# GROUP BY keys, each with its alias. #}
 {% macro aliased_keys(columns) -%}
 {% for column in columns %}{{ "" if loop.first else ",\n" }}    {{ kanon_sql.aliased(kanon_sql.key(column), column) }}{% endfor %}
 {%- endmacro %}
 
 
-{# Whether any of the columns of a frequency set is NULL. #}
+{# Predicate: any column of a frequency set is NULL. #}
 {% macro any_null(columns) -%}
 {% set found = namespace(nulls=[]) %}
 {% for column in columns %}{% set found.nulls = found.nulls + [kanon_sql.is_null(column) | trim] %}{% endfor %}
@@ -48,14 +48,14 @@
 {%- endmacro %}
 
 
-{# Some conditions in one line where that is short, else one a line. #}
+{# Conditions joined by AND or OR, on one line if short, else one per line. #}
 {% macro joined(conditions, by) -%}
 {% set line = conditions | join(" " ~ by ~ " ") -%}
 {{ line if line | length < 80 else conditions | join("\n    " ~ by ~ " ") }}
 {%- endmacro %}
 
 
-{# The records whose every quasi-identifier is only `*`, as suppression leaves them. #}
+{# Records with `*` in every quasi-identifier, as suppression leaves them. #}
 {% macro suppressed_records(columns, records="kanon_records") -%}
 {% set found = namespace(starless=false, stars=[]) %}
 {% for column in columns %}
@@ -70,21 +70,21 @@
 {%- endmacro %}
 
 
-{# The same where several sets are read. #}
+{# Columns by alias, qualified by the CTE. #}
 {% macro aliases_in(set, columns) -%}
 {% for column in columns %}{{ "" if loop.first else ",\n" }}    {{ set }}.{{ kanon_sql.alias(column) }}{% endfor %}
 {%- endmacro %}
 
 
-{# Whether a key stands for one of some values. #}
+{# Predicate: the key is one of some values. #}
 {% macro is_one_of(column, values) -%}
 {% for value in values %}{{ "" if loop.first else " or " }}{{ kanon_sql.stands_for(column, value) }}{% endfor %}
 {%- endmacro %}
 
 
 {#
-    Whether a key stands for a value. Where nobody has looked up the type a number is compared by
-    its digits, because 1 is 1.00 in one type and 1.0 in another.
+    Predicate: the key is this value. Without a known type a number is compared by its digits,
+    because 1 is 1.00 in one type and 1.0 in another.
 #}
 {% macro stands_for(column, value) -%}
 {% if kanon_sql.type_of(column) or value is not number or value is boolean -%}
@@ -99,7 +99,7 @@
 {%- endmacro %}
 
 
-{# What a window is one of, so many steps to the right: a class. #}
+{# PARTITION BY the columns of a class, indented by `steps`. #}
 {% macro partition_of(columns, steps) -%}
 {{ "partition by" | indent(4 * steps, first=true) }}
 {{ kanon_sql.aliases(columns) | indent(4 * steps, first=true) }}

@@ -1,21 +1,20 @@
 {#
-    Composed k-anonymity: whoever can link the records of one person in two releases, and knows the
-    person's quasi-identifiers in both, still finds at least k people who are in both and share
-    them. The crowd of a person are the people who are in exactly the same classes of either
-    release. People who are in one of the two only are grouped by their classes there: whoever knows
-    that somebody came or went looks among them alone.
+    Composed k-anonymity: an attacker who can link the records of one person in two releases, and
+    knows the person's quasi-identifiers in both, still finds at least k people who share them. The
+    crowd of a person are the people who are in exactly the same classes of either release. People
+    in only one of the releases form crowds by their classes there, because an attacker may know
+    that somebody joined or left.
 
     Ganta, Kasiviswanathan, Smith 2008, Composition attacks and auxiliary information in data
     privacy, ACM KDD, section 2.
 
-    `entities` is the entity of the release with that of the earlier one and how they are compared:
-    `as_is`, or `as_text`. The earlier release has quasi-identifiers of its own, any number of them.
-    `measures` are what the checks ask of the joint classes, of which `kanon_size` is the crowd.
-    `attributes` are the sensitive attributes of which composed l-diversity is asked in the same
-    statement, as both find each person's classes: see candidates_in_short.
-    `answers` are the parts of the answer, by default all of them: the crowds of both with those
-    `of_release` and `of_earlier` who are in it alone, the `values` that pairs of classes leave, and
-    the `people` in pairs that leave too few.
+    `entities`: the entity columns of both releases and how they are compared, `as_is` or `as_text`.
+    The earlier release has its own quasi-identifiers, any number of them. `measures`: aggregates
+    over the joint classes, where `kanon_size` is the crowd. `attributes`: sensitive attributes for
+    composed l-diversity, computed in the same statement because both need the classes of each
+    person; see candidates_in_short. `answers`: parts of the result, by default all: the crowds in
+    both releases with the people `of_release` or `of_earlier` alone, the `values` left by pairs of
+    classes, and the `people` in pairs that leave too few.
 #}
 {% macro composed_k_anonymity(
     release, columns, entities, earlier, earlier_columns, measures, attributes=[], unknown=false,
@@ -44,7 +43,7 @@ with
 {%- endif %}
 {%- if "of_earlier" in answers %},
 
--- The earlier release alone: a class has people who are in it only, and people of several classes.
+-- The earlier release: the people of each class, in this class only or in several.
 earlier_parts as (
     select
         kanon_first as kanon_class,
@@ -94,10 +93,12 @@ from {{ rows.named | join("\ncross join ") }}
 {%- endmacro %}
 
 
-{# The crowds of people in both releases; `example` is any person of a crowd, whose classes are those
-   of everyone in it. #}
+{#
+    CTEs of the crowds in both releases; `example` adds one person of each crowd, whose classes are
+    those of the whole crowd.
+#}
 {% macro sets_of_joint_classes(example=false) %}
--- The classes of whoever is in several, as one text.
+-- The classes of each person in several classes, as one text.
 {{ kanon_sql.numbers_of_several("release") }},
 
 {{ kanon_sql.numbers_of_several("earlier") }},
@@ -127,8 +128,10 @@ joint_classes as (
 {%- endmacro %}
 
 
-{# The sets that it names: who is in both releases, who came and who left. The crowds of either are
-   those of both with the joiners, or with the leavers. #}
+{#
+    CTEs of the people in both releases, the joiners and the leavers. The crowds of one release are
+    the crowds in both plus its joiners (or leavers).
+#}
 {% macro sets_of_crowds(measures, answers=["of_release", "of_earlier"]) %}
 -- The people who are in exactly the same classes of a release.
 {% if "of_release" in answers %}
@@ -152,24 +155,27 @@ people_in_both as (
     from joint_classes
 ),
 
--- Crowds of this release less the people of both: who came.
+-- Crowds of this release without the people of both: the joiners.
 {{ kanon_sql.people_of_one("release", "joiner") }}
 {%- endif %}
 {%- if "of_earlier" in answers %}
 {{- ",\n" if "of_release" in answers }}
--- Crowds of the earlier one less the people of both: who left.
+-- Crowds of the earlier release without the people of both: the leavers.
 {{ kanon_sql.people_of_one("earlier", "leaver") }}
 {%- endif %}
 {%- endmacro %}
 
 
-{# A crowd of too few. #}
+{# Predicate: the crowd has fewer than k people. #}
 {% macro composed_k_anonymity_violated(k) -%}
 kanon_size < {{ kanon_sql.positive_int(k, "k") }}
 {%- endmacro %}
 
 
-{# The test: crowds of k people, of whom there must be any. What is at risk are people. #}
+{#
+    Generic test of composed k-anonymity; at least one person must be in both releases. Failures
+    count people.
+#}
 {% macro composed_k_anonymity_failures(
     relation, columns, k, entities, earlier, earlier_columns
 ) %}
@@ -223,17 +229,22 @@ measured as (
 {%- endmacro %}
 
 
-{# How many people there are of whom nobody is in both releases: a check on nobody must not hold. #}
+{#
+    Number of people if nobody is in both releases, else 0: the test must not pass on an empty
+    intersection.
+#}
 {% macro strangers(people) -%}
 select case when in_both = 0 then {{ people }} else 0 end as kanon_strangers
 from measured
 {%- endmacro %}
 
 
-{# The people of both releases, by the numbers of their classes: the first and the last of each
-   release, between which somebody of several classes has others. #}
+{#
+    CTEs with the people of both releases and the numbers of their first and last class in each; a
+    person in several classes may have more between these.
+#}
 {% macro sets_of_people(release, columns, entities, earlier, earlier_columns) %}
--- The classes by number, in the order of all columns: it is the same wherever it is read.
+-- The classes, numbered in the order of all columns: the numbers are the same at each reference.
 {{ kanon_sql.numbered_classes("release", release, columns) }},
 
 {{ kanon_sql.numbered_classes("earlier", earlier, earlier_columns) }},
@@ -247,12 +258,12 @@ from measured
 
 {{ kanon_sql.people_of_release("earlier") }},
 
--- Whoever is in several classes, with each of them.
+-- The people of several classes, with each of their classes.
 {{ kanon_sql.people_of_several_classes("release") }},
 
 {{ kanon_sql.people_of_several_classes("earlier") }},
 
--- Whoever is in both releases.
+-- The people of both releases.
 people as (
     select
         release_people.kanon_entity,
@@ -265,14 +276,16 @@ people as (
 {%- endmacro %}
 
 
-{# What a quasi-identifier is called above the records; an earlier release may have names of its own
-   that mean something else in the release. #}
+{#
+    Alias of a quasi-identifier; those of the earlier release are renamed, as the same name may mean
+    another column there.
+#}
 {% macro name_in(side, column, place) -%}
 {{ "kanon_earlier_" ~ place if side == "earlier" else kanon_sql.alias(column) }}
 {%- endmacro %}
 
 
-{# The quasi-identifiers under these names, one a line. #}
+{# Quasi-identifiers with these aliases, one per line. #}
 {% macro named_in(side, columns) -%}
 {% for column in columns %}
 {{ kanon_sql.ident(column) }}{{
@@ -283,8 +296,10 @@ people as (
 {%- endmacro %}
 
 
-{# The classes of a release by numbers, which are those of all columns in order, so that they are the
-   same wherever they are read. #}
+{#
+    Classes of a release, numbered in the order of all columns, so that each reference to the CTE
+    gives the same numbers.
+#}
 {% macro numbered_classes(side, relation, columns) %}
 {{ side }}_classes as (
     select
@@ -304,7 +319,7 @@ people as (
 {%- endmacro %}
 
 
-{# A row for each record of a release: whose it is, and in which class. #}
+{# One row for each record of a release, with its person and its class. #}
 {% macro members(side, relation, columns, entities, entity) %}
 {{ side }}_members as (
     select
@@ -324,7 +339,7 @@ people as (
 {%- endmacro %}
 
 
-{# The condition of a join with a class, for what has its quasi-identifiers. #}
+{# Join condition with the classes, by the quasi-identifiers. #}
 {% macro in_the_class(side, columns, of) %}
 {% for column in columns %}
 {% set name = kanon_sql.name_in(side, column, loop.index) %}
@@ -333,7 +348,7 @@ people as (
 {%- endmacro %}
 
 
-{# Every person of a release, with the first and the last of the classes. #}
+{# Each person of a release with their first and last class. #}
 {% macro people_of_release(side) %}
 {{ side }}_people as (
     select
@@ -346,7 +361,7 @@ people as (
 {%- endmacro %}
 
 
-{# The people who are in several classes of a release, with each of them. #}
+{# Each class of the people who are in several classes of a release. #}
 {% macro people_of_several_classes(side) %}
 {{ side }}_several as (
     select distinct
@@ -360,7 +375,7 @@ people as (
 {%- endmacro %}
 
 
-{# The numbers of all classes of each of them as one text. #}
+{# Numbers of a person's classes, concatenated to one text. #}
 {% macro numbers_of_several(side) %}
 {{ side }}_numbers as (
     select
@@ -374,7 +389,7 @@ people as (
 {%- endmacro %}
 
 
-{# The people of a release by their classes there. #}
+{# Number of people with the same classes in a release. #}
 {% macro crowds_of(side) %}
 {{ side }}_crowds as (
     select
@@ -391,7 +406,7 @@ people as (
 {%- endmacro %}
 
 
-{# Those of a release who are not in the other one: all without the people of both. #}
+{# Crowds of the people in this release alone: all of its people less those in both. #}
 {% macro people_of_one(side, who) %}
 {{ who }}_parts as (
     select

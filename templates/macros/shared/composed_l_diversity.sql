@@ -1,26 +1,25 @@
 {#
-    Composed l-diversity: whoever looks for a person in the classes of two releases that fit, and
-    knows that the sensitive value is the same in both, is left with at least l values. The
-    candidates of a pair of classes, one of either release with a person in both of them, are the
-    values that both classes have; nothing needs to link the records. A pair without a candidate
-    says that the value changed, which misleads whoever attacks.
+    Composed l-diversity: an attacker who intersects a person's classes in two releases, and knows
+    that the sensitive value is the same in both, is left with at least l values. The candidates of
+    a pair of classes (one of each release, with at least one person in both) are the values that
+    both classes contain; no link between records is needed. A pair without candidates means that
+    the value changed, so the attack misleads.
 
     Ganta, Kasiviswanathan, Smith 2008, Composition attacks and auxiliary information in data
     privacy, ACM KDD, section 2 (intersection attack).
 
-    An attribute is its `values`, those of the release with those of the earlier one and how they
-    are compared (`as_is`, or `as_text`), its `place` among all that are asked, and the `flags`: names
-    of what the checks ask of each pair, with the predicates on how many values are left
-    (`kanon_candidates`). `unknown` reads a NULL as no value at all. Pairs are those of crowds, not of
-    people: everyone of a crowd is in the same. It stands in the statement of composed k-anonymity,
-    which finds each person's classes too.
+    An attribute has `values`: the sensitive columns of both releases and how they are compared
+    (`as_is` or `as_text`); its `place` among the attributes; and `flags`: names with predicates on
+    the number of candidates (`kanon_candidates`). `unknown`: NULL is no value. Pairs are computed
+    by crowd, not by person, because all people of a crowd are in the same pairs. The CTEs belong to
+    the statement of composed k-anonymity, which also finds the classes of each person.
 
-    The values of a pair are left joins, which no planner reorders: it may not join the values of both
-    releases first, which has a row for each two classes that share a value. Where an attribute is
-    `packed` (the embedded engine), one row has many values: see candidates_by_bits.
+    The values of a pair are left joins, which no planner reorders: joining the values of both
+    releases first would give a row for each two classes that share a value. If an attribute is
+    `packed` (embedded engine), one row holds many values: see candidates_by_bits.
 #}
 
-{# Each crowd of both releases in each pair of its classes, and how many people are in a pair. #}
+{# CTEs with the pairs of classes of each crowd, and the number of people in each pair. #}
 {% macro sets_of_pairs() %}
 -- Each crowd in every pair of its classes.
 crowds_in_pairs as (
@@ -49,7 +48,7 @@ pairs as (
 {%- endmacro %}
 
 
-{# The sets that it names: each pair with how many values of an attribute are left. #}
+{# CTEs with the number of candidates of an attribute for each pair. #}
 {% macro sets_of_candidates(release, columns, earlier, earlier_columns, attribute, unknown=false) %}
 {% set place, values = attribute.place, attribute["values"] %}
 {{ kanon_sql.values_of_classes(
@@ -63,7 +62,7 @@ pairs as (
 {% if attribute.packed %}
 {{ kanon_sql.candidates_by_bits(place) }}
 {%- else %}
--- How many values of this release the earlier one leaves to a pair.
+-- The number of values that a pair has in both releases.
 measured_pairs_{{ place }} as (
     select
         pairs.kanon_release_class,
@@ -85,7 +84,7 @@ measured_pairs_{{ place }} as (
 {%- endmacro %}
 
 
-{# The values of each class of a release, once. #}
+{# Distinct values in each class of a release. #}
 {% macro values_of_classes(side, relation, columns, place, values, value, unknown=false) %}
 {{ side }}_values_{{ place }} as (
     select
@@ -108,10 +107,10 @@ measured_pairs_{{ place }} as (
 {%- endmacro %}
 
 
-{# How many people are in a pair with each flag, each person once. #}
+{# Number of people in a pair with each flag; a person counts once. #}
 {% macro people_of_pairs(attribute) %}
 {% set place = attribute.place %}
--- The crowds in pairs with any flag.
+-- The crowds in flagged pairs.
 judged_crowds_{{ place }} as (
     select
         crowds_in_pairs.kanon_example,
@@ -144,7 +143,7 @@ people_in_short_{{ place }} as (
 {%- endmacro %}
 
 
-{# What is said of all pairs together; the checks' own names are told apart by the attribute. #}
+{# Aggregates over all pairs; the names of the checks get the attribute's place as suffix. #}
 {% macro candidates_in_short(attribute) %}
 {% set place = attribute.place %}
 candidates_in_short_{{ place }} as (
@@ -159,25 +158,30 @@ candidates_in_short_{{ place }} as (
 {%- endmacro %}
 
 
-{# A pair of classes that leaves too few candidates; one without any misleads. #}
+{#
+    Predicate: fewer than l candidates. A pair without candidates misleads the attacker and passes.
+#}
 {% macro composed_l_diversity_violated(l) -%}
 kanon_candidates > 0 and kanon_candidates < {{ kanon_sql.positive_int(l, "l") }}
 {%- endmacro %}
 
 
-{# A pair that gives its people's value away. #}
+{# Predicate: one candidate, so the value is certain. #}
 {% macro composed_l_diversity_certain() -%}
 kanon_candidates = 1
 {%- endmacro %}
 
 
-{# A pair whose people's value did change. #}
+{# Predicate: no candidate, so the value changed. #}
 {% macro composed_l_diversity_changed() -%}
 kanon_candidates = 0
 {%- endmacro %}
 
 
-{# The test: l values left by every pair of classes that leaves any. What is at risk are people. #}
+{#
+    Generic test of composed l-diversity: at least l candidates in every pair that has any. Failures
+    count people.
+#}
 {% macro composed_l_diversity_failures(
     relation, columns, l, entities, values, earlier, earlier_columns, unknown=false
 ) %}
@@ -246,7 +250,7 @@ measured as (
 {%- endmacro %}
 
 
-{# How many people are in both releases, where no value of any of them is in both of their classes. #}
+{# Number of people in both releases if no pair has a candidate, else 0. #}
 {% macro without_candidates() -%}
 select case when achieved is null then in_both else 0 end as kanon_without_candidates
 from measured

@@ -1,8 +1,8 @@
 {#
-    delta-disclosure privacy: every sensitive value of the table is in every class about as
-    frequent as in the table, |ln(q / p)| < delta. A value that a class lacks has q = 0, so the
-    measure is infinite (NULL here); read over the values that a class has, it is present_only,
-    which may grow when classes are merged.
+    delta-disclosure privacy: every sensitive value of the table has a similar share in every class,
+    |ln(q / p)| < delta. A value missing in a class has q = 0, so the measure is infinite (NULL
+    here). present_only reads the measure over the values in the class only; it may grow when
+    classes are merged.
 
     Brickell, Shmatikov 2008, The cost of privacy, ACM KDD, section 4. Natural logarithm.
 #}
@@ -20,13 +20,16 @@ end
 {%- endmacro %}
 
 
-{# No delta will do for a class that lacks a value of the table. #}
+{# Predicate: the class lacks a value of the table, so every delta fails. #}
 {% macro delta_disclosure_infinite(unknown=false) -%}
 {{ "kanon_distinct > 0 and " if unknown }}kanon_distinct < kanon_table_values
 {%- endmacro %}
 
 
-{# Over the values that a class has, max |ln(q / p)| is reached where q / p is largest or smallest. #}
+{#
+    max |ln(q / p)| over the values in the class; the maximum is at the largest or the smallest q /
+    p.
+#}
 {% macro delta_disclosure_beside() -%}
 case
     when {{ kanon_sql.is_rather_more_frequent() }} then ln(kanon_highest_ratio)
@@ -47,7 +50,7 @@ kanon_highest_ratio * kanon_lowest_ratio > 1
 {%- endmacro %}
 
 
-{# The test: every value of the table about as frequent in every class. #}
+{# Generic test of delta-disclosure privacy. #}
 {% macro delta_disclosure_failures(relation, columns, sensitive, delta, entity=none, unknown=false) %}
 {{ kanon_sql.sensitive_failures(
     relation, columns, sensitive, "delta_disclosure",

@@ -1,9 +1,9 @@
 {#
-    delta-presence: for everyone in the reidentification dataset the chance of being in the
-    release, f / F in the class, stays within two bounds. A class of the reference that the
-    release lacks has the chance 0, so here no class of the reference may be lost, as no class of
-    the release may in k-map. With `flags`, which are names of `class_verdicts`, one row says how
-    many people of the reference are in a class that has one: each once, in however many.
+    delta-presence: for everyone in the reidentification dataset, the chance of being in the
+    release, f / F of their class, lies between two bounds. A class of the reference that the
+    release lacks has the chance 0, so this macro keeps every class of the reference, as k-map keeps
+    every class of the release. With `flags` (names of `class_verdicts`) it returns one row instead:
+    the number of people of the reference in a class with each flag; a person counts once.
 
     Nergiz, Atzori, Clifton 2007, Hiding the presence of individuals from shared databases, ACM
     SIGMOD.
@@ -67,8 +67,10 @@ from people
 {%- endmacro %}
 
 
-{# What all classes of either side have together; where it is `sized`, how much there is of the
-   release, too. #}
+{#
+    Aggregates over the classes of either side; `sized` adds the number and sizes of the release's
+    classes.
+#}
 {% macro counts_of_delta_presence(measures, entity=none, sized=true) %}
 select
 {% if sized %}
@@ -88,9 +90,10 @@ from classes
 {%- endmacro %}
 
 
-{# The sets that such a statement names, the last of which is that of the classes; `named` says that
-   they are told apart by their cells, `union` that the least reference is asked for that contains the
-   release. #}
+{#
+    CTEs up to `classes`. `named`: classes keep their values as keys. `union`: also compute the
+    smallest reference that contains the release.
+#}
 {% macro sets_of_delta_presence(
     release, columns, entity, reference, pairs, reference_entity, reference_weight, union=true, named=false
 ) %}
@@ -112,8 +115,8 @@ from classes
 
 
 {#
-    The classes of either side where cells are compared by more than equality: those of the release,
-    and those of the reference that no class of the release takes in.
+    Classes of either side if some cells are compared by more than equality: those of the release,
+    and those of the reference that match no class of the release.
 #}
 {% macro classes_of_either_by_cells(
     release, columns, entity, reference, pairs, reference_entity, reference_weight, matched, union, named
@@ -125,8 +128,10 @@ from classes
     named="matched", union=union, counted=not named
 ) }},
 
-{# DISTINCT keeps the two sides apart until each column can be compared: joined by the first alone,
-   a million classes of each would be billions of rows. #}
+{#
+    DISTINCT stops the planner from joining the two sides by the first column alone: with a million
+    classes on each side that gives billions of rows.
+#}
 -- Each class of the reference with the cells of the release that take it in.
 reference_by_cell as (
     select distinct
@@ -215,14 +220,14 @@ classes as (
 {%- endmacro %}
 
 
-{# The least and the greatest chance of anyone in the reference. #}
+{# Lowest and highest chance of anyone in the reference. #}
 {% macro presence(population, label) -%}
 min({{ kanon_sql.quotient("kanon_size", population) }}) as kanon_{{ label }}_min,
 max({{ kanon_sql.quotient("kanon_size", population) }}) as kanon_{{ label }}_max
 {%- endmacro %}
 
 
-{# A class of the reference whose chance is out of bounds. #}
+{# Predicate: the chance of this class of the reference is out of bounds. #}
 {% macro delta_presence_violated(population, min=none, max=none) -%}
 {% set below = kanon_sql.less_than_share("kanon_size", min, population) if min is not none -%}
 {% set above = kanon_sql.more_than_share("kanon_size", max, population) if max is not none -%}
@@ -233,15 +238,15 @@ and {{ "(\n    " ~ below ~ "\n    or " ~ above ~ "\n)"
 {%- endmacro %}
 
 
-{# The people of the reference in the classes for which something is so. #}
+{# People of the reference in the classes that satisfy the predicate. #}
 {% macro population_where(predicate, population, name) -%}
 {{ kanon_sql.sum_where(predicate, population, "kanon_" ~ name ~ "_population") }}
 {%- endmacro %}
 
 
 {#
-    The test. Violating are classes of the reference with their people; a class of the release
-    that the reference can't contain is a failure too.
+    Generic test of delta-presence. Violating classes are classes of the reference, counted in
+    people; a class of the release that the reference can't contain is a failure too.
 #}
 {% macro delta_presence_failures(
     relation, columns, reference, pairs,

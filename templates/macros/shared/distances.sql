@@ -1,7 +1,6 @@
 {#
-    The end of a statement on distances that have a statement of their own: each class with its
-    records and its distance, and what is so of all of them. A class of which no value is known
-    has no distance.
+    Final CTEs of ordered and hierarchical t-closeness: each class with its records and its
+    distance, and the figures of the models. A class without a known value has no distance.
 #}
 {% macro classes_with_distances(columns, counted, class_measures, entity=none, counted_records=true) %}
 class_totals as (
@@ -19,7 +18,7 @@ class_totals as (
 {{ kanon_sql.aliases(columns) | indent(4, first=true) }}
 ),
 
--- Each class with its distance, which it lacks where none of its values has a place.
+-- Each class with its distance, NULL if none of its values has a rank.
 classes as (
     select
         class_totals.*,
@@ -35,7 +34,9 @@ classes as (
 {%- endmacro %}
 
 
-{# What is said of these classes: of all, or of those that fail, or of the people in them. #}
+{#
+    SELECT over these classes: aggregates, the violating classes, or the people in flagged classes.
+#}
 {% macro said_of_distances(columns, class_measures, measures, violating=none, entity=none, flags=[]) %}
 {% set classes = kanon_sql.figured_classes(class_measures) | trim %}
 {%- if flags -%}

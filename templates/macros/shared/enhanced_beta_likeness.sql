@@ -1,6 +1,6 @@
 {#
-    Enhanced beta-likeness: as the basic one, and no value gains more than -ln p, so that
-    frequent values are bounded too. No beta will do (NULL here) where one gains more.
+    Enhanced beta-likeness: as basic beta-likeness, and no value gains more than -ln p, which also
+    bounds frequent values. A class with a larger gain fails for every beta (NULL here).
 
     Cao, Karras 2012, Publishing microdata with a robust privacy guarantee, PVLDB 5(11),
     definition 3.
@@ -24,7 +24,7 @@ end
 {%- endmacro %}
 
 
-{# Some value's q / p is above 1 - ln p; the least allowance decides for the class. #}
+{# Predicate: q / p of some value is above 1 - ln p; the lowest allowance decides for the class. #}
 {% macro gains_too_much() -%}
 kanon_highest_of_allowed > 1 + {{ kanon_sql.slack() }}
 {%- endmacro %}
@@ -38,7 +38,7 @@ kanon_highest_of_allowed > 1 + {{ kanon_sql.slack() }}
 {%- endmacro %}
 
 
-{# The test: no gain above beta, or -ln p where that is less. #}
+{# Generic test of enhanced beta-likeness. #}
 {% macro enhanced_beta_likeness_failures(relation, columns, sensitive, beta, entity=none, unknown=false) %}
 {{ kanon_sql.sensitive_failures(
     relation, columns, sensitive, "enhanced_beta_likeness",

@@ -1,9 +1,9 @@
 {#
-    Entropy l-diversity: the sensitive values of a class are as uncertain as l equally likely
-    ones. The measure is the exponential of the entropy H = -sum(q ln q), which needs no second
-    look at the values: with n counted values of which x are the same, H = ln n - sum(x ln x) / n.
-    What every person of a class has is certain, so that its H is 0, whatever else they have. A
-    class of which no value is known has no entropy.
+    Entropy l-diversity: the sensitive values of a class have at least the entropy of l equally
+    likely values. The measure is exp(H) with H = -sum(q ln q), computed in one pass as H = ln n -
+    sum(x ln x) / n over the counts x of the values, n their sum. A value that every person of a
+    class holds is certain, so H is 0 whatever other values they have. A class without a known value
+    has no entropy.
 
     Machanavajjhala, Kifer, Gehrke, Venkitasubramaniam 2007, l-diversity, ACM TKDD 1(1),
     definition 4.1.
@@ -14,7 +14,10 @@
 {%- endmacro %}
 
 
-{# Three equal values have the entropy of ln 3 but for the last digit, hence the slack. #}
+{#
+    The slack is for rounding: three equally frequent values have the entropy ln 3 but for the last
+    digit.
+#}
 {% macro entropy_l_diversity_violated(l, entity=none, unknown=false) -%}
 {{ "kanon_entropy is null or " if unknown }}{{ kanon_sql.entropy(entity, unknown) }} < ln({{ kanon_sql.number(l) }}) - {{ kanon_sql.slack() }}
 {%- endmacro %}
@@ -40,7 +43,7 @@
 {%- endmacro %}
 
 
-{# The test: the entropy of l equally likely values in every class. #}
+{# Generic test of entropy l-diversity. #}
 {% macro entropy_l_diversity_failures(relation, columns, sensitive, l, entity=none, unknown=false) %}
 {% set counted = kanon_sql.counted(entity, unknown) %}
 {{ kanon_sql.sensitive_failures(

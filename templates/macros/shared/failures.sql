@@ -1,29 +1,27 @@
 {#
-    A model as a test: one row of counts where it fails, no row where it holds, and an error of the
-    database where there is nothing to look at or the question can't be asked of these records: no
-    threshold of the tool that runs the test lets that pass, nor does a test that only warns. Neither
-    ever holds a value of the table. `<model>_failures` is the macro of each model; what they share
-    is here.
+    A model as a generic test: one row of counts if it fails, no row if it passes, and a database
+    error if there are no records or the check can't be evaluated on them. The error fails the run
+    whatever thresholds or severity the test has. Neither rows nor errors contain a value of the
+    table. Each model has a macro `<model>_failures`; this file holds what they share.
 
     status              violated
-    failures            records at risk, 1 at least: what a threshold of the tool that runs the
-                        test should be compared with
-    records             all records looked at
-    violating_classes   classes that fail the model, and the records in them; of a model that
-    violating_records   judges no single class, NULL
-    achieved            what the model measures, as in the result of an audit; NULL for infinity
-    model, test         in dbt: what was tested, by which test, on which columns, and the numbers
-    columns, asked      that were asked
+    failures            records at risk, at least 1: the number to compare with the thresholds of
+                        the test runner
+    records             all records
+    violating_classes   classes that fail the model, and the records in them; NULL for a model that
+    violating_records   is not evaluated by class
+    achieved            the model's measure, as in an audit's result; NULL for infinity
+    model, test         in dbt: the tested model, the test, its columns and its thresholds
+    columns, asked
 #}
 
 {#
-    The end of a test. `ctes` end with `measured`, one row of what was found; `violated` is true
-    where the model fails, `failures` says how many records that concerns, `columns` are what is
-    told beside it. The other arguments say what keeps the question from being asked: records
-    without an entity, in the reference too, weights of it that are none, values that a list lacks
-    or that are no number, or none that have an order, values that are `named` and never occur, and where the reference must be
-    `complete` classes that it lacks; of an `earlier` release records without an entity, and what
-    the caller counts itself in `more`.
+    End of a test. `ctes` end with `measured`, one row of counts; `violated` is the failure
+    predicate, `failures` the number of records at risk, `columns` the further columns to return.
+    The other arguments describe the preconditions, each an error if records violate it: records
+    with an entity (in the reference and the `earlier` release too), valid weights in the reference,
+    sensitive values that are listed, are numbers or have an order, `named` values that occur, a
+    `complete` reference without missing classes, and the caller's own counts in `more`.
 #}
 {% macro told_failures(
     ctes, violated, failures, columns,
@@ -131,20 +129,26 @@ where
 {%- endmacro %}
 
 
-{# What keeps a question from being asked: the CTE `set` holds the `statement`, which counts what `are`
-   so in its column `counted`; `sets` are CTEs that it names. #}
+{#
+    A precondition: the CTE `set` runs `statement`, which counts the offending records or values in
+    its column `counted`; `are` describes them in the message, `sets` are CTEs that the statement
+    reads.
+#}
 {% macro counted_error(set, are, counted, statement, sets=none) -%}
 {{ return({"set": set, "are": are, "counted": counted, "statement": statement, "sets": sets}) }}
 {%- endmacro %}
 
 
-{# Why a question can't be asked of these records: how many there are of what keeps it from that. #}
+{# Error message: the number of offending records or values, and what they are. #}
 {% macro not_judged(error) -%}
 'kanon_sql: ' || status || ', ' || cast({{ error.set }} as {{ kanon_sql.text_type() }}) || ' {{ error.are }}'
 {%- endmacro %}
 
 
-{# The end of a test on classes, of which `sets` are all that are named: it fails where any does. #}
+{#
+    End of a test that is evaluated by class: it fails if any class does. `sets` are the CTEs up to
+    `classes`.
+#}
 {% macro class_failures(
     sets, classes, violated, achieved, relation, records="kanon_records",
     entity=none, sensitive=none, listed=none, named=none, numbers=false, ordered=false
@@ -169,7 +173,7 @@ measured as (
 {%- endmacro %}
 
 
-{# How many classes fail, and the records in them. #}
+{# Counts of the violating classes and of the records in them. #}
 {% macro counts_of_violating(violated, achieved, classes, records) %}
 select
     coalesce(sum({{ records }}), 0) as records,
@@ -181,10 +185,10 @@ from {{ classes }}
 
 
 {#
-    The test of one model of sensitive values: the statement of an audit that asks nothing else.
-    `measure` is what the model says of a class, `violated` whether the class fails it, `infinite`
-    whether no threshold would do, `class_columns` what is measured over the values of the class;
-    `named` are values that must occur, and with `numbers` every value must be one.
+    Generic test of one sensitive model, with the statement that an audit of this model alone would
+    run. `measure` is the model's figure for a class, `violated` the failure predicate, `infinite`
+    the predicate of classes that fail for every threshold, `class_columns` the aggregates over the
+    values of a class. `named` values must occur; with `numbers`, every value must be a number.
 #}
 {% macro sensitive_failures(
     relation, columns, sensitive, label, measure, violated,
@@ -205,13 +209,13 @@ from {{ classes }}
 {%- endmacro %}
 
 
-{# What a model says of a class, by what it is called where it has to be made. #}
+{# Column or expression with a model's figure for a class. #}
 {% macro figure_of(label, measure) -%}
 {{ kanon_sql.figure({"expression": measure | trim, "name": "kanon_" ~ label}) | trim }}
 {%- endmacro %}
 
 
-{# The worst of all classes; NULL where that is infinite. #}
+{# Worst figure of any class; NULL if it is infinite. #}
 {% macro achieved(figure, least=false, infinite=none) -%}
 {% if infinite is not none -%}
 case when sum({{ kanon_sql.flag(infinite | trim) }}) = 0 then max({{ figure }}) end
@@ -221,13 +225,13 @@ case when sum({{ kanon_sql.flag(infinite | trim) }}) = 0 then max({{ figure }}) 
 {%- endmacro %}
 
 
-{# Whether the reference can't contain the release, so that it proves nothing. #}
+{# Predicate: the reference can't contain the release, so the result would be meaningless. #}
 {% macro not_contained() -%}
 measured.unmatched_classes + measured.exceeding_classes > 0
 {%- endmacro %}
 
 
-{# The smallest whole number of records that is no less than an expected number of them. #}
+{# An expected number of records, rounded up. #}
 {% macro whole_records(expected) -%}
 cast(ceil({{ expected }}) as {{ kanon_sql.whole_type() }})
 {%- endmacro %}

@@ -1,8 +1,7 @@
 {#
-    The records that a question is about: a relation, or those of its records that pass a filter,
-    or what they would be with some columns at a level of their hierarchy. A hierarchy of many
-    values is joined as a table of labels, and the start of an interval is found once; the records
-    are chosen before, in their own order.
+    The records to audit: a relation, a filtered relation, or one with some columns generalised. A
+    hierarchy of many values is joined as a table of labels, and the start of an interval is
+    computed once. The filter reads raw values and keeps the records' order.
 #}
 {% macro records(relation, columns, where=none, first=none, generalised=false) %}
 {% set joins = columns | selectattr("joined") | map(attribute="joined") | list %}
@@ -35,7 +34,7 @@
 {% endmacro %}
 
 
-{# The relation, or those of its records that pass a filter, or the first of these. #}
+{# FROM clause with the filter and the limit. #}
 {% macro chosen(relation, where, first) -%}
 from {{ relation }}
 {%- if where is not none %}
@@ -50,10 +49,9 @@ limit {{ kanon_sql.positive_int(first, "first") }}
 
 
 {#
-    The frequency set of some columns: each combination of their values, with the number of
-    records that have it. NULL is a value like any other, because GROUP BY takes it for one.
-    `rolled_up` says that what is read is a finer frequency set: then its counts are added up.
-    It is not `counted` where nobody reads how many records these are.
+    Frequency set: each combination of values with its number of records. GROUP BY treats NULL as a
+    value like any other. `rolled_up`: the relation is a finer frequency set, so its counts are
+    summed. `counted=false` leaves out the number of records.
 
     Samarati and Sweeney 1998, Protecting privacy when disclosing information; LeFevre, DeWitt,
     Ramakrishnan 2005, Incognito: efficient full-domain k-anonymity, section 1.1.
@@ -71,15 +69,14 @@ group by
 {%- endmacro %}
 
 
-{# The records behind what is read. #}
+{# Number of records: counted, or summed from a finer frequency set. #}
 {% macro records_counted(rolled_up) -%}
 {{ "sum(kanon_records)" if rolled_up else "count(*)" }}
 {%- endmacro %}
 
 
 {#
-    The same law one step up: a coarser frequency set is the sum of a finer one, so that the
-    records themselves are never counted twice.
+    Rolls a finer frequency set up to a coarser one, without reading the records again.
 
     LeFevre, DeWitt, Ramakrishnan 2005, section 3.1 (roll-up property).
 #}

@@ -1,17 +1,16 @@
 {#
-    A value at a level of its generalization hierarchy: what a record shows once a column is
-    generalised. Every expression reads the raw value and gives a text; NULL stays NULL below
-    suppression, which leaves `*`.
+    A value at a level of its generalisation hierarchy. Every expression reads the raw value and
+    returns text; NULL stays NULL at all levels except suppression, which gives `*`.
 
     Sweeney 2002, Achieving k-anonymity privacy protection using generalization and suppression,
     International Journal of Uncertainty, Fuzziness and Knowledge-Based Systems 10(5), section 3.
 
     A number is `whole`, `wide` (an integer of 64 bits or more), `decimal` or `float`. A float is
-    compared with an interval's end as with the float nearest to that end, so that 0.3 lies in
-    [0.3,0.4): the quotient of a float and a whole number never rounds up to a whole number.
+    compared with the float nearest to an interval's end, so that 0.3 lies in [0.3,0.4): the
+    quotient of a float and a whole number never rounds up to a whole number.
 #}
 
-{# The number (or date) of a value; text is cast, and is NULL where it spells none. #}
+{# Number (or date) of a value; text is cast, and NULL if it can't be. #}
 {% macro number_of(value, is_text) -%}
 {{ kanon_sql.cast_or_null(value, kanon_sql.float_type()) if is_text else value }}
 {%- endmacro %}
@@ -40,13 +39,13 @@ cast({{ number }} as {{ kanon_sql.float_type() }})
 {%- endmacro %}
 
 
-{# Whether a float is none that can lie in an interval: NULL, not a number, or infinite. #}
+{# Predicate: the float is NULL, NaN or infinite, and so in no interval. #}
 {% macro not_finite(number) -%}
 {{ number }} is null or not abs({{ number }}) <= 1.7976931348623157e308
 {%- endmacro %}
 
 
-{# A number no lower and no higher than these; either may be none. #}
+{# Number clipped to bounds, either of which may be none. #}
 {% macro clipped(number, kind, low, high) -%}
 case
 {%- if kind == "float" %} when {{ kanon_sql.not_finite(number) }} then null{% endif %}
@@ -55,13 +54,13 @@ case
 {%- endmacro %}
 
 
-{# Whether a text spells a number that a float holds to the last digit. #}
+{# Predicate: a double represents this integer exactly. #}
 {% macro held_exactly(number) -%}
 abs({{ number }}) <= 9007199254740992
 {%- endmacro %}
 
 
-{# A label, where that is so. #}
+{# The label if the predicate holds, else NULL. #}
 {% macro where_exact(exact, label) -%}
 case
     when {{ exact }}
@@ -70,13 +69,13 @@ end
 {%- endmacro %}
 
 
-{# The type that a whole number of this kind is reckoned in without overflow. #}
+{# Integer type for arithmetic on numbers of this kind without overflow. #}
 {% macro whole_type_of(kind) -%}
 {{ kanon_sql.widest_type() if kind in ("wide", "decimal") else kanon_sql.whole_type() }}
 {%- endmacro %}
 
 
-{# The floor of a number in units of so many decimal digits; of a float as a float. #}
+{# Floor of a number in units of 10^-digits; a float for floats. #}
 {% macro floor_in_units(number, kind, digits) -%}
 {% set units = 10 ** digits %}
 {% if kind == "year" -%}
@@ -95,8 +94,8 @@ floor({{ number }})
 
 
 {#
-    Where the interval of a number begins, in units: the second mod is for numbers below zero, of
-    which the first is below zero too. No floor of a quotient, which would be a float.
+    Start of a number's interval, in units. The second mod is for negative numbers, whose first mod
+    is negative. A floored quotient would be a float, so it is used for floats only.
 #}
 {% macro start_in_units(number, kind, width, origin, digits) -%}
 {% set units = kanon_sql.floor_in_units(number, kind, digits) %}
@@ -109,7 +108,7 @@ floor({{ kanon_sql.quotient(from_origin, width) }}) * {{ width }}{{ " + " ~ orig
 {%- endmacro %}
 
 
-{# A whole number of units as a text in plain digits. #}
+{# Number of units as plain digits. #}
 {% macro units_as_text(units, kind, digits) -%}
 {% set whole = kanon_sql.cast_or_null(units, kanon_sql.whole_type())
     if kind == "float"
@@ -119,8 +118,8 @@ cast({{ whole }}{{ " * 0." ~ "0" * (digits - 1) ~ "1" if digits }} as {{ kanon_s
 
 
 {#
-    The interval [a, a + width) that a number lies in, where one begins at origin; both in units.
-    `start` is a name that its start has already.
+    Interval [a, a + width) of a number, in units; one interval starts at `origin`. `start` is the
+    column with the start, if computed before.
 #}
 {% macro interval(number, kind, width, origin=0, digits=0, start=none) -%}
 {% set start = start or kanon_sql.start_in_units(number, kind, width, origin, digits) %}
@@ -130,7 +129,7 @@ cast({{ whole }}{{ " * 0." ~ "0" * (digits - 1) ~ "1" if digits }} as {{ kanon_s
 {%- endmacro %}
 
 
-{# A number truncated toward zero to a multiple of a step. #}
+{# Number truncated toward zero to a multiple of a step. #}
 {% macro truncated(number, kind, step) -%}
 {% set units = kanon_sql.toward_zero(number, kind) %}
 cast({{ units }}{{ " - mod(" ~ units ~ ", " ~ step ~ ")" if step > 1 }} as {{ kanon_sql.text_type() }})
@@ -149,7 +148,7 @@ cast({{ units }}{{ " - mod(" ~ units ~ ", " ~ step ~ ")" if step > 1 }} as {{ ka
 {%- endmacro %}
 
 
-{# The interval between two of these numbers; below the first and from the last on it is open. #}
+{# Interval between two cuts; the first and the last are open-ended. #}
 {% macro between_cuts(number, kind, cuts) -%}
 case
 {% if kind == "float" %}
@@ -164,7 +163,7 @@ end
 {%- endmacro %}
 
 
-{# Top and bottom coding: one value for all beyond a bound; the others stay what they are. #}
+{# Top or bottom coding: one label beyond the bound, other values unchanged. #}
 {% macro coded(number, kind, comparison, bound, text) -%}
 case
 {% if kind == "float" %}
@@ -176,7 +175,7 @@ end
 {%- endmacro %}
 
 
-{# A text of the longest one's length whose last (or first) characters are `*`. #}
+{# Text padded to the longest length, with its last (or first) characters replaced by `*`. #}
 {% macro masked(text, side, masked, longest) -%}
 {% if side == "right" -%}
 {{ kanon_sql.pad_right(kanon_sql.prefix(text, longest - masked), longest) }}
@@ -191,8 +190,10 @@ substring({{ text }}, 1, {{ length }})
 {%- endmacro %}
 
 
-{# The period of a date: `2025-01-31`, `2025-01`, `2025-Q1` or `2025`. An infinite date, which is in
-   no quarter, is a period by itself. #}
+{#
+    Period of a date: `2025-01-31`, `2025-01`, `2025-Q1` or `2025`. An infinite date has no quarter
+    and is a period by itself.
+#}
 {% macro period(date, part) -%}
 {% if part == "quarter" -%}
 {% set year = kanon_sql.date_text(date, "year") %}
@@ -203,13 +204,13 @@ coalesce({{ year }} || '-Q' || cast(extract(quarter from {{ date }}) as {{ kanon
 {%- endmacro %}
 
 
-{# The period of so many years that a date lies in. #}
+{# Period of several years that contains the date. #}
 {% macro years(date, years) -%}
 coalesce({{ kanon_sql.interval("extract(year from " ~ date ~ ")", "year", years) }}, {{ kanon_sql.date_text(date, "year") }})
 {%- endmacro %}
 
 
-{# The ancestor of a value in a table of labels, each with its values. #}
+{# Label of a value, by a CASE over the labels with their values. #}
 {% macro ancestor(text, values_by_label) -%}
 case
 {% for label, values in values_by_label.items() %}
@@ -227,7 +228,7 @@ end
 {%- endmacro %}
 
 
-{# The labels of a hierarchy as rows, which every database reads. #}
+{# Rows of value and label, in VALUES syntax that every database reads. #}
 {% macro rows_of_labels(rows) -%}
 (
     select
@@ -243,20 +244,20 @@ end
 {%- endmacro %}
 
 
-{# The labels beside the records; a value that the hierarchy lacks has none. #}
+{# Left join of the labels; a value missing in the hierarchy gets NULL. #}
 {% macro join_labels(labels) -%}
 left join {{ labels.sql }} as {{ labels.name }}
     on {{ labels.name }}.kanon_value = {{ labels.key }}
 {%- endmacro %}
 
 
-{# Whether a text is one of those that a mask is for. #}
+{# Predicate: the text is no longer than the mask. #}
 {% macro no_longer_than(text, longest) -%}
 length({{ text }}) <= {{ longest }}
 {%- endmacro %}
 
 
-{# How many characters the longest value of a column has. #}
+{# Length of the longest value of a column. #}
 {% macro longest_value(relation, column) %}
 select coalesce(max(length({{ kanon_sql.as_text(
     kanon_sql.ident(column), kanon_sql.type_of(column)
@@ -265,7 +266,7 @@ from {{ relation }}
 {%- endmacro %}
 
 
-{# A hierarchy that lies in a table, as text: the raw value, then a column a level. #}
+{# Hierarchy from a table, as text: the raw value, then one column per level. #}
 {% macro hierarchy_rows(relation, columns) %}
 select
 {% for column in columns %}
@@ -277,7 +278,7 @@ from {{ relation }}
 {%- endmacro %}
 
 
-{# The values of a column that a level has no label for: no number, no date, or not listed. #}
+{# Values of a column without a label at this level: not a number, not a date, or not listed. #}
 {% macro values_without_label(relation, column, label, joined=none, shown=false) %}
 with
 

@@ -1,13 +1,13 @@
 {#
-    t-closeness where values are the leaves of a tree: two are as far apart as their nearest
-    common ancestor is high, of the height of the tree. What has to be moved through the nodes
-    of one height is half of sum |q - p| over the nodes below less half of it over these, so the
-    earth mover's distance adds up to the mean of the equal distances over all heights below the
-    root: the leaves themselves, their parents, and so on.
+    t-closeness with the hierarchical distance: values are the leaves of a tree, and the distance of
+    two is the height of their lowest common ancestor divided by the height of the tree. The earth
+    mover's distance moves, through the nodes of one height, half of sum |q - p| over the nodes one
+    height lower less half of that sum over these nodes. Added up, it is the mean of the equal
+    distances over all heights below the root: leaves, their parents, and so on.
 
     Li, Li, Venkatasubramanian 2007, t-closeness, ICDE, section 4 (hierarchical distance).
 
-    `paths` has a row a leaf: the value as text, then its ancestors, the root left out.
+    `paths` has one row per leaf: the value as text, then its ancestors without the root.
 #}
 {% macro hierarchical_distance(
     relation, columns, sensitive, entity=none, unknown=false, paths=[], class_measures=[],
@@ -23,7 +23,7 @@ with
 {%- endmacro %}
 
 
-{# The sets that such a statement names, the last of which is that of the classes. #}
+{# CTEs up to `classes`. #}
 {% macro sets_of_hierarchical_distance(
     relation, columns, sensitive, entity=none, unknown=false, paths=[], class_measures=[],
     rolled_up=false, whole=none, counted_records=true
@@ -36,7 +36,7 @@ with
 
 {{ kanon_sql.inline_values("paths", kanon_sql.path_columns(paths).split(","), paths) }},
 
--- What a class has below each node of the tree; a value that it lacks is alone at every height.
+-- The members of a class below each node of the tree; a value that it lacks is alone at every height.
 class_nodes as (
 {% for height in heights %}
     select
@@ -119,7 +119,7 @@ nodes as (
 {% endif %}
 ),
 
--- The mean, over the heights below the root, of what the class has more than the table.
+-- The mean, over the heights below the root, of the class's excess over the table.
 class_distances as (
     select
 {{ kanon_sql.aliases(columns) | indent(4, first=true) }},
@@ -135,7 +135,7 @@ class_distances as (
 {%- endmacro %}
 
 
-{# A value's ancestor of a height; a value that has no path is far from all others. #}
+{# Ancestor of a value at a height; a value without a path is an ancestor of its own. #}
 {% macro node(sensitive, height) -%}
 coalesce(paths.kanon_node_{{ height }}, {{ kanon_sql.as_text(
     "class_values." ~ kanon_sql.alias(sensitive), kanon_sql.type_of(sensitive)
@@ -143,7 +143,7 @@ coalesce(paths.kanon_node_{{ height }}, {{ kanon_sql.as_text(
 {%- endmacro %}
 
 
-{# The names of the columns of a tree's paths: the leaf, then one node a height. #}
+{# Column names of `paths`: the leaf, then one node per height. #}
 {% macro path_columns(paths) -%}
 {% for _ in paths[0] %}{{ "" if loop.first else "," }}kanon_node_{{ loop.index0 }}{% endfor %}
 {%- endmacro %}

@@ -1,7 +1,7 @@
 {#
-    Homogeneity: a class whose records all have one sensitive value, so that belonging to the
-    class gives the value away. With an entity, some value is held by every person of the class;
-    where NULL is unknown, by every person of whom one is known.
+    Homogeneity: all records of a class have one sensitive value, so class membership discloses it.
+    With an entity, every person of the class holds some common value; if NULL is unknown, every
+    person with a known value does.
 
     Machanavajjhala, Kifer, Gehrke, Venkitasubramaniam 2007, l-diversity, ACM TKDD 1(1),
     section 2.1 (homogeneity attack).
@@ -17,7 +17,7 @@ kanon_most_people = kanon_size
 {%- endmacro %}
 
 
-{# By what a class is seen to be homogeneous. #}
+{# Aggregates that the predicate reads. #}
 {% macro homogeneity_columns(counted, sensitive, entity=none, unknown=false) -%}
 {{ return(
     kanon_sql.distinct_columns(sensitive, unknown)
@@ -28,9 +28,9 @@ kanon_most_people = kanon_size
 
 
 {#
-    Of a class all of whose people have some value that value is certain, however many others they
-    have: for every model of diversity it is a class of that one value. Without an entity a class
-    of one value is nothing else, so that nothing is to be said of it.
+    A value that every person of a class holds is certain, whatever other values they have:
+    diversity models treat the class as one with that single value. Without an entity such a class
+    has no other value, and the expression needs no CASE.
 #}
 {% macro unless_certain(expression, certain, entity=none, unknown=false) -%}
 {% if entity is none -%}
@@ -44,27 +44,27 @@ end
 {%- endmacro %}
 
 
-{# A class of several values, one of which all of its people have. #}
+{# Predicate: the class has several values, one of them held by all its people. #}
 {% macro certain_among_others(entity=none, unknown=false) -%}
 kanon_distinct > 1 and {{ kanon_sql.homogeneity(entity, unknown) }}
 {%- endmacro %}
 
 
-{# A class that has one value, or none that is known: maybe the whole table has. #}
+{# Predicate: the class has one value or none; possibly the whole table does. #}
 {% macro single_value() -%}
 kanon_distinct < 2
 {%- endmacro %}
 
 
-{# A class that looks diverse only because NULL counts as a value. #}
+{# Predicate: the class has a second value only because NULL counts as one. #}
 {% macro diverse_by_null() -%}
 kanon_known = 1 and kanon_distinct > 1
 {%- endmacro %}
 
 
 {#
-    Classes that look diverse and are not: their values differ only by case, outer spaces or the
-    spelling of a number. One row.
+    Number of classes whose values differ only by case, outer spaces or the spelling of a number.
+    One row.
 #}
 {% macro diverse_by_spelling(relation, columns, sensitive) %}
 with
@@ -81,7 +81,7 @@ known_values as (
     where {{ kanon_sql.alias(sensitive) }} is not null
 ),
 
--- Each of them with the number that it spells, if any.
+-- Each value with the number that it spells, if any.
 read_values as (
     select
         known_values.*,
@@ -104,7 +104,7 @@ from classes
 {%- endmacro %}
 
 
-{# The test: no class has a single value. It achieves the number of classes that have. #}
+{# Generic test of homogeneity; `achieved` is the number of homogeneous classes. #}
 {% macro homogeneity_failures(relation, columns, sensitive, entity=none, unknown=false) %}
 {% set homogeneous = kanon_sql.homogeneity(entity, unknown) | trim %}
 {{ kanon_sql.class_failures(

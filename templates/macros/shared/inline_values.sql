@@ -1,6 +1,6 @@
 {#
-    A small table that the question itself brings along: a list of values, the paths of a tree.
-    Rows are stacked, because engines differ in how they name the columns of VALUES.
+    CTE with literal rows, e.g. a list of values or the paths of a tree. It stacks SELECTs because
+    engines name the columns of VALUES differently.
 #}
 {% macro inline_values(name, columns, rows) -%}
 {{ name }} as (

@@ -1,20 +1,23 @@
 {#
-    Journalist risk: whoever does not know who is in the table looks in the reference first, and
-    finds someone with the chance of 1 in kanon_union: the people of the reference, or of the release
-    where those are more. The average is the larger of classes / sum of kanon_union and the mean over
-    the records; with an entity it is the mean over people, each in the class with the fewest.
+    Journalist risk: an attacker who does not know who is in the table searches the reference, and
+    finds a person with the chance 1 / kanon_union, where kanon_union counts the people of the
+    reference, or of the release if there are more. The average is the larger of classes / sum of
+    kanon_union and the mean over the records; with an entity it is the mean over people, each in
+    their class with the fewest.
 
     El Emam 2013, Guide to the de-identification of personal health information, chapter 16.
 #}
 
-{# Whoever does not know it finds one of those in the reference: 1 / people is above a bound. #}
+{# Predicate: the chance 1 / kanon_union is above the bound. #}
 {% macro journalist_risk(bound) -%}
 {{ kanon_sql.chance_above(bound, "kanon_union") }}
 {%- endmacro %}
 
 
-{# The test of journalist risk, in the same words; a reference that can't contain the release
-   proves nothing, unless it is made to with `union`. #}
+{#
+    Generic test of journalist risk. A reference that can't contain the release is an error, unless
+    `union` completes it.
+#}
 {% macro journalist_risk_failures(
     relation, columns, reference, pairs,
     max_highest=none, max_average=none, max_at_risk=none, threshold=0.2,

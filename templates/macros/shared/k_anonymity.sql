@@ -1,6 +1,6 @@
 {#
-    k-anonymity: every combination of quasi-identifier values occurs in at least k records, or
-    for at least k people where an entity is named. The smallest size below is the table's k.
+    k-anonymity: every combination of quasi-identifier values occurs in at least k records, or for
+    at least k people if there is an entity. The smallest size in the result is the table's k.
 
     Sweeney 2002, k-anonymity: a model for protecting privacy, IJUFKS 10(5), definition 3.
 #}
@@ -24,7 +24,7 @@ with
 {%- endmacro %}
 
 
-{# The sets that such a statement names, the last of which is that of the classes. #}
+{# CTEs up to `classes`. #}
 {% macro sets_of_k_anonymity(
     relation, columns, entity=none, rolled_up=false, asked=["records", "without_entity"]
 ) %}
@@ -50,8 +50,10 @@ classes as (
 {%- endmacro %}
 
 
-{# The size of each class in distinct people, from the frequency set that names them, with the records
-   that are asked for: all of them, and those of nobody. #}
+{#
+    Size of each class in distinct people, from the frequency set with the entity. `asked` adds the
+    number of `records`, and of those `without_entity`.
+#}
 {% macro count_people(class_people, columns, entity, asked=["records", "without_entity"]) %}
 select
 {{ kanon_sql.aliases(columns) }},
@@ -70,8 +72,8 @@ group by
 
 
 {#
-    What all classes of one size have in common: how many they are, how many records they hold.
-    The histogram, k, the uniques and every count of records in small classes are read off it.
+    Aggregates by class size: number of classes and of records. The histogram, k, the uniques and
+    all counts of records in small classes come from this result.
 #}
 {% macro class_sizes(columns, measures=[], classes="classes", records="kanon_records", k=none) %}
 select
@@ -94,8 +96,8 @@ order by kanon_size
 
 
 {#
-    The classes that are too small, by their values. Their values are personal data: a person
-    runs this query, an audit does so only where it was told to show values.
+    Values of the classes smaller than k. These are personal data: a person runs this statement; an
+    audit runs it only with --show-values.
 #}
 {% macro small_classes(relation, columns, k, entity=none, first=none) %}
 select
@@ -117,7 +119,7 @@ limit {{ kanon_sql.positive_int(first, "first") }}
 {%- endmacro %}
 
 
-{# The test: k-anonymity of the records, or of patterns where NULL is a wildcard. #}
+{# Generic test of k-anonymity; with `wildcard`, NULL matches every value. #}
 {% macro k_anonymity_failures(relation, columns, k, entity=none, wildcard=false) %}
 {% set ctes %}
 with
@@ -140,7 +142,7 @@ measured as (
 {%- endmacro %}
 
 
-{# The sets up to the classes by their sizes, or the patterns by the records compatible with them. #}
+{# CTEs up to the classes, or up to the patterns with the number of records compatible with them. #}
 {% macro sets_of_sizes(relation, columns, entity=none, wildcard=false) %}
 {% if wildcard -%}
 {{ kanon_sql.sets_of_wildcards(relation, columns) }}
@@ -150,15 +152,13 @@ measured as (
 {%- endmacro %}
 
 
-{# What holds the records of one of these. #}
+{# Column with the records of a class or pattern. #}
 {% macro records_of_size(entity=none, wildcard=false) -%}
 {{ "kanon_records" if wildcard else kanon_sql.records_of_class(entity) }}
 {%- endmacro %}
 
 
-{#
-    Everyone once, by the size of the smallest of their classes: records, or with an entity people.
-#}
+{# Number of records (people, with an entity) by the size of their smallest class. #}
 {% macro everyone_once(columns, entity=none, wildcard=false) %}
 {% if entity is not none -%}
 people as (

@@ -1,8 +1,8 @@
 {#
-    (k,e)-anonymity: a class has at least k different values, and its largest number is at least e
-    above its smallest. Two spellings of a number are one value, NULL is one where it is not
-    unknown; for the range only finite numbers count: NULL, NaN and infinity are left out. A class in
-    which every person has some value is one of that value alone, as it is for l-diversity.
+    (k,e)-anonymity: a class has at least k different numbers, and the range from the smallest to
+    the largest is at least e. Two spellings of a number are one value. NULL is one value unless it
+    is unknown; the range reads only finite numbers. A class in which every person holds some common
+    value counts as a class of that value alone, as in l-diversity.
 
     Zhang, Koudas, Srivastava, Yu 2007, Aggregate query answering on anonymized tables, ICDE.
 #}
@@ -13,7 +13,10 @@
 {%- endmacro %}
 
 
-{# Floating point has a slack, in proportion as numbers may be large; other numbers are exact. #}
+{#
+    Floating-point ranges have a relative slack, as numbers may be large; other numbers are compared
+    exactly.
+#}
 {% macro k_e_anonymity_violated(sensitive, k=none, e=none, entity=none, unknown=false) -%}
 {{ kanon_sql.k_e_anonymity_beside(entity, unknown) ~ " < " ~ kanon_sql.positive_int(k, "k") if k is not none }}
 {{- " or " if k is not none and e is not none }}
@@ -35,7 +38,7 @@
 {%- endmacro %}
 
 
-{# How many numbers a class has, NULL included where it counts as a value. #}
+{# Number of different numbers in a class, with NULL as one unless it is unknown. #}
 {% macro count_numbers(sensitive, unknown=false) -%}
 {% if kanon_sql.is_text(sensitive) -%}
 count(distinct {{ kanon_sql.spelled_number(sensitive) }}){{ ""
@@ -47,7 +50,7 @@ count(distinct {{ kanon_sql.spelled_number(sensitive) }}){{ ""
 {%- endmacro %}
 
 
-{# The test: k numbers that span e in every class. #}
+{# Generic test of (k,e)-anonymity. #}
 {% macro k_e_anonymity_failures(relation, columns, sensitive, k=none, e=none, entity=none, unknown=false) %}
 {{ kanon_sql.sensitive_failures(
     relation, columns, sensitive, "k_e_anonymity",

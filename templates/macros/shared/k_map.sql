@@ -1,20 +1,19 @@
 {#
     k-map: every combination of quasi-identifier values of the release occurs at least k times in
-    the reidentification dataset. Both sides are aggregated first, and each class of the release is
-    kept: one that the reference lacks counts 0.
+    the reidentification dataset. Both sides are aggregated first. Every class of the release is
+    kept; one that the reference lacks has the population 0.
 
     Sweeney 2002, Achieving k-anonymity privacy protection using generalization and suppression,
     IJUFKS 10(5), section 2. Risks: El Emam 2013, Guide to the de-identification of personal
     health information, chapter 16 (journalist and marketer risk).
 
-    `pairs` are the quasi-identifiers with the reference's column for each and how their cells
-    are compared: `as_is` by equality, `as_text` by equality of their text, `by_wildcard` also
-    where either is NULL, `by_pattern` also where a generalised cell takes in the reference's
-    (see matching_cells.sql).
-    `measures` are what the checks ask of each class, where kanon_population is the number of
-    people of the reference in it. With `each_person` they are asked of each person of the release
-    instead, as of a class of one: of those that the person is in, the one that the reference has
-    the fewest people in is where they are easiest to find.
+    `pairs`: the quasi-identifiers with the reference's column for each and how their cells are
+    compared: `as_is` by equality, `as_text` by equality of their text, `by_wildcard` also if either
+    is NULL, `by_pattern` also if a generalised cell covers the reference's (see
+    matching_cells.sql). `measures`: aggregates of the checks over the classes, where
+    kanon_population is the number of people of the reference in a class. `each_person`: aggregate
+    over the people of the release instead, each as a class of one; a person in several classes is
+    in the one with the smallest population, where they are easiest to find.
 #}
 {% macro k_map(
     release, columns, entity, reference, pairs, reference_entity, reference_weight, measures,
@@ -30,7 +29,7 @@ with
 {%- endmacro %}
 
 
-{# The sets that such a statement names, the last of which is that of the classes, or of the people. #}
+{# CTEs up to `classes`; with `each_person`, one row for each person. #}
 {% macro sets_of_k_map(
     release, columns, entity, reference, pairs, reference_entity, reference_weight, wildcard=false,
     each_person=false, union=true
@@ -41,7 +40,7 @@ with
 ) }}
 {%- if each_person %},
 
--- Each person in each of their classes, whose cells are as those of the reference.
+-- Each person in each of their classes, with cells in the reference's form.
 class_people as (
     select
 {% for pair in pairs %}
@@ -68,8 +67,8 @@ classes as (
 
 
 {#
-    What the classes have together, of which `asked` are asked for; and besides what the people have,
-    each once, if one is named: then the shares are theirs.
+    Aggregates over the classes (`asked` selects some of them), and with an entity also over the
+    people; the shares are then shares of people.
 #}
 {% macro sets_of_matched(
     release, columns, entity, reference, pairs, reference_entity, reference_weight, measures,
@@ -90,7 +89,7 @@ matched_classes as (
 )
 {%- if entity is not none %},
 
--- The same of people: the last set above holds each of them as a class of one.
+-- The same for people: the last CTE above has each person as a class of one.
 matched_people as (
     {{ kanon_sql.counts_of_k_map(shares, entity, asked=of_shares) | trim | indent(4) }}
 )
@@ -98,7 +97,7 @@ matched_people as (
 {%- endmacro %}
 
 
-{# What all of these have together: of the counts those that are asked for. #}
+{# Aggregates over the classes or people; `asked` selects some of them. #}
 {% macro counts_of_k_map(measures, entity=none, classes="classes", asked=none, wildcard=false) %}
 {% set records = kanon_sql.records_of_class(entity) %}
 {% set exceeding = "kanon_population > 0 and kanon_population < " ~ kanon_sql.size_in_release(wildcard) %}
@@ -124,20 +123,22 @@ from {{ classes }}
 {%- endmacro %}
 
 
-{# What a reference that contains the release has at least in a class: its size, or where NULL is a
-   wildcard the records that are compatible with its pattern. #}
+{#
+    Smallest population that a reference containing the release has in a class: its size, or with
+    NULL as a wildcard the number of records compatible with its pattern.
+#}
 {% macro size_in_release(wildcard=false) -%}
 {{ "kanon_compatible" if wildcard else "kanon_size" }}
 {%- endmacro %}
 
 
-{# A class of the release with too few matches. #}
+{# Predicate: the class of the release has too few matches. #}
 {% macro k_map_violated(population, k) -%}
 {{ population }} < {{ kanon_sql.positive_int(k, "k") }}
 {%- endmacro %}
 
 
-{# Both sides aggregated and matched: each class of the release with its people in both. #}
+{# CTEs that aggregate and match both sides: each class of the release with its people in both. #}
 {% macro release_beside_reference(
     release, columns, entity, reference, pairs, reference_entity, reference_weight, wildcard=false,
     named="classes", union=true, counted=true
@@ -197,7 +198,7 @@ reference_as_released as (
 {%- endmacro %}
 
 
-{# Whether cells of two sets are equal; those that are matched by more than that are never NULL. #}
+{# Join condition on a cell of two CTEs; cells matched by pattern or wildcard are never NULL. #}
 {% macro same_cell(pair, set, other) -%}
 {% set left = set ~ "." ~ kanon_sql.alias(pair.column) -%}
 {% set right = other ~ "." ~ kanon_sql.alias(pair.column) -%}
@@ -205,8 +206,10 @@ reference_as_released as (
 {%- endmacro %}
 
 
-{# Both sides in one set and added up, which needs no cells of one type; those of the release alone,
-   or of either. #}
+{#
+    Union of both sides, summed by class, which needs no cells of the same type; the classes
+    `of_release` alone, or of either side.
+#}
 {% macro classes_of_both_sides(
     columns, entity, referred, named, keyed=true, of_release=false, union=true
 ) %}
@@ -258,7 +261,7 @@ both_sides as (
 {%- endmacro %}
 
 
-{# What such a set of classes is: those of the release, or of either side. #}
+{# SQL comment for these classes. #}
 {% macro reason_for_both_sides(of_release, union) -%}
 {% set of, others = ("Each class of the release", "the reference") if of_release
     else ("The classes of either side", "the other") -%}
@@ -269,7 +272,7 @@ both_sides as (
 {%- endmacro %}
 
 
-{# The classes of the release and of the reference, each with its people. #}
+{# CTEs of the release's and the reference's classes, each with its people. #}
 {% macro classes_of_both(
     release, columns, entity, reference, pairs, reference_entity, reference_weight, counted=true,
     wildcard=false
@@ -286,7 +289,7 @@ release_people as (
 
 {% endif %}
 {% if wildcard %}
--- kanon_compatible is the size where NULL matches everything, kanon_size the pattern's own records.
+-- kanon_compatible is the size with NULL as a wildcard, kanon_size the pattern's own records.
 {% endif %}
 release_classes as (
     select
@@ -345,7 +348,7 @@ reference_classes as (
 {%- endmacro %}
 
 
-{# A cell of the release, or of the set of its people or patterns, as it is compared. #}
+{# Cell of the release (or of the CTE with its people or patterns) in the form for comparison. #}
 {% macro released_cell(pair, aliased) -%}
 {{ kanon_sql.cell(
     pair,
@@ -355,13 +358,13 @@ reference_classes as (
 {%- endmacro %}
 
 
-{# A cell of the reference, as it is compared. #}
+{# Cell of the reference in the form for comparison. #}
 {% macro referred_cell(pair) -%}
 {{ kanon_sql.cell(pair, kanon_sql.ident(pair.reference), kanon_sql.type_of(pair.reference)) }}
 {%- endmacro %}
 
 
-{# A cell as both sides are compared by it; where it is joined it is text, and never NULL. #}
+{# Cell in the form for comparison; for a join it is text and never NULL. #}
 {% macro cell(pair, column, type) -%}
 {% if pair.how == "as_is" -%}
 {{ column }}
@@ -374,8 +377,8 @@ coalesce('=' || {{ kanon_sql.as_text(column, type) }}, '')
 
 
 {#
-    The test. A class that the reference lacks counts 0, or with `union` what the release has of
-    it.
+    Generic test of k-map. A class that the reference lacks has the population 0, or with `union`
+    the release's own size.
 #}
 {% macro k_map_failures(
     relation, columns, k, reference, pairs,
@@ -436,9 +439,9 @@ measured as (
 
 
 {#
-    The classes of a release of which the reference, at the levels of the release, has too few
-    people: `cells` are its columns with what the release would show for each value of theirs. A
-    value for which it would show nothing is nobody's.
+    Classes of a release with too small a population in the reference at the release's levels.
+    `cells`: the reference's columns with the label that the release would show for each value. A
+    value without a label counts for no class.
 #}
 {% macro records_beside_reference(
     relation, columns, entity, reference, cells, reference_entity, reference_weight, failing

@@ -1,7 +1,7 @@
 {#
     Distinct l-diversity: every class has at least l values of the sensitive attribute. With an
-    entity a class in which every person holds some value counts as one with a single value,
-    because of every one of them it is known.
+    entity, a class in which every person holds some common value counts as one with a single value,
+    because that value is certain.
 
     Machanavajjhala, Kifer, Gehrke, Venkitasubramaniam 2007, l-diversity, ACM TKDD 1(1),
     section 3.
@@ -23,7 +23,7 @@
 {%- endmacro %}
 
 
-{# The test: l values in every class. #}
+{# Generic test of l-diversity. #}
 {% macro l_diversity_failures(relation, columns, sensitive, l, entity=none, unknown=false) %}
 {{ kanon_sql.sensitive_failures(
     relation, columns, sensitive, "l_diversity",

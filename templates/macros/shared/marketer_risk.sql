@@ -1,18 +1,18 @@
 {#
-    Marketer risk: whoever links every record with the reference finds the right person for
-    f / F of the records of a class; F is kanon_union, the people of the reference, or of the release
-    where those are more.
+    Marketer risk: an attacker who links every record with the reference re-identifies an expected f
+    / F of the records of a class; F is kanon_union, the people of the reference, or of the release
+    if there are more.
 
     El Emam 2013, Guide to the de-identification of personal health information, chapter 16.
 #}
 
-{# Whoever links everyone finds so many of them. #}
+{# Expected number of re-identified records (people). #}
 {% macro marketer_risk() -%}
 sum({{ kanon_sql.quotient("kanon_size", "kanon_union") }}) as kanon_reidentified
 {%- endmacro %}
 
 
-{# The test of marketer risk: the records at risk are those that are expected to be found. #}
+{# Generic test of marketer risk; the records at risk are the expected re-identifications. #}
 {% macro marketer_risk_failures(
     relation, columns, reference, pairs, max_average,
     entity=none, reference_entity=none, reference_weight=none, union=false, complete=false

@@ -1,19 +1,18 @@
 {#
-    Which cells of the reference a cell of the release stands for, column by column.
+    Which cells of the reference a cell of the release matches, column by column.
 
-    A cell stands for itself. One that is only `*` stands for anything, NULL included. A `*` at
-    either end stands for exactly one character each, at equal length. [a,b) [a,b] (a,b] [a,b[
-    ]a,b] take in the numbers between, as written. a-b does too, where nothing else in either
-    column speaks against a range; it is open at b where another cell of the release begins there.
-    Where NULL is a wildcard, it matches everything on both sides. In doubt a cell doesn't match,
-    which makes the population smaller.
+    A cell matches itself. A lone `*` matches anything, NULL included. A `*` at either end matches
+    exactly one character, at equal length. [a,b) [a,b] (a,b] [a,b[ ]a,b] match the numbers in
+    between, as written. a-b does too, unless other cells of either column contradict a range; it is
+    open at b if another cell of the release begins there. If NULL is a wildcard, it matches
+    everything on both sides. A doubtful cell doesn't match, which makes the population smaller.
 
-    Cells travel as text with '=' before them, and NULL as the empty text, so that they can be
-    joined by equality.
+    Cells are text with the prefix '=', and NULL is the empty text, so that they can be joined by
+    equality.
 
-    Where it is known how the release was generalised, a cell stands for the values that have it as
-    their label: `pair.labels`. It isn't read as a range or a mask then, since a hierarchy may call
-    by 20-29 the ages from 21 to 30.
+    If the release's generalisation is known, a cell matches the values with this label:
+    `pair.labels`. It isn't parsed as a range or a mask then, since a hierarchy may label the ages
+    from 21 to 30 as 20-29.
 #}
 {% macro matching_cells(pairs, reference_entity, wildcard=false) %}
 {% set parsed = pairs | selectattr("how", "equalto", "by_pattern") | list %}
@@ -28,7 +27,7 @@
 {%- endmacro %}
 
 
-{# The cells of the release that stand for those of a combination of the reference. #}
+{# Cells of the release that match those of a combination of the reference. #}
 {% macro cells_in_release(pairs, matched, reference_entity, aliased=false) -%}
 {% for pair in pairs -%}
 {% set cell = ("matching_" ~ loop.index ~ ".kanon_released")
@@ -41,7 +40,10 @@
 {%- endmacro %}
 
 
-{# The reference, each of its combinations once for every one of the release that takes it in. #}
+{#
+    FROM clause: each combination of the reference, once for every matching combination of the
+    release.
+#}
 {% macro reference_with_cells_of_release(pairs, matched, reference_entity) -%}
 {% set referring = "reference_classes" if reference_entity is none else "reference_people" -%}
 from {{ referring }}
@@ -58,7 +60,7 @@ inner join {{ "matching_cells" if pair.how == "by_pattern" else "matching_cells_
 {%- endmacro %}
 
 
-{# Equal cells, and NULL with everything on the other side. #}
+{# CTEs for a column whose cells match by equality, or by NULL as a wildcard. #}
 {% macro cells_by_wildcard(place, pair, referring) -%}
 released_cells_{{ place }} as (
     select distinct {{ kanon_sql.alias(pair.column) }} as kanon_cell
@@ -90,7 +92,7 @@ matching_cells_{{ place }} as (
 {%- endmacro %}
 
 
-{# The same for columns of text, whose cells may be generalised. #}
+{# CTEs for text columns, whose cells may be generalised. #}
 {% macro cells_by_pattern(pairs, parsed, referring, wildcard=false) -%}
 {% set read = parsed | rejectattr("labels") | list %}
 {% set places %}
@@ -99,7 +101,7 @@ matching_cells_{{ place }} as (
 {%- endfor %}
 {% endset %}
 {% set of_read = " and kanon_column in (" ~ places | trim ~ ")" if read != parsed else "" %}
--- Every cell once, by the place of its column; '=' stands before its text, and '' for NULL.
+-- Each distinct cell with the place of its column; '=' precedes its text, and '' is NULL.
 cell_texts as (
     select
         kanon_column,
@@ -139,7 +141,7 @@ cell_texts as (
 {{ kanon_sql.parsed_cells("cells", "cell_texts") }},
 
 {% if read %}
--- Where a number, an interval or a range of the release begins.
+-- The lower end of each number, interval and range of the release.
 starts as (
     select distinct
         kanon_column,
@@ -148,14 +150,14 @@ starts as (
     where kanon_released = 1 and kanon_kind in ('number', 'interval', 'range')
 ),
 
--- Columns in which a-b may be a text like others.
+-- Columns in which a-b may be an ordinary text.
 columns_of_texts as (
     select distinct kanon_column
     from cells
     where kanon_kind in ('mask', 'text')
 ),
 
--- What takes in numbers; a-b is open at b where another cell begins there.
+-- The cells that match numbers; a-b is open at b if another cell begins there.
 ranges as (
     select
         cells.kanon_column,
@@ -184,7 +186,7 @@ ranges as (
         )
 ),
 
--- The shapes that masks of the release have: how long, with how many stars before what they keep.
+-- The shapes of the release's masks: their length, and the stars before the kept characters.
 masks as (
     select distinct
         kanon_column,
@@ -195,7 +197,7 @@ masks as (
     where kanon_released = 1 and kanon_kind = 'mask'{{ of_read }}
 ),
 
--- What each mask leaves of the cells that are as long as it is.
+-- The characters that each mask keeps of the cells of its length.
 stems as (
     select
         cells.kanon_column,
@@ -236,9 +238,9 @@ labelled_cells_{{ place }}_{{ loop.index }} as (
 {% endfor %}
 {% endfor %}
 {% if read %}
--- A cell stands for itself; '*' for any; a mask for what has its stem; a range for its numbers.
+-- A cell matches itself; '*' any cell; a mask cells with its stem; a range its numbers.
 {% else %}
--- A cell stands for itself; '*' for any; a label for the values that have it.
+-- A cell matches itself; '*' any cell; a label the values that have it.
 {% endif %}
 matching_cells as (
     select
@@ -324,12 +326,12 @@ matching_cells as (
 
 
 {#
-    Cells with what they may stand for. kanon_kind is one of null, any, number, interval, range,
-    mask, text; an interval or a range goes from kanon_low to kanon_high; of a mask the
-    kanon_kept characters after kanon_stars_left are known.
+    Parses cells. kanon_kind is one of null, any, number, interval, range, mask, text; an interval
+    or a range goes from kanon_low to kanon_high; in a mask, the kanon_kept characters after
+    kanon_stars_left are known.
 #}
 {% macro parsed_cells(name, texts) -%}
--- What a text begins and ends with, and where it has the signs of an interval, a range or a mask.
+-- The first and last characters of a text, and the marks of an interval, a range or a mask.
 {{ name }}_taken_apart as (
     select
         {{ texts }}.*,
@@ -343,7 +345,7 @@ matching_cells as (
     from {{ texts }}
 ),
 
--- Whether it may be an interval or a range, and which of its ends an interval leaves out.
+-- Whether it may be an interval or a range, and which ends of the interval are open.
 {{ name }}_with_notation as (
     select
         {{ name }}_taken_apart.*,
@@ -382,7 +384,7 @@ matching_cells as (
     from {{ name }}_with_ends
 ),
 
--- What each is read as; what is no number, interval, range or mask is a text.
+-- The kind of each cell: a number, an interval, a range, a mask or else a text.
 {{ name }} as (
     select
         {{ name }}_with_numbers.*,

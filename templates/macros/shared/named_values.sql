@@ -1,9 +1,10 @@
 {#
-    What a question says of single values beside what the table has: values that a list or a tree
-    lacks, values that are named and never occur, and text that has no order. One row of counts.
+    Comparison of single values in the spec with the table: values missing in a list or a tree,
+    named values that never occur, and text without an order. Each statement returns one row of
+    counts.
 #}
 
-{# The values of a column that a list lacks, and the records that hold them. #}
+{# Number of values of a column that a list lacks, and of their records. #}
 {% macro values_not_listed(relation, column, values, unknown=false) %}
 with
 
@@ -15,7 +16,7 @@ with
 {%- endmacro %}
 
 
-{# The values of a column as the list spells them, with the records that hold each. #}
+{# Values of a column in the list's spelling, with the records of each. #}
 {% macro held_values(relation, column, values, unknown=false) -%}
 {% set value = kanon_sql.as_listed(kanon_sql.ident(column), kanon_sql.type_of(column), values) | trim -%}
 held_values as (
@@ -32,7 +33,7 @@ held_values as (
 {%- endmacro %}
 
 
-{# How many of these values are not among listed_values. #}
+{# Number of these values that are not in listed_values. #}
 {% macro counts_of_values_not_listed(records_alone=false) %}
 select
 {% if not records_alone %}
@@ -53,7 +54,7 @@ left join listed_values
 {%- endmacro %}
 
 
-{# A value as a list spells it: by its text, or as a number where the list has only numbers. #}
+{# Value in the list's spelling: as text, or as a number if the list has only numbers. #}
 {% macro as_listed(value, type, values) -%}
 {% if values[0][0] is number -%}
 {{ kanon_sql.number_or_null("cast(" ~ value ~ " as " ~ kanon_sql.text_type() ~ ")") }}
@@ -63,7 +64,7 @@ left join listed_values
 {%- endmacro %}
 
 
-{# How many of some named values occur at all. #}
+{# How many of some named values occur. #}
 {% macro named_values_that_occur(relation, column, values) %}
 select
 {% for value in values %}
@@ -77,7 +78,7 @@ from (
 {%- endmacro %}
 
 
-{# How many of them never do. #}
+{# How many of them never occur. #}
 {% macro named_values_that_never_occur(relation, column, values) %}
 select {{ values | length }} - kanon_occurring as kanon_never_occurring
 from (
@@ -86,7 +87,7 @@ from (
 {%- endmacro %}
 
 
-{# The records whose value is no number, where nobody has looked up the type. #}
+{# Records whose value is not a number, for a column of unknown type. #}
 {% macro not_a_number(relation, column) %}
 select
     sum(
@@ -99,7 +100,7 @@ from {{ relation }}
 {%- endmacro %}
 
 
-{# Records with a value that keeps all of them from being numbers, or all from being dates. #}
+{# Records whose values prevent an order: not a number and not a date, whichever gives fewer. #}
 {% macro not_in_order(relation, column) %}
 {% set keys = kanon_sql.order_keys(kanon_sql.ident(column), kanon_sql.type_of(column)) %}
 {% set known = kanon_sql.ident(column) ~ " is not null" %}
@@ -119,7 +120,7 @@ from {% if keys | length == 1 %}{{ relation }}{% else %}(
 {%- endmacro %}
 
 
-{# How many values of a text column are no number, and how many are no date. #}
+{# Number of distinct values of a text column that are not numbers, and that are not dates. #}
 {% macro not_orderable(relation, column) %}
 select
     count(*) as kanon_values,
@@ -133,7 +134,7 @@ from (
 {%- endmacro %}
 
 
-{# Whether a column says anything: how many values it has, and how many records have none. #}
+{# Number of distinct values of a column, and of its NULLs. #}
 {% macro values_at_all(relation, column) %}
 select
     count(distinct {{ kanon_sql.ident(column) }}) as kanon_values,
@@ -142,7 +143,7 @@ from {{ relation }}
 {%- endmacro %}
 
 
-{# Survey weights that stand for no one: NULL, no number, less than the record's own person. #}
+{# Invalid survey weights: NULL, not a number, or below 1, as each record represents itself. #}
 {% macro not_a_survey_weight(relation, weight) %}
 select
     count(*) as kanon_records,

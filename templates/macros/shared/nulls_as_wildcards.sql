@@ -1,10 +1,10 @@
 {#
-    k-anonymity where NULL matches everything: the size of a record is the number of records that
-    are compatible with it. Matching is not transitive, so there are no classes but patterns: the
+    k-anonymity with NULL as a wildcard: the size of a record is the number of records compatible
+    with it. Matching is not transitive, so there are no equivalence classes but patterns: the
     distinct combinations, NULLs included.
 
-    Two patterns are compatible when they agree wherever neither has a NULL. That is an equality
-    join, once every pattern is written as each set of NULLs (mask) would see it.
+    Two patterns are compatible if they agree in every column where neither is NULL. This becomes an
+    equality join by expanding every pattern for each set of NULLs (mask).
 
     Templ, Kowarik, Meindl 2015, Statistical disclosure control for micro-data using sdcMicro,
     JSS 67(4), section 4.1 (missing values in key variables).
@@ -18,7 +18,7 @@ with
 {%- endmacro %}
 
 
-{# The sets that such a statement names, the last of which is that of the patterns. #}
+{# CTEs up to the patterns. #}
 {% macro sets_of_wildcards(relation, columns, named="classes") %}
 -- Each combination of values; kanon_mask has a 1 for each column that is NULL.
 patterns as (
@@ -38,7 +38,7 @@ null_masks as (
     from patterns
 ),
 
--- The patterns of a mask as those of another see them: without what is NULL there.
+-- The patterns of a mask, without the columns that are NULL in another mask.
 patterns_as_seen as (
     select
         null_masks.kanon_mask as kanon_seen_by,
@@ -61,7 +61,7 @@ patterns_as_seen as (
 {% endfor %}
 ),
 
--- Each pattern without what is NULL in the patterns of a mask that it looks at.
+-- Each pattern, without the columns that are NULL in the mask that it is compared with.
 patterns_as_looking as (
     select
         patterns.*,
@@ -75,7 +75,7 @@ patterns_as_looking as (
     cross join null_masks
 ),
 
--- Each pattern with the records of all that are compatible: those that agree where neither is NULL.
+-- Each pattern with the records of all compatible patterns: equal wherever neither is NULL.
 {{ named }} as (
     select
 {% for column in columns %}
@@ -101,7 +101,7 @@ patterns_as_looking as (
 {%- endmacro %}
 
 
-{# A column's value, or NULL where the mask has one in this place. #}
+{# Column's value, or NULL if the mask has a 1 at this place. #}
 {% macro unless_masked(mask, place, column) -%}
 case when substring({{ mask }}, {{ place }}, 1) <> '1' then {{ column }} end
 {%- endmacro %}

@@ -1,34 +1,37 @@
 {#
-    Numbers that are compared: quotients that no engine rounds, shares in whole numbers, and the
-    slack of what is left to floating point.
+    Arithmetic of thresholds: quotients without integer rounding, exact comparison of shares, and
+    the slack for floating point.
 #}
 
-{# A quotient, in floating point: engines differ in what they make of one between integers. #}
+{# Quotient as a float: engines differ in the division of integers. #}
 {% macro quotient(dividend, divisor) -%}
 cast({{ dividend }} as {{ kanon_sql.float_type() }}) / nullif({{ divisor }}, 0)
 {%- endmacro %}
 
 
-{# Whether a count is more than a share of another, in whole numbers: no share is rounded. #}
+{#
+    Predicate: the count is more than a share of the total; in integers, so that no share is
+    rounded.
+#}
 {% macro more_than_share(count, share, total) -%}
 {{ kanon_sql.times(count, kanon_sql.denominator(share)) }} > {{ kanon_sql.times(total, kanon_sql.numerator(share)) }}
 {%- endmacro %}
 
 
-{# Whether it is less. #}
+{# Predicate: the count is less than a share of the total. #}
 {% macro less_than_share(count, share, total) -%}
 {{ kanon_sql.times(count, kanon_sql.denominator(share)) }} < {{ kanon_sql.times(total, kanon_sql.numerator(share)) }}
 {%- endmacro %}
 
 
-{# Whether the chance of one in a count is above a bound, said of the count. #}
+{# Predicate on a count n: 1 / n is above the bound. #}
 {% macro chance_above(bound, count) -%}
 {% set least = kanon_sql.least_size(bound) -%}
 {{ count }} {{ "> 0" if least is none else "< " ~ least }}
 {%- endmacro %}
 
 
-{# The number that a text spells in plain digits, no more than a double holds, else NULL. #}
+{# Number that a text spells in plain digits, if a double represents it exactly, else NULL. #}
 {% macro number_or_null(text) -%}
 case
     when length({{ text }}) <= 15 and {{ kanon_sql.matches(text, "-?[0-9]+([.][0-9]+)?") }}
@@ -37,7 +40,7 @@ end
 {%- endmacro %}
 
 
-{# A count times a factor, such that neither overflows. #}
+{# Count times a factor, in a type that can't overflow. #}
 {% macro times(count, factor) -%}
 {{ count if factor == 1 else "cast(" ~ count ~ " as " ~ kanon_sql.exact_type() ~ ") * " ~ factor }}
 {%- endmacro %}

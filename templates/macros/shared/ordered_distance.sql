@@ -1,17 +1,17 @@
 {#
-    t-closeness where values lie in an order: the earth mover's distance of neighbouring values
-    is the same for all of them. With the m values of the table in order, and what the class and
-    the table have up to each one, it is the mean of |class - table| over the m - 1 steps.
+    t-closeness with the ordered distance: all neighbouring values are equally far apart. For the m
+    ordered values of the table, the earth mover's distance is the mean of |cumulative share in the
+    class - cumulative share in the table| over the m - 1 steps.
 
-    A class has few of the values. Between two that it has, its share up to there stays and the
-    table's grows, so a whole gap is summed at once: the table's share is below the class's up to
-    some rank, the crossing, and above it from there on. One sort finds the crossings of all gaps.
-    Everything is counted in records of the table, the class's as if it were as large as that.
+    A class contains few of the values. Between two of its values its cumulative share is constant
+    and the table's grows, so each gap is summed at once: the table's share is below the class's up
+    to some rank, the crossing, and above it from there on. One sort finds the crossings of all
+    gaps. Counts are scaled to the table's number of records.
 
     Li, Li, Venkatasubramanian 2007, t-closeness, ICDE, section 4 (ordered distance).
 
-    `order` lists the values; without it numbers and dates have their own, however
-    they are spelled. What it lacks ranks behind, NULL last.
+    `order` lists the values; without it, numbers and dates have their natural order, however they
+    are spelled. Values missing in the list rank after it, NULL last.
 #}
 {% macro ordered_distance(
     relation, columns, sensitive, entity=none, unknown=false, order=none, class_measures=[],
@@ -27,7 +27,7 @@ with
 {%- endmacro %}
 
 
-{# The sets that such a statement names, the last of which is that of the classes. #}
+{# CTEs up to `classes`. #}
 {% macro sets_of_ordered_distance(
     relation, columns, sensitive, entity=none, unknown=false, order=none, class_measures=[],
     rolled_up=false, whole=none, counted_records=true
@@ -245,7 +245,7 @@ class_distances as (
 {%- endmacro %}
 
 
-{# The values that a class has, in their order. #}
+{# Window over the values of a class, in their order. #}
 {% macro steps_of_class(columns, order=none) %}
 (
     partition by

@@ -21,7 +21,7 @@
 {%- endmacro %}
 
 
-{# The test: p values and k records in every class. #}
+{# Generic test of p-sensitive k-anonymity. #}
 {% macro p_sensitive_k_anonymity_failures(relation, columns, sensitive, p=none, k=none, entity=none, unknown=false) %}
 {{ kanon_sql.sensitive_failures(
     relation, columns, sensitive, "p_sensitive_k_anonymity",

@@ -1,10 +1,10 @@
 {#
-    People are counted once: whoever is in several classes has the smallest of them, where they
-    are easiest to find. Nothing of this is asked where every person is in one class only; there
-    the sizes of the classes say the same.
+    Each person counts once: a person in several classes counts in the smallest of them, where they
+    are easiest to find. If every person is in one class only, these statements are not run, as the
+    class sizes give the same result.
 #}
 
-{# How many people have each size of the smallest of their classes. #}
+{# Number of people by the size of their smallest class. #}
 {% macro smallest_classes(relation, columns, entity) %}
 with
 
@@ -33,7 +33,7 @@ order by kanon_size
 {%- endmacro %}
 
 
-{# What is so of each person, from the classes that the person is in. #}
+{# Aggregates for each person over the classes the person is in. #}
 {% macro of_each_person(class_people, classes, columns, entity, measures) %}
 select
     {{ class_people }}.{{ kanon_sql.alias(entity) }}
@@ -52,8 +52,9 @@ group by {{ class_people }}.{{ kanon_sql.alias(entity) }}
 {%- endmacro %}
 
 
-{# How many people are in a class of which something is so, by the name that each condition has: each
-   of them once, however many such classes they have. #}
+{#
+    Number of people in a class that satisfies each named predicate; a person counts once for each.
+#}
 {% macro people_of_flagged_classes(class_people, classes, columns, entity, flags) %}
 {% set of_person = namespace(measures=[]) %}
 {% for flag in flags %}
@@ -73,8 +74,10 @@ from people
 {%- endmacro %}
 
 
-{# The one value that a column has in some rows. No database lacks a greatest number; of truth values
-   some have none. #}
+{#
+    Value of a column that is constant in the rows. Every database has max for numbers; some have
+    none for booleans.
+#}
 {% macro only_value_of(column) -%}
 {% set name = kanon_sql.alias(column) -%}
 {{ "max(case when " ~ name ~ " then 1 when not " ~ name ~ " then 0 end)"
@@ -84,13 +87,13 @@ from people
 
 
 {#
-    People by the set of classes they are in. Someone who knows several records of a person knows
-    several classes of theirs, and the combination may be one person's alone although each class
-    is large.
+    Number of people by profile, the set of classes that a person is in. An attacker who knows
+    several records of a person knows several of their classes, and the combination may be unique
+    although each class is large.
 
-    The size of a profile is the number of people whose records lie in exactly the same classes.
-    Where a person is in one class only, its values are the profile. Whoever it is, each person
-    has one profile: what is estimated of people is estimated from these sizes.
+    The size of a profile is the number of people whose records are in exactly the same classes. For
+    a person in one class, the profile is the values of that class. Each person has exactly one
+    profile, so population estimates are computed from the profile sizes.
 #}
 {% macro profiles(relation, columns, entity) %}
 with
@@ -100,7 +103,7 @@ class_people as (
     {{ kanon_sql.frequency_set(relation, columns + [entity], counted=false) | trim | indent(4) }}
 ),
 
--- Each person with the number of their classes; the values tell the class where it is one.
+-- Each person with the number of their classes, and the values of the class if it is one.
 people as (
     select
         {{ kanon_sql.alias(entity) }},
@@ -112,7 +115,7 @@ people as (
     group by {{ kanon_sql.alias(entity) }}
 ),
 
--- People of one class: their profile is that class.
+-- People of one class: their profile is this class.
 profiles_of_one_class as (
     select count(*) as kanon_people
     from people
@@ -121,7 +124,7 @@ profiles_of_one_class as (
 {{ kanon_sql.aliases(columns) | indent(4, first=true) }}
 ),
 
--- People of several classes, with each of them.
+-- People of several classes, with each of their classes.
 memberships as (
     select class_people.*
     from class_people
@@ -130,7 +133,7 @@ memberships as (
     where people.kanon_classes > 1
 ),
 
--- Their classes by number.
+-- The numbers of their classes.
 classes as (
     select
 {{ kanon_sql.aliases(columns) | indent(4, first=true) }},
@@ -140,7 +143,7 @@ classes as (
 {{ kanon_sql.aliases(columns) | indent(4, first=true) }}
 ),
 
--- Their profile: the numbers of their classes in order, as one text.
+-- Their profile: the sorted numbers of their classes, as one text.
 people_of_several_classes as (
     select
         memberships.{{ kanon_sql.alias(entity) }},

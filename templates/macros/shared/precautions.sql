@@ -1,8 +1,8 @@
 {#
-    What must be so before a question means anything. Each answer is one row of counts.
+    Preconditions of a check. Each statement returns one row of counts.
 #}
 
-{# Records without an entity: no person can be counted for them. #}
+{# Records without an entity, which belong to no person. #}
 {% macro without_entity(relation, entity, counted=true) %}
 select
 {% if counted %}
@@ -13,19 +13,17 @@ from {{ relation }}
 {%- endmacro %}
 
 
-{# Values of a text column that are no number (or date), where a condition needs one. #}
+{# Values of a text column that are not numbers (or dates), if a condition needs one. #}
 {% macro not_castable(relation, column, type) %}
 {% set value = kanon_sql.ident(column) %}
-{% set number = kanon_sql.cast_or_null(value, kanon_sql.float_type() if type == "BIGINT" else type) %}
 select
     count({{ value }}) as kanon_values,
-    sum(case when {{ value }} is not null and {{ number }} is null then 1
-{%- if type == "BIGINT" %} when {{ number }} <> floor({{ number }}) then 1{% endif %} else 0 end) as kanon_not_castable
+    sum(case when {{ value }} is not null and {{ kanon_sql.cast_or_null(value, type) }} is null then 1 else 0 end) as kanon_not_castable
 from {{ relation }}
 {%- endmacro %}
 
 
-{# Weights that are no number of people: NULL, text, negative, fractional or beyond counting. #}
+{# Invalid weights, which are no number of people: NULL, text, negative, fractional or too large. #}
 {% macro not_a_weight(relation, weight, counted=true) %}
 select
 {% if counted %}
@@ -47,8 +45,10 @@ from (
 {%- endmacro %}
 
 
-{# How many values a column has, how many are left when case, outer spaces and the spelling of
-   numbers are set aside, and how many of them are numbers. #}
+{#
+    Number of distinct values of a column; the same ignoring case, outer spaces and the spelling of
+    numbers; and how many are numbers.
+#}
 {% macro spellings(relation, column) %}
 with
 
@@ -64,7 +64,7 @@ trimmed_values as (
     from known_values
 ),
 
--- Each of them with the number that it spells, if any.
+-- Each value with the number that it spells, if any.
 read_values as (
     select
         kanon_text,
@@ -80,54 +80,19 @@ from read_values
 {%- endmacro %}
 
 
-{# How many different numbers and other texts there are when case is set aside. A number counts as
-   one, and not as the text that an engine would write of it, which may be cut to a few digits. #}
+{#
+    Number of distinct numbers and other texts, ignoring case. Numbers are compared as numbers,
+    because an engine may cut their text to a few digits.
+#}
 {% macro count_spellings() -%}
 count(distinct kanon_number)
     + count(distinct case when kanon_number is null then lower(kanon_text) end)
 {%- endmacro %}
 
 
-{# How many different values the first records have in each column; how many people these records
-   are about, where there is an entity. #}
-{% macro distinct_in_first(relation, columns, first, entity=none) %}
-select
-    count(*) as kanon_records,
-{% if entity %}
-    count(distinct {{ kanon_sql.ident(entity) }}) as kanon_people,
-{% endif %}
-{% for column in columns %}
-    count(distinct {{ kanon_sql.ident(column) }}) as kanon_distinct_{{ loop.index }}{{ "," if not loop.last }}
-{% endfor %}
-from (
-    {{ kanon_sql.first_of(relation, columns + ([entity] if entity else []), first) | indent(4) }}
-) as first_records
-{%- endmacro %}
-
-
-{# How many combinations the first records have of several columns. #}
-{% macro combinations_in_first(relation, columns, first) %}
-select count(*) as kanon_combinations
-from (
-    select distinct
-{{ kanon_sql.names(columns) | indent(4, first=true) }}
-    from (
-        {{ kanon_sql.first_of(relation, columns, first) | indent(8) }}
-    ) as first_records
-) as first_combinations
-{%- endmacro %}
-
-
-{# The first records, in whatever order they lie. #}
-{% macro first_of(relation, columns, first) -%}
-select
-{{ kanon_sql.names(columns) }}
-from {{ relation }}
-limit {{ kanon_sql.positive_int(first, "first") }}
-{%- endmacro %}
-
-
-{# Cells of a text column that can never equal a number: other text, or another spelling of it. #}
+{#
+    Cells of a text column that can never equal a number: other text, or a different spelling of it.
+#}
 {% macro text_beside_numbers(relation, column) %}
 with
 

@@ -1,13 +1,14 @@
 {#
-    Prosecutor risk: whoever knows that someone is in the table, and their quasi-identifiers, finds
-    them with the chance of 1 in the size of their class. Python reads it off the sizes of classes.
+    Prosecutor risk: an attacker who knows that a person is in the table, and the person's
+    quasi-identifiers, finds their record with the chance 1 / size of their class. Python computes
+    it from the class sizes.
 
     El Emam 2013, Guide to the de-identification of personal health information, chapter 16.
 #}
 
 {#
-    The test of prosecutor risk. Where no single class is above a bound, the records at risk are
-    those that are expected to be found.
+    Generic test of prosecutor risk. If no single class is above a bound, the records at risk are
+    the expected re-identifications.
 #}
 {% macro prosecutor_risk_failures(
     relation, columns,

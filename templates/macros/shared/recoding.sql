@@ -1,16 +1,18 @@
 {#
-    A local recoding as a chain of views: the records with the labels of all levels beside them,
-    then the levels at which each is published, found by walking through the classes as the search
-    split them, and at the end the records at these levels.
+    A local recoding as a chain of views: the records with their labels at all levels, then one view
+    per round of splits, which gives each record its class, and at the end the records at the levels
+    of their class.
 
-    The levels are one text, with as many digits for each quasi-identifier.
+    The levels are one text, with a fixed number of digits for each quasi-identifier.
 
     Fung, Wang, Yu 2005, Top-down specialization for information and privacy preservation, ICDE;
     that what can't go stays together, as a rest, is a rule of this project.
 #}
 
-{# The records with labels beside them, and the class of each before the first round: the only
-   class, or the one of its labels. #}
+{#
+    Records with their labels, and their class before the first round: the only class, or the one
+    with their labels.
+#}
 {% macro labelled_records(records, labels, first=none) %}
 {% set is_single = first is not none and first | length == 1 and not first[0].conditions %}
 {% if first is not none and not is_single %}
@@ -48,7 +50,7 @@ from {{ records }} as records
 {%- endmacro %}
 
 
-{# The value of the first case whose labels a record has. #}
+{# Value of the first case whose labels the record has. #}
 {% macro first_that_fits(cases) -%}
 {% if not cases -%}
 cast(null as {{ kanon_sql.text_type() }})
@@ -67,7 +69,7 @@ end
 {%- endmacro %}
 
 
-{# The records with their levels, where the classes are few: the first one that fits is theirs. #}
+{# Records with their levels by a CASE, if there are few classes; the first that fits applies. #}
 {% macro levels_by_case(records, cases) %}
 select
     records.*,
@@ -81,8 +83,9 @@ from {{ records }} as records
 
 
 {#
-    One round. A class that is split says by which label, and `parts` has what it becomes for each
-    label that leaves it and for the rest; a class that isn't split stays what it is.
+    One round. The name of a class that is split ends with the label column to split by; `parts`
+    maps the name and the label to the new class, and the name alone to the class of the rest. Other
+    classes stay unchanged.
 #}
 {% macro recoding_round(records, number, looks, parts) %}
 with
@@ -109,8 +112,10 @@ left join parts as rests
 {%- endmacro %}
 
 
-{# What a round makes of each class, where a seed of a dbt project has that of every round: its
-   labels begin with `to`, so that nobody takes one of digits alone for a number. #}
+{#
+    Splits of one round from a dbt seed that holds all rounds; its labels begin with `to`, so that
+    dbt does not infer numbers from labels of digits alone.
+#}
 {% macro parts_in_seed(seed, number) -%}
 (
     select
@@ -122,7 +127,7 @@ left join parts as rests
 {%- endmacro %}
 
 
-{# What may be published: each record at its levels. Those without any are suppressed. #}
+{# Released records, each at its levels. A record without levels is suppressed. #}
 {% macro records_at_their_levels(records, columns, levels, digits, star=false) %}
 select
 {% for column in columns %}
@@ -148,7 +153,7 @@ where records.{{ levels }} is not null
 {%- endmacro %}
 
 
-{# A raw value as the text that a release shows. #}
+{# Raw value as the text in the release. #}
 {% macro raw_as_text(value, type) -%}
 {{ kanon_sql.as_text(value, type) }}
 {%- endmacro %}

@@ -1,14 +1,14 @@
 {#
-    Recursive (c,l)-diversity: with the counts of a class's values r1 >= r2 >= ... >= rm, the
-    most frequent one stays rare beside the rest, r1 < c (rl + ... + rm). The measure is the
-    quotient, which is infinite (NULL here) where a class has fewer than l values.
+    Recursive (c,l)-diversity: with the counts r1 >= r2 >= ... >= rm of a class's values, the most
+    frequent value is not too frequent, r1 < c (rl + ... + rm). The measure is the quotient,
+    infinite (NULL here) for a class with fewer than l values.
 
-    Where some values are allowed to become known, y is the rank of the most frequent other one:
-    ry < c (rl + ... + rm) if y < l, else ry < c (r(l-1) + ... + rm - ry); a class of allowed
-    values only satisfies it.
+    With `allowed` values, which may become known, y is the rank of the most frequent other value:
+    ry < c (rl + ... + rm) if y < l, else ry < c (r(l-1) + ... + rm - ry). A class of allowed values
+    only passes.
 
-    What every person of a class has is certain: unless it is allowed, nothing is left beside it,
-    whatever else they have.
+    A value that every person of a class holds is certain: unless it is allowed, the class counts as
+    having no other value.
 
     Machanavajjhala, Kifer, Gehrke, Venkitasubramaniam 2007, l-diversity, ACM TKDD 1(1),
     definitions 4.2 and 4.5.
@@ -36,25 +36,25 @@ not ({{ rare }}{{ "" if allowed is none else " or " ~ kanon_sql.only_allowed(mos
 {%- endmacro %}
 
 
-{# No c will do for a class with fewer than l values. #}
+{# Predicate: the class has fewer than l values and fails for every c. #}
 {% macro recursive_cl_diversity_infinite(measure) -%}
 {{ measure }} is null
 {%- endmacro %}
 
 
-{# How often a class has the most frequent value that may not become known. #}
+{# Count of the most frequent value that is not allowed. #}
 {% macro most_known(label, allowed=none) -%}
 {{ "kanon_most" if allowed is none else "kanon_most_" ~ label }}
 {%- endmacro %}
 
 
-{# A class of values that may become known, and of nothing else. #}
+{# Predicate: the class has allowed values only. #}
 {% macro only_allowed(most, entity=none, unknown=false) -%}
 {{ most }} = 0{{ " and kanon_total > 0" if unknown }}
 {%- endmacro %}
 
 
-{# The records of a class that are left once the most frequent values are ruled out. #}
+{# Sum of the counts that remain after the most frequent values are ruled out. #}
 {% macro recursive_rest(l, label, allowed=none, entity=none, unknown=false) -%}
 {% set most = kanon_sql.most_known(label, allowed) -%}
 {% if entity is none -%}
@@ -89,13 +89,13 @@ case when {{ most }} = {{ kanon_sql.class_holders(entity, unknown) }} then {{ mo
 {%- endmacro %}
 
 
-{# How often a class has its values from a rank on, the most frequent being of rank 1. #}
+{# Sum of a class's counts from this rank on; the most frequent value has rank 1. #}
 {% macro sum_of_ranks(counted, rank) -%}
 sum(case when kanon_rank >= {{ rank }} then {{ counted }} else 0 end)
 {%- endmacro %}
 
 
-{# The test: c is more than every class needs. #}
+{# Generic test of recursive (c,l)-diversity. #}
 {% macro recursive_cl_diversity_failures(
     relation, columns, sensitive, c, l, allowed=none, entity=none, unknown=false
 ) %}

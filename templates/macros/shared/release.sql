@@ -1,19 +1,23 @@
 {#
-    A release as a chain of views: the records as they lie, then one view for each step of the
-    generalisation, which replaces one column, and at the end the records that may be published.
-    The raw quasi-identifiers travel beside the generalised ones as kanon_raw_<column> up to the
-    last view, so that every level is read off the raw value.
+    A release as a chain of views: the source records, then one view per generalised column, and at
+    the end the released records. The views before the last carry the raw quasi-identifiers as
+    kanon_raw_<column>, so that every level is computed from the raw value.
 
     Sweeney 2002, Achieving k-anonymity privacy protection using generalization and suppression,
     International Journal of Uncertainty, Fuzziness and Knowledge-Based Systems 10(5), section 4.
 #}
 
-{# The records as they lie, without direct identifiers. #}
-{% macro raw_records(relation, columns, raw, where=none, first=none) %}
+{#
+    Source records without direct identifiers. `read_as_text`: the file was read as text, but the table
+    that stands for it may have types, so raw values are cast to text.
+#}
+{% macro raw_records(relation, columns, raw, where=none, first=none, read_as_text=false) %}
 select
 {{ kanon_sql.names(columns) }}
 {%- for column in raw %},
-    {{ kanon_sql.ident(column) }} as {{ kanon_sql.ident("kanon_raw_" ~ column.name) }}
+    {{ kanon_sql.as_text(kanon_sql.ident(column), kanon_sql.type_of(column))
+        if read_as_text
+        else kanon_sql.ident(column) }} as {{ kanon_sql.ident("kanon_raw_" ~ column.name) }}
 {%- endfor %}
 
 from {{ relation }}
@@ -29,8 +33,8 @@ limit {{ kanon_sql.positive_int(first, "first") }}
 
 
 {#
-    The same records with one column at a level; the labels of a large hierarchy are joined, and
-    the start of an interval is found once.
+    The records with one more column generalised; the labels of a large hierarchy are joined, and
+    the start of an interval is computed once.
 #}
 {% macro generalised_records(finer, columns, raw, generalised, label, joined=none, start=none) %}
 {% set records = "records." if joined is not none else "" %}
@@ -59,7 +63,7 @@ from {{ finer }}{{ " as records" if joined is not none }}
 {%- endmacro %}
 
 
-{# Whether two sets are at the same class; records call its columns by their own names. #}
+{# Join condition on the class; records have its columns under their own names. #}
 {% macro same_class(columns, set, other="records", other_is_set=false) -%}
 {% for column in columns %}
 {{ "and " if not loop.first }}{{ kanon_sql.same(
@@ -70,7 +74,7 @@ from {{ finer }}{{ " as records" if joined is not none }}
 {%- endmacro %}
 
 
-{# Every class with its size, in people where there is an entity, and its records. #}
+{# Every class with its size (people, with an entity) and its records. #}
 {% macro class_counts(relation, columns, entity=none) %}
 select
 {{ kanon_sql.aliased_names(columns) }},
@@ -83,12 +87,12 @@ group by
 
 
 {#
-    Step 4 of Datafly: how many more records each class loses, so that those suppressed are none
-    or at least k. The smallest classes above `least`, the size that is demanded, give first, down
-    to it; where all of them together have too few, they give what they have and the first whole
-    class goes too.
+    Step 4 of Datafly: how many further records each class loses, so that none or at least k records
+    are suppressed. The smallest classes above `least`, the required size, give records first, down
+    to that size; if all of them together have too few, they give what they can and the first whole
+    class is suppressed too.
 
-    `classes` holds every class with kanon_size and kanon_records, `violating` those that go.
+    `classes` has every class with kanon_size and kanon_records, `violating` the suppressed ones.
 #}
 {% macro donor_classes(classes, violating, columns, k, least, also=[], by_bytes=false) %}
 with
@@ -154,20 +158,22 @@ where kanon_donated > 0
 {%- endmacro %}
 
 
-{# What values are in ascending order by; texts by their bytes, where that has to be said. #}
+{# Ascending order of values; texts by their bytes if the collation has to be given. #}
 {% macro ascending(columns, by_bytes) -%}
 {% for column in columns %}{{ "" if loop.first else ",\n" }}    {{ kanon_sql.in_order(kanon_sql.as_text(kanon_sql.alias(column), "ENUM") if kanon_sql.type_of(column) == "ENUM" else kanon_sql.alias(column), by_bytes and kanon_sql.type_of(column) in ("VARCHAR", "ENUM")) }}{% endfor %}
 {%- endmacro %}
 
 
-{# A value, or a text by its bytes. #}
+{# Value, or text with the byte-order collation. #}
 {% macro in_order(value, by_bytes) -%}
 {{ value }}{{ ' collate "C"' if by_bytes }}
 {%- endmacro %}
 
 
-{# The records of the classes that give, numbered within each from the last one on, in the order
-   of all columns as text. #}
+{#
+    Records of the classes that give some, numbered in each class from the last one on, in the order
+    of all columns as text.
+#}
 {% macro numbered_records(records, donors, columns, order, shown, by_bytes=false) %}
 select
 {% for name in shown %}
@@ -195,12 +201,10 @@ inner join {{ donors }} as donors
 
 
 {#
-    What may be published. The records of violating classes are left out, and so are those that a
-    class gives in step 4; with `star` both stay, with `*` in every quasi-identifier. `kept_order`
-    says that nobody will put them in order: those of a class that gives come numbered, in an order
-    that looks at what is not published, and are put in that of what is.
+    Released records, without the violating classes and without the records that classes give in
+    step 4; with `star`, both stay, with `*` in every quasi-identifier.
 #}
-{% macro released_records(records, violating, columns, quasi_identifiers, star=false, donors=none, numbered=none, kept_order=false) %}
+{% macro released_records(records, violating, columns, quasi_identifiers, star=false, donors=none, numbered=none) %}
 select
 {{ kanon_sql.shown_or_star(columns, quasi_identifiers, "violating.kanon_records is null" if star else none) }}
 from {{ records }} as records
@@ -223,22 +227,12 @@ where donors.kanon_donated is null
 
 union all
 
-{% set given = kanon_sql.released_of_donors(columns, quasi_identifiers, numbered, star) %}
-{% if kept_order %}
-select *
-from (
-    {{ given | indent(4) }}
-    order by
-{{ kanon_sql.places(columns) | indent(4, first=true) }}
-) as in_published_order
-{% else %}
-{{ given }}
-{% endif %}
+{{ kanon_sql.released_of_donors(columns, quasi_identifiers, numbered, star) }}
 {% endif %}
 {%- endmacro %}
 
 
-{# What may be published of the classes that give in step 4. #}
+{# Released records of the classes that give some in step 4. #}
 {% macro released_of_donors(columns, quasi_identifiers, numbered, star=false) -%}
 select
 {{ kanon_sql.shown_or_star(
@@ -253,8 +247,8 @@ where records.kanon_number > records.kanon_donated
 
 
 {#
-    What may be published in the order of itself: of the quasi-identifiers, then of the others.
-    Records in the order of their source could be laid beside another release of it.
+    Released records in an order of their own: by the quasi-identifiers, then by the other columns.
+    In source order they could be matched with another release of the same source.
 
     Sweeney 2002, k-anonymity: a model for protecting privacy, International Journal of
     Uncertainty, Fuzziness and Knowledge-Based Systems 10(5), section 4.1 (unsorted matching).
@@ -268,8 +262,10 @@ order by
 {%- endmacro %}
 
 
-{# By what records are in order that shows nothing but them: values, or their texts. `by_flags` says
-   that there are no words for where NULL comes. #}
+{#
+    ORDER BY that depends on released values only: values, or their texts. `by_flags`: the database
+    has no NULLS LAST.
+#}
 {% macro published_order(columns, by_bytes=false, embedded=true, by_flags=false) -%}
 {% for column in columns %}
 {% set value = kanon_sql.in_order(
@@ -283,8 +279,10 @@ order by
 {%- endmacro %}
 
 
-{# A value, or its text where it is not sure that a database compares the values. An ENUM is in the
-   order in which somebody listed its values, which may be that of the source. #}
+{#
+    Value, or its text if the database may not compare the values. ENUM values sort in their
+    declared order, which may be the order of the source.
+#}
 {% macro comparable(column, sure) -%}
 {% set numbers = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "DOUBLE", "FLOAT", "REAL", "DECIMAL") %}
 {% set type = kanon_sql.type_of(column) %}
@@ -294,8 +292,9 @@ order by
 {%- endmacro %}
 
 
-{# How many records are alone in some columns of what is published, or how many people are in any
-   of their records. #}
+{#
+    Number of records that are unique on some released columns; with an entity, the people in them.
+#}
 {% macro records_alone(relation, columns, entity=none, embedded=true) %}
 select count({{ "distinct kanon_person" if entity else "*" }}) as kanon_alone
 from (
@@ -310,77 +309,13 @@ from (
 {%- endmacro %}
 
 
-{#
-    How many of the first records are alone among all in some columns, or how many people in any of
-    these records. All that is kept are the values of the first, however many records there are.
-    One column that is NULL is left out: it is of one record at most that is alone.
-#}
-{% macro first_alone(relation, columns, first, entity=none, embedded=true) %}
-{% set one = columns[0] if columns | length == 1 else none %}
-with
-
-first_records as (
-    {{ kanon_sql.first_of(relation, columns, first) | indent(4) }}
-){% if not one %},
-
-first_combinations as (
-    select distinct
-{% for column in columns %}
-        {{ kanon_sql.comparable(column, embedded) }} as kanon_value_{{ loop.index }}{{ "," if not loop.last }}
-{% endfor %}
-    from first_records
-),
-
-all_records as (
-    select
-{% for column in columns %}
-        {{ kanon_sql.comparable(column, embedded) }} as kanon_value_{{ loop.index }}{{ "," if not loop.last or entity }}
-{% endfor %}
-{% if entity %}
-        {{ kanon_sql.ident(entity) }}
-{% endif %}
-    from {{ relation | indent(4) }}
-)
-{%- endif %}
-
-
-select count({{ "distinct kanon_person" if entity else "*" }}) as kanon_alone
-from (
-    select {{ kanon_sql.only_value(kanon_sql.ident(entity)) if entity else "1" }} as kanon_person
-{% if one %}
-    from {{ relation | indent(4) }}
-    where {{ kanon_sql.comparable(one, embedded) }} in (
-        select {{ kanon_sql.comparable(one, embedded) }}
-        from first_records
-    )
-    group by
-        {{ kanon_sql.comparable(one, embedded) }}
-{% else %}
-    from first_combinations
-    inner join all_records
-{% for column in columns %}
-        {{ "and" if loop.index > 1 else "on" }} {{ kanon_sql.same(
-            "first_combinations.kanon_value_" ~ loop.index,
-            "all_records.kanon_value_" ~ loop.index
-        ) }}
-{% endfor %}
-    group by
-{% for column in columns %}
-        first_combinations.kanon_value_{{ loop.index }}{{ "," if not loop.last }}
-{% endfor %}
-{% endif %}
-    having count({{ "distinct " ~ kanon_sql.ident(entity) if entity else "*" }}) = 1
-) as alone
-{%- endmacro %}
-
-
-{# The columns by their places, so that an order says nothing that they don't. #}
+{# Columns by position, so that the order depends on nothing else. #}
 {% macro places(columns) -%}
 {% for column in columns %}{{ "" if loop.first else ",\n" }}    {{ loop.index }}{% endfor %}
 {%- endmacro %}
 
 
-{# The columns that are published; a quasi-identifier is `*` where a condition is not true. #}
+{# Released columns; a quasi-identifier is `*` unless the predicate is true. #}
 {% macro shown_or_star(columns, quasi_identifiers, shown_where=none) -%}
 {% for column in columns %}
 {% set quasi = quasi_identifiers | selectattr("name", "equalto", column.name) | list %}
@@ -391,8 +326,7 @@ from (
 {%- endmacro %}
 
 
-{# A value; of floats 0 is spelled in one way, because 0 and -0 are one value of a class and would
-   be told apart where they are read as text. #}
+{# Value; 0 and -0 of a float are equal in GROUP BY but differ as text, so both become 0. #}
 {% macro one_zero(column) -%}
 {% set value = "records." ~ kanon_sql.ident(column) %}
 {% if kanon_sql.type_of(column).startswith(("DOUBLE", "FLOAT", "REAL")) and not kanon_sql.type_of(column).endswith("]") -%}
@@ -403,7 +337,7 @@ case when {{ value }} = 0 then 0 else {{ value }} end as {{ kanon_sql.ident(colu
 {%- endmacro %}
 
 
-{# A quasi-identifier as text, and `*` where a condition is not true. #}
+{# Quasi-identifier as text, or `*` unless the predicate is true. #}
 {% macro text_or_star(column, shown_where) -%}
 {% set value = "records." ~ kanon_sql.ident(column) %}
 {% set type = kanon_sql.type_of(column) %}
@@ -413,7 +347,7 @@ case when {{ shown_where }} then {{ value
 {%- endmacro %}
 
 
-{# A SELECT with sets of its own, each under its name and reading those before it. #}
+{# SELECT with CTEs, each of which may read those before it. #}
 {% macro with_sets(sets, select) %}
 with
 {% for name, definition in sets %}

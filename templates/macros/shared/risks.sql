@@ -1,15 +1,15 @@
 {#
-    The chance of being re-identified in a sample, and what bounds of it have in common.
+    Re-identification risk of a sample, and macros shared by its bounds.
 
     El Emam 2013, Guide to the de-identification of personal health information, chapter 16.
 #}
 
 {#
-    The classes of a sample by their size and the people of the population that its survey
-    weights say they stand for: the individual risk is a function of both, and kanon_people says
-    how many have it. A person of several records of a class counts once in it, with the least of
-    their weights; a person of several classes has the least size and the least weight of any,
-    which is the risk of the riskiest of them or more.
+    Number of people by class size and by the sum of the survey weights, which estimates the people
+    of the population in the class: the individual risk is a function of both. A person with several
+    records of a class counts once in it, with the lowest of their weights; a person in several
+    classes has the smallest size and the lowest weight of any of them, so the risk is at least that
+    of their riskiest class.
 
     Benedetti, Franconi 1998, Statistical and technological solutions for controlled data
     dissemination, NTTS.
@@ -28,7 +28,7 @@ classes as (
 {{ kanon_sql.names(columns) | indent(4, first=true) }}
 )
 {%- else %}
--- Each person once in a class, with the least of the weights they have there.
+-- Each person once in a class, with the smallest of their weights there.
 class_people as (
     select
 {{ kanon_sql.aliased_names(columns) | indent(4, first=true) }},
@@ -50,7 +50,7 @@ classes as (
 {{ kanon_sql.aliases(columns) | indent(4, first=true) }}
 ),
 
--- Each person once, with the least that any of their classes has.
+-- Each person once, with the smallest figures of any of their classes.
 people as (
     select
         class_people.kanon_entity,
@@ -86,7 +86,7 @@ limit {{ kanon_sql.positive_int(first, "first") }}
 {%- endmacro %}
 
 
-{# What is in the classes whose chance is above a bound; NULL where no bound speaks of classes. #}
+{# Sum over the classes with 1 / size above the bound; NULL if no bound applies to classes. #}
 {% macro above_bound(bound, name, counted) -%}
 {% if bound is none -%}
 cast(null as {{ kanon_sql.whole_type() }}) as {{ name }}
@@ -96,7 +96,7 @@ coalesce(sum(case when {{ kanon_sql.chance_above(bound, "kanon_size") }} then {{
 {%- endmacro %}
 
 
-{# Whether an average is above its bound, but for the last digits. #}
+{# Predicate: the average is above its bound, with slack for rounding. #}
 {% macro above_average(average, bound) -%}
 {{ average }} > {{ kanon_sql.number(bound) }} + {{ kanon_sql.slack() }}
 {%- endmacro %}

@@ -1,16 +1,16 @@
 {#
-    Sample uniqueness: the share of the records (people) that are alone in their class.
+    Sample uniqueness: the share of records (people) that are unique, in a class of size 1.
 
     Skinner, Elliot 2002, A measure of disclosure risk for microdata, JRSS B 64(4), section 2.
 #}
 
-{# The records (people) that are alone in their class. #}
+{# Number of unique records (people). #}
 {% macro sample_uniqueness() -%}
 sum(case when kanon_size = 1 then kanon_size else 0 end) as kanon_uniques
 {%- endmacro %}
 
 
-{# The test of sample uniqueness: the records at risk are those that are alone. #}
+{# Generic test of sample uniqueness; the records at risk are the unique ones. #}
 {% macro sample_uniqueness_failures(relation, columns, max_share, entity=none, wildcard=false) %}
 {% set uniques = "sum(case when kanon_size = 1 then kanon_people else 0 end)" %}
 {% set ctes %}

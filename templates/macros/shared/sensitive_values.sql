@@ -1,18 +1,17 @@
 {#
-    The classes with the sensitive values in each: one frequency set over the quasi-identifiers
-    and the sensitive attribute, rolled up to the classes. Every question on this attribute is
-    read off the same two sets, by class size.
+    Classes with their sensitive values: one frequency set over the quasi-identifiers and the
+    sensitive attribute, rolled up to the classes. All checks of the attribute share these two CTEs;
+    the result is grouped by class size.
 
-    `unknown` reads a NULL as no value at all; otherwise NULL is one value more. With an entity
-    a value counts once for each person of the class who holds it.
+    `unknown`: NULL is no value; otherwise NULL is one more value. With an entity, a value counts
+    once for each person of the class who holds it.
 
-    `needs` says what a value of a class is compared with: its share of the table (shares), what
-    enhanced beta-likeness allows it (bounds), its share of the class (class_shares), the others of its
-    class (ranks); and what a class is compared with: how many values the table has (table_values).
-    `class_columns` are what the models measure over the values of a class, `class_measures` what
-    each says of the class, and `measures` what is so of all classes. With `violating`, a condition
-    on a class, the rows are the classes of which it is true instead, and with `flags`, which are
-    conditions under their names, one row says how many people are in such classes.
+    `needs` lists what the models compare: a value's share of the table (shares), its upper bound in
+    enhanced beta-likeness (bounds), its share of the class (class_shares), its rank in the class
+    (ranks), and the number of values in the table (table_values). `class_columns` are aggregates
+    over the values of a class, `class_measures` the figures of each model for a class, `measures`
+    aggregates over all classes. With `violating`, a predicate, the rows are the classes that
+    satisfy it; with `flags`, named predicates, one row counts the people in such classes.
 #}
 {% macro sensitive_values(
     relation, columns, sensitive, entity=none, unknown=false, needs=[], class_columns=[],
@@ -46,8 +45,7 @@ with
 {%- endmacro %}
 
 
-{# The sets that such a statement names, the last of which is that of the classes; of people, with what
-   is asked for of `count_people`. #}
+{# CTEs up to the classes; `asked` as in `count_people`. #}
 {% macro sets_of_sensitive_values(
     relation, columns, sensitive, entity=none, unknown=false, needs=[], class_columns=[],
     class_measures=[], rolled_up=false, whole=none, asked=["records"]
@@ -70,7 +68,7 @@ with
 {% endif %}
 {% if "shares" in needs %}
 
--- Each value of a class beside what it is compared with.
+-- Each value of a class with the shares that it is compared with.
 compared_values as (
     select
         {{ values_read }}.*,
@@ -90,7 +88,7 @@ compared_values as (
 {% set values_read = "compared_values" if "shares" in needs else values_read %}
 
 {% if entity is none %}
--- One row a class, with what is measured over the values in it.
+-- One row per class, with the figures over its values.
 classes as (
     select
 {{ kanon_sql.aliases(columns) | indent(4, first=true) }},
@@ -116,8 +114,8 @@ classes as (
 
 
 {#
-    The same of people: what is counted in people, and what is measured over the values that they
-    have. Both halves are made of the same set, and so each has every class.
+    CTEs of the classes with an entity: class sizes in people, and aggregates over the values they
+    hold. Both are grouped from the same CTE, so each has every class.
 #}
 {% macro classes_of_people(columns, sensitive, entity, unknown, class_columns, values_read, asked) %}
 -- Each person once in a class, whatever values they have there.
@@ -167,7 +165,7 @@ values_of_classes as (
 {{ kanon_sql.aliases(columns) | indent(4, first=true) }}
 ),
 
--- Both halves are made of class_value_people, so that each has every class: none is lost.
+-- Both halves come from class_value_people and have every class, so the join loses none.
 classes as (
     select
         people_of_classes.*
@@ -185,9 +183,9 @@ classes as (
 
 
 {#
-    How often each class has each sensitive value: in records, and with an entity in people, each of
-    whom counts once for a value. Of these the records are added up where somebody reads them: those
-    of each person, and those `held` by all who have a value.
+    Count of each sensitive value in each class: in records, and with an entity in people, each of
+    whom counts once per value. Sums of records are added on request: those of each person
+    (`of_people`), and those of each value (`held`).
 #}
 {% macro class_values(
     relation, columns, sensitive, entity=none, unknown=false, rolled_up=false, of_people=true, held=true
@@ -202,7 +200,7 @@ all_class_values as (
     {{ kanon_sql.frequency_set(relation, columns + [sensitive], rolled_up) | trim | indent(4) }}
 ),
 
--- NULL is no value: its records are in the class, and count for nothing.
+-- NULL is no value: its records count for the class size only.
 class_values as (
     select
         all_class_values.*,
@@ -237,13 +235,13 @@ class_values as (
 {%- endmacro %}
 
 
-{# How often a class has a value: in people where there is an entity, and never NULL if unknown. #}
+{# Count of a value in a class (people, with an entity); never NULL if NULL is unknown. #}
 {% macro counted(entity=none, unknown=false) -%}
 {{ "kanon_counted" if unknown else "kanon_records" if entity is none else "kanon_people" }}
 {%- endmacro %}
 
 
-{# All counted values of a class, where its records are not what is counted. #}
+{# Sum of the counts in a class, if these are not records. #}
 {% macro total_columns(counted) -%}
 {{ return([] if counted == "kanon_records" else [{
     "name": "kanon_total", "expression": "sum(" ~ counted ~ ")"
@@ -251,7 +249,7 @@ class_values as (
 {%- endmacro %}
 
 
-{# How many values a class has. #}
+{# Number of distinct values in a class. #}
 {% macro distinct_columns(sensitive, unknown=false) -%}
 {{ return([{
     "name": "kanon_distinct",
@@ -260,7 +258,7 @@ class_values as (
 {%- endmacro %}
 
 
-{# How many people of a class have the value that most of them have, where people are counted. #}
+{# With an entity, the number of people in a class who hold its most common value. #}
 {% macro most_people_columns(counted, entity=none) -%}
 {{ return([] if entity is none else [{
     "name": "kanon_most_people", "expression": "max(" ~ counted ~ ")"
@@ -268,17 +266,17 @@ class_values as (
 {%- endmacro %}
 
 
-{# How many of a class's values are known: NULL is none. #}
+{# Number of known values in a class, i.e. without NULL. #}
 {% macro count_known(sensitive) -%}
 {% set known = "case when " ~ kanon_sql.is_null(sensitive) ~ " then 0 else 1 end" -%}
 {{ "sum(" ~ known ~ ")" if known | length < 80 else "sum(\n    " ~ known ~ "\n)" }}
 {%- endmacro %}
 
 
-{# Each value of a class with the share that it has of it, or its place among the others. #}
+{# CTE with each value's share of its class, or its rank. #}
 {% macro values_in_class(columns, counted, needs, name) %}
 {% if "class_shares" in needs %}
--- What whoever knows the classes too knows of everyone in one of them.
+-- The share of each value in a class: what an attacker who knows the class knows of everyone in it.
 {% else %}
 -- The most frequent value of a class comes first.
 {% endif %}
@@ -306,13 +304,13 @@ class_values as (
 
 
 {#
-    The share that each sensitive value has of the table. It is what whoever knows the published
-    table knows of everyone in it.
+    CTE with each sensitive value's share of the table, which an attacker knows of everyone from the
+    published table alone.
 #}
 {% macro value_shares(sensitive, counted, unknown=false, needs=[], whole=none) %}
 {{ kanon_sql.value_totals(sensitive, counted, unknown, whole) }},
 
--- What whoever knows the whole table knows of everyone in it.
+-- The share of each value in the table: what an attacker without the class knows of everyone.
 value_shares as (
     select
         {{ kanon_sql.alias(sensitive) }},
@@ -321,7 +319,7 @@ value_shares as (
 )
 {%- if "bounds" in needs %},
 
--- In a class a value may have (1 - ln p) times its share p of the table.
+-- In a class, a value may have up to (1 - ln p) times its share p of the table.
 bounded_shares as (
     select
         value_shares.*,
@@ -339,8 +337,10 @@ table_values as (
 {%- endmacro %}
 
 
-{# How often the table has each sensitive value; `whole` has that where only some classes are
-   read. #}
+{#
+    CTE with each sensitive value's count in the table; `whole` is the relation with these counts if
+    only some classes are read.
+#}
 {% macro value_totals(sensitive, counted, unknown=false, whole=none) %}
 {% if whole is not none %}
 value_totals as (

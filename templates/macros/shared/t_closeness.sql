@@ -1,10 +1,9 @@
 {#
-    t-closeness: how the sensitive values of a class are spread differs from how those of the
-    table are by t at most. The measure is the earth mover's distance: how much of the class's
-    shares q must be moved how far to become the table's shares p.
+    t-closeness: the earth mover's distance between the distribution of the sensitive values in a
+    class (shares q) and in the table (shares p) is at most t.
 
-    Where all values are equally far apart it is what the class has too much of, the sum of q - p
-    over the values with q > p; the values that a class lacks need no row for that.
+    With the equal distance it is the sum of q - p over the values with q > p; values missing in the
+    class need no row.
 
     Li, Li, Venkatasubramanian 2007, t-closeness, ICDE, section 4 (equal distance). For the
     others see ordered_distance.sql and hierarchical_distance.sql.
@@ -28,8 +27,8 @@
 
 
 {#
-    The test. Values are equally far apart, or `order` lists them with their places, or they are
-    numbers or dates; what has no place is an error, as nobody knows where it lies. NULL ranks last.
+    Generic test of t-closeness: with the equal distance, or an order given by `order`, or that of
+    numbers or dates. A value without a rank is an error. NULL ranks last.
 #}
 {% macro t_closeness_failures(
     relation, columns, sensitive, t, distance="equal", order=none, entity=none, unknown=false

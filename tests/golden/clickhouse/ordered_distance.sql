@@ -1,12 +1,12 @@
 -- Question   How far is age in each combination of zip of patients from how it is spread in the
 --            table, at most?
 -- Demanded   kanon_t_closeness_violated_classes = 0.
--- Model      t-closeness. How the sensitive values are spread in a class differs from how they are
---            spread in the table by t at most, so belonging to a class tells little. (Li, Li,
---            Venkatasubramanian 2007, t-closeness: privacy beyond k-anonymity and l-diversity,
---            ICDE, sections 3 and 4)
+-- Model      t-closeness. In every class, the distribution of the sensitive values is at most t
+--            away from their distribution in the table, so the class adds little to what the table
+--            says. (Li, Li, Venkatasubramanian 2007, t-closeness: privacy beyond k-anonymity and
+--            l-diversity, ICDE, sections 3 and 4)
 -- Dialect    clickhouse, generated; not executed here, as the tests of this release do
--- Table      "patients" stands for patients; its columns are taken to have the types that they have
+-- Table      "patients" stands for patients; its columns are assumed to have the same types as
 --            here.
 
 with
@@ -27,7 +27,8 @@ value_totals as (
         kanon_sensitive_1,
         sum(kanon_records) as kanon_value_total
     from class_values
-    group by kanon_sensitive_1
+    group by
+        kanon_sensitive_1
 ),
 
 -- The values of the table in their order, NULL last.
@@ -51,7 +52,8 @@ ranks as (
         kanon_rank,
         sum(kanon_value_total) as kanon_rank_total
     from ranked_values
-    group by kanon_rank
+    group by
+        kanon_rank
 ),
 
 -- What the table has up to each rank, and in all.
@@ -142,9 +144,7 @@ steps_of_both as (
         toInt64(0) as kanon_is_of_table,
         toInt64(0) as kanon_up_to
     from class_steps
-
     union all
-
     select
         null as "zip",
         kanon_rank,
@@ -202,7 +202,8 @@ gaps as (
             else kanon_crossing_sum
         end as kanon_crossing_sum
     from crossed_steps
-    where kanon_is_of_table = 0
+    where
+        kanon_is_of_table = 0
 ),
 
 -- What class and table differ by, added up over all ranks; before its first rank a class has nothing.
@@ -219,7 +220,8 @@ distances as (
                 - kanon_position * (kanon_next_rank - kanon_crossing)
         ) as kanon_moved
     from gaps
-    group by "zip"
+    group by
+        "zip"
 ),
 
 -- The mean over the steps from rank to rank, as a share; only rounding takes it below 0.
@@ -239,10 +241,11 @@ class_totals as (
         "zip",
         sum(kanon_records) as kanon_size
     from class_values
-    group by "zip"
+    group by
+        "zip"
 ),
 
--- Each class with its distance, which it lacks where none of its values has a place.
+-- Each class with its distance, NULL if none of its values has a rank.
 classes as (
     select
         class_totals.*,

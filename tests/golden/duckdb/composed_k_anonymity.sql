@@ -1,15 +1,15 @@
 -- Question   How many people are in both patients and patients_before, and share their classes in
 --            either: zip and age, and there zip_code?
 -- Demanded   kanon_composed_k_anonymity_violated_classes = 0.
--- Model      composed k-anonymity. Whoever links the records of a person in this release and in an
---            earlier one, and knows the quasi-identifiers of both, finds at least k people who are
---            in both and share them. (Ganta, Kasiviswanathan, Smith 2008, Composition attacks and
---            auxiliary information in data privacy, ACM KDD, section 2)
+-- Model      composed k-anonymity. An attacker who links a person's records in this release and in
+--            an earlier one, and knows the quasi-identifiers of both, finds at least k people who
+--            are in both and share them. (Ganta, Kasiviswanathan, Smith 2008, Composition attacks
+--            and auxiliary information in data privacy, ACM KDD, section 2)
 -- Dialect    duckdb, as executed
 
 with
 
--- The classes by number, in the order of all columns: it is the same wherever it is read.
+-- The classes, numbered in the order of all columns: the numbers are the same at each reference.
 release_classes as (
     select
         "zip",
@@ -86,7 +86,7 @@ earlier_people as (
     group by kanon_entity
 ),
 
--- Whoever is in several classes, with each of them.
+-- The people of several classes, with each of their classes.
 release_several as (
     select distinct
         release_members.kanon_entity,
@@ -107,7 +107,7 @@ earlier_several as (
     where earlier_people.kanon_first < earlier_people.kanon_last
 ),
 
--- Whoever is in both releases.
+-- The people of both releases.
 people as (
     select
         release_people.kanon_entity,
@@ -118,7 +118,7 @@ people as (
         on earlier_people.kanon_entity = release_people.kanon_entity
 ),
 
--- The classes of whoever is in several, as one text.
+-- The classes of each person in several classes, as one text.
 release_numbers as (
     select
         kanon_entity,
@@ -192,7 +192,7 @@ people_in_both as (
     from joint_classes
 ),
 
--- Crowds of this release less the people of both: who came.
+-- Crowds of this release without the people of both: the joiners.
 joiner_parts as (
     select
         kanon_first,
@@ -225,7 +225,7 @@ joiners as (
     where kanon_size > 0
 ),
 
--- Crowds of the earlier one less the people of both: who left.
+-- Crowds of the earlier release without the people of both: the leavers.
 leaver_parts as (
     select
         kanon_first,
@@ -258,7 +258,7 @@ leavers as (
     where kanon_size > 0
 ),
 
--- The earlier release alone: a class has people who are in it only, and people of several classes.
+-- The earlier release: the people of each class, in this class only or in several.
 earlier_parts as (
     select
         kanon_first as kanon_class,

@@ -2,7 +2,7 @@
 --            and in all?
 -- Demanded   kanon_delta_presence_violated_classes = 0.
 -- Model      δ-presence. For every person of the reference, the chance of being in the release
---            stays within two bounds, so nobody learns that someone is in it, or is not. (Nergiz,
+--            stays within two bounds, so their membership stays uncertain to that extent. (Nergiz,
 --            Atzori, Clifton 2007, Hiding the presence of individuals from shared databases, ACM
 --            SIGMOD, definition of (δmin, δmax)-presence)
 -- Dialect    duckdb, as executed
@@ -31,7 +31,7 @@ reference_classes as (
         "age"
 ),
 
--- Every cell once, by the place of its column; '=' stands before its text, and '' for NULL.
+-- Each distinct cell with the place of its column; '=' precedes its text, and '' is NULL.
 cell_texts as (
     select
         kanon_column,
@@ -61,7 +61,7 @@ cell_texts as (
         kanon_cell
 ),
 
--- What a text begins and ends with, and where it has the signs of an interval, a range or a mask.
+-- The first and last characters of a text, and the marks of an interval, a range or a mask.
 cells_taken_apart as (
     select
         cell_texts.*,
@@ -75,7 +75,7 @@ cells_taken_apart as (
     from cell_texts
 ),
 
--- Whether it may be an interval or a range, and which of its ends an interval leaves out.
+-- Whether it may be an interval or a range, and which ends of the interval are open.
 cells_with_notation as (
     select
         cells_taken_apart.*,
@@ -123,7 +123,7 @@ cells_with_numbers as (
     from cells_with_ends
 ),
 
--- What each is read as; what is no number, interval, range or mask is a text.
+-- The kind of each cell: a number, an interval, a range, a mask or else a text.
 cells as (
     select
         cells_with_numbers.*,
@@ -139,7 +139,7 @@ cells as (
     from cells_with_numbers
 ),
 
--- Where a number, an interval or a range of the release begins.
+-- The lower end of each number, interval and range of the release.
 starts as (
     select distinct
         kanon_column,
@@ -148,14 +148,14 @@ starts as (
     where kanon_released = 1 and kanon_kind in ('number', 'interval', 'range')
 ),
 
--- Columns in which a-b may be a text like others.
+-- Columns in which a-b may be an ordinary text.
 columns_of_texts as (
     select distinct kanon_column
     from cells
     where kanon_kind in ('mask', 'text')
 ),
 
--- What takes in numbers; a-b is open at b where another cell begins there.
+-- The cells that match numbers; a-b is open at b if another cell begins there.
 ranges as (
     select
         cells.kanon_column,
@@ -181,7 +181,7 @@ ranges as (
         )
 ),
 
--- The shapes that masks of the release have: how long, with how many stars before what they keep.
+-- The shapes of the release's masks: their length, and the stars before the kept characters.
 masks as (
     select distinct
         kanon_column,
@@ -192,7 +192,7 @@ masks as (
     where kanon_released = 1 and kanon_kind = 'mask'
 ),
 
--- What each mask leaves of the cells that are as long as it is.
+-- The characters that each mask keeps of the cells of its length.
 stems as (
     select
         cells.kanon_column,
@@ -215,7 +215,7 @@ stems as (
         and masks.kanon_length = cells.kanon_length
 ),
 
--- A cell stands for itself; '*' for any; a mask for what has its stem; a range for its numbers.
+-- A cell matches itself; '*' any cell; a mask cells with its stem; a range its numbers.
 matching_cells as (
     select
         kanon_column,

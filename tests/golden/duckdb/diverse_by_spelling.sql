@@ -25,7 +25,7 @@ known_values as (
     where kanon_sensitive_1 is not null
 ),
 
--- Each of them with the number that it spells, if any.
+-- Each value with the number that it spells, if any.
 read_values as (
     select
         known_values.*,

@@ -1,9 +1,9 @@
 -- Question   How far is diagnosis in each combination of zip and age of patients from how it is
 --            spread in the table, at most?
--- Model      t-closeness. How the sensitive values are spread in a class differs from how they are
---            spread in the table by t at most, so belonging to a class tells little. (Li, Li,
---            Venkatasubramanian 2007, t-closeness: privacy beyond k-anonymity and l-diversity,
---            ICDE, sections 3 and 4)
+-- Model      t-closeness. In every class, the distribution of the sensitive values is at most t
+--            away from their distribution in the table, so the class adds little to what the table
+--            says. (Li, Li, Venkatasubramanian 2007, t-closeness: privacy beyond k-anonymity and
+--            l-diversity, ICDE, sections 3 and 4)
 -- Dialect    duckdb, as executed
 
 with
@@ -37,7 +37,7 @@ paths as (
     select 'asthma' as kanon_node_0, 'chronic' as kanon_node_1
 ),
 
--- What a class has below each node of the tree; a value that it lacks is alone at every height.
+-- The members of a class below each node of the tree; a value that it lacks is alone at every height.
 class_nodes as (
     select
         class_values."zip",
@@ -89,7 +89,7 @@ nodes as (
     from class_nodes
 ),
 
--- The mean, over the heights below the root, of what the class has more than the table.
+-- The mean, over the heights below the root, of the class's excess over the table.
 class_distances as (
     select
         "zip",
@@ -114,7 +114,7 @@ class_totals as (
         "age"
 ),
 
--- Each class with its distance, which it lacks where none of its values has a place.
+-- Each class with its distance, NULL if none of its values has a rank.
 classes as (
     select
         class_totals.*,

@@ -5,10 +5,10 @@
 -- Model      k-anonymity. Every combination of quasi-identifier values occurs in at least k
 --            records, so these columns never point at fewer than k of them. (Sweeney 2002,
 --            k-anonymity: a model for protecting privacy, IJUFKS 10(5), definition 3)
--- Model      homogeneity. No class has a single value of the sensitive attribute, so belonging to a
---            class never gives the value away. (Machanavajjhala, Kifer, Gehrke, Venkitasubramaniam
---            2007, l-diversity: privacy beyond k-anonymity, ACM TKDD 1(1), section 2.1 (homogeneity
---            attack))
+-- Model      homogeneity. No class has a single value of the sensitive attribute, so knowing the
+--            class alone never gives the value away. (Machanavajjhala, Kifer, Gehrke,
+--            Venkitasubramaniam 2007, l-diversity: privacy beyond k-anonymity, ACM TKDD 1(1),
+--            section 2.1 (homogeneity attack))
 -- Dialect    duckdb, as executed
 
 with
@@ -82,7 +82,7 @@ values_of_classes as (
         "age"
 ),
 
--- Both halves are made of class_value_people, so that each has every class: none is lost.
+-- Both halves come from class_value_people and have every class, so the join loses none.
 classes as (
     select
         people_of_classes.*,

@@ -26,7 +26,7 @@ null_masks as (
     from patterns
 ),
 
--- The patterns of a mask as those of another see them: without what is NULL there.
+-- The patterns of a mask, without the columns that are NULL in another mask.
 patterns_as_seen as (
     select
         null_masks.kanon_mask as kanon_seen_by,
@@ -43,7 +43,7 @@ patterns_as_seen as (
         case when substring(null_masks.kanon_mask, 2, 1) <> '1' then patterns."age" end
 ),
 
--- Each pattern without what is NULL in the patterns of a mask that it looks at.
+-- Each pattern, without the columns that are NULL in the mask that it is compared with.
 patterns_as_looking as (
     select
         patterns.*,
@@ -54,7 +54,7 @@ patterns_as_looking as (
     cross join null_masks
 ),
 
--- Each pattern with the records of all that are compatible: those that agree where neither is NULL.
+-- Each pattern with the records of all compatible patterns: equal wherever neither is NULL.
 classes as (
     select
         patterns_as_looking."zip",

@@ -2,9 +2,9 @@
 --            and in all? At risk is whoever has a chance above 0.2.
 -- Demanded   kanon_k_map_violated_classes = 0.
 -- Model      k-map. Every combination of quasi-identifier values in the release occurs at least k
---            times in the reidentification dataset, so linking the two never leaves fewer than k
---            candidates. (Sweeney 2002, Achieving k-anonymity privacy protection using
---            generalization and suppression, IJUFKS 10(5), section 2)
+--            times in the reference, so linking the two never leaves fewer than k candidates.
+--            (Sweeney 2002, Achieving k-anonymity privacy protection using generalization and
+--            suppression, IJUFKS 10(5), section 2)
 -- Dialect    duckdb, as executed
 
 with

@@ -2,9 +2,9 @@
 --            and in all? At risk is whoever has a chance above 0.2.
 -- Demanded   kanon_k_map_violated_classes = 0.
 -- Model      k-map. Every combination of quasi-identifier values in the release occurs at least k
---            times in the reidentification dataset, so linking the two never leaves fewer than k
---            candidates. (Sweeney 2002, Achieving k-anonymity privacy protection using
---            generalization and suppression, IJUFKS 10(5), section 2)
+--            times in the reference, so linking the two never leaves fewer than k candidates.
+--            (Sweeney 2002, Achieving k-anonymity privacy protection using generalization and
+--            suppression, IJUFKS 10(5), section 2)
 -- Dialect    duckdb, as executed
 
 with
@@ -28,7 +28,7 @@ null_masks as (
     from patterns
 ),
 
--- The patterns of a mask as those of another see them: without what is NULL there.
+-- The patterns of a mask, without the columns that are NULL in another mask.
 patterns_as_seen as (
     select
         null_masks.kanon_mask as kanon_seen_by,
@@ -45,7 +45,7 @@ patterns_as_seen as (
         case when substring(null_masks.kanon_mask, 2, 1) <> '1' then patterns."age" end
 ),
 
--- Each pattern without what is NULL in the patterns of a mask that it looks at.
+-- Each pattern, without the columns that are NULL in the mask that it is compared with.
 patterns_as_looking as (
     select
         patterns.*,
@@ -56,7 +56,7 @@ patterns_as_looking as (
     cross join null_masks
 ),
 
--- Each pattern with the records of all that are compatible: those that agree where neither is NULL.
+-- Each pattern with the records of all compatible patterns: equal wherever neither is NULL.
 release_patterns as (
     select
         patterns_as_looking."zip",
@@ -74,7 +74,7 @@ release_patterns as (
         patterns_as_looking."age"
 ),
 
--- kanon_compatible is the size where NULL matches everything, kanon_size the pattern's own records.
+-- kanon_compatible is the size with NULL as a wildcard, kanon_size the pattern's own records.
 release_classes as (
     select
         coalesce('=' || cast("zip" as varchar), '') as "zip",

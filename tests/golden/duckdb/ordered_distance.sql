@@ -1,10 +1,10 @@
 -- Question   How far is people in each combination of zip_code and age of voters from how it is
 --            spread in the table, at most?
 -- Demanded   kanon_t_closeness_violated_classes = 0.
--- Model      t-closeness. How the sensitive values are spread in a class differs from how they are
---            spread in the table by t at most, so belonging to a class tells little. (Li, Li,
---            Venkatasubramanian 2007, t-closeness: privacy beyond k-anonymity and l-diversity,
---            ICDE, sections 3 and 4)
+-- Model      t-closeness. In every class, the distribution of the sensitive values is at most t
+--            away from their distribution in the table, so the class adds little to what the table
+--            says. (Li, Li, Venkatasubramanian 2007, t-closeness: privacy beyond k-anonymity and
+--            l-diversity, ICDE, sections 3 and 4)
 -- Dialect    duckdb, as executed
 
 with
@@ -250,7 +250,7 @@ class_totals as (
         "age"
 ),
 
--- Each class with its distance, which it lacks where none of its values has a place.
+-- Each class with its distance, NULL if none of its values has a rank.
 classes as (
     select
         class_totals.*,

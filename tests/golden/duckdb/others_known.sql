@@ -4,14 +4,14 @@
 -- Model      k-anonymity. Every combination of quasi-identifier values occurs in at least k
 --            records, so these columns never point at fewer than k of them. (Sweeney 2002,
 --            k-anonymity: a model for protecting privacy, IJUFKS 10(5), definition 3)
--- Model      homogeneity. No class has a single value of the sensitive attribute, so belonging to a
---            class never gives the value away. (Machanavajjhala, Kifer, Gehrke, Venkitasubramaniam
---            2007, l-diversity: privacy beyond k-anonymity, ACM TKDD 1(1), section 2.1 (homogeneity
---            attack))
+-- Model      homogeneity. No class has a single value of the sensitive attribute, so knowing the
+--            class alone never gives the value away. (Machanavajjhala, Kifer, Gehrke,
+--            Venkitasubramaniam 2007, l-diversity: privacy beyond k-anonymity, ACM TKDD 1(1),
+--            section 2.1 (homogeneity attack))
 -- Model      l-diversity. Every class has at least l different values of the sensitive attribute,
---            so whoever can rule out l − 2 of them is still unsure. (Machanavajjhala, Kifer,
---            Gehrke, Venkitasubramaniam 2007, l-diversity: privacy beyond k-anonymity, ACM TKDD
---            1(1), section 3 (distinct l-diversity))
+--            so an attacker who rules out l − 2 of them is still left with two. (Machanavajjhala,
+--            Kifer, Gehrke, Venkitasubramaniam 2007, l-diversity: privacy beyond k-anonymity, ACM
+--            TKDD 1(1), section 3 (distinct l-diversity))
 -- Dialect    duckdb, as executed
 
 with
@@ -31,7 +31,7 @@ class_values as (
         "diagnosis"
 ),
 
--- One row a class, with what is measured over the values in it.
+-- One row per class, with the figures over its values.
 classes as (
     select
         "zip",

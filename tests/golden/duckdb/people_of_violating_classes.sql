@@ -2,14 +2,14 @@
 --            age?
 -- Demanded   kanon_homogeneity_violated_people = 0.
 -- Demanded   kanon_l_diversity_violated_people = 0.
--- Model      homogeneity. No class has a single value of the sensitive attribute, so belonging to a
---            class never gives the value away. (Machanavajjhala, Kifer, Gehrke, Venkitasubramaniam
---            2007, l-diversity: privacy beyond k-anonymity, ACM TKDD 1(1), section 2.1 (homogeneity
---            attack))
+-- Model      homogeneity. No class has a single value of the sensitive attribute, so knowing the
+--            class alone never gives the value away. (Machanavajjhala, Kifer, Gehrke,
+--            Venkitasubramaniam 2007, l-diversity: privacy beyond k-anonymity, ACM TKDD 1(1),
+--            section 2.1 (homogeneity attack))
 -- Model      l-diversity. Every class has at least l different values of the sensitive attribute,
---            so whoever can rule out l − 2 of them is still unsure. (Machanavajjhala, Kifer,
---            Gehrke, Venkitasubramaniam 2007, l-diversity: privacy beyond k-anonymity, ACM TKDD
---            1(1), section 3 (distinct l-diversity))
+--            so an attacker who rules out l − 2 of them is still left with two. (Machanavajjhala,
+--            Kifer, Gehrke, Venkitasubramaniam 2007, l-diversity: privacy beyond k-anonymity, ACM
+--            TKDD 1(1), section 3 (distinct l-diversity))
 -- Runs       where people have records in several of these classes, and some of them fail
 -- Dialect    duckdb, as executed
 
@@ -69,7 +69,7 @@ values_of_classes as (
         "diagnosis"
 ),
 
--- Both halves are made of class_value_people, so that each has every class: none is lost.
+-- Both halves come from class_value_people and have every class, so the join loses none.
 classes as (
     select
         people_of_classes.*,

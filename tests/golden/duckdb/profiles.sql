@@ -19,7 +19,7 @@ class_people as (
         "patient"
 ),
 
--- Each person with the number of their classes; the values tell the class where it is one.
+-- Each person with the number of their classes, and the values of the class if it is one.
 people as (
     select
         kanon_entity,
@@ -30,7 +30,7 @@ people as (
     group by kanon_entity
 ),
 
--- People of one class: their profile is that class.
+-- People of one class: their profile is this class.
 profiles_of_one_class as (
     select count(*) as kanon_people
     from people
@@ -40,7 +40,7 @@ profiles_of_one_class as (
         "age"
 ),
 
--- People of several classes, with each of them.
+-- People of several classes, with each of their classes.
 memberships as (
     select class_people.*
     from class_people
@@ -49,7 +49,7 @@ memberships as (
     where people.kanon_classes > 1
 ),
 
--- Their classes by number.
+-- The numbers of their classes.
 classes as (
     select
         "zip",
@@ -61,7 +61,7 @@ classes as (
         "age"
 ),
 
--- Their profile: the numbers of their classes in order, as one text.
+-- Their profile: the sorted numbers of their classes, as one text.
 people_of_several_classes as (
     select
         memberships.kanon_entity,

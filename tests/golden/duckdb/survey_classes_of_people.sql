@@ -5,7 +5,7 @@
 
 with
 
--- Each person once in a class, with the least of the weights they have there.
+-- Each person once in a class, with the smallest of their weights there.
 class_people as (
     select
         "diagnosis",
@@ -34,7 +34,7 @@ classes as (
         "diagnosis"
 ),
 
--- Each person once, with the least that any of their classes has.
+-- Each person once, with the smallest figures of any of their classes.
 people as (
     select
         class_people.kanon_entity,

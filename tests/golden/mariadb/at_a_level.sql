@@ -4,7 +4,7 @@
 --            records, so these columns never point at fewer than k of them. (Sweeney 2002,
 --            k-anonymity: a model for protecting privacy, IJUFKS 10(5), definition 3)
 -- Dialect    mariadb, generated; not executed here, as the tests of this release do
--- Table      `patients` stands for patients; its columns are taken to have the types that they have
+-- Table      `patients` stands for patients; its columns are assumed to have the same types as
 --            here.
 
 with
@@ -62,5 +62,7 @@ select
     sum(case when `age` is null or `zip` is null then kanon_size else 0 end) as kanon_with_null,
     sum(case when `age` = '*' and `zip` = '*' then kanon_size else 0 end) as kanon_suppressed
 from classes
-group by kanon_size
-order by kanon_size
+group by
+    kanon_size
+order by
+    kanon_size

@@ -1,18 +1,18 @@
 -- Question   How many people of patients and patients_before are in the latter alone: zip and age,
 --            and there zip_code?
--- Model      composed k-anonymity. Whoever links the records of a person in this release and in an
---            earlier one, and knows the quasi-identifiers of both, finds at least k people who are
---            in both and share them. (Ganta, Kasiviswanathan, Smith 2008, Composition attacks and
---            auxiliary information in data privacy, ACM KDD, section 2)
+-- Model      composed k-anonymity. An attacker who links a person's records in this release and in
+--            an earlier one, and knows the quasi-identifiers of both, finds at least k people who
+--            are in both and share them. (Ganta, Kasiviswanathan, Smith 2008, Composition attacks
+--            and auxiliary information in data privacy, ACM KDD, section 2)
 -- Dialect    mariadb, generated; not executed here, as the tests of this release do
--- Table      `patients` stands for patients; its columns are taken to have the types that they have
+-- Table      `patients` stands for patients; its columns are assumed to have the same types as
 --            here.
--- Table      `patients_before` stands for patients_before; its columns are taken to have the types
---            that they have here.
+-- Table      `patients_before` stands for patients_before; its columns are assumed to have the same
+--            types as here.
 
 with
 
--- The classes by number, in the order of all columns: it is the same wherever it is read.
+-- The classes, numbered in the order of all columns: the numbers are the same at each reference.
 release_classes as (
     select
         `zip`,
@@ -34,7 +34,8 @@ earlier_classes as (
         `zip_code` as kanon_earlier_1,
         row_number() over (order by case when `zip_code` is null then 1 else 0 end, `zip_code`) as kanon_class
     from `patients_before`
-    group by `zip_code`
+    group by
+        `zip_code`
 ),
 
 release_members as (
@@ -74,7 +75,8 @@ release_people as (
         min(kanon_class) as kanon_first,
         max(kanon_class) as kanon_last
     from release_members
-    group by kanon_entity
+    group by
+        kanon_entity
 ),
 
 earlier_people as (
@@ -83,10 +85,11 @@ earlier_people as (
         min(kanon_class) as kanon_first,
         max(kanon_class) as kanon_last
     from earlier_members
-    group by kanon_entity
+    group by
+        kanon_entity
 ),
 
--- Whoever is in several classes, with each of them.
+-- The people of several classes, with each of their classes.
 release_several as (
     select distinct
         release_members.kanon_entity,
@@ -94,7 +97,8 @@ release_several as (
     from release_members
     inner join release_people
         on release_people.kanon_entity = release_members.kanon_entity
-    where release_people.kanon_first < release_people.kanon_last
+    where
+        release_people.kanon_first < release_people.kanon_last
 ),
 
 earlier_several as (
@@ -104,10 +108,11 @@ earlier_several as (
     from earlier_members
     inner join earlier_people
         on earlier_people.kanon_entity = earlier_members.kanon_entity
-    where earlier_people.kanon_first < earlier_people.kanon_last
+    where
+        earlier_people.kanon_first < earlier_people.kanon_last
 ),
 
--- Whoever is in both releases.
+-- The people of both releases.
 people as (
     select
         release_people.kanon_entity,
@@ -118,7 +123,7 @@ people as (
         on earlier_people.kanon_entity = release_people.kanon_entity
 ),
 
--- The classes of whoever is in several, as one text.
+-- The classes of each person in several classes, as one text.
 release_numbers as (
     select
         kanon_entity,
@@ -136,15 +141,16 @@ release_numbers as (
                 order by kanon_class separator ','
             )
             else (
-                select 'cut at group_concat_max_len'
-
+                select
+                    'cut at group_concat_max_len'
                 union all
-
-                select 'raise it'
+                select
+                    'raise it'
             )
         end as kanon_numbers
     from release_several
-    group by kanon_entity
+    group by
+        kanon_entity
 ),
 
 earlier_numbers as (
@@ -164,15 +170,16 @@ earlier_numbers as (
                 order by kanon_class separator ','
             )
             else (
-                select 'cut at group_concat_max_len'
-
+                select
+                    'cut at group_concat_max_len'
                 union all
-
-                select 'raise it'
+                select
+                    'raise it'
             )
         end as kanon_numbers
     from earlier_several
-    group by kanon_entity
+    group by
+        kanon_entity
 ),
 
 -- The people who are in exactly the same classes of both: a crowd.
@@ -209,16 +216,14 @@ earlier_crowds as (
         earlier_numbers.kanon_numbers
 ),
 
--- Crowds of the earlier one less the people of both: who left.
+-- Crowds of the earlier release without the people of both: the leavers.
 leaver_parts as (
     select
         kanon_first,
         kanon_numbers,
         kanon_size
     from earlier_crowds
-
     union all
-
     select
         kanon_earlier_first as kanon_first,
         kanon_earlier_numbers as kanon_numbers,
@@ -227,7 +232,8 @@ leaver_parts as (
 ),
 
 leaver_classes as (
-    select sum(kanon_size) as kanon_size
+    select
+        sum(kanon_size) as kanon_size
     from leaver_parts
     group by
         kanon_first,
@@ -239,19 +245,19 @@ leavers as (
         coalesce(sum(kanon_size), 0) as kanon_leavers,
         min(kanon_size) as kanon_leavers_k
     from leaver_classes
-    where kanon_size > 0
+    where
+        kanon_size > 0
 ),
 
--- The earlier release alone: a class has people who are in it only, and people of several classes.
+-- The earlier release: the people of each class, in this class only or in several.
 earlier_parts as (
     select
         kanon_first as kanon_class,
         kanon_size
     from earlier_crowds
-    where kanon_numbers is null
-
+    where
+        kanon_numbers is null
     union all
-
     select
         kanon_class,
         1 as kanon_size
@@ -259,13 +265,16 @@ earlier_parts as (
 ),
 
 earlier_alone_classes as (
-    select sum(kanon_size) as kanon_size
+    select
+        sum(kanon_size) as kanon_size
     from earlier_parts
-    group by kanon_class
+    group by
+        kanon_class
 ),
 
 earlier_alone as (
-    select min(kanon_size) as kanon_earlier_k
+    select
+        min(kanon_size) as kanon_earlier_k
     from earlier_alone_classes
 )
 

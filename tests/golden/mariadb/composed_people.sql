@@ -1,18 +1,18 @@
 -- Question   How many people are in a pair of classes of patients and patients_before that leaves
 --            one value of diagnosis, none, or too few: zip and age, and there zip_code?
--- Model      composed l-diversity. Whoever looks for a person in both releases, and knows that the
---            sensitive value is the same in both, is left with at least l values. (Ganta,
+-- Model      composed l-diversity. An attacker who looks for a person in both releases, and knows
+--            that the sensitive value is the same in both, is left with at least l values. (Ganta,
 --            Kasiviswanathan, Smith 2008, Composition attacks and auxiliary information in data
 --            privacy, ACM KDD, section 2 (intersection attack))
 -- Dialect    mariadb, generated; not executed here, as the tests of this release do
--- Table      `patients` stands for patients; its columns are taken to have the types that they have
+-- Table      `patients` stands for patients; its columns are assumed to have the same types as
 --            here.
--- Table      `patients_before` stands for patients_before; its columns are taken to have the types
---            that they have here.
+-- Table      `patients_before` stands for patients_before; its columns are assumed to have the same
+--            types as here.
 
 with
 
--- The classes by number, in the order of all columns: it is the same wherever it is read.
+-- The classes, numbered in the order of all columns: the numbers are the same at each reference.
 release_classes as (
     select
         `zip`,
@@ -34,7 +34,8 @@ earlier_classes as (
         `zip_code` as kanon_earlier_1,
         row_number() over (order by case when `zip_code` is null then 1 else 0 end, `zip_code`) as kanon_class
     from `patients_before`
-    group by `zip_code`
+    group by
+        `zip_code`
 ),
 
 release_members as (
@@ -74,7 +75,8 @@ release_people as (
         min(kanon_class) as kanon_first,
         max(kanon_class) as kanon_last
     from release_members
-    group by kanon_entity
+    group by
+        kanon_entity
 ),
 
 earlier_people as (
@@ -83,10 +85,11 @@ earlier_people as (
         min(kanon_class) as kanon_first,
         max(kanon_class) as kanon_last
     from earlier_members
-    group by kanon_entity
+    group by
+        kanon_entity
 ),
 
--- Whoever is in several classes, with each of them.
+-- The people of several classes, with each of their classes.
 release_several as (
     select distinct
         release_members.kanon_entity,
@@ -94,7 +97,8 @@ release_several as (
     from release_members
     inner join release_people
         on release_people.kanon_entity = release_members.kanon_entity
-    where release_people.kanon_first < release_people.kanon_last
+    where
+        release_people.kanon_first < release_people.kanon_last
 ),
 
 earlier_several as (
@@ -104,10 +108,11 @@ earlier_several as (
     from earlier_members
     inner join earlier_people
         on earlier_people.kanon_entity = earlier_members.kanon_entity
-    where earlier_people.kanon_first < earlier_people.kanon_last
+    where
+        earlier_people.kanon_first < earlier_people.kanon_last
 ),
 
--- Whoever is in both releases.
+-- The people of both releases.
 people as (
     select
         release_people.kanon_entity,
@@ -118,7 +123,7 @@ people as (
         on earlier_people.kanon_entity = release_people.kanon_entity
 ),
 
--- The classes of whoever is in several, as one text.
+-- The classes of each person in several classes, as one text.
 release_numbers as (
     select
         kanon_entity,
@@ -136,15 +141,16 @@ release_numbers as (
                 order by kanon_class separator ','
             )
             else (
-                select 'cut at group_concat_max_len'
-
+                select
+                    'cut at group_concat_max_len'
                 union all
-
-                select 'raise it'
+                select
+                    'raise it'
             )
         end as kanon_numbers
     from release_several
-    group by kanon_entity
+    group by
+        kanon_entity
 ),
 
 earlier_numbers as (
@@ -164,15 +170,16 @@ earlier_numbers as (
                 order by kanon_class separator ','
             )
             else (
-                select 'cut at group_concat_max_len'
-
+                select
+                    'cut at group_concat_max_len'
                 union all
-
-                select 'raise it'
+                select
+                    'raise it'
             )
         end as kanon_numbers
     from earlier_several
-    group by kanon_entity
+    group by
+        kanon_entity
 ),
 
 -- The people who are in exactly the same classes of both: a crowd.
@@ -247,7 +254,7 @@ earlier_values_1 as (
         on earlier_classes.kanon_earlier_1 <=> earlier_cells.kanon_earlier_1
 ),
 
--- How many values of this release the earlier one leaves to a pair.
+-- The number of values that a pair has in both releases.
 measured_pairs_1 as (
     select
         pairs.kanon_release_class,
@@ -264,7 +271,7 @@ measured_pairs_1 as (
         pairs.kanon_earlier_class
 ),
 
--- The crowds in pairs with any flag.
+-- The crowds in flagged pairs.
 judged_crowds_1 as (
     select
         crowds_in_pairs.kanon_example,

@@ -13,38 +13,38 @@
 -- Model      k-anonymity. Every combination of quasi-identifier values occurs in at least k
 --            records, so these columns never point at fewer than k of them. (Sweeney 2002,
 --            k-anonymity: a model for protecting privacy, IJUFKS 10(5), definition 3)
--- Model      homogeneity. No class has a single value of the sensitive attribute, so belonging to a
---            class never gives the value away. (Machanavajjhala, Kifer, Gehrke, Venkitasubramaniam
---            2007, l-diversity: privacy beyond k-anonymity, ACM TKDD 1(1), section 2.1 (homogeneity
---            attack))
--- Model      l-diversity. Every class has at least l different values of the sensitive attribute,
---            so whoever can rule out l − 2 of them is still unsure. (Machanavajjhala, Kifer,
---            Gehrke, Venkitasubramaniam 2007, l-diversity: privacy beyond k-anonymity, ACM TKDD
---            1(1), section 3 (distinct l-diversity))
--- Model      entropy l-diversity. Guessing the sensitive value of someone in a class is at least as
---            uncertain as drawing one of l equally likely values. (Machanavajjhala, Kifer, Gehrke,
+-- Model      homogeneity. No class has a single value of the sensitive attribute, so knowing the
+--            class alone never gives the value away. (Machanavajjhala, Kifer, Gehrke,
 --            Venkitasubramaniam 2007, l-diversity: privacy beyond k-anonymity, ACM TKDD 1(1),
---            definition 4.1)
--- Model      recursive (c,l)-diversity. Even when l − 2 other values are ruled out, the most
---            frequent value of a class is less than c times as frequent as all that remain.
+--            section 2.1 (homogeneity attack))
+-- Model      l-diversity. Every class has at least l different values of the sensitive attribute,
+--            so an attacker who rules out l − 2 of them is still left with two. (Machanavajjhala,
+--            Kifer, Gehrke, Venkitasubramaniam 2007, l-diversity: privacy beyond k-anonymity, ACM
+--            TKDD 1(1), section 3 (distinct l-diversity))
+-- Model      entropy l-diversity. The sensitive value of a person in a class is at least as
+--            uncertain, by its entropy, as one of l equally likely values. (Machanavajjhala, Kifer,
+--            Gehrke, Venkitasubramaniam 2007, l-diversity: privacy beyond k-anonymity, ACM TKDD
+--            1(1), definition 4.1)
+-- Model      recursive (c,l)-diversity. Even if l − 2 other values are ruled out, the most frequent
+--            value of a class occurs less than c times as often as all the remaining ones together.
 --            (Machanavajjhala, Kifer, Gehrke, Venkitasubramaniam 2007, l-diversity: privacy beyond
 --            k-anonymity, ACM TKDD 1(1), definitions 4.2 and 4.5 (positive disclosure))
--- Model      (α,k)-anonymity. No sensitive value is held by more than a share α of a class, and
---            every class has at least k records. (Wong, Li, Fu, Wang 2006, (α,k)-anonymity: an
---            enhanced k-anonymity model for privacy preserving data publishing, ACM KDD)
--- Model      t-closeness. How the sensitive values are spread in a class differs from how they are
---            spread in the table by t at most, so belonging to a class tells little. (Li, Li,
---            Venkatasubramanian 2007, t-closeness: privacy beyond k-anonymity and l-diversity,
---            ICDE, sections 3 and 4)
--- Model      δ-disclosure privacy. Every sensitive value of the table is in every class about as
---            frequent as in the table, by a factor below exp(δ) either way. (Brickell, Shmatikov
---            2008, The cost of privacy: destruction of data-mining utility in anonymized data
---            publishing, ACM KDD, section 4)
--- Model      enhanced β-likeness. No sensitive value is more frequent in a class than in the table
---            by more than β, or −ln p where that is less, times its share there. (Cao, Karras 2012,
---            Publishing microdata with a robust privacy guarantee, PVLDB 5(11), definition 3)
+-- Model      (α,k)-anonymity. No sensitive value has a share above α in any class, and every class
+--            has at least k records. (Wong, Li, Fu, Wang 2006, (α,k)-anonymity: an enhanced
+--            k-anonymity model for privacy preserving data publishing, ACM KDD)
+-- Model      t-closeness. In every class, the distribution of the sensitive values is at most t
+--            away from their distribution in the table, so the class adds little to what the table
+--            says. (Li, Li, Venkatasubramanian 2007, t-closeness: privacy beyond k-anonymity and
+--            l-diversity, ICDE, sections 3 and 4)
+-- Model      δ-disclosure privacy. In every class, the share of every sensitive value of the table
+--            differs from its share in the table by a factor below exp(δ), either way. (Brickell,
+--            Shmatikov 2008, The cost of privacy: destruction of data-mining utility in anonymized
+--            data publishing, ACM KDD, section 4)
+-- Model      enhanced β-likeness. In no class is the share of a sensitive value more than 1 + β
+--            times its share p in the table, or 1 − ln p times where that is less. (Cao, Karras
+--            2012, Publishing microdata with a robust privacy guarantee, PVLDB 5(11), definition 3)
 -- Dialect    mariadb, generated; not executed here, as the tests of this release do
--- Table      `patients` stands for patients; its columns are taken to have the types that they have
+-- Table      `patients` stands for patients; its columns are assumed to have the same types as
 --            here.
 
 with
@@ -78,10 +78,11 @@ value_totals as (
         kanon_sensitive_1,
         sum(kanon_records) as kanon_value_total
     from class_values
-    group by kanon_sensitive_1
+    group by
+        kanon_sensitive_1
 ),
 
--- What whoever knows the whole table knows of everyone in it.
+-- The share of each value in the table: what an attacker without the class knows of everyone.
 value_shares as (
     select
         kanon_sensitive_1,
@@ -89,7 +90,7 @@ value_shares as (
     from value_totals
 ),
 
--- In a class a value may have (1 - ln p) times its share p of the table.
+-- In a class, a value may have up to (1 - ln p) times its share p of the table.
 bounded_shares as (
     select
         value_shares.*,
@@ -98,11 +99,12 @@ bounded_shares as (
 ),
 
 table_values as (
-    select count(*) as kanon_table_values
+    select
+        count(*) as kanon_table_values
     from value_shares
 ),
 
--- What whoever knows the classes too knows of everyone in one of them.
+-- The share of each value in a class: what an attacker who knows the class knows of everyone in it.
 class_shares as (
     select
         class_values.*,
@@ -111,7 +113,7 @@ class_shares as (
     from class_values
 ),
 
--- Each value of a class beside what it is compared with.
+-- Each value of a class with the shares that it is compared with.
 compared_values as (
     select
         class_shares.*,
@@ -122,7 +124,7 @@ compared_values as (
         on bounded_shares.kanon_sensitive_1 <=> class_shares.kanon_sensitive_1
 ),
 
--- One row a class, with what is measured over the values in it.
+-- One row per class, with the figures over its values.
 classes as (
     select
         `zip`,
@@ -212,18 +214,14 @@ select
     ) as kanon_recursive_cl_diversity_infinite_classes,
     sum(
         case
-            when not (
-                kanon_most < cast(kanon_rest_recursive_cl_diversity as decimal(18, 0)) * 2
-            )
+            when not (kanon_most < cast(kanon_rest_recursive_cl_diversity as decimal(18, 0)) * 2)
             then 1
             else 0
         end
     ) as kanon_recursive_cl_diversity_violated_classes,
     sum(
         case
-            when not (
-                kanon_most < cast(kanon_rest_recursive_cl_diversity as decimal(18, 0)) * 2
-            )
+            when not (kanon_most < cast(kanon_rest_recursive_cl_diversity as decimal(18, 0)) * 2)
             then kanon_size
             else 0
         end
@@ -292,5 +290,7 @@ select
         end
     ) as kanon_enhanced_beta_likeness_violated_records
 from measured_classes
-group by kanon_size
-order by kanon_size
+group by
+    kanon_size
+order by
+    kanon_size

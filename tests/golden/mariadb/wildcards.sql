@@ -4,7 +4,7 @@
 --            records, so these columns never point at fewer than k of them. (Sweeney 2002,
 --            k-anonymity: a model for protecting privacy, IJUFKS 10(5), definition 3)
 -- Dialect    mariadb, generated; not executed here, as the tests of this release do
--- Table      `patients` stands for patients; its columns are taken to have the types that they have
+-- Table      `patients` stands for patients; its columns are assumed to have the same types as
 --            here.
 
 with
@@ -26,11 +26,12 @@ patterns as (
 ),
 
 null_masks as (
-    select distinct kanon_mask
+    select distinct
+        kanon_mask
     from patterns
 ),
 
--- The patterns of a mask as those of another see them: without what is NULL there.
+-- The patterns of a mask, without the columns that are NULL in another mask.
 patterns_as_seen as (
     select
         null_masks.kanon_mask as kanon_seen_by,
@@ -47,7 +48,7 @@ patterns_as_seen as (
         case when substring(null_masks.kanon_mask, 2, 1) <> '1' then patterns.`age` end
 ),
 
--- Each pattern without what is NULL in the patterns of a mask that it looks at.
+-- Each pattern, without the columns that are NULL in the mask that it is compared with.
 patterns_as_looking as (
     select
         patterns.*,
@@ -58,7 +59,7 @@ patterns_as_looking as (
     cross join null_masks
 ),
 
--- Each pattern with the records of all that are compatible: those that agree where neither is NULL.
+-- Each pattern with the records of all compatible patterns: equal wherever neither is NULL.
 classes as (
     select
         patterns_as_looking.`zip`,
@@ -84,5 +85,7 @@ select
     0 as kanon_suppressed,
     min(kanon_records) as kanon_size_as_value
 from classes
-group by kanon_size
-order by kanon_size
+group by
+    kanon_size
+order by
+    kanon_size

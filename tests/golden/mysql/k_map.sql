@@ -1,14 +1,13 @@
 -- Question   How many people in voters match each combination of zip and age in patients, at least
 --            and in all? At risk is whoever has a chance above 0.2.
 -- Model      k-map. Every combination of quasi-identifier values in the release occurs at least k
---            times in the reidentification dataset, so linking the two never leaves fewer than k
---            candidates. (Sweeney 2002, Achieving k-anonymity privacy protection using
---            generalization and suppression, IJUFKS 10(5), section 2)
+--            times in the reference, so linking the two never leaves fewer than k candidates.
+--            (Sweeney 2002, Achieving k-anonymity privacy protection using generalization and
+--            suppression, IJUFKS 10(5), section 2)
 -- Dialect    mysql, generated and not executed
--- Table      `patients` stands for patients; its columns are taken to have the types that they have
+-- Table      `patients` stands for patients; its columns are assumed to have the same types as
 --            here.
--- Table      `voters` stands for voters; its columns are taken to have the types that they have
---            here.
+-- Table      `voters` stands for voters; its columns are assumed to have the same types as here.
 
 with
 
@@ -50,7 +49,7 @@ reference_classes as (
         `age`
 ),
 
--- Every cell once, by the place of its column; '=' stands before its text, and '' for NULL.
+-- Each distinct cell with the place of its column; '=' precedes its text, and '' is NULL.
 cell_texts as (
     select
         kanon_column,
@@ -68,9 +67,7 @@ cell_texts as (
             1 as kanon_released,
             0 as kanon_referred
         from release_classes
-
         union all
-
         select distinct
             1 as kanon_column,
             `zip` as kanon_cell,
@@ -83,7 +80,7 @@ cell_texts as (
         kanon_cell
 ),
 
--- What a text begins and ends with, and where it has the signs of an interval, a range or a mask.
+-- The first and last characters of a text, and the marks of an interval, a range or a mask.
 cells_taken_apart as (
     select
         cell_texts.*,
@@ -97,7 +94,7 @@ cells_taken_apart as (
     from cell_texts
 ),
 
--- Whether it may be an interval or a range, and which of its ends an interval leaves out.
+-- Whether it may be an interval or a range, and which ends of the interval are open.
 cells_with_notation as (
     select
         cells_taken_apart.*,
@@ -154,7 +151,7 @@ cells_with_numbers as (
     from cells_with_ends
 ),
 
--- What each is read as; what is no number, interval, range or mask is a text.
+-- The kind of each cell: a number, an interval, a range, a mask or else a text.
 cells as (
     select
         cells_with_numbers.*,
@@ -176,23 +173,26 @@ cells as (
     from cells_with_numbers
 ),
 
--- Where a number, an interval or a range of the release begins.
+-- The lower end of each number, interval and range of the release.
 starts as (
     select distinct
         kanon_column,
         coalesce(kanon_number, kanon_low) as kanon_start
     from cells
-    where kanon_released = 1 and kanon_kind in ('number', 'interval', 'range')
+    where
+        kanon_released = 1 and kanon_kind in ('number', 'interval', 'range')
 ),
 
--- Columns in which a-b may be a text like others.
+-- Columns in which a-b may be an ordinary text.
 columns_of_texts as (
-    select distinct kanon_column
+    select distinct
+        kanon_column
     from cells
-    where kanon_kind in ('mask', 'text')
+    where
+        kanon_kind in ('mask', 'text')
 ),
 
--- What takes in numbers; a-b is open at b where another cell begins there.
+-- The cells that match numbers; a-b is open at b if another cell begins there.
 ranges as (
     select
         cells.kanon_column,
@@ -219,7 +219,7 @@ ranges as (
         )
 ),
 
--- The shapes that masks of the release have: how long, with how many stars before what they keep.
+-- The shapes of the release's masks: their length, and the stars before the kept characters.
 masks as (
     select distinct
         kanon_column,
@@ -227,10 +227,11 @@ masks as (
         kanon_stars_left,
         kanon_kept
     from cells
-    where kanon_released = 1 and kanon_kind = 'mask'
+    where
+        kanon_released = 1 and kanon_kind = 'mask'
 ),
 
--- What each mask leaves of the cells that are as long as it is.
+-- The characters that each mask keeps of the cells of its length.
 stems as (
     select
         cells.kanon_column,
@@ -254,17 +255,16 @@ stems as (
         and masks.kanon_length = cells.kanon_length
 ),
 
--- A cell stands for itself; '*' for any; a mask for what has its stem; a range for its numbers.
+-- A cell matches itself; '*' any cell; a mask cells with its stem; a range its numbers.
 matching_cells as (
     select
         kanon_column,
         kanon_cell as kanon_released,
         kanon_cell as kanon_referred
     from cells
-    where kanon_released = 1 and kanon_referred = 1
-
+    where
+        kanon_released = 1 and kanon_referred = 1
     union
-
     select
         released.kanon_column,
         released.kanon_cell as kanon_released,
@@ -276,9 +276,7 @@ matching_cells as (
         released.kanon_released = 1
         and referred.kanon_referred = 1
         and released.kanon_kind = 'any'
-
     union
-
     select
         released.kanon_column,
         released.kanon_cell as kanon_released,
@@ -295,9 +293,7 @@ matching_cells as (
         and released.kanon_kind = 'mask'
         and released.kanon_is_mask = 1
         and referred.kanon_referred = 1
-
     union
-
     select
         ranges.kanon_column,
         ranges.kanon_cell as kanon_released,

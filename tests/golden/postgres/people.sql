@@ -3,7 +3,7 @@
 --            records, so these columns never point at fewer than k of them. (Sweeney 2002,
 --            k-anonymity: a model for protecting privacy, IJUFKS 10(5), definition 3)
 -- Dialect    postgres, generated; not executed here, as the tests of this release do
--- Table      "patients" stands for patients; its columns are taken to have the types that they have
+-- Table      "patients" stands for patients; its columns are assumed to have the same types as
 --            here.
 
 with
@@ -21,7 +21,7 @@ class_people as (
         "patient"
 ),
 
--- Each person with the number of their classes; the values tell the class where it is one.
+-- Each person with the number of their classes, and the values of the class if it is one.
 people as (
     select
         kanon_entity,
@@ -29,29 +29,34 @@ people as (
         (array_agg("age"))[1] as "age",
         count(*) as kanon_classes
     from class_people
-    group by kanon_entity
+    group by
+        kanon_entity
 ),
 
--- People of one class: their profile is that class.
+-- People of one class: their profile is this class.
 profiles_of_one_class as (
-    select count(*) as kanon_people
+    select
+        count(*) as kanon_people
     from people
-    where kanon_classes = 1
+    where
+        kanon_classes = 1
     group by
         "zip",
         "age"
 ),
 
--- People of several classes, with each of them.
+-- People of several classes, with each of their classes.
 memberships as (
-    select class_people.*
+    select
+        class_people.*
     from class_people
     inner join people
         on people.kanon_entity = class_people.kanon_entity
-    where people.kanon_classes > 1
+    where
+        people.kanon_classes > 1
 ),
 
--- Their classes by number.
+-- The numbers of their classes.
 classes as (
     select
         "zip",
@@ -63,7 +68,7 @@ classes as (
         "age"
 ),
 
--- Their profile: the numbers of their classes in order, as one text.
+-- Their profile: the sorted numbers of their classes, as one text.
 -- array[a] = array[b] is a = b and true where both are NULL, joined by hashing.
 people_of_several_classes as (
     select
@@ -73,22 +78,25 @@ people_of_several_classes as (
     inner join classes
         on array[memberships."zip"] = array[classes."zip"]
         and array[memberships."age"] = array[classes."age"]
-    group by memberships.kanon_entity
+    group by
+        memberships.kanon_entity
 ),
 
 profiles_of_several_classes as (
-    select count(*) as kanon_people
+    select
+        count(*) as kanon_people
     from people_of_several_classes
-    group by kanon_profile
+    group by
+        kanon_profile
 ),
 
 profiles as (
-    select kanon_people
+    select
+        kanon_people
     from profiles_of_one_class
-
     union all
-
-    select kanon_people
+    select
+        kanon_people
     from profiles_of_several_classes
 )
 
@@ -96,5 +104,7 @@ select
     kanon_people as kanon_size,
     count(*) as kanon_profiles
 from profiles
-group by kanon_people
-order by kanon_size
+group by
+    kanon_people
+order by
+    kanon_size

@@ -311,7 +311,7 @@ class_values as (
         "diagnosis"
 ),
 
--- One row a class, with what is measured over the values in it.
+-- One row per class, with the figures over its values.
 classes as (
     select
         "area",

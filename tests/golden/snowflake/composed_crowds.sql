@@ -3,23 +3,23 @@
 --            them?
 -- Demanded   kanon_composed_k_anonymity_violated_classes = 0.
 -- Demanded   kanon_composed_l_diversity_violated_1_classes = 0.
--- Model      composed k-anonymity. Whoever links the records of a person in this release and in an
---            earlier one, and knows the quasi-identifiers of both, finds at least k people who are
---            in both and share them. (Ganta, Kasiviswanathan, Smith 2008, Composition attacks and
---            auxiliary information in data privacy, ACM KDD, section 2)
--- Model      composed l-diversity. Whoever looks for a person in both releases, and knows that the
---            sensitive value is the same in both, is left with at least l values. (Ganta,
+-- Model      composed k-anonymity. An attacker who links a person's records in this release and in
+--            an earlier one, and knows the quasi-identifiers of both, finds at least k people who
+--            are in both and share them. (Ganta, Kasiviswanathan, Smith 2008, Composition attacks
+--            and auxiliary information in data privacy, ACM KDD, section 2)
+-- Model      composed l-diversity. An attacker who looks for a person in both releases, and knows
+--            that the sensitive value is the same in both, is left with at least l values. (Ganta,
 --            Kasiviswanathan, Smith 2008, Composition attacks and auxiliary information in data
 --            privacy, ACM KDD, section 2 (intersection attack))
 -- Dialect    snowflake, generated and not executed
--- Table      "patients" stands for patients; its columns are taken to have the types that they have
+-- Table      "patients" stands for patients; its columns are assumed to have the same types as
 --            here.
--- Table      "patients_before" stands for patients_before; its columns are taken to have the types
---            that they have here.
+-- Table      "patients_before" stands for patients_before; its columns are assumed to have the same
+--            types as here.
 
 with
 
--- The classes by number, in the order of all columns: it is the same wherever it is read.
+-- The classes, numbered in the order of all columns: the numbers are the same at each reference.
 release_classes as (
     select
         "zip",
@@ -36,7 +36,8 @@ earlier_classes as (
         "zip_code" as kanon_earlier_1,
         row_number() over (order by "zip_code") as kanon_class
     from "patients_before"
-    group by "zip_code"
+    group by
+        "zip_code"
 ),
 
 release_members as (
@@ -76,7 +77,8 @@ release_people as (
         min(kanon_class) as kanon_first,
         max(kanon_class) as kanon_last
     from release_members
-    group by kanon_entity
+    group by
+        kanon_entity
 ),
 
 earlier_people as (
@@ -85,10 +87,11 @@ earlier_people as (
         min(kanon_class) as kanon_first,
         max(kanon_class) as kanon_last
     from earlier_members
-    group by kanon_entity
+    group by
+        kanon_entity
 ),
 
--- Whoever is in several classes, with each of them.
+-- The people of several classes, with each of their classes.
 release_several as (
     select distinct
         release_members.kanon_entity,
@@ -96,7 +99,8 @@ release_several as (
     from release_members
     inner join release_people
         on release_people.kanon_entity = release_members.kanon_entity
-    where release_people.kanon_first < release_people.kanon_last
+    where
+        release_people.kanon_first < release_people.kanon_last
 ),
 
 earlier_several as (
@@ -106,10 +110,11 @@ earlier_several as (
     from earlier_members
     inner join earlier_people
         on earlier_people.kanon_entity = earlier_members.kanon_entity
-    where earlier_people.kanon_first < earlier_people.kanon_last
+    where
+        earlier_people.kanon_first < earlier_people.kanon_last
 ),
 
--- Whoever is in both releases.
+-- The people of both releases.
 people as (
     select
         release_people.kanon_entity,
@@ -120,13 +125,14 @@ people as (
         on earlier_people.kanon_entity = release_people.kanon_entity
 ),
 
--- The classes of whoever is in several, as one text.
+-- The classes of each person in several classes, as one text.
 release_numbers as (
     select
         kanon_entity,
         listagg(cast(kanon_class as varchar), ',') within group (order by kanon_class) as kanon_numbers
     from release_several
-    group by kanon_entity
+    group by
+        kanon_entity
 ),
 
 earlier_numbers as (
@@ -134,7 +140,8 @@ earlier_numbers as (
         kanon_entity,
         listagg(cast(kanon_class as varchar), ',') within group (order by kanon_class) as kanon_numbers
     from earlier_several
-    group by kanon_entity
+    group by
+        kanon_entity
 ),
 
 -- The people who are in exactly the same classes of both: a crowd.
@@ -195,16 +202,14 @@ people_in_both as (
     from joint_classes
 ),
 
--- Crowds of this release less the people of both: who came.
+-- Crowds of this release without the people of both: the joiners.
 joiner_parts as (
     select
         kanon_first,
         kanon_numbers,
         kanon_size
     from release_crowds
-
     union all
-
     select
         kanon_release_first as kanon_first,
         kanon_release_numbers as kanon_numbers,
@@ -213,7 +218,8 @@ joiner_parts as (
 ),
 
 joiner_classes as (
-    select sum(kanon_size) as kanon_size
+    select
+        sum(kanon_size) as kanon_size
     from joiner_parts
     group by
         kanon_first,
@@ -225,19 +231,18 @@ joiners as (
         coalesce(sum(kanon_size), 0) as kanon_joiners,
         min(kanon_size) as kanon_joiners_k
     from joiner_classes
-    where kanon_size > 0
+    where
+        kanon_size > 0
 ),
 
--- Crowds of the earlier one less the people of both: who left.
+-- Crowds of the earlier release without the people of both: the leavers.
 leaver_parts as (
     select
         kanon_first,
         kanon_numbers,
         kanon_size
     from earlier_crowds
-
     union all
-
     select
         kanon_earlier_first as kanon_first,
         kanon_earlier_numbers as kanon_numbers,
@@ -246,7 +251,8 @@ leaver_parts as (
 ),
 
 leaver_classes as (
-    select sum(kanon_size) as kanon_size
+    select
+        sum(kanon_size) as kanon_size
     from leaver_parts
     group by
         kanon_first,
@@ -258,19 +264,19 @@ leavers as (
         coalesce(sum(kanon_size), 0) as kanon_leavers,
         min(kanon_size) as kanon_leavers_k
     from leaver_classes
-    where kanon_size > 0
+    where
+        kanon_size > 0
 ),
 
--- The earlier release alone: a class has people who are in it only, and people of several classes.
+-- The earlier release: the people of each class, in this class only or in several.
 earlier_parts as (
     select
         kanon_first as kanon_class,
         kanon_size
     from earlier_crowds
-    where kanon_numbers is null
-
+    where
+        kanon_numbers is null
     union all
-
     select
         kanon_class,
         1 as kanon_size
@@ -278,13 +284,16 @@ earlier_parts as (
 ),
 
 earlier_alone_classes as (
-    select sum(kanon_size) as kanon_size
+    select
+        sum(kanon_size) as kanon_size
     from earlier_parts
-    group by kanon_class
+    group by
+        kanon_class
 ),
 
 earlier_alone as (
-    select min(kanon_size) as kanon_earlier_k
+    select
+        min(kanon_size) as kanon_earlier_k
     from earlier_alone_classes
 ),
 
@@ -339,7 +348,7 @@ earlier_values_1 as (
         on earlier_classes.kanon_earlier_1 is not distinct from earlier_cells.kanon_earlier_1
 ),
 
--- How many values of this release the earlier one leaves to a pair.
+-- The number of values that a pair has in both releases.
 measured_pairs_1 as (
     select
         pairs.kanon_release_class,
@@ -367,7 +376,7 @@ candidates_in_short_1 as (
     from measured_pairs_1
 ),
 
--- The crowds in pairs with any flag.
+-- The crowds in flagged pairs.
 judged_crowds_1 as (
     select
         crowds_in_pairs.kanon_example,

@@ -1,23 +1,22 @@
--- Question   Does the database tell texts apart that differ by case, accents or outer blanks? Where
---            two counts of a row differ, classes look larger than they are, and no other figure may
---            be relied on.
+-- Question   Does the database distinguish texts that differ by case, accents or outer blanks? If
+--            two counts of a row differ, classes look larger than they are, and no other figure is
+--            reliable.
 -- Runs       before everything else
 -- Dialect    spark, generated; not executed here, as the tests of this release do
--- Table      `patients` stands for patients; its columns are taken to have the types that they have
+-- Table      `patients` stands for patients; its columns are assumed to have the same types as
 --            here.
--- Table      `voters` stands for voters; its columns are taken to have the types that they have
---            here.
+-- Table      `voters` stands for voters; its columns are assumed to have the same types as here.
 
 select
     'zip' as kanon_column,
     count(distinct kanon_value) as kanon_values,
     count(distinct encode(kanon_value, 'utf-8')) as kanon_spellings
 from (
-    select `zip` as kanon_value
+    select
+        `zip` as kanon_value
     from `patients`
-
     union all
-
-    select `zip_code` as kanon_value
+    select
+        `zip_code` as kanon_value
     from `voters`
 ) as kanon_column_values

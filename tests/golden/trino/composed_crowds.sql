@@ -1,19 +1,19 @@
 -- Question   How many people are in both patients and patients_before, and share their classes in
 --            either: zip and age, and there zip_code?
 -- Demanded   kanon_composed_k_anonymity_violated_classes = 0.
--- Model      composed k-anonymity. Whoever links the records of a person in this release and in an
---            earlier one, and knows the quasi-identifiers of both, finds at least k people who are
---            in both and share them. (Ganta, Kasiviswanathan, Smith 2008, Composition attacks and
---            auxiliary information in data privacy, ACM KDD, section 2)
+-- Model      composed k-anonymity. An attacker who links a person's records in this release and in
+--            an earlier one, and knows the quasi-identifiers of both, finds at least k people who
+--            are in both and share them. (Ganta, Kasiviswanathan, Smith 2008, Composition attacks
+--            and auxiliary information in data privacy, ACM KDD, section 2)
 -- Dialect    trino, generated and not executed
--- Table      "patients" stands for patients; its columns are taken to have the types that they have
+-- Table      "patients" stands for patients; its columns are assumed to have the same types as
 --            here.
--- Table      "patients_before" stands for patients_before; its columns are taken to have the types
---            that they have here.
+-- Table      "patients_before" stands for patients_before; its columns are assumed to have the same
+--            types as here.
 
 with
 
--- The classes by number, in the order of all columns: it is the same wherever it is read.
+-- The classes, numbered in the order of all columns: the numbers are the same at each reference.
 release_classes as (
     select
         "zip",
@@ -30,7 +30,8 @@ earlier_classes as (
         "zip_code" as kanon_earlier_1,
         row_number() over (order by "zip_code") as kanon_class
     from "patients_before"
-    group by "zip_code"
+    group by
+        "zip_code"
 ),
 
 release_members as (
@@ -70,7 +71,8 @@ release_people as (
         min(kanon_class) as kanon_first,
         max(kanon_class) as kanon_last
     from release_members
-    group by kanon_entity
+    group by
+        kanon_entity
 ),
 
 earlier_people as (
@@ -79,10 +81,11 @@ earlier_people as (
         min(kanon_class) as kanon_first,
         max(kanon_class) as kanon_last
     from earlier_members
-    group by kanon_entity
+    group by
+        kanon_entity
 ),
 
--- Whoever is in several classes, with each of them.
+-- The people of several classes, with each of their classes.
 release_several as (
     select distinct
         release_members.kanon_entity,
@@ -90,7 +93,8 @@ release_several as (
     from release_members
     inner join release_people
         on release_people.kanon_entity = release_members.kanon_entity
-    where release_people.kanon_first < release_people.kanon_last
+    where
+        release_people.kanon_first < release_people.kanon_last
 ),
 
 earlier_several as (
@@ -100,10 +104,11 @@ earlier_several as (
     from earlier_members
     inner join earlier_people
         on earlier_people.kanon_entity = earlier_members.kanon_entity
-    where earlier_people.kanon_first < earlier_people.kanon_last
+    where
+        earlier_people.kanon_first < earlier_people.kanon_last
 ),
 
--- Whoever is in both releases.
+-- The people of both releases.
 people as (
     select
         release_people.kanon_entity,
@@ -114,13 +119,14 @@ people as (
         on earlier_people.kanon_entity = release_people.kanon_entity
 ),
 
--- The classes of whoever is in several, as one text.
+-- The classes of each person in several classes, as one text.
 release_numbers as (
     select
         kanon_entity,
         listagg(cast(kanon_class as varchar), ',') within group (order by kanon_class) as kanon_numbers
     from release_several
-    group by kanon_entity
+    group by
+        kanon_entity
 ),
 
 earlier_numbers as (
@@ -128,7 +134,8 @@ earlier_numbers as (
         kanon_entity,
         listagg(cast(kanon_class as varchar), ',') within group (order by kanon_class) as kanon_numbers
     from earlier_several
-    group by kanon_entity
+    group by
+        kanon_entity
 ),
 
 -- The people who are in exactly the same classes of both: a crowd.
@@ -175,16 +182,14 @@ people_in_both as (
     from joint_classes
 ),
 
--- Crowds of this release less the people of both: who came.
+-- Crowds of this release without the people of both: the joiners.
 joiner_parts as (
     select
         kanon_first,
         kanon_numbers,
         kanon_size
     from release_crowds
-
     union all
-
     select
         kanon_release_first as kanon_first,
         kanon_release_numbers as kanon_numbers,
@@ -193,7 +198,8 @@ joiner_parts as (
 ),
 
 joiner_classes as (
-    select sum(kanon_size) as kanon_size
+    select
+        sum(kanon_size) as kanon_size
     from joiner_parts
     group by
         kanon_first,
@@ -205,7 +211,8 @@ joiners as (
         coalesce(sum(kanon_size), 0) as kanon_joiners,
         min(kanon_size) as kanon_joiners_k
     from joiner_classes
-    where kanon_size > 0
+    where
+        kanon_size > 0
 )
 
 select

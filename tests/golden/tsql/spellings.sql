@@ -1,23 +1,26 @@
 -- Question   Do any values of diagnosis differ only by case, outer spaces or the spelling of a
 --            number?
 -- Dialect    tsql, generated and not executed
--- Table      [patients] stands for patients; its columns are taken to have the types that they have
+-- Table      [patients] stands for patients; its columns are assumed to have the same types as
 --            here.
 
 with
 
 known_values as (
-    select distinct [diagnosis] as kanon_value
+    select distinct
+        [diagnosis] as kanon_value
     from [patients]
-    where not [diagnosis] is null
+    where
+        not [diagnosis] is null
 ),
 
 trimmed_values as (
-    select trim(cast(kanon_value as nvarchar(max)) collate Latin1_General_100_BIN2) as kanon_text
+    select
+        trim(cast(kanon_value as nvarchar(max)) collate Latin1_General_100_BIN2) as kanon_text
     from known_values
 ),
 
--- Each of them with the number that it spells, if any.
+-- Each value with the number that it spells, if any.
 read_values as (
     select
         kanon_text as kanon_text,

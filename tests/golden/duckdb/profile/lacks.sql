@@ -7,25 +7,16 @@
 
 with
 
-classes as (
+compared_classes as (
     select
         "zip",
         "age",
-        count(*) as kanon_size
-    from "main"."patients"
-    group by
-        "zip",
-        "age"
-),
-
-compared_classes as (
-    select
-        classes.*,
-        sum(kanon_size) over (
+        kanon_records as kanon_size,
+        sum(kanon_records) over (
             partition by
                 "zip"
         ) as kanon_size_without
-    from classes
+    from kanon_private_classes
 ),
 
 lacked_values as (

@@ -8,26 +8,13 @@
 
 with
 
-class_people as (
-    select
-        "zip",
-        "age",
-        "patient" as kanon_entity,
-        count(*) as kanon_records
-    from "main"."patients"
-    group by
-        "zip",
-        "age",
-        "patient"
-),
-
 classes as (
     select
         "zip",
         "age",
         count(*) as kanon_size,
         sum(kanon_records) as kanon_records
-    from class_people
+    from kanon_private_classes
     group by
         "zip",
         "age"
@@ -38,7 +25,7 @@ people_without as (
     select
         "zip",
         kanon_entity
-    from class_people
+    from kanon_private_classes
     group by
         "zip",
         kanon_entity
@@ -111,18 +98,18 @@ placed_classes as (
 
 people as (
     select
-        class_people.kanon_entity,
-        sum(class_people.kanon_records) as kanon_records,
+        kanon_private_classes.kanon_entity,
+        sum(kanon_private_classes.kanon_records) as kanon_records,
         min(placed_classes.kanon_size) as kanon_least_size,
         min(placed_classes.kanon_size_without) as kanon_least_without,
         max(
             case when placed_classes.kanon_size < 2 then placed_classes.kanon_is_outer else 0 end
         ) as kanon_is_outer
-    from class_people
+    from kanon_private_classes
     inner join placed_classes
-        on placed_classes."zip" is not distinct from class_people."zip"
-        and placed_classes."age" is not distinct from class_people."age"
-    group by class_people.kanon_entity
+        on placed_classes."zip" is not distinct from kanon_private_classes."zip"
+        and placed_classes."age" is not distinct from kanon_private_classes."age"
+    group by kanon_private_classes.kanon_entity
 )
 
 select

@@ -7,26 +7,13 @@
 
 with
 
-class_people as (
-    select
-        "zip",
-        "age",
-        "patient" as kanon_entity,
-        count(*) as kanon_records
-    from "main"."patients"
-    group by
-        "zip",
-        "age",
-        "patient"
-),
-
 classes as (
     select
         "zip",
         "age",
         count(*) as kanon_size,
         sum(kanon_records) as kanon_records
-    from class_people
+    from kanon_private_classes
     group by
         "zip",
         "age"
@@ -37,7 +24,7 @@ people_without as (
     select
         "age",
         kanon_entity
-    from class_people
+    from kanon_private_classes
     group by
         "age",
         kanon_entity

@@ -50,11 +50,11 @@ class _Piece:
     depth: int
 
 
-def folded(sql: str, dialect: str) -> str:
+def wrapped(sql: str, dialect: str) -> str:
     """The statement with lines beyond `WIDTH` wrapped.
 
     >>> violated = "sum(case when kanon_distance > 0.2 + 1e-09 then kanon_size else 0 end)"
-    >>> print(folded(f"{violated} as kanon_t_closeness_violated_records_of_people", "duckdb"))
+    >>> print(wrapped(f"{violated} as kanon_t_closeness_violated_records_of_people", "duckdb"))
     sum(
         case when kanon_distance > 0.2 + 1e-09 then kanon_size else 0 end
     ) as kanon_t_closeness_violated_records_of_people
@@ -75,7 +75,7 @@ def folded(sql: str, dialect: str) -> str:
             token = next(tokens, None)
         whole = bool(here) and not _around(sql, here, start, after).strip()
         if len(line) > WIDTH and whole:
-            found += _folded(_pieces(sql, here), here[0].start - start)
+            found += _wrapped(_pieces(sql, here), here[0].start - start)
         else:
             found.append(line)
     return "\n".join(found)
@@ -105,7 +105,7 @@ def _text(pieces: Sequence[_Piece]) -> str:
     return "".join(f"{' ' if each.spaced else ''}{each.text}" for each in pieces).strip()
 
 
-def _folded(pieces: Sequence[_Piece], indent: int, bracketed: bool = False) -> Iterator[str]:
+def _wrapped(pieces: Sequence[_Piece], indent: int, bracketed: bool = False) -> Iterator[str]:
     """Wrap a line recursively. `bracketed`: it is the whole content of a bracket."""
     text = _text(pieces)
     parts = [] if indent + len(text) <= WIDTH else _parts(pieces, bracketed)
@@ -113,7 +113,7 @@ def _folded(pieces: Sequence[_Piece], indent: int, bracketed: bool = False) -> I
         yield f"{' ' * indent}{text}"
         return
     for part in parts:
-        yield from _folded(part.pieces, indent + part.further * _INDENT, part.bracketed)
+        yield from _wrapped(part.pieces, indent + part.further * _INDENT, part.bracketed)
 
 
 @dataclass(frozen=True)

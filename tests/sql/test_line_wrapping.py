@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kanon_sql.sql.dialects import DIALECTS
-from kanon_sql.sql.folding import WIDTH, folded
+from kanon_sql.sql.line_wrapping import WIDTH, wrapped
 from kanon_sql.sql.statement import Statement
 
 FILES = sorted(GOLDEN.parent.rglob("*.sql"))
@@ -45,7 +45,7 @@ def tokens(sql: str) -> list[tuple[object, str]]:
 def test_a_folded_statement_is_the_same(columns: list[str]) -> None:
     sql = "select\n" + ",\n".join(f"    {each} as kanon_{n}" for n, each in enumerate(columns))
 
-    found = folded(sql, "duckdb")
+    found = wrapped(sql, "duckdb")
 
     assert tokens(found) == tokens(sql)
     assert all(len(line) <= WIDTH for line in found.splitlines() if " " in line.strip())
@@ -65,7 +65,7 @@ def test_all_dialects_are_looked_at() -> None:
 def test_texts_of_several_lines_and_comments_stay_as_they_are() -> None:
     text = f"select '{'a, ' * 60}\n{'b, ' * 60}' as \"kanon\" -- {'said, ' * 30}\n{'-- said ' * 20}"
 
-    assert folded(text, "duckdb") == text
+    assert wrapped(text, "duckdb") == text
 
 
 def test_every_statement_is_folded() -> None:
