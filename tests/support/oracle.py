@@ -161,8 +161,11 @@ def check(
         classes = _with_other_sensitive(classes, question, parameters["sensitive"])
     found = MODELS[name](classes, question, stated["parameters"])
     if not gates and name == "homogeneity":
-        # How many records a value is certain of is told unasked too.
-        nothing["violating_records"] = sum(len(each.records) for each in found.violating or [])
+        # The records and people whose value is certain are reported without a check too.
+        homogeneous = found.violating or []
+        nothing["violating_records"] = sum(len(each.records) for each in homogeneous)
+        if question.entity:
+            nothing["violating_people"] = _people_in(homogeneous, question)
     if not gates:
         return stated | found.figures | nothing
     if found.together:
@@ -175,9 +178,7 @@ def check(
         "violating_records": None if counts is None else sum(counts),
     }
     if question.entity and violating is not None:
-        verdict["violating_people"] = len(
-            {person for each in violating for person in _people_of(each, question)}
-        )
+        verdict["violating_people"] = _people_in(violating, question)
     if found.outsiders is not None:
         verdict["violating_people"] = found.outsiders
     return stated | found.figures | verdict
@@ -196,6 +197,11 @@ def _of_both_releases(found: Found) -> dict[str, Any]:
 def _people_of(each: Class, question: Question) -> set[Any]:
     """Who is in a class."""
     return {comparable(record[question.entity or ""]) for record in each.records}
+
+
+def _people_in(classes: Sequence[Class], question: Question) -> int:
+    """Number of people with a record in one of the classes."""
+    return len({person for each in classes for person in _people_of(each, question)})
 
 
 def smallest(classes: Sequence[Class], sizes: Sequence[int], question: Question) -> list[int]:
