@@ -126,13 +126,12 @@ def class_verdicts(
 def class_violations(
     bound: ResolvedQuestion, sensitive: BoundColumn, checks: Iterable[LabelledCheck]
 ) -> Iterator[Named]:
-    """Predicates for the classes that fail each gating check, homogeneity included."""
-    gating = [each for each in checks if each.check.gates]
-    for each in gating:
+    """Predicates for the classes that fail each gating check; homogeneous ones in any case."""
+    for each in checks:
         if each.check.model.counts_violations:
             predicate = render("homogeneity", entity=bound.entity, unknown=bound.unknown)
             yield Named(predicate, f"kanon_{each.label}_violated")
-    for verdict in class_verdicts(bound, sensitive, gating):
+    for verdict in class_verdicts(bound, sensitive, checks):
         if verdict.name.endswith("_violated"):
             yield verdict
 

@@ -158,25 +158,28 @@ def _classes_of(
         *({Homogeneity: None} | {type(each.check.model): None for each in checks}),
         pass_conditions=[*size_conditions(size), *value_conditions(checks)],
     )
-    gating = [each for each in checks if each.check.gates]
-    violated = list(class_violations(bound, sensitive, gating))
+    counted_in_people = [
+        each for each in checks if each.check.gates or each.check.model.counts_violations
+    ]
+    violated = list(class_violations(bound, sensitive, counted_in_people))
     people = (
         step(
             bound,
             f"people_of_{name}",
             f"How many people in {audited(bound)} are in a combination of {name_list(columns)} "
-            f"that fails a check on {sensitive.name}?",
+            f"that fails a check on {sensitive.name} or has a single value of it?",
             render(
                 "sensitive_values",
                 **asked_of,
-                needs=needs(gating),
-                class_columns=class_columns(bound, sensitive, gating),
-                class_measures=list(class_measures(bound, sensitive, gating)),
+                needs=needs(counted_in_people),
+                class_columns=class_columns(bound, sensitive, counted_in_people),
+                class_measures=list(class_measures(bound, sensitive, counted_in_people)),
                 flags=violated,
             ),
-            *({type(each.check.model): None for each in gating}),
-            only="where people have records in several of these classes, and some of them fail",
-            pass_conditions=people_conditions(gating),
+            *({type(each.check.model): None for each in counted_in_people}),
+            only="where people have records in several of these classes, and some of those fail or "
+            "are homogeneous",
+            pass_conditions=people_conditions(checks),
         )
         if bound.entity and violated
         else None

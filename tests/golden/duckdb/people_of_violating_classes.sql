@@ -1,5 +1,5 @@
 -- Question   How many people in patients are in a combination of diagnosis that fails a check on
---            age?
+--            age or has a single value of it?
 -- Demanded   kanon_homogeneity_violated_people = 0.
 -- Demanded   kanon_l_diversity_violated_people = 0.
 -- Model      homogeneity. No class has a single value of the sensitive attribute, so knowing the
@@ -10,7 +10,8 @@
 --            so an attacker who rules out l − 2 of them is still left with two. (Machanavajjhala,
 --            Kifer, Gehrke, Venkitasubramaniam 2007, l-diversity: privacy beyond k-anonymity, ACM
 --            TKDD 1(1), section 3 (distinct l-diversity))
--- Runs       where people have records in several of these classes, and some of them fail
+-- Runs       where people have records in several of these classes, and some of those fail or are
+--            homogeneous
 -- Dialect    duckdb, as executed
 
 with
