@@ -188,9 +188,7 @@ def table_of(spec: PublishedSpec) -> TableSpec:
         name=spec.name,
         connect=spec.connect,
         quasi_identifiers={
-            name: next(
-                (each for key, each in spec.hierarchies.items() if same_name(key, name)), {}
-            )
+            name: next((each for key, each in spec.hierarchies.items() if same_name(key, name)), {})
             for name in spec.by
         },
         entity=spec.contributor,
@@ -500,7 +498,7 @@ def groups_step(question: CellQuestion) -> Statement | None:
                     "dimension": place + 1,
                     "parents": number,
                     "children": grouping.number,
-                    "keys": question.grouping(number, parents).columns,
+                    "keyed_by": question.grouping(number, parents).columns,
                     "node": node_name(place + 1, level) if is_top else None,
                     "alone": None if is_top else _has_one_child(dimension, level + 1),
                 }
@@ -543,9 +541,7 @@ def differences_step(
     levels = dict.fromkeys(
         tuple(grouping.levels[place] for place in shared)
         for grouping in question.groupings
-        if all(
-            level is None for place, level in enumerate(grouping.levels) if place not in shared
-        )
+        if all(level is None for place, level in enumerate(grouping.levels) if place not in shared)
     )
     here = [question.dimensions[place] for place in shared]
     there = [
