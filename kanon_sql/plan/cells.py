@@ -355,7 +355,53 @@ def _factor(model: CellModel) -> int:
 
 def cells_step(question: CellQuestion, exact: Exactness) -> Statement:
     """The statement that judges every rule for single cells at once."""
-    bound, value, weight = question.bound, question.value, question.bound.weight
+    names = name_list([each.raw for each in question.dimensions])
+    return step(
+        question.bound,
+        "cells",
+        f"What do the cells of {question.bound.table.name} by {names} hold of their contributors?",
+        render("cell_rules", **_judged(question, exact), nodes=_nodes(question)),
+        *dict.fromkeys(type(model) for model, _ in question.checks if model.is_primary),
+    )
+
+
+def cells_to_derive(question: CellQuestion, exact: Exactness) -> Statement:
+    """The cells with the sensitive ones suppressed, as `CellRelation` describes them."""
+    dimensions = []
+    for place, dimension in enumerate(question.dimensions):
+        branches: dict[int, list[str]] = {}
+        totals = []
+        for grouping in question.groupings:
+            level = grouping.levels[place]
+            if level is None:
+                totals.append(str(grouping.number))
+            else:
+                branches.setdefault(level, []).append(str(grouping.number))
+        whens = [
+            f"    when kanon_grouping in ({', '.join(numbers)}) then "
+            + render("text_of_label", column=_by_alias(dimension.levels[level]))
+            for level, numbers in branches.items()
+        ]
+        total = f"kanon_grouping in ({', '.join(totals)})" if totals else "1 = 0"
+        label = "\n".join(["case", *whens, "end"])
+        dimensions.append({"label": label, "total": total})
+    return step(
+        question.bound,
+        "cells_to_derive",
+        f"Which cells of {question.bound.table.name} would be suppressed, and what do the others "
+        "show?",
+        render("cells_to_derive", **_judged(question, exact), dimensions=dimensions),
+    )
+
+
+def _by_alias(column: BoundColumn) -> BoundColumn:
+    """The column as the CTEs above the records name it."""
+    return replace(column, name=column.alias)
+
+
+def _judged(question: CellQuestion, exact: Exactness) -> dict[str, Any]:
+    """The arguments of the macros that judge the cells."""
+    value, weight = question.value, question.bound.weight
     figure = weighted = None
     if value is not None:
         digits = exact.digits if exact.is_exact else None
@@ -369,26 +415,17 @@ def cells_step(question: CellQuestion, exact: Exactness) -> Statement:
         for number, check in enumerate(question.checks, start=1)
         if (rule := _rule(number, check, exact.is_exact)) is not None
     ]
-    names = name_list([each.raw for each in question.dimensions])
-    return step(
-        bound,
-        "cells",
-        f"What do the cells of {bound.table.name} by {names} hold of their contributors?",
-        render(
-            "cell_rules",
-            relation=question.relation,
-            columns=question.columns,
-            groupings=question.groupings,
-            rules=rules,
-            nodes=_nodes(question),
-            contributor=bound.entity,
-            figure=figure,
-            weighted=weighted,
-            ranks=question.rank,
-            repeated=list(_repeated(question)),
-        ),
-        *dict.fromkeys(type(model) for model, _ in question.checks if model.is_primary),
-    )
+    return {
+        "relation": question.relation,
+        "columns": question.columns,
+        "groupings": question.groupings,
+        "rules": rules,
+        "contributor": question.bound.entity,
+        "figure": figure,
+        "weighted": weighted,
+        "ranks": question.rank,
+        "repeated": list(_repeated(question)),
+    }
 
 
 def _rule(number: int, check: CellCheck, exact: bool) -> dict[str, Any] | None:

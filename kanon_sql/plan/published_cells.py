@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import Any, NamedTuple
+from typing import Any
 
 from kanon_sql.errors import SpecError
 from kanon_sql.plan.cells import (
@@ -76,7 +76,8 @@ def nodes_of(dimension: Dimension) -> dict[str, tuple[int, str | None]]:
     return found
 
 
-class PublishedTable(NamedTuple):
+@dataclass(frozen=True)
+class PublishedTable:
     """A published table with its columns resolved."""
 
     question: CellQuestion
@@ -276,6 +277,21 @@ def repeated_step(table: PublishedTable, exact: Exactness) -> Statement:
         render(
             "repeated_cells",
             sets=sets_of_published(table, exact),
+            dimensions=list(range(1, len(table.dimensions) + 1)),
+        ),
+    )
+
+
+def published_to_derive(table: PublishedTable, exact: Exactness) -> Statement:
+    """The cells as they go out, as `CellRelation` describes them."""
+    bound = table.question.bound
+    return step(
+        bound,
+        "cells_to_derive",
+        f"Which cells of {bound.table.name} are shown, and which are suppressed?",
+        render(
+            "published_to_derive",
+            sets=sets_of_published(table, exact, ranges=True),
             dimensions=list(range(1, len(table.dimensions) + 1)),
         ),
     )

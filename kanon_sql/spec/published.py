@@ -283,7 +283,8 @@ class PublishedSpec(SpecPart, BaseModel):
         yield from self._misplaced()
         yield from self._unknown_dimensions()
         for check in self.checks:
-            yield from self._unasked(check)
+            if isinstance(check, CellModel):
+                yield from self._unasked(check)
 
     def _named_columns(self) -> Sequence[tuple[str | None, str]]:
         return (
