@@ -208,7 +208,7 @@ def _audited(table: OpenCells, run: RunOptions, show_values: bool) -> CellsResul
     )
 
 
-class Judged(NamedTuple):
+class JudgedCells(NamedTuple):
     """What the statements found of a table: its summary, its checks, its warnings."""
 
     summary: CellSummary
@@ -235,7 +235,7 @@ def _answered(table: OpenCells, session: Session) -> CellsResult:
 # --- from records ---------------------------------------------------------------------------
 
 
-def _of_records(table: OpenCells, session: Session) -> Judged | None:
+def _of_records(table: OpenCells, session: Session) -> JudgedCells | None:
     """Judge the cells made from records; None without records."""
     question = table.question
     refuse_unmet(cell_preconditions(question), session)
@@ -252,7 +252,7 @@ def _of_records(table: OpenCells, session: Session) -> Judged | None:
         _checked(number, check, row, group_row, differences, empty)
         for number, check in enumerate(_with_differences(table), start=1)
     ]
-    return Judged(summary, checks, list(_warnings(question, row, checks)))
+    return JudgedCells(summary, checks, list(_warnings(question, row, checks)))
 
 
 def _facts(question: CellQuestion, session: Session) -> Row | None:
@@ -441,7 +441,7 @@ def of_differences(check: CellCheck, row: Row) -> CellCheckResult:
 # --- as published ---------------------------------------------------------------------------
 
 
-def _as_published(table: OpenCells, session: Session) -> Judged | None:
+def _as_published(table: OpenCells, session: Session) -> JudgedCells | None:
     """Judge the cells of a table as it goes out; None without rows."""
     published = published_table(table.question)
     refuse_unmet(preconditions(table.question.bound), session)
@@ -486,7 +486,7 @@ def _as_published(table: OpenCells, session: Session) -> Judged | None:
         for place, each in enumerate(published.dimensions, start=1)
         if facts[f"kanon_like_total_{place}"]
     ]
-    return Judged(summary, checks, [*warned, *difference_warnings(checks)])
+    return JudgedCells(summary, checks, [*warned, *difference_warnings(checks)])
 
 
 def _of_grid(check: CellCheck, row: Row, number: int) -> CellCheckResult:

@@ -360,46 +360,12 @@ def cells_step(question: CellQuestion, exact: Exactness) -> Statement:
         question.bound,
         "cells",
         f"What do the cells of {question.bound.table.name} by {names} hold of their contributors?",
-        render("cell_rules", **_judged(question, exact), nodes=_nodes(question)),
+        render("cell_rules", **judged_arguments(question, exact), nodes=_nodes(question)),
         *dict.fromkeys(type(model) for model, _ in question.checks if model.is_primary),
     )
 
 
-def cells_to_derive(question: CellQuestion, exact: Exactness) -> Statement:
-    """The cells with the sensitive ones suppressed, as `CellRelation` describes them."""
-    dimensions = []
-    for place, dimension in enumerate(question.dimensions):
-        branches: dict[int, list[str]] = {}
-        totals = []
-        for grouping in question.groupings:
-            level = grouping.levels[place]
-            if level is None:
-                totals.append(str(grouping.number))
-            else:
-                branches.setdefault(level, []).append(str(grouping.number))
-        whens = [
-            f"    when kanon_grouping in ({', '.join(numbers)}) then "
-            + render("text_of_label", column=_by_alias(dimension.levels[level]))
-            for level, numbers in branches.items()
-        ]
-        total = f"kanon_grouping in ({', '.join(totals)})" if totals else "1 = 0"
-        label = "\n".join(["case", *whens, "end"])
-        dimensions.append({"label": label, "total": total})
-    return step(
-        question.bound,
-        "cells_to_derive",
-        f"Which cells of {question.bound.table.name} would be suppressed, and what do the others "
-        "show?",
-        render("cells_to_derive", **_judged(question, exact), dimensions=dimensions),
-    )
-
-
-def _by_alias(column: BoundColumn) -> BoundColumn:
-    """The column as the CTEs above the records name it."""
-    return replace(column, name=column.alias)
-
-
-def _judged(question: CellQuestion, exact: Exactness) -> dict[str, Any]:
+def judged_arguments(question: CellQuestion, exact: Exactness) -> dict[str, Any]:
     """The arguments of the macros that judge the cells."""
     value, weight = question.value, question.bound.weight
     figure = weighted = None

@@ -282,21 +282,6 @@ def repeated_step(table: PublishedTable, exact: Exactness) -> Statement:
     )
 
 
-def published_to_derive(table: PublishedTable, exact: Exactness) -> Statement:
-    """The cells as they go out, as `CellRelation` describes them."""
-    bound = table.question.bound
-    return step(
-        bound,
-        "cells_to_derive",
-        f"Which cells of {bound.table.name} are shown, and which are suppressed?",
-        render(
-            "published_to_derive",
-            sets=sets_of_published(table, exact, ranges=True),
-            dimensions=list(range(1, len(table.dimensions) + 1)),
-        ),
-    )
-
-
 def _margin(table: PublishedTable) -> str:
     """Predicate: a cell is a total, or a subtotal, over some dimension."""
     parts = []
