@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
@@ -12,11 +11,9 @@ from kanon_sql.auditing.facts import read_facts
 from kanon_sql.auditing.opening import opening
 from kanon_sql.auditing.result import AuditResult
 from kanon_sql.auditing.summary import refuse_unmet
-from kanon_sql.engines import connect
-from kanon_sql.engines.base import Batches, Engine, Hub, RowSource
+from kanon_sql.engines.base import Engine
 from kanon_sql.engines.session import RunOptions, Session, refuse_no_time, run_within
 from kanon_sql.errors import Faults, InputError, SpecError, option, plural
-from kanon_sql.plan.cell_relation import CellRelation
 from kanon_sql.plan.cells import (
     CellCheck,
     CellQuestion,
@@ -35,7 +32,6 @@ from kanon_sql.plan.preconditions import preconditions
 from kanon_sql.plan.published_cells import (
     PublishedTable,
     missing_cells,
-    nodes_of,
     published_differences_step,
     published_exactness,
     published_facts_step,
@@ -56,9 +52,7 @@ from kanon_sql.spec.models.cells import Differences, GroupDisclosure, MinContrib
 from kanon_sql.spec.published import AgainstSpec, PublishedSpec
 from kanon_sql.spec.question_parts import ReferenceSpec
 from kanon_sql.spec.spec import AuditSpec, TableSpec
-from kanon_sql.sql.quoting import DIALECT
-from kanon_sql.sql.statement import Statement
-from kanon_sql.sql.tables import Column, Row, Table
+from kanon_sql.sql.tables import Row, Table
 
 
 class SecondTable(NamedTuple):
@@ -588,86 +582,6 @@ def _fault(table: PublishedTable, row: Row) -> str | None:
                 "spelled as in the table."
             )
     return None
-
-
-# --- what follows by arithmetic -------------------------------------------------------------
-
-MOST_CELLS = 5_000_000
-"""How many cells of a database are fetched at most to look for what follows from them."""
-
-
-@contextmanager
-def cells_in_hub(
-    question: CellQuestion, step: Statement, exact: Exactness, session: Session
-) -> Iterator[tuple[Session, CellRelation]]:
-    """The cells that a statement returns, as a relation of the embedded DuckDB, and its session.
-
-    They stay where they are if this engine is the embedded one; else they are fetched.
-    """
-    engine, spec, count = session.engine, question.spec, len(question.dimensions)
-    with ExitStack() as stack:
-        hub = session
-        if engine.dialect == DIALECT and engine.materialises:
-            session.materialise(step)
-        else:
-            session.begin(step)
-            embedded = stack.enter_context(closing(connect()))
-            assert isinstance(embedded, Hub)
-            hub = replace(session, engine=embedded)
-            embedded.materialise_batches(
-                step.name, _typed(count, exact), _fetched(engine, step, session)
-            )
-        parents = []
-        for place, dimension in enumerate(question.dimensions, start=1):
-            nodes = nodes_of(dimension)
-            name = f"kanon_parents_{place}" if nodes else None
-            if name is not None:
-                rows = [(node, above) for node, (_, above) in nodes.items()]
-                hub.engine.materialise_rows(name, ("kanon_node", "kanon_parent"), rows)
-            parents.append(name)
-        low, high = spec.value_bounds
-        yield (
-            hub,
-            CellRelation(
-                step.name,
-                count,
-                tuple(parents),
-                whole=not spec.is_magnitude,
-                absent=spec.absent if spec.cells else "zero",
-                low=low,
-                high=high,
-            ),
-        )
-
-
-def _typed(dimensions: int, exact: Exactness) -> list[Column]:
-    places = range(1, dimensions + 1)
-    figure = "DOUBLE" if exact.digits is None else f"DECIMAL(38, {exact.digits})"
-    return [
-        *(
-            Column(f"kanon_{kind}{place}", type)
-            for place in places
-            for kind, type in (("d", "VARCHAR"), ("t", "INTEGER"))
-        ),
-        Column("kanon_figure", figure),
-        Column("kanon_suppressed", "INTEGER"),
-        Column("kanon_low", "DOUBLE"),
-        Column("kanon_high", "DOUBLE"),
-    ]
-
-
-def _fetched(engine: Engine, step: Statement, session: Session) -> Batches:
-    """The cells of a database in batches. Raises `InputError` if there are too many."""
-    if isinstance(engine, RowSource):
-        yield from engine.batches(step.sql, MOST_CELLS)
-        return
-    rows = session.rows(step)
-    if len(rows) > MOST_CELLS:
-        raise InputError(
-            f"{len(rows):,} cells are more than the {MOST_CELLS:,} that are fetched to look for "
-            "what follows from them. Take fewer dimensions."
-        )
-    yield [tuple(row.values()) for row in rows]
 
 
 def _warnings(question: CellQuestion, row: Row, checks: Sequence[CellCheckResult]) -> Iterator[str]:

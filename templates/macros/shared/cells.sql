@@ -13,7 +13,7 @@
 {# CTEs up to `cells`. `ranks` are the numbers of largest contributions that a check adds. #}
 {% macro sets_of_cells(
     relation, columns, groupings, contributor=none, figure=none, weighted=none, ranks=[],
-    set="cells", contributions="contributions", summed=false
+    set="cells", contributions="contributions"
 ) %}
 {% if figure is none %}
 {{ contributions }} as (
@@ -52,9 +52,6 @@ figures as (
 {{ kanon_sql.aliased_keys(columns) | indent(4, first=true) }},
         abs({{ figure }}) as kanon_size,
         abs({{ figure if weighted is none else weighted }}) as kanon_weighted,
-{% if summed %}
-        {{ figure if weighted is none else weighted }} as kanon_signed,
-{% endif %}
         case when {{ figure }} < 0 then 1 else 0 end as kanon_is_negative
     from {{ relation | indent(4) }}
 ),
@@ -78,9 +75,6 @@ contributions as (
         count(*) as kanon_records,
         sum(case when kanon_size is null then 0 else 1 end) as kanon_contributors,
         sum(case when kanon_size is null then 0 else kanon_weighted end) as kanon_total,
-{% if summed %}
-        sum(case when kanon_signed is null then 0 else kanon_signed end) as kanon_signed,
-{% endif %}
         max(case when kanon_place <= {{ kanon_sql.largest_rank(ranks) }} and kanon_size is not null then kanon_size else 0 end) as kanon_size,
         sum(kanon_is_negative) as kanon_negatives
     from placed_figures
@@ -93,7 +87,7 @@ contributions as (
 {{ set }} as (
 {% for grouping in groupings %}
     {{ kanon_sql.cells_of_grouping(
-        grouping, columns, contributor, figure, ranks, contributions, summed
+        grouping, columns, contributor, figure, ranks, contributions
     ) | trim | indent(4) }}
 {% if not loop.last %}
 
@@ -112,8 +106,7 @@ contributions as (
 
 {# The cells of one grouping. #}
 {% macro cells_of_grouping(
-    grouping, columns, contributor=none, figure=none, ranks=[], contributions="contributions",
-    summed=false
+    grouping, columns, contributor=none, figure=none, ranks=[], contributions="contributions"
 ) %}
 {% set by = grouping.columns %}
 select
@@ -127,16 +120,13 @@ select
 {%- else %}
     sum(kanon_contributors) as kanon_contributors,
     sum(kanon_total) as kanon_total,
-{% if summed %}
-    sum(kanon_signed) as kanon_sum,
-{% endif %}
 {% for rank in ranks %}
     sum(case when kanon_place <= {{ rank }} then kanon_size else 0 end) as kanon_largest_{{ rank }},
 {% endfor %}
     sum(kanon_negatives) as kanon_negatives
 {%- endif %}
 
-from {{ kanon_sql.placed_contributions(by, contributor, figure, contributions, summed) | trim }}
+from {{ kanon_sql.placed_contributions(by, contributor, figure, contributions) | trim }}
 {% if by %}
 group by
 {{ kanon_sql.aliases(by) }}
@@ -146,7 +136,7 @@ group by
 
 {# The contributions of one grouping, each contributor once in a cell and the largest first. #}
 {% macro placed_contributions(
-    by, contributor=none, figure=none, contributions="contributions", summed=false
+    by, contributor=none, figure=none, contributions="contributions"
 ) %}
 {% if figure is none and contributor is none %}
 {{ contributions }}
@@ -170,9 +160,6 @@ group by
         kanon_records,
         kanon_contributors,
         kanon_total,
-{% if summed %}
-        kanon_signed,
-{% endif %}
         kanon_size,
         kanon_negatives,
         row_number() over (
@@ -193,9 +180,6 @@ group by
             sum(kanon_records) as kanon_records,
             case when sum(kanon_values) > 0 then 1 else 0 end as kanon_contributors,
             case when sum(kanon_values) > 0 then abs(sum(kanon_weighted)) else 0 end as kanon_total,
-{% if summed %}
-            sum(kanon_weighted) as kanon_signed,
-{% endif %}
             case when sum(kanon_values) > 0 then abs(sum(kanon_figure)) else 0 end as kanon_size,
             case when sum(kanon_figure) < 0 then 1 else 0 end as kanon_negatives
         from contributions
@@ -227,43 +211,14 @@ with
 {%- endmacro %}
 
 
-{#
-    The cells of a table as they would go out with the sensitive ones suppressed: of each dimension
-    its label and whether it is the total, and the figure where it is shown.
-#}
-{% macro cells_to_derive(
-    relation, columns, groupings, rules, dimensions, contributor=none, figure=none, weighted=none,
-    ranks=[], repeated=[]
-) %}
-with
-
-{{ kanon_sql.sets_of_judged_cells(
-    relation, columns, groupings, rules, [], contributor, figure, weighted, ranks, repeated,
-    summed=true
-) | trim }}
-
-select
-{% for dimension in dimensions %}
-    {{ dimension.label | indent(4) }} as kanon_d{{ loop.index }},
-    {{ kanon_sql.flag(dimension.total) }} as kanon_t{{ loop.index }},
-{% endfor %}
-{% set shown = "kanon_contributors" if figure is none else "kanon_sum" %}
-    case when kanon_is_sensitive = 1 then null else {{ shown }} end as kanon_figure,
-    kanon_is_sensitive as kanon_suppressed,
-    cast(null as {{ kanon_sql.float_type() }}) as kanon_low,
-    cast(null as {{ kanon_sql.float_type() }}) as kanon_high
-from sensitive_cells
-{%- endmacro %}
-
-
 {# CTEs up to `sensitive_cells`, each rule judged. #}
 {% macro sets_of_judged_cells(
     relation, columns, groupings, rules, nodes=[], contributor=none, figure=none, weighted=none,
-    ranks=[], repeated=[], summed=false
+    ranks=[], repeated=[]
 ) %}
 {{ kanon_sql.sets_of_cells(
     relation, columns, groupings, contributor, figure, weighted, ranks,
-    "all_cells" if repeated else "cells", summed=summed
+    "all_cells" if repeated else "cells"
 ) | trim }},
 {% if repeated %}
 

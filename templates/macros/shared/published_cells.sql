@@ -75,25 +75,6 @@ from (
 {%- endmacro %}
 
 
-{# The cells as they go out, to see what follows from them by arithmetic. #}
-{% macro published_to_derive(sets, dimensions) %}
-with
-
-{{ sets }}
-
-select
-{% for place in dimensions %}
-    kanon_d{{ place }},
-    kanon_t{{ place }},
-{% endfor %}
-    kanon_figure,
-    kanon_suppressed,
-    kanon_low,
-    kanon_high
-from published_cells
-{%- endmacro %}
-
-
 {# The cells that have more than one row. #}
 {% macro repeated_cells(sets, dimensions) %}
 with
