@@ -1,0 +1,463 @@
+"""Audits tables that are published: judges their cells, from the records or as they go out."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from kanon_sql.auditing.facts import read_facts
+from kanon_sql.auditing.opening import opened, opening
+from kanon_sql.auditing.result import AuditResult
+from kanon_sql.auditing.summary import refuse_unmet
+from kanon_sql.engines.base import Engine
+from kanon_sql.engines.session import RunOptions, Session, refuse_no_time, run_within
+from kanon_sql.errors import EngineError, Faults, InputError, SpecError, option, plural
+from kanon_sql.plan.cells import (
+    CellCheck,
+    CellQuestion,
+    cell_preconditions,
+    cell_question,
+    cells_step,
+    differences_step,
+    empty_cells,
+    exactness,
+    facts_step,
+    groups_step,
+    table_of,
+)
+from kanon_sql.plan.resolve import bind
+from kanon_sql.plan.resolve_roles import resolve
+from kanon_sql.results.cells import CellCheckResult, CellsResult, CellSummary
+from kanon_sql.results.table import Rows, Status, Summary, status_of, today
+from kanon_sql.results.version import VERSION
+from kanon_sql.results.writing import refuse_to_overwrite
+from kanon_sql.spec.models.cells import Differences, Dominance, GroupDisclosure, MinContributors
+from kanon_sql.spec.published import AgainstSpec, PublishedSpec
+from kanon_sql.spec.question_parts import ReferenceSpec
+from kanon_sql.spec.spec import AuditSpec, TableSpec
+from kanon_sql.sql.tables import Row, Table
+
+
+@dataclass(frozen=True)
+class OpenCells:
+    """A published table and its second tables, resolved on an engine."""
+
+    question: CellQuestion
+    others: Mapping[str, CellQuestion]
+    engine: Engine
+    seconds: float
+
+
+def audit_cells(spec: AuditSpec, run: RunOptions, *, show_values: bool = False) -> AuditResult:
+    """Audit every published table of `spec` in place.
+
+    Raises `SpecError` or `InputError` before the first query, with the errors of all tables, and
+    `InputError` for a table of which nothing can be concluded.
+    """
+    refuse_no_time(run.timeout)
+    with opening(run) as engine_of:
+        tables = []
+        with Faults() as faults:
+            for place, table in enumerate(spec.published):
+                with faults.collected():
+                    engine = engine_of(_to_open(table))
+                    tables.append(open_cells(spec, place, engine, show_values=show_values))
+                    refuse_to_overwrite(run.writes, engine.files_read())
+        results = [_audited(table, run, show_values) for table in tables]
+    return AuditResult(tuple(results), VERSION, audited=today())
+
+
+def _to_open(spec: PublishedSpec) -> TableSpec:
+    """The table with its second tables as references, so that their headers are known."""
+    references = {
+        name: ReferenceSpec(source=each.source, header=each.header)
+        for name, each in spec.against.items()
+    }
+    return table_of(spec).model_copy(update={"references": references})
+
+
+def open_cells(
+    spec: AuditSpec, place: int, engine: Engine, *, show_values: bool = False
+) -> OpenCells:
+    """Open a published table with its second tables, and resolve their columns."""
+    started = time.monotonic()
+    asked = spec.published[place]
+    table = engine.table(asked.source)
+    seconds = {name: engine.table(each.source) for name, each in asked.against.items()}
+    try:
+        question = _resolved(asked, table, engine, show_values)
+        others = {
+            name: _second(asked, name, each, seconds[name], engine, show_values)
+            for name, each in asked.against.items()
+        }
+    except (SpecError, InputError) as error:
+        engine.renew()
+        if isinstance(error, InputError):
+            raise
+        error.location = _own_location(error.location)
+        raise spec.with_location(error, place, "published") from None
+    return OpenCells(question, others, engine, time.monotonic() - started)
+
+
+_KEYS = {"quasi_identifiers": "by", "entity": "contributor"}
+"""What a published table calls the roles of a table of records."""
+
+
+def _own_location(location: tuple[int | str, ...]) -> tuple[int | str, ...]:
+    return (_KEYS.get(str(location[0]), location[0]), *location[1:]) if location else location
+
+
+def _resolved(
+    spec: PublishedSpec, table: Table, engine: Engine, show_values: bool
+) -> CellQuestion:
+    roles = resolve(table_of(spec), table, {})
+    facts = read_facts(engine, roles, show_values=show_values)
+    return cell_question(spec, bind(roles, facts))
+
+
+def _second(
+    spec: PublishedSpec,
+    name: str,
+    other: AgainstSpec,
+    table: Table,
+    engine: Engine,
+    show_values: bool,
+) -> CellQuestion:
+    """The question on a second table, whose columns may have other names."""
+    called = {own.casefold(): there for own, there in other.columns.items()}
+
+    def there(own: str | None) -> str | None:
+        return None if own is None else called.get(own.casefold(), own)
+
+    by = other.by or spec.by
+    own = spec.model_copy(
+        update={
+            "source": other.source,
+            "name": None,
+            "by": [there(each) for each in by],
+            "hierarchies": {
+                there(each): hierarchy
+                for each, hierarchy in spec.hierarchies.items()
+                if each.casefold() in {column.casefold() for column in by}
+            },
+            "value": there(spec.value),
+            "count": there(spec.count),
+            "contributor": there(spec.contributor),
+            "total_label": {
+                there(each) if each != "*" else each: label
+                for each, label in spec.total_label.items()
+            },
+            "total_flag": {there(each): there(flag) for each, flag in spec.total_flag.items()},
+            "weight": None,
+            "where": other.where,
+            "first": None,
+            "against": {},
+            "checks": [],
+        }
+    )
+    try:
+        return _resolved(own, table, engine, show_values)
+    except SpecError as error:
+        raise SpecError(f"against {name}: {error.marked}") from None
+
+
+def _audited(table: OpenCells, run: RunOptions, show_values: bool) -> CellsResult:
+    return run_within(
+        table.engine,
+        run,
+        lambda session: _answered(table, session),
+        lambda session, error: _result(table.question, "error", session, error=error),
+        spent=table.seconds,
+    )
+
+
+class Judged(NamedTuple):
+    """What the statements found of a table: its summary, its checks, its warnings."""
+
+    summary: CellSummary
+    checks: Sequence[CellCheckResult]
+    warnings: Sequence[str] = ()
+
+
+def _answered(table: OpenCells, session: Session) -> CellsResult:
+    question = table.question
+    if question.spec.cells:
+        raise SpecError("to come")
+    judged = _of_records(table, session)
+    if judged is None:
+        return _result(question, "no_data", session)
+    return _result(
+        question,
+        status_of(judged.checks),
+        session,
+        cells=judged.summary,
+        summary=Summary(records=judged.summary.records),
+        checks=Rows(judged.checks),
+        warnings=tuple(judged.warnings),
+    )
+
+
+# --- from records ---------------------------------------------------------------------------
+
+
+def _of_records(table: OpenCells, session: Session) -> Judged | None:
+    """Judge the cells made from records; None without records."""
+    question = table.question
+    refuse_unmet(cell_preconditions(question), session)
+    facts = _facts(question, session)
+    row = session.row(cells_step(question, exactness(question, facts)))
+    if not row["kanon_records"]:
+        return None
+    empty = empty_cells(question, row)
+    summary = _summary(question, row, facts, sum(empty.values()))
+    groups = groups_step(question)
+    group_row = session.row(groups) if groups else {}
+    differences = dict(_differences(table, session))
+    checks = [
+        _checked(number, check, row, group_row, differences, empty)
+        for number, check in enumerate(_with_differences(table), start=1)
+    ]
+    return Judged(summary, checks, list(_warnings(question, row, checks)))
+
+
+def _facts(question: CellQuestion, session: Session) -> Row | None:
+    """The facts on values and contributors. Raises `InputError` for a value that is no number."""
+    step = facts_step(question)
+    if step is None:
+        return None
+    row = session.row(step)
+    table, value, entity = question.bound.table.name, question.value, question.bound.entity
+    if value is not None:
+        refuse_no_figure(table, value.name, row)
+    if entity is not None and row["kanon_of_nobody"]:
+        where = option("where", f'"{entity.name}" is not null')
+        raise InputError(
+            f'{table}: {row["kanon_of_nobody"]:,} of {row["kanon_records"]:,} records have no '
+            f'"{entity.name}", so nobody knows whose they are. Fill it in, or leave them out: '
+            f"{where}."
+        )
+    return row
+
+
+def refuse_no_figure(table: str, column: str, row: Row) -> None:
+    """Raise `InputError` for values that are no number, NaN or infinite."""
+    values = plural(row["kanon_values"], "value")
+    if row["kanon_no_number"]:
+        raise InputError(
+            f'{table}: {row["kanon_no_number"]:,} of {values} of "{column}" are no number. Mend '
+            f"them, or leave them out: {option('where')}."
+        )
+    if row["kanon_not_finite"]:
+        where = option("where", f'"{column}" between -1e300 and 1e300')
+        raise InputError(
+            f'{table}: {row["kanon_not_finite"]:,} of {values} of "{column}" are NaN or infinite, '
+            f"and have no share. Leave them out: {where}."
+        )
+
+
+def _summary(
+    question: CellQuestion, row: Row, facts: Row | None, empty: int
+) -> CellSummary:
+    cells, margins = int(row["kanon_cells"]), int(row["kanon_margin_cells"])
+    is_judged = any(check.gates and check.model.is_primary for check in question.checks)
+    whole = float(row["kanon_whole"] or 0)
+    return CellSummary(
+        records=int(row["kanon_records"]),
+        contributors=int(facts["kanon_everyone"]) if facts and question.bound.entity else None,
+        cells=cells,
+        inner_cells=cells - margins,
+        margin_cells=margins,
+        empty_cells=empty,
+        zero_cells=int(row["kanon_zero_cells"]) if question.value else 0,
+        suppressed=0,
+        implied_cells=0,
+        absent_cells=0,
+        sensitive_cells=int(row["kanon_sensitive_cells"]) if is_judged else None,
+        sensitive_inner_cells=int(row["kanon_sensitive_inner_cells"]) if is_judged else None,
+        sensitive_records=int(row["kanon_sensitive_records"] or 0) if is_judged else None,
+        share_of_total=float(row["kanon_hidden"] or 0) / whole if is_judged and whole else None,
+    )
+
+
+def _with_differences(table: OpenCells) -> Iterator[CellCheck]:
+    """The checks with a second table named in each comparison, and comparisons not asked for."""
+    asked = set()
+    for check in table.question.checks:
+        model = check.model
+        if isinstance(model, Differences):
+            name = model.against or next(iter(table.others))
+            asked.add(name)
+            check = check._replace(model=model.model_copy(update={"against": name}))
+        yield check
+    for name in table.others:
+        if name not in asked:
+            yield CellCheck(Differences(against=name), asked=False)
+
+
+def _differences(table: OpenCells, session: Session) -> Iterator[tuple[int, Row]]:
+    """The comparison with each second table, by the number of its check."""
+    for number, check in enumerate(_with_differences(table), start=1):
+        model = check.model
+        if isinstance(model, Differences) and model.against is not None:
+            other = table.others[model.against]
+            step = differences_step(table.question, model.against, other, model.n)
+            yield number, session.row(step)
+
+
+def _checked(
+    number: int,
+    check: CellCheck,
+    row: Row,
+    group_row: Row,
+    differences: Mapping[int, Row],
+    empty: Mapping[int, int],
+) -> CellCheckResult:
+    """The verdict of one check from the rows of the statements."""
+    match check.model:
+        case GroupDisclosure():
+            return of_groups(check, group_row, number)
+        case Differences():
+            return of_differences(check, differences[number])
+        case MinContributors(zeros="disclosive"):
+            least = 0 if any(empty.values()) else row["kanon_least"]
+            margins = sum(count for grouping, count in empty.items() if grouping)
+            return _of_cells(check, row, number, least, sum(empty.values()), margins)
+        case MinContributors():
+            return _of_cells(check, row, number, row["kanon_least_above_zero"])
+    achieved = row[f"kanon_achieved_{number}"]
+    return _of_cells(
+        check,
+        row,
+        number,
+        None if achieved is None else float(achieved),
+        details={
+            "undefined_cells": int(row["kanon_zero_cells"] or 0),
+            "cells_with_negatives": int(row["kanon_cells_with_negatives"] or 0),
+        },
+    )
+
+
+def _of_cells(
+    check: CellCheck,
+    row: Row,
+    number: int,
+    achieved: float | None,
+    more: int = 0,
+    more_margins: int = 0,
+    details: Mapping[str, Any] = {},
+) -> CellCheckResult:
+    """The verdict of a rule for single cells; `more` are combinations without a record."""
+    violating = margins = None
+    if check.gates:
+        violating = int(row[f"kanon_violating_cells_{number}"] or 0) + more
+        margins = int(row[f"kanon_violating_margin_cells_{number}"] or 0) + more_margins
+    whole = isinstance(check.model, MinContributors) and achieved is not None
+    return CellCheckResult(
+        model=check.model.name(),
+        parameters=check.model.parameters,
+        holds=None if violating is None else not violating,
+        achieved=int(achieved) if whole and achieved is not None else achieved,
+        details={"violating_cells": violating, "violating_margin_cells": margins, **details},
+    )
+
+
+def of_groups(check: CellCheck, row: Row, number: int) -> CellCheckResult:
+    disclosed = int(row[f"kanon_disclosed_{number}"] or 0)
+    return CellCheckResult(
+        model=check.model.name(),
+        parameters=check.model.parameters,
+        holds=not disclosed if check.gates else None,
+        achieved=disclosed,
+        details={
+            "alone": int(row[f"kanon_alone_{number}"] or 0),
+            "groups": int(row["kanon_groups"] or 0),
+        },
+    )
+
+
+def of_differences(check: CellCheck, row: Row) -> CellCheckResult:
+    """The verdict of a comparison. Raises `InputError` if no cell is in both tables."""
+    compared = int(row["kanon_compared"] or 0)
+    matched = int(row["kanon_cells_of_both"])
+    if check.gates and not compared:
+        raise InputError(
+            f"differences: no cell is shown by both this table and {check.model.against}. Do their "
+            f"labels agree, and {option('against.by')}?"
+        )
+    violating = int(row["kanon_violating"] or 0) if check.gates else None
+    return CellCheckResult(
+        model=check.model.name(),
+        parameters=check.model.parameters,
+        holds=None if violating is None else not violating,
+        achieved=None if row["kanon_least"] is None else float(row["kanon_least"]),
+        details={
+            "compared_cells": compared,
+            "equal_cells": int(row["kanon_equal"] or 0),
+            "violating_cells": violating,
+            "greater_here": int(row["kanon_greater"] or 0),
+            "smaller_here": int(row["kanon_smaller"] or 0),
+            "not_compared": int(row["kanon_cells_here"])
+            + int(row["kanon_cells_there"])
+            - matched
+            - compared,
+            "suppressed_here_shown_there": int(row["kanon_hidden_here"] or 0),
+        },
+    )
+
+
+def _warnings(
+    question: CellQuestion, row: Row, checks: Sequence[CellCheckResult]
+) -> Iterator[str]:
+    negatives = int(row.get("kanon_cells_with_negatives") or 0)
+    if negatives:
+        are = "cell has" if negatives == 1 else "cells have"
+        yield (
+            f"{negatives:,} {are} a negative contribution; dominance and p% take absolute values "
+            "after a contributor's records are added, and are made for contributions of 0 or more."
+        )
+    yield from difference_warnings(checks)
+
+
+def difference_warnings(checks: Sequence[CellCheckResult]) -> Iterator[str]:
+    for check in checks:
+        if check.model != "differences":
+            continue
+        name = check.parameters["against"]
+        if check.details["greater_here"] and check.details["smaller_here"]:
+            yield (
+                f"some cells are greater here and some in {name}: then neither population lies "
+                "within the other, and a difference is no number of people."
+            )
+        shown = check.details["suppressed_here_shown_there"]
+        if shown:
+            yield (
+                f"{plural(shown, 'cell')} {'is' if shown == 1 else 'are'} suppressed here and "
+                f"shown in {name}."
+            )
+
+
+def _result(
+    question: CellQuestion, status: Status, session: Session, **found: Any
+) -> CellsResult:
+    spec, bound = question.spec, question.bound
+    return CellsResult(
+        name=spec.name or bound.table.name,
+        engine=session.engine.name,
+        status=status,
+        quasi_identifiers=tuple(each.raw.name for each in question.dimensions),
+        by=tuple(each.raw.name for each in question.dimensions),
+        value=question.value.name if question.value else None,
+        contributor=bound.entity.name if bound.entity else None,
+        weight=bound.weight.name if bound.weight else None,
+        published=spec.cells,
+        margins=None if spec.cells else spec.margins,
+        figure="magnitude" if spec.is_magnitude else "count",
+        where=spec.where,
+        first=spec.first,
+        against={name: str(each.source) for name, each in spec.against.items()},
+        sql=dict(session.asked),
+        seconds=time.monotonic() - session.started,
+        **found,
+    )
