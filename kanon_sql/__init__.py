@@ -18,7 +18,17 @@ if TYPE_CHECKING:
 
     from kanon_sql.anonymizing.release.result import AnonymizationResult
     from kanon_sql.anonymizing.tradeoff import TradeoffResult
-    from kanon_sql.api import anonymize, audit, compile, explain, from_json, init, profile, tradeoff
+    from kanon_sql.api import (
+        anonymize,
+        audit,
+        compile,
+        explain,
+        from_json,
+        init,
+        policies,
+        profile,
+        tradeoff,
+    )
     from kanon_sql.auditing.compiler import CompiledAudit
     from kanon_sql.auditing.result import AuditResult
     from kanon_sql.engines import connect
@@ -40,6 +50,7 @@ if TYPE_CHECKING:
     from kanon_sql.spec.models.reference import *
     from kanon_sql.spec.models.risk import *
     from kanon_sql.spec.models.sizes import *
+    from kanon_sql.spec.policy import Policy
     from kanon_sql.spec.question_parts import EarlierReleaseSpec, ReferenceSpec
     from kanon_sql.spec.spec import AuditSpec, TableSpec
 
@@ -51,6 +62,7 @@ _HOMES = {
     "explain": "api",
     "from_json": "api",
     "init": "api",
+    "policies": "api",
     "profile": "api",
     "tradeoff": "api",
     "TradeoffResult": "anonymizing.tradeoff",
@@ -63,6 +75,7 @@ _HOMES = {
     "PrivacyViolation": "errors",
     "SpecError": "errors",
     "GeneralizationHierarchy": "spec.hierarchy",
+    "Policy": "spec.policy",
     "ProfileResult": "profiling.result",
     "AuditResult": "auditing.result",
     "CheckResult": "results.table",
@@ -86,6 +99,7 @@ if TYPE_CHECKING:
         "InputError",
         "KanonError",
         "MissingDriverError",
+        "Policy",
         "PrivacyViolation",
         "ProfileResult",
         "ReferenceSpec",
@@ -100,6 +114,7 @@ if TYPE_CHECKING:
         "explain",
         "from_json",
         "init",
+        "policies",
         "profile",
         "tradeoff",
     ]

@@ -43,6 +43,8 @@ from kanon_sql.spec.arguments import (
     spec_from_arguments,
     suggests_parameters,
 )
+from kanon_sql.spec.policy import Policy
+from kanon_sql.spec.policy import policies as shipped_policies
 from kanon_sql.spec.spec import Unassigned
 from kanon_sql.sql.dialects import Quote
 
@@ -74,6 +76,7 @@ def audit(
     delimiter: str | None = None,
     header: bool | Literal["yes", "no"] | None = None,
     name: str | None = None,
+    policy: Any = None,
     engine: Any = None,
     show_values: bool = False,
     memory_limit: str | None = None,
@@ -95,8 +98,9 @@ def audit(
 
     Thresholds: `k`, the smallest class size; for each sensitive attribute, `l`, the fewest distinct
     values in a class, and `t`, the largest distance from the table's distribution; `k_map`, the
-    fewest matches in the reference. `checks` takes any model. Without a threshold the audit only
-    measures.
+    fewest matches in the reference. `checks` takes any model. `policy` names the rules of an
+    institution (see `policies`), whose threshold for cells becomes k-anonymity. Without a
+    threshold the audit only measures.
 
     With `show_values` the result contains values of the data, so it is personal data.
 
@@ -116,6 +120,7 @@ def audit(
         sensitive_nulls=sensitive_nulls, levels=levels,
         hierarchy_faults=hierarchy_faults, with_other_sensitive=with_other_sensitive, weight=weight,
         null_strings=null_strings, delimiter=delimiter, header=header, name=name,
+        policy=policy,
     )  # fmt: skip
     run = RunOptions(engine, memory_limit, threads, timeout)
     return auditor.audit(spec, run, show_values=show_values)
@@ -472,6 +477,15 @@ def explain(name: str | None = None) -> Explanation:
     Association (Cramér's V) (association)
     """
     return Explanation(explained(name))
+
+
+def policies() -> Mapping[str, Policy]:
+    """The policies that are known by name: an institution's rules, each with its sentence.
+
+    >>> policies()["cms-cell-11"].required_size
+    11
+    """
+    return shipped_policies()
 
 
 def from_json(

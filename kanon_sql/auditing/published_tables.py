@@ -109,9 +109,7 @@ def _own_location(location: tuple[int | str, ...]) -> tuple[int | str, ...]:
     return (_KEYS.get(str(location[0]), location[0]), *location[1:]) if location else location
 
 
-def _resolved(
-    spec: PublishedSpec, table: Table, engine: Engine, show_values: bool
-) -> CellQuestion:
+def _resolved(spec: PublishedSpec, table: Table, engine: Engine, show_values: bool) -> CellQuestion:
     roles = resolve(table_of(spec), table, {})
     facts = read_facts(engine, roles, show_values=show_values)
     return cell_question(spec, bind(roles, facts))
@@ -234,7 +232,7 @@ def _facts(question: CellQuestion, session: Session) -> Row | None:
     if entity is not None and row["kanon_of_nobody"]:
         where = option("where", f'"{entity.name}" is not null')
         raise InputError(
-            f'{table}: {row["kanon_of_nobody"]:,} of {row["kanon_records"]:,} records have no '
+            f"{table}: {row['kanon_of_nobody']:,} of {row['kanon_records']:,} records have no "
             f'"{entity.name}", so nobody knows whose they are. Fill it in, or leave them out: '
             f"{where}."
         )
@@ -257,9 +255,7 @@ def refuse_no_figure(table: str, column: str, row: Row) -> None:
         )
 
 
-def _summary(
-    question: CellQuestion, row: Row, facts: Row | None, empty: int
-) -> CellSummary:
+def _summary(question: CellQuestion, row: Row, facts: Row | None, empty: int) -> CellSummary:
     cells, margins = int(row["kanon_cells"]), int(row["kanon_margin_cells"])
     is_judged = any(check.gates and check.model.is_primary for check in question.checks)
     whole = float(row["kanon_whole"] or 0)
@@ -407,9 +403,7 @@ def of_differences(check: CellCheck, row: Row) -> CellCheckResult:
     )
 
 
-def _warnings(
-    question: CellQuestion, row: Row, checks: Sequence[CellCheckResult]
-) -> Iterator[str]:
+def _warnings(question: CellQuestion, row: Row, checks: Sequence[CellCheckResult]) -> Iterator[str]:
     negatives = int(row.get("kanon_cells_with_negatives") or 0)
     if negatives:
         are = "cell has" if negatives == 1 else "cells have"
@@ -438,9 +432,7 @@ def difference_warnings(checks: Sequence[CellCheckResult]) -> Iterator[str]:
             )
 
 
-def _result(
-    question: CellQuestion, status: Status, session: Session, **found: Any
-) -> CellsResult:
+def _result(question: CellQuestion, status: Status, session: Session, **found: Any) -> CellsResult:
     spec, bound = question.spec, question.bound
     return CellsResult(
         name=spec.name or bound.table.name,

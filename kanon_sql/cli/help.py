@@ -10,7 +10,7 @@ GROUPS: dict[str, tuple[str, ...]] = {
         "--sensitive-nulls", "--weight", "--with-other-sensitive", "--attacker-knows",
         "--columns", "--subsets", "--suda", "--sampling-fraction",
     ),
-    "Checks": ("--k", "--k-map", "--l", "--t", "--check", "--baseline", "--by"),
+    "Checks": ("--k", "--k-map", "--l", "--t", "--check", "--policy", "--baseline", "--by"),
     "Reference": (
         "--reference", "--reference-columns", "--reference-where", "--reference-entity",
         "--reference-weight", "--reference-level", "--earlier", "--earlier-columns",

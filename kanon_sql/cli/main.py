@@ -31,7 +31,7 @@ COMMANDS = {
     "columns": ("profile", "init", "hierarchy"),
     "releases": ("anonymize", "tradeoff"),
     "results": ("diff", "report"),
-    "manual": ("schema", "explain", "dbt-package", "demo"),
+    "manual": ("schema", "explain", "policy", "dbt-package", "demo"),
 }
 """Commands by module, which is imported on demand."""
 

@@ -188,9 +188,7 @@ def table_of(spec: PublishedSpec) -> TableSpec:
         name=spec.name,
         connect=spec.connect,
         quasi_identifiers={
-            name: next(
-                (each for key, each in spec.hierarchies.items() if same_name(key, name)), {}
-            )
+            name: next((each for key, each in spec.hierarchies.items() if same_name(key, name)), {})
             for name in spec.by
         },
         entity=spec.contributor,
@@ -260,7 +258,11 @@ def _is_total(levels: ColumnLevels, level: int) -> bool:
 
 def _checks(spec: PublishedSpec) -> Iterator[CellCheck]:
     """The requested checks, gating ones first; then those measured by default."""
-    asked = [CellCheck(check, asked=True) for check in spec.checks if isinstance(check, CellModel)]
+    asked = [
+        CellCheck(check, asked=True)
+        for check in spec.required_checks
+        if isinstance(check, CellModel)
+    ]
     yield from sorted(asked, key=lambda check: not check.gates)
     names = {check.model.name() for check in asked}
     if "min_contributors" not in names and (not spec.is_magnitude or spec.count or not spec.cells):
@@ -543,9 +545,7 @@ def differences_step(
     levels = dict.fromkeys(
         tuple(grouping.levels[place] for place in shared)
         for grouping in question.groupings
-        if all(
-            level is None for place, level in enumerate(grouping.levels) if place not in shared
-        )
+        if all(level is None for place, level in enumerate(grouping.levels) if place not in shared)
     )
     here = [question.dimensions[place] for place in shared]
     there = [

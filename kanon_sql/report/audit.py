@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from kanon_sql.report import policies
 from kanon_sql.report.document import (
     Bars,
     Block,
@@ -39,6 +40,7 @@ def _section(table: TableResult) -> Iterator[Block]:
     for finding in tables.findings(table):
         yield Prose([finding])
     yield from limits(table)
+    yield from policies.outcomes(table)
     yield Prose([tables.outcome(table), *tables.advice(table)])
     yield from _shown(table)
     yield Prose([tables.footer(table)], "footer")

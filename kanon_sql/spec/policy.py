@@ -6,7 +6,7 @@ own, known by its path. It adds no model; its checks are those of a spec.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from types import MappingProxyType
@@ -25,6 +25,8 @@ from pydantic import (
 
 from kanon_sql.errors import SpecError, described_value, did_you_mean, kind_of, plural
 from kanon_sql.spec.models.base import Model
+from kanon_sql.spec.models.catalogue import ALL_MODELS, CELL_MODELS, MODELS, model_named
+from kanon_sql.spec.models.cells import Differences, MinContributors
 from kanon_sql.spec.models.sizes import KAnonymity
 from kanon_sql.spec.question_parts import Check, SpecPart, Words
 from kanon_sql.spec.yaml_document import YamlDocument
@@ -109,6 +111,8 @@ class Policy(SpecPart, BaseModel):
     @model_validator(mode="after")
     def _each_check_has_a_quote(self) -> Policy:
         about = {each.about for each in self.quotes}
+        for name in [*sorted(about - {OWN_CONFIDENCE}), *self.wanted]:
+            model_named(name)
         missing = next((each.name() for each in self.checks if each.name() not in about), None)
         if missing:
             raise ValueError(
@@ -116,12 +120,15 @@ class Policy(SpecPart, BaseModel):
             )
         if measured := next((each.name() for each in self.checks if not each.gates), None):
             raise ValueError(f"{measured} has no threshold, so it would never fail. Give it one.")
+        known = MODELS if self.concerns == "records" else CELL_MODELS
+        if other := next((each.name() for each in self.checks if each.name() not in known), None):
+            raise ValueError(f"{other} is no model of {self.concerns}, which this policy concerns.")
         return self
 
     @property
     def required_size(self) -> int | None:
         """The fewest contributors of a cell that it allows."""
-        sizes = [each.n for each in self.checks if each.name() == "min_contributors"]  # type: ignore[attr-defined]
+        sizes = [each.n for each in self.checks if isinstance(each, MinContributors) and each.n]
         return max(sizes, default=None)
 
     def of_records(self) -> tuple[list[Model], list[NotAsked]]:
@@ -133,7 +140,7 @@ class Policy(SpecPart, BaseModel):
         if self.concerns == "records":
             return list(self.checks), []
         asked: list[Model] = [] if self.required_size is None else [KAnonymity(self.required_size)]
-        left = [each for each in self.checks if not asked or each.name() != "min_contributors"]
+        left = [each for each in self.checks if not isinstance(each, MinContributors)]
         not_asked = [_not_asked(each.name(), each.parameters, FOR_CELLS) for each in left]
         not_asked += [_not_asked(each, {}, FOR_CELLS) for each in self.wanted]
         if not asked:
@@ -143,11 +150,52 @@ class Policy(SpecPart, BaseModel):
             )
         return asked, not_asked
 
+    def of_cells(
+        self, own: Sequence[Model], why_not: Callable[[Model], str | None], second: Sequence[str]
+    ) -> tuple[list[Model], list[NotAsked]]:
+        """The checks for a table, and the rules that it does not ask.
+
+        `own` are the user's checks, which may give a number that the policy does not; `why_not`
+        says why a check can't be asked of this table; `second` are the names of second tables.
+        Raises `SpecError` if nothing can be asked.
+        """
+        if self.concerns == "records":
+            raise SpecError(
+                f"{self.policy} concerns records, so none of its rules can be asked of a table. "
+                "kanon-sql audit asks them."
+            )
+        asked: list[Model] = []
+        not_asked = []
+        for check in self.checks:
+            if reason := why_not(check):
+                not_asked.append(_not_asked(check.name(), check.parameters, reason))
+            elif isinstance(check, Differences) and check.against is None:
+                asked += [check.model_copy(update={"against": name}) for name in second]
+            else:
+                asked.append(check)
+        of_user = {each.name(): each for each in own if each.gates}
+        for name in self.wanted:
+            if name in of_user:
+                asked.append(of_user[name])
+            else:
+                not_asked.append(_not_asked(name, {}, f"it gives no number: {_how_to_ask(name)}"))
+        if not asked:
+            raise SpecError(
+                f"none of the rules of {self.policy} can be asked of this table: "
+                f"{'; '.join(dict.fromkeys(each.reason for each in not_asked))}."
+            )
+        return asked, not_asked
+
     def __str__(self) -> str:
         return self.policy
 
 
 FOR_CELLS = "a rule for the cells of a table: kanon-sql tables"
+
+
+def _how_to_ask(model: str) -> str:
+    asked_as = ALL_MODELS[model].asked_as.removeprefix("tables … ")
+    return f"name yours, as in {asked_as}"
 
 
 def _not_asked(model: str, parameters: dict[str, Any], reason: str) -> NotAsked:
@@ -234,8 +282,8 @@ def _policies(value: Any, info: ValidationInfo) -> list[Policy]:
     folder = (info.context or {}).get("folder")
     if value is None:
         return []
-    found = []
-    for each in [value] if isinstance(value, str | Policy) else value:
+    found: list[Policy] = []
+    for each in [value] if isinstance(value, str | Path | Policy) else value:
         if isinstance(each, str | Path):
             each = policy_named(str(each), folder)
         if not isinstance(each, Policy):
@@ -253,9 +301,7 @@ Policies = Annotated[
     list[Policy],
     BeforeValidator(_policies),
     PlainSerializer(lambda policies: [each.policy for each in policies]),
-    WithJsonSchema(
-        {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}]}
-    ),
+    WithJsonSchema({"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}]}),
 ]
 """One policy or several, by identifier or path."""
 

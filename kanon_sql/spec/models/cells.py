@@ -354,8 +354,8 @@ class Derivable(CellModel):
 
     title: ClassVar = "derivable"
     promise: ClassVar = (
-        "No suppressed cell can be computed from the cells and totals that are shown, exactly or to "
-        "within a width."
+        "No suppressed cell can be computed from the cells and totals that are shown, exactly or "
+        "to within a width."
     )
     formula: ClassVar = (
         "max x - min x > width for each suppressed cell x, over all tables that fit what is shown"
