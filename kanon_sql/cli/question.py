@@ -40,7 +40,7 @@ def question(context: click.Context, target: str, values: Mapping[str, Any]) -> 
     from kanon_sql.spec.spec import AuditSpec, table_spec
 
     if is_spec_file(target):
-        _refuse_a_second_question(context, target)
+        refuse_a_second_question(context, target)
         return AuditSpec.from_file(target)
     quasi_identifiers = _quasi_identifiers(values, "may know", "; --qi '*' takes every column.")
     others = {kind.key: other_tables(kind, values) for kind in OTHER_TABLES}
@@ -73,7 +73,7 @@ def profile_question(context: click.Context, target: str, values: Mapping[str, A
     from kanon_sql.spec.spec import AuditSpec, table_spec
 
     if is_spec_file(target):
-        _refuse_a_second_question(context, target)
+        refuse_a_second_question(context, target)
         return AuditSpec.from_file(target)
     quasi_identifiers = all_column_names("--qi", values["qi"])
     return AuditSpec(tables=[table_spec(**_table(target, quasi_identifiers, values))])
@@ -160,7 +160,7 @@ def is_spec_file(target: str) -> bool:
     return target.lower().endswith((".yml", ".yaml"))
 
 
-def _refuse_a_second_question(context: click.Context, target: str) -> None:
+def refuse_a_second_question(context: click.Context, target: str) -> None:
     """Raise if a question option accompanies a spec file."""
     given = _given(context)
     if given:

@@ -502,7 +502,7 @@ def groups_step(question: CellQuestion) -> Statement | None:
                     "dimension": place + 1,
                     "parents": number,
                     "children": grouping.number,
-                    "keys": question.grouping(number, parents).columns,
+                    "keyed_by": question.grouping(number, parents).columns,
                     "node": node_name(place + 1, level) if is_top else None,
                     "alone": None if is_top else _has_one_child(dimension, level + 1),
                 }

@@ -229,12 +229,19 @@ nodes as (
 judged_cells as (
     select
         cells.*,
-        {{ kanon_sql.flag("kanon_grouping > 0") }} as kanon_is_margin,
-{% for rule in rules if rule.violated %}
-        {{ kanon_sql.flag(rule.violated) | indent(8) }} as kanon_violates_{{ rule.number }},
-{% endfor %}
-        {{ kanon_sql.sensitive_cell(rules) | trim | indent(8) }} as kanon_is_sensitive
+        {{ kanon_sql.flag("kanon_grouping > 0") }} as kanon_is_margin
+{%- for rule in rules if rule.violated %},
+        {{ kanon_sql.flag(rule.violated) | indent(8) }} as kanon_violates_{{ rule.number }}
+{%- endfor %}
+
     from cells
+),
+
+sensitive_cells as (
+    select
+        judged_cells.*,
+        {{ kanon_sql.sensitive_cell(rules) | trim | indent(8) }} as kanon_is_sensitive
+    from judged_cells
 )
 
 select
@@ -266,7 +273,7 @@ select
 {%- endfor %}
 {%- endif %}
 
-from judged_cells
+from sensitive_cells
 {% if nodes %}
 cross join nodes
 {% endif %}

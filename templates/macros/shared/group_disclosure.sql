@@ -39,12 +39,12 @@ groups as (
         from cells
         where kanon_grouping = {{ family.parents }}{{ "\n            and not (" ~ family.alone ~ ")" if family.alone }}
     ) as parents
-    {{ "inner" if family.keys else "cross" }} join (
+    {{ "inner" if family.keyed_by else "cross" }} join (
         select *
         from cells
         where kanon_grouping = {{ family.children }}
     ) as children
-{% for column in family.keys %}
+{% for column in family.keyed_by %}
         {{ "on" if loop.first else "and" }} {{ kanon_sql.same(
             "children." ~ kanon_sql.alias(column), "parents." ~ kanon_sql.alias(column)
         ) }}
@@ -54,7 +54,7 @@ groups as (
     where nodes.kanon_nodes_{{ family.node }} > 1
 {% endif %}
     group by
-{% for column in family.keys %}
+{% for column in family.keyed_by %}
         parents.{{ kanon_sql.alias(column) }},
 {% endfor %}
         parents.kanon_contributors
