@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 from kanon_sql.auditing.facts import read_facts
-from kanon_sql.auditing.opening import opened, opening
+from kanon_sql.auditing.opening import opening
 from kanon_sql.auditing.result import AuditResult
 from kanon_sql.auditing.summary import refuse_unmet
 from kanon_sql.engines.base import Engine
 from kanon_sql.engines.session import RunOptions, Session, refuse_no_time, run_within
-from kanon_sql.errors import EngineError, Faults, InputError, SpecError, option, plural
+from kanon_sql.errors import Faults, InputError, SpecError, option, plural
 from kanon_sql.plan.cells import (
     CellCheck,
     CellQuestion,
+    Exactness,
     cell_preconditions,
     cell_question,
     cells_step,
@@ -27,17 +28,38 @@ from kanon_sql.plan.cells import (
     groups_step,
     table_of,
 )
+from kanon_sql.plan.preconditions import preconditions
+from kanon_sql.plan.published_cells import (
+    PublishedTable,
+    missing_cells,
+    published_differences_step,
+    published_exactness,
+    published_facts_step,
+    published_groupings_step,
+    published_groups_step,
+    published_rules_step,
+    published_table,
+    repeated_step,
+)
+from kanon_sql.plan.question import same_name
 from kanon_sql.plan.resolve import bind
 from kanon_sql.plan.resolve_roles import resolve
 from kanon_sql.results.cells import CellCheckResult, CellsResult, CellSummary
 from kanon_sql.results.table import Rows, Status, Summary, status_of, today
 from kanon_sql.results.version import VERSION
 from kanon_sql.results.writing import refuse_to_overwrite
-from kanon_sql.spec.models.cells import Differences, Dominance, GroupDisclosure, MinContributors
+from kanon_sql.spec.models.cells import Differences, GroupDisclosure, MinContributors, Rounded
 from kanon_sql.spec.published import AgainstSpec, PublishedSpec
 from kanon_sql.spec.question_parts import ReferenceSpec
 from kanon_sql.spec.spec import AuditSpec, TableSpec
 from kanon_sql.sql.tables import Row, Table
+
+
+class SecondTable(NamedTuple):
+    """A table to compare with, and the dimensions of this table that it has, in its order."""
+
+    question: CellQuestion
+    shared: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -45,7 +67,7 @@ class OpenCells:
     """A published table and its second tables, resolved on an engine."""
 
     question: CellQuestion
-    others: Mapping[str, CellQuestion]
+    others: Mapping[str, SecondTable]
     engine: Engine
     seconds: float
 
@@ -89,7 +111,10 @@ def open_cells(
     try:
         question = _resolved(asked, table, engine, show_values)
         others = {
-            name: _second(asked, name, each, seconds[name], engine, show_values)
+            name: SecondTable(
+                _second(asked, name, each, seconds[name], engine, show_values),
+                tuple(_own_names(question, each.by or asked.by)),
+            )
             for name, each in asked.against.items()
         }
     except (SpecError, InputError) as error:
@@ -107,6 +132,12 @@ _KEYS = {"quasi_identifiers": "by", "entity": "contributor"}
 
 def _own_location(location: tuple[int | str, ...]) -> tuple[int | str, ...]:
     return (_KEYS.get(str(location[0]), location[0]), *location[1:]) if location else location
+
+
+def _own_names(question: CellQuestion, names: Sequence[str]) -> Iterator[str]:
+    """The dimensions of these names, in the spelling of the table."""
+    own = [dimension.raw.name for dimension in question.dimensions]
+    yield from (each for name in names for each in own if same_name(each, name))
 
 
 def _resolved(spec: PublishedSpec, table: Table, engine: Engine, show_values: bool) -> CellQuestion:
@@ -181,9 +212,7 @@ class Judged(NamedTuple):
 
 def _answered(table: OpenCells, session: Session) -> CellsResult:
     question = table.question
-    if question.spec.cells:
-        raise SpecError("to come")
-    judged = _of_records(table, session)
+    judged = (_as_published if question.spec.cells else _of_records)(table, session)
     if judged is None:
         return _result(question, "no_data", session)
     return _result(
@@ -297,8 +326,8 @@ def _differences(table: OpenCells, session: Session) -> Iterator[tuple[int, Row]
     for number, check in enumerate(_with_differences(table), start=1):
         model = check.model
         if isinstance(model, Differences) and model.against is not None:
-            other = table.others[model.against]
-            step = differences_step(table.question, model.against, other, model.n)
+            other, shared = table.others[model.against]
+            step = differences_step(table.question, model.against, other, shared, model.n)
             yield number, session.row(step)
 
 
@@ -360,15 +389,15 @@ def _of_cells(
 
 
 def of_groups(check: CellCheck, row: Row, number: int) -> CellCheckResult:
-    disclosed = int(row[f"kanon_disclosed_{number}"] or 0)
+    disclosed = int(row.get(f"kanon_disclosed_{number}") or 0)
     return CellCheckResult(
         model=check.model.name(),
         parameters=check.model.parameters,
         holds=not disclosed if check.gates else None,
         achieved=disclosed,
         details={
-            "alone": int(row[f"kanon_alone_{number}"] or 0),
-            "groups": int(row["kanon_groups"] or 0),
+            "alone": int(row.get(f"kanon_alone_{number}") or 0),
+            "groups": int(row.get("kanon_groups") or 0),
         },
     )
 
@@ -401,6 +430,158 @@ def of_differences(check: CellCheck, row: Row) -> CellCheckResult:
             "suppressed_here_shown_there": int(row["kanon_hidden_here"] or 0),
         },
     )
+
+
+# --- as published ---------------------------------------------------------------------------
+
+
+def _as_published(table: OpenCells, session: Session) -> Judged | None:
+    """Judge the cells of a table as it goes out; None without rows."""
+    published = published_table(table.question)
+    refuse_unmet(preconditions(table.question.bound), session)
+    facts, exact = _read(published, session)
+    if not facts["kanon_records"]:
+        return None
+    row = session.row(published_rules_step(published, exact))
+    groupings = session.rows(published_groupings_step(published, exact))
+    missing = missing_cells(published, row, groupings)
+    is_zero = table.question.spec.absent == "zero"
+    groups = published_groups_step(published, exact, row)
+    group_row = session.row(groups) if groups else {}
+    differences = dict(_published_differences(table, published, exact, session))
+    checks = []
+    for number, check in enumerate(_with_differences(table), start=1):
+        match check.model:
+            case GroupDisclosure():
+                checks.append(of_groups(check, group_row, number))
+            case Differences():
+                checks.append(of_differences(check, differences[number]))
+            case Rounded():
+                checks.append(_of_grid(check, row, number))
+            case MinContributors(zeros="disclosive") if is_zero and any(missing.values()):
+                empty = sum(missing.values())
+                checks.append(_of_cells(check, row, number, 0, empty, missing[True]))
+            case MinContributors(zeros=zeros):
+                least = "kanon_least" if zeros == "disclosive" else "kanon_least_above_zero"
+                checks.append(_of_cells(check, row, number, row[least]))
+    cells, margins = int(row["kanon_cells"]), int(row["kanon_margin_cells"] or 0)
+    summary = CellSummary(
+        cells=cells,
+        inner_cells=cells - margins,
+        margin_cells=margins,
+        empty_cells=sum(missing.values()) if is_zero else 0,
+        zero_cells=int(row["kanon_zero_cells"] or 0),
+        suppressed=int(row["kanon_suppressed"] or 0),
+        absent_cells=0 if is_zero else sum(missing.values()),
+    )
+    warned = [
+        f"{each.dimension.raw.name} has values that read like a total, and no total is declared: "
+        f"{option('total_label')}. Without it they are taken for categories."
+        for place, each in enumerate(published.dimensions, start=1)
+        if facts[f"kanon_like_total_{place}"]
+    ]
+    return Judged(summary, checks, [*warned, *difference_warnings(checks)])
+
+
+def _of_grid(check: CellCheck, row: Row, number: int) -> CellCheckResult:
+    """The verdict on rounding."""
+    violating = int(row[f"kanon_violating_cells_{number}"] or 0)
+    margins = int(row[f"kanon_violating_margin_cells_{number}"] or 0)
+    return CellCheckResult(
+        model=check.model.name(),
+        parameters=check.model.parameters,
+        holds=not violating,
+        achieved=violating,
+        details={"violating_cells": violating, "violating_margin_cells": margins},
+    )
+
+
+def _published_differences(
+    table: OpenCells, published: PublishedTable, exact: Exactness, session: Session
+) -> Iterator[tuple[int, Row]]:
+    """The comparison with each second table, by the number of its check."""
+    read: dict[str, tuple[PublishedTable, Exactness]] = {}
+    for number, check in enumerate(_with_differences(table), start=1):
+        model = check.model
+        if not isinstance(model, Differences) or model.against is None:
+            continue
+        name = model.against
+        if name not in read:
+            other = published_table(table.others[name].question)
+            read[name] = other, _read(other, session, f"_{name}")[1]
+        step = published_differences_step(
+            published, exact, name, *read[name], table.others[name].shared, model.n
+        )
+        yield number, session.row(step)
+
+
+def _read(table: PublishedTable, session: Session, suffix: str = "") -> tuple[Row, Exactness]:
+    """The facts on the rows of a published table. Raises `InputError` for what is neither a number
+    nor a mark, or could be read in two ways."""
+    step = published_facts_step(table)
+    row = session.row(replace(step, name=f"{step.name}{suffix}"))
+    fault = _fault(table, row)
+    if fault is not None:
+        raise InputError(f"{table.question.bound.table.name}: {fault}")
+    exact = published_exactness(table, row)
+    step = repeated_step(table, exact)
+    repeated = int(session.row(replace(step, name=f"{step.name}{suffix}"))["kanon_repeated"])
+    if repeated:
+        have = "cell has" if repeated == 1 else "cells have"
+        raise InputError(
+            f"{table.question.bound.table.name}: {repeated:,} {have} more than one row: a "
+            f"dimension is missing from {option('by')}, or a NULL value stands beside a NULL "
+            "total."
+        )
+    return row, exact
+
+
+def _fault(table: PublishedTable, row: Row) -> str | None:
+    """What is wrong with the rows of a published table, if anything."""
+    value, values = table.value.name, plural(int(row["kanon_records"]), "value")
+    lacking = int(row["kanon_no_number"] or 0)
+    if lacking:
+        are = "is" if lacking == 1 else "are"
+        return (
+            f"{lacking:,} of {values} of {value} {are} neither a number nor a declared mark: "
+            f"{option('suppressed', 'MARK')}."
+        )
+    if row["kanon_unmarked_null"]:
+        lacking = int(row["kanon_unmarked_null"])
+        return (
+            f"{lacking:,} of {values} of {value} {'is' if lacking == 1 else 'are'} NULL, which is "
+            f"neither a number nor a declared mark: {option('suppressed', 'NULL')}."
+        )
+    if row["kanon_not_finite"]:
+        where = option("where", f'"{value}" between -1e300 and 1e300')
+        return (
+            f"{row['kanon_not_finite']:,} of {values} of {value} are NaN or infinite. Leave them "
+            f"out: {where}."
+        )
+    if table.count and row["kanon_no_count"]:
+        return (
+            f"{row['kanon_no_count']:,} of {values} of {table.count.name}, beside a figure that is "
+            "shown, are no number."
+        )
+    for place, each in enumerate(table.dimensions, start=1):
+        name = each.dimension.raw.name
+        if row[f"kanon_null_{place}"]:
+            rows = plural(int(row[f"kanon_null_{place}"]), "row")
+            total = option("total_label", f"{name}=NULL")
+            return (
+                f"{name} is NULL in {rows}: is that the total ({total}) or a value (name it in "
+                "the source)?"
+            )
+        if row[f"kanon_no_flag_{place}"]:
+            rows = plural(int(row[f"kanon_no_flag_{place}"]), "row")
+            return f"the flag of {name} is neither 0 nor 1 in {rows}, so a total can't be told."
+        if row[f"kanon_unknown_{place}"]:
+            rows = plural(int(row[f"kanon_unknown_{place}"]), "row")
+            return (
+                f"the label of {name} is not in its hierarchy in {rows}. Add what is lacking, "
+                "spelled as in the table."
+            )
+    return None
 
 
 def _warnings(question: CellQuestion, row: Row, checks: Sequence[CellCheckResult]) -> Iterator[str]:

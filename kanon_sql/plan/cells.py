@@ -534,50 +534,46 @@ def _has_one_child(dimension: Dimension, level: int) -> str | None:
 
 
 def differences_step(
-    question: CellQuestion, name: str, other: CellQuestion, n: int | None
+    question: CellQuestion,
+    name: str,
+    other: CellQuestion,
+    shared: Sequence[str],
+    n: int | None,
 ) -> Statement:
-    """The statement that compares the cells that this table and a second one have."""
-    shared = [
-        place
-        for place, dimension in enumerate(question.dimensions)
-        if any(dimension.raw.alias == each.raw.alias for each in other.dimensions)
-    ]
+    """The statement that compares the cells that this table and a second one have.
+
+    `shared` are the dimensions of this table that the second one has, in its order.
+    """
+    own = [dimension.raw.name for dimension in question.dimensions]
+    places = [own.index(each) for each in shared]
+    rest = [place for place in range(len(own)) if place not in places]
     levels = dict.fromkeys(
-        tuple(grouping.levels[place] for place in shared)
+        tuple(grouping.levels[place] for place in places)
         for grouping in question.groupings
-        if all(level is None for place, level in enumerate(grouping.levels) if place not in shared)
+        if all(grouping.levels[place] is None for place in rest)
     )
-    here = [question.dimensions[place] for place in shared]
-    there = [
-        next(each for each in other.dimensions if each.raw.alias == dimension.raw.alias)
-        for dimension in here
-    ]
     if not levels:
-        rest = ", ".join(
-            dimension.raw.name
-            for place, dimension in enumerate(question.dimensions)
-            if place not in shared
-        )
         raise SpecError(
-            f"differences: no cell of {question.bound.table.name} is a total over {rest}, which "
-            f"the second table lacks. Publish such margins: {option('margins')}."
+            f"differences: no cell of {question.bound.table.name} is a total over "
+            f"{', '.join(own[place] for place in rest)}, which the second table lacks. Publish "
+            f"such margins: {option('margins')}."
         )
 
-    def side(asked: CellQuestion, dimensions: Sequence[Dimension]) -> dict[str, Any]:
-        own = replace(asked, dimensions=tuple(dimensions))
+    def side(asked: CellQuestion) -> dict[str, Any]:
         return {
-            "relation": own.counted_relation,
-            "columns": own.columns,
-            "groupings": [own.grouping(number, each) for number, each in enumerate(levels)],
+            "relation": asked.counted_relation,
+            "columns": asked.columns,
+            "groupings": [asked.grouping(number, each) for number, each in enumerate(levels)],
             "contributor": asked.bound.entity,
         }
 
+    here = replace(question, dimensions=tuple(question.dimensions[place] for place in places))
     tables = frozenset(each.bound.table.sql for each in (question, other))
     return Statement(
         f"differences_{name}",
         f"By how many contributors do the cells of {question.bound.table.name} differ from those "
         f"of {other.bound.table.name}?",
-        render("differences_of_records", here=side(question, here), there=side(other, there), n=n),
+        render("differences_of_records", here=side(here), there=side(other), n=n),
         (Differences,),
         "",
         tables,

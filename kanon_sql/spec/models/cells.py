@@ -223,7 +223,7 @@ class PPercent(CellModel):
     p: Positive | None = None
     """How close an estimate of the largest contribution may not be, in per cent of it."""
     q: Positive = 100
-    """How closely everyone can estimate a contribution beforehand, in per cent (prior-posterior)."""
+    """How closely everyone can estimate a contribution beforehand, in per cent."""
     coalition: Count = 1
     """How many contributors pool what they know."""
 
@@ -340,7 +340,7 @@ class Rounded(CellModel):
     base: Positive | None = None
     """Every figure is a multiple of this."""
     bands: Bands | None = None
-    """Pairs of a start and a step, as in [[15, 10], [100, 50]]; a figure below the first violates."""
+    """Pairs of a start and a step, as in [[15, 10], [100, 50]]; below the first nothing fits."""
 
     @model_validator(mode="after")
     def _has_one_grid(self) -> Rounded:

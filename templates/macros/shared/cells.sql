@@ -310,6 +310,13 @@ count(distinct case when not ({{ node.below }}) then {{ key }} end) + max(case w
 {%- endmacro %}
 
 
+{# The text of a column's value, as a label or a mark is compared with it. #}
+{% macro text_of_label(column) -%}
+{{ kanon_sql.ident(column) if kanon_sql.type_of(column) == "VARCHAR"
+    else kanon_sql.as_text(kanon_sql.ident(column), kanon_sql.type_of(column)) }}
+{%- endmacro %}
+
+
 {# The number in a column of figures; text that spells none is NULL. #}
 {% macro figure_number(column) -%}
 {% set name = kanon_sql.ident(column) -%}
@@ -345,14 +352,7 @@ select
     sum(case when {{ kanon_sql.ident(column) }} is not null and {{ number }} is null then 1 else 0 end) as kanon_no_number,
     sum(case when {{ number }} is not null and not ({{ kanon_sql.is_finite(number) }}) then 1 else 0 end) as kanon_not_finite,
     {{ kanon_sql.not_whole(number) | trim | indent(4) }} as kanon_not_whole,
-    sum(
-        case
-            when {{ number }} is null then 0
-            when abs({{ number }}) < 1e9
-            then case when cast(cast({{ number }} as {{ kanon_sql.widest_type(6) }}) as {{ kanon_sql.float_type() }}) = {{ number }} then 0 else 1 end
-            else 1
-        end
-    ) as kanon_not_decimal,
+    {{ kanon_sql.not_decimal(number) | trim | indent(4) }} as kanon_not_decimal,
     sum(abs({{ number }})) as kanon_size
 {%- endif %}
 {%- if weight is not none %},
@@ -370,6 +370,19 @@ sum(
     case
         when {{ number }} is null then 0
         when abs({{ number }}) < 9e15 then case when {{ number }} = floor({{ number }}) then 0 else 1 end
+        else 1
+    end
+)
+{%- endmacro %}
+
+
+{# Number of values that six decimals don't hold exactly. #}
+{% macro not_decimal(number) -%}
+sum(
+    case
+        when {{ number }} is null then 0
+        when abs({{ number }}) < 1e9
+        then case when cast(cast({{ number }} as {{ kanon_sql.widest_type(6) }}) as {{ kanon_sql.float_type() }}) = {{ number }} then 0 else 1 end
         else 1
     end
 )
