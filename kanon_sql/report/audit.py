@@ -60,6 +60,7 @@ def _cells(table: CellsResult) -> Iterator[Block]:
     if cost:
         yield Prose([cost])
     yield from limits(table)
+    yield from policies.outcomes(table)
     yield Prose([tables.outcome(table), *cells.advice_on_cells(table)])
     yield from _shown(table)
     yield Prose([tables.footer(table)], "footer")

@@ -117,7 +117,7 @@ def outcomes(table: TableResult) -> Iterator[Block]:
 
 def _held(policy: PolicyOutcome) -> Iterator[str]:
     where = f"{policy.issuer}, {policy.version}, {READ_BY[policy.read['by']]}"
-    verb = "holds" if policy.held == 1 else "hold"
+    verb = "holds" if 1 in (policy.held, policy.asked) else "hold"
     noun = "check" if policy.asked == 1 else "checks"
     yield f"{policy.id} ({printable(where)}): {policy.held} of {policy.asked} {noun} {verb}."
     if policy.for_cells:

@@ -302,7 +302,8 @@ class PublishedSpec(SpecPart, BaseModel):
         yield from self._misplaced()
         yield from self._unknown_dimensions()
         for check in self.checks:
-            yield from self._unasked(check)
+            if isinstance(check, CellModel):
+                yield from self._unasked(check)
         for policy in self.policy:
             self.asked_by(policy)
 

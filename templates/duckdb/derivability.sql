@@ -118,6 +118,70 @@ case when kanon_sign = 1 then {{ figure }} else -{{ figure }} end
 {%- endmacro %}
 
 
+{#
+    The cells of a published table in one type. `figures` are its cells with their marks.
+#}
+{% macro typed_cells(figures, dimensions, type) %}
+select
+{% for dimension in dimensions %}
+    cast(kanon_d{{ dimension }} as varchar) as kanon_d{{ dimension }},
+    cast(kanon_t{{ dimension }} as integer) as kanon_t{{ dimension }},
+{% endfor %}
+    cast(kanon_suppressed as integer) as kanon_suppressed,
+{% for figure in ["figure", "low", "high"] %}
+    cast(kanon_{{ figure }} as {{ type }}) as kanon_{{ figure }}{{ "," if not loop.last }}
+{% endfor %}
+from {{ figures }}
+{%- endmacro %}
+
+
+{# The least figure of a table made from records. #}
+{% macro least_figure(figures, type) %}
+select min(cast(kanon_figure as {{ type }})) as kanon_least
+from {{ figures }}
+{%- endmacro %}
+
+
+{#
+    The cells of a table made from records, without the figures of the sensitive ones. A label is
+    written with its level, so that it names one node. Each of `dimensions` has its number, the
+    label and the groupings of each of its levels, and the groupings where it is a total.
+#}
+{% macro cells_of_records(figures, dimensions, type, low) %}
+select
+{% for each in dimensions %}
+    case
+{% for level in each.levels if level.groupings %}
+        when kanon_grouping in ({{ level.groupings | join(", ") }}) then {{ level.label }}
+{% endfor %}
+    end as kanon_d{{ each.number }},
+    {{ "case when kanon_grouping in (" ~ (each.totals | join(", ")) ~ ") then 1 else 0 end" if each.totals else 0 }} as kanon_t{{ each.number }},
+{% endfor %}
+    cast(kanon_suppressed as integer) as kanon_suppressed,
+    case when kanon_suppressed = 0 then coalesce(cast(kanon_figure as {{ type }}), 0) end as kanon_figure,
+    case when kanon_suppressed = 1 then cast({{ low }} as {{ type }}) end as kanon_low,
+    cast(null as {{ type }}) as kanon_high
+from {{ figures }}
+{%- endmacro %}
+
+
+{# Each label of a hierarchy with the label above it, from the inner cells. #}
+{% macro nodes_of_records(figures, levels) %}
+{% for level in levels %}
+select
+    {{ level.label }} as kanon_node,
+    {{ level.parent or "cast(null as varchar)" }} as kanon_parent
+from {{ figures }}
+where kanon_grouping = 0{{ "\n    and not (" ~ level.repeated ~ ")" if level.repeated }}
+{% if not loop.last %}
+
+union
+
+{% endif %}
+{% endfor %}
+{%- endmacro %}
+
+
 {# Which dimensions have a total, and the type and the size of the figures. #}
 {% macro table_shape(cells, dimensions) %}
 select
