@@ -26,7 +26,7 @@ GROUPS: dict[str, tuple[str, ...]] = {
               "--exclude", "--state", "--profiles-dir"),
     "Output": (
         "--format", "--output", "--also", "--result", "--output-dir", "--overwrite", "--force",
-        "--show-values",
+        "--audience", "--show-values",
         "--dialect", "--quote", "--table", "--step", "--until", "--emit", "--name", "--single-view",
         "--unassigned", "--scores", "--dry-run", "--sample", "--seed", "--read",
     ),

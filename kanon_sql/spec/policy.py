@@ -13,6 +13,7 @@ from types import MappingProxyType
 from typing import Annotated, Any, Literal
 
 from pydantic import (
+    AfterValidator,
     BaseModel,
     BeforeValidator,
     Field,
@@ -34,6 +35,29 @@ from kanon_sql.spec.yaml_document import YamlDocument
 FOLDER = Path(__file__).parent / "policies"
 OWN_CONFIDENCE = "confidential"
 """What a quote is about if it demands that parameters stay confidential."""
+
+
+def _parameter(name: str) -> str:
+    """Refuse what is no parameter of a model, as a misspelt one would be shown to outsiders."""
+    model, dot, parameter = name.partition(".")
+    if not (dot and parameter):
+        raise ValueError("must name a parameter of a model, as in dominance.k")
+    fields = model_named(model).model_fields
+    if parameter not in fields:
+        raise ValueError(
+            f'{model} has no parameter "{parameter}".{did_you_mean(parameter, list(fields))}'
+        )
+    return name
+
+
+Confidential = list[
+    Annotated[
+        str,
+        AfterValidator(_parameter),
+        WithJsonSchema({"type": "string", "pattern": r"^[a-z_]+\.[a-z_]+$"}),
+    ]
+]
+"""Parameters of models, as in dominance.k."""
 
 
 class Quote(SpecPart, BaseModel):
@@ -105,7 +129,7 @@ class Policy(SpecPart, BaseModel):
     """How a doubtful word was read."""
     asks_a_person: list[str] = []
     """What no check can answer."""
-    confidential: list[Annotated[str, Field(pattern=r"^[a-z_]+\.[a-z_]+$")]] = []
+    confidential: Confidential = []
     """Parameters that it wants kept from outsiders, as in dominance.k."""
 
     @model_validator(mode="after")
@@ -270,7 +294,7 @@ def _first_fault(error: ValidationError) -> tuple[tuple[int | str, ...], str, bo
     return location, f"must be {expected}; found {found}.", False
 
 
-_EXAMPLES = {"policy": "our-airlock", "date": "2026-11-23", "confidential": "dominance.k"}
+_EXAMPLES = {"policy": "our-airlock", "date": "2026-11-23"}
 
 
 def _key(location: tuple[int | str, ...]) -> str:

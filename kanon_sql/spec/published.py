@@ -26,7 +26,7 @@ from kanon_sql.spec.hierarchy import GeneralizationHierarchy
 from kanon_sql.spec.models.base import Count, Model
 from kanon_sql.spec.models.catalogue import CELL_MODELS
 from kanon_sql.spec.models.cells import CellModel, Differences, GroupDisclosure
-from kanon_sql.spec.policy import NotAsked, Policies, Policy
+from kanon_sql.spec.policy import Confidential, NotAsked, Policies, Policy
 from kanon_sql.spec.question_parts import Check, ColumnNames, SpecPart, first_repeated, names
 
 NULL = "NULL"
@@ -243,6 +243,8 @@ class PublishedSpec(SpecPart, BaseModel):
     """The rules to check."""
     policy: Policies = []
     """Policies whose rules are checked too, by identifier or file."""
+    confidential: Confidential = []
+    """Parameters that an external audience must not see, as in dominance.k."""
 
     @property
     def required_checks(self) -> list[Model]:

@@ -6,7 +6,9 @@ from collections.abc import Callable, Iterator
 
 from kanon_sql.report.words.numbers import KEPT_TOGETHER, counted, listed, number, printable
 from kanon_sql.results.cells import CellsResult
+from kanon_sql.results.confidential import is_hidden
 from kanon_sql.results.table import CheckResult
+from kanon_sql.spec.models.catalogue import CELL_MODELS
 
 Words = tuple[str, str]
 """What was found beside what was required, and how far it reaches."""
@@ -15,6 +17,8 @@ Words = tuple[str, str]
 def title_of_rule(check: CheckResult) -> str:
     """The short name of a rule with what tells it from others of its kind."""
     given = check.parameters
+    if is_hidden(check):
+        return CELL_MODELS[check.model].title
     match check.model:
         case "min_contributors":
             zeros = given.get("zeros") == "disclosive"
@@ -37,6 +41,9 @@ def title_of_rule(check: CheckResult) -> str:
 
 def words_of_rule(check: CheckResult, table: CellsResult) -> Words:
     """What a rule found, and its extent."""
+    if is_hidden(check):
+        violating = check.details.get("violating_cells")
+        return "what is allowed is confidential", _beyond(check, table) if violating else ""
     return _WORDS[check.model](check, table)
 
 
@@ -49,7 +56,10 @@ def _threshold(check: CheckResult, table: CellsResult) -> Words:
     if least is None:
         return "no cell has a contributor", ""
     asked = "" if n is None else f", asked for {number(n)}"
-    found = f"the smallest cell has {counted(least, 'contributor')}{asked}"
+    if isinstance(least, str):
+        found = f"the smallest cell has {least} contributors"
+    else:
+        found = f"the smallest cell has {counted(least, 'contributor')}{asked}"
     if least == 0:
         found = f"a combination has no contributor{asked}"
     if check.holds is False:
@@ -190,6 +200,11 @@ def _violating(check: CheckResult, table: CellsResult) -> str:
     if violating > cells:
         return f"{counted(violating, 'combination')} {have}"
     return f"{number(violating)} of {counted(cells, 'cell')} {have}"
+
+
+def _beyond(check: CheckResult, table: CellsResult) -> str:
+    violating = number(check.details["violating_cells"])
+    return f"{violating} of {counted(table.cells.cells or 0, 'cell')} beyond it"
 
 
 def _margins(check: CheckResult) -> str:
