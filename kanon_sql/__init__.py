@@ -25,6 +25,7 @@ if TYPE_CHECKING:
         explain,
         from_json,
         init,
+        policies,
         profile,
         tables,
         tradeoff,
@@ -51,6 +52,7 @@ if TYPE_CHECKING:
     from kanon_sql.spec.models.reference import *
     from kanon_sql.spec.models.risk import *
     from kanon_sql.spec.models.sizes import *
+    from kanon_sql.spec.policy import Policy
     from kanon_sql.spec.published import AgainstSpec, PublishedSpec
     from kanon_sql.spec.question_parts import EarlierReleaseSpec, ReferenceSpec
     from kanon_sql.spec.spec import AuditSpec, TableSpec
@@ -63,6 +65,7 @@ _HOMES = {
     "explain": "api",
     "from_json": "api",
     "init": "api",
+    "policies": "api",
     "profile": "api",
     "tables": "api",
     "tradeoff": "api",
@@ -76,6 +79,7 @@ _HOMES = {
     "PrivacyViolation": "errors",
     "SpecError": "errors",
     "GeneralizationHierarchy": "spec.hierarchy",
+    "Policy": "spec.policy",
     "ProfileResult": "profiling.result",
     "AuditResult": "auditing.result",
     "CheckResult": "results.table",
@@ -102,6 +106,7 @@ if TYPE_CHECKING:
         "InputError",
         "KanonError",
         "MissingDriverError",
+        "Policy",
         "PrivacyViolation",
         "ProfileResult",
         "PublishedSpec",
@@ -117,6 +122,7 @@ if TYPE_CHECKING:
         "explain",
         "from_json",
         "init",
+        "policies",
         "profile",
         "tables",
         "tradeoff",

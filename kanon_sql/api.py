@@ -45,6 +45,8 @@ from kanon_sql.spec.arguments import (
     spec_from_arguments,
     suggests_parameters,
 )
+from kanon_sql.spec.policy import Policy
+from kanon_sql.spec.policy import policies as shipped_policies
 from kanon_sql.spec.spec import Unassigned
 from kanon_sql.sql.dialects import Quote
 
@@ -76,6 +78,7 @@ def audit(
     delimiter: str | None = None,
     header: bool | Literal["yes", "no"] | None = None,
     name: str | None = None,
+    policy: Any = None,
     engine: Any = None,
     show_values: bool = False,
     memory_limit: str | None = None,
@@ -97,8 +100,9 @@ def audit(
 
     Thresholds: `k`, the smallest class size; for each sensitive attribute, `l`, the fewest distinct
     values in a class, and `t`, the largest distance from the table's distribution; `k_map`, the
-    fewest matches in the reference. `checks` takes any model. Without a threshold the audit only
-    measures.
+    fewest matches in the reference. `checks` takes any model. `policy` names the rules of an
+    institution (see `policies`), whose threshold for cells becomes k-anonymity. Without a
+    threshold the audit only measures.
 
     With `show_values` the result contains values of the data, so it is personal data.
 
@@ -118,6 +122,7 @@ def audit(
         sensitive_nulls=sensitive_nulls, levels=levels,
         hierarchy_faults=hierarchy_faults, with_other_sensitive=with_other_sensitive, weight=weight,
         null_strings=null_strings, delimiter=delimiter, header=header, name=name,
+        policy=policy,
     )  # fmt: skip
     run = RunOptions(engine, memory_limit, threads, timeout)
     return auditor.audit(spec, run, show_values=show_values)
@@ -182,6 +187,7 @@ def tables(
     p_percent: float | None = None,
     derivable: bool = False,
     min_difference: int | None = None,
+    policy: Names = (),
     margins: Any = "all",
     hierarchies: Mapping[str, Any] | None = None,
     hierarchy_faults: Literal["error", "warn"] = "error",
@@ -219,7 +225,8 @@ def tables(
     one for all or by dimension, None for the NULL of GROUPING SETS.
 
     Rules: `threshold` contributors in each cell; `dominance` pairs of n and k; `p_percent`;
-    `derivable`; `min_difference` to each table in `against`. `checks` takes any model of cells.
+    `derivable`; `min_difference` to each table in `against`; `policy` names institutions' rules.
+    `checks` takes any model of cells.
     Without one the cells are measured.
 
     The errors are those of `audit`. A table of which nothing can be concluded, as one whose labels
@@ -234,7 +241,7 @@ def tables(
     spec = published_from_arguments(
         data, by, checks,
         threshold=threshold, dominance=dominance, p_percent=p_percent, derivable=derivable,
-        min_difference=min_difference, against=against,
+        min_difference=min_difference, against=against, policy=list(column_list("policy", policy)),
         value=value, contributor=contributor, weight=weight, margins=margins,
         hierarchies=hierarchies, hierarchy_faults=hierarchy_faults, cells=published,
         suppressed=suppressed, total_flag=total_flag, count=count, magnitude=magnitude,
@@ -552,6 +559,15 @@ def explain(name: str | None = None) -> Explanation:
     Association (Cramér's V) (association)
     """
     return Explanation(explained(name))
+
+
+def policies() -> Mapping[str, Policy]:
+    """The policies that are known by name: an institution's rules, each with its sentence.
+
+    >>> policies()["cms-cell-11"].required_size
+    11
+    """
+    return shipped_policies()
 
 
 def from_json(

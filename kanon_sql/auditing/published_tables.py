@@ -9,8 +9,14 @@ from typing import Any, NamedTuple
 
 from kanon_sql.auditing.facts import read_facts
 from kanon_sql.auditing.opening import opening
+from kanon_sql.auditing.policies import with_policies
 from kanon_sql.auditing.result import AuditResult
 from kanon_sql.auditing.summary import refuse_unmet
+from kanon_sql.auditing.suppressed_cells import (
+    derived_as_published,
+    derived_from_records,
+    undecided,
+)
 from kanon_sql.engines.base import Engine
 from kanon_sql.engines.session import RunOptions, Session, refuse_no_time, run_within
 from kanon_sql.errors import Faults, InputError, SpecError, option, plural
@@ -48,7 +54,13 @@ from kanon_sql.results.cells import CellCheckResult, CellsResult, CellSummary
 from kanon_sql.results.table import Rows, Status, Summary, status_of, today
 from kanon_sql.results.version import VERSION
 from kanon_sql.results.writing import refuse_to_overwrite
-from kanon_sql.spec.models.cells import Differences, GroupDisclosure, MinContributors, Rounded
+from kanon_sql.spec.models.cells import (
+    Derivable,
+    Differences,
+    GroupDisclosure,
+    MinContributors,
+    Rounded,
+)
 from kanon_sql.spec.published import AgainstSpec, PublishedSpec
 from kanon_sql.spec.question_parts import ReferenceSpec
 from kanon_sql.spec.spec import AuditSpec, TableSpec
@@ -196,7 +208,7 @@ def _audited(table: OpenCells, run: RunOptions, show_values: bool) -> CellsResul
     return run_within(
         table.engine,
         run,
-        lambda session: _answered(table, session),
+        lambda session: _answered(table, session, show_values),
         lambda session, error: _result(table.question, "error", session, error=error),
         spent=table.seconds,
     )
@@ -208,21 +220,31 @@ class JudgedCells(NamedTuple):
     summary: CellSummary
     checks: Sequence[CellCheckResult]
     warnings: Sequence[str] = ()
+    intervals: Sequence[Mapping[str, Any]] | None = None
+    """The figures that each suppressed cell can have, if requested."""
 
 
-def _answered(table: OpenCells, session: Session) -> CellsResult:
+def _answered(table: OpenCells, session: Session, show_values: bool) -> CellsResult:
     question = table.question
-    judged = (_as_published if question.spec.cells else _of_records)(table, session)
+    if question.spec.cells:
+        judged = _as_published(table, session, show_values)
+    else:
+        judged = _of_records(table, session)
     if judged is None:
         return _result(question, "no_data", session)
+    checks, policies = with_policies(question.spec, judged.checks)
     return _result(
         question,
-        status_of(judged.checks),
+        status_of(checks),
         session,
         cells=judged.summary,
         summary=Summary(records=judged.summary.records),
-        checks=Rows(judged.checks),
+        checks=Rows(checks),
+        policies=policies,
         warnings=tuple(judged.warnings),
+        shown={"intervals": [dict(each) for each in judged.intervals]}
+        if judged.intervals is not None
+        else None,
     )
 
 
@@ -234,7 +256,8 @@ def _of_records(table: OpenCells, session: Session) -> JudgedCells | None:
     question = table.question
     refuse_unmet(cell_preconditions(question), session)
     facts = _facts(question, session)
-    row = session.row(cells_step(question, exactness(question, facts)))
+    exact = exactness(question, facts)
+    row = session.row(cells_step(question, exact))
     if not row["kanon_records"]:
         return None
     empty = empty_cells(question, row)
@@ -242,11 +265,29 @@ def _of_records(table: OpenCells, session: Session) -> JudgedCells | None:
     groups = groups_step(question)
     group_row = session.row(groups) if groups else {}
     differences = dict(_differences(table, session))
+    derivable = _derivable(list(_with_differences(table)))
+    derived = None
+    if derivable:
+        everyone = facts["kanon_everyone"] if facts and question.bound.entity else None
+        derived = (
+            undecided(derivable, int(row["kanon_sensitive_cells"] or 0))
+            if everyone not in (None, row["kanon_whole"]) and question.value is None
+            else derived_from_records(question, exact, derivable, session, summary.cells or 0)
+        )
     checks = [
-        _checked(number, check, row, group_row, differences, empty)
+        derived.checks[number]
+        if derived and number in derived.checks
+        else _checked(number, check, row, group_row, differences, empty)
         for number, check in enumerate(_with_differences(table), start=1)
     ]
-    return JudgedCells(summary, checks, list(_warnings(question, row, checks)))
+    warned = [*_warnings(question, row, checks), *(derived.warnings if derived else ())]
+    return JudgedCells(summary, checks, warned)
+
+
+def _derivable(checks: Sequence[CellCheck]) -> dict[int, CellCheck]:
+    """The derivability checks, by number."""
+    numbered = enumerate(checks, start=1)
+    return {number: check for number, check in numbered if isinstance(check.model, Derivable)}
 
 
 def _facts(question: CellQuestion, session: Session) -> Row | None:
@@ -435,7 +476,7 @@ def of_differences(check: CellCheck, row: Row) -> CellCheckResult:
 # --- as published ---------------------------------------------------------------------------
 
 
-def _as_published(table: OpenCells, session: Session) -> JudgedCells | None:
+def _as_published(table: OpenCells, session: Session, show_values: bool) -> JudgedCells | None:
     """Judge the cells of a table as it goes out; None without rows."""
     published = published_table(table.question)
     refuse_unmet(preconditions(table.question.bound), session)
@@ -449,9 +490,18 @@ def _as_published(table: OpenCells, session: Session) -> JudgedCells | None:
     groups = published_groups_step(published, exact, row)
     group_row = session.row(groups) if groups else {}
     differences = dict(_published_differences(table, published, exact, session))
+    is_hidden = row["kanon_suppressed"] or (not is_zero and any(missing.values()))
+    asked = list(_with_differences(table))
+    if is_hidden and not any(isinstance(each.model, Derivable) for each in asked):
+        asked.append(CellCheck(Derivable(), asked=False))
+    derived = derived_as_published(
+        published, exact, _derivable(asked), session, int(row["kanon_cells"]), show_values
+    )
     checks = []
-    for number, check in enumerate(_with_differences(table), start=1):
+    for number, check in enumerate(asked, start=1):
         match check.model:
+            case Derivable():
+                checks.append(derived.checks[number])
             case GroupDisclosure():
                 checks.append(of_groups(check, group_row, number))
             case Differences():
@@ -472,7 +522,8 @@ def _as_published(table: OpenCells, session: Session) -> JudgedCells | None:
         empty_cells=sum(missing.values()) if is_zero else 0,
         zero_cells=int(row["kanon_zero_cells"] or 0),
         suppressed=int(row["kanon_suppressed"] or 0),
-        absent_cells=0 if is_zero else sum(missing.values()),
+        implied_cells=derived.implied_cells,
+        absent_cells=derived.absent_cells,
     )
     warned = [
         f"{each.dimension.raw.name} has values that read like a total, and no total is declared: "
@@ -480,7 +531,9 @@ def _as_published(table: OpenCells, session: Session) -> JudgedCells | None:
         for place, each in enumerate(published.dimensions, start=1)
         if facts[f"kanon_like_total_{place}"]
     ]
-    return JudgedCells(summary, checks, [*warned, *difference_warnings(checks)])
+    warned += derived.warnings
+    found = [*warned, *difference_warnings(checks)]
+    return JudgedCells(summary, checks, found, derived.intervals)
 
 
 def _of_grid(check: CellCheck, row: Row, number: int) -> CellCheckResult:

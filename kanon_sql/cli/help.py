@@ -10,7 +10,7 @@ GROUPS: dict[str, tuple[str, ...]] = {
         "--sensitive-nulls", "--weight", "--with-other-sensitive", "--attacker-knows",
         "--columns", "--subsets", "--suda", "--sampling-fraction",
     ),
-    "Checks": ("--k", "--k-map", "--l", "--t", "--check", "--baseline", "--by"),
+    "Checks": ("--k", "--k-map", "--l", "--t", "--check", "--policy", "--baseline", "--by"),
     "Reference": (
         "--reference", "--reference-columns", "--reference-where", "--reference-entity",
         "--reference-weight", "--reference-level", "--earlier", "--earlier-columns",
@@ -26,7 +26,7 @@ GROUPS: dict[str, tuple[str, ...]] = {
               "--exclude", "--state", "--profiles-dir"),
     "Output": (
         "--format", "--output", "--also", "--result", "--output-dir", "--overwrite", "--force",
-        "--show-values",
+        "--audience", "--show-values",
         "--dialect", "--quote", "--table", "--step", "--until", "--emit", "--name", "--single-view",
         "--unassigned", "--scores", "--dry-run", "--sample", "--seed", "--read",
     ),

@@ -32,7 +32,7 @@ COMMANDS = {
     "tables": ("tables",),
     "releases": ("anonymize", "tradeoff"),
     "results": ("diff", "report"),
-    "manual": ("schema", "explain", "dbt-package", "demo"),
+    "manual": ("schema", "explain", "policy", "dbt-package", "demo"),
 }
 """Commands by module, which is imported on demand."""
 

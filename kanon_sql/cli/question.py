@@ -146,6 +146,7 @@ def _table(target: str, quasi_identifiers: list[str], values: Mapping[str, Any])
         "levels": parsed_levels("--level", values.get("level", ())),
         "sensitive": all_column_names("--sensitive", values["sensitive"]),
         "identifiers": all_column_names("--identifiers", values["identifiers"]),
+        "policy": list(values.get("policy") or ()),
         "null_strings": list(values["null_string"]),
         "delimiter": "\t" if values["delimiter"] == r"\t" else values["delimiter"],
         **{key: values[key] for key in ("entity", "where", "first", "connect", "weight", "header")},

@@ -71,6 +71,14 @@ RULES = (
         "N.",
     ),
 )
+POLICY_ON_CELLS = (
+    question_option(
+        "--policy",
+        multiple=True,
+        metavar="ID|FILE",
+        help="The rules of an institution, as kanon-sql policy lists them, or a file of your own.",
+    ),
+)
 CHECK = (
     question_option(
         "--check",
@@ -159,6 +167,7 @@ QUESTION_ON_CELLS = (
     *RECORDS_READ,
     *RULES,
     *CHECK,
+    *POLICY_ON_CELLS,
     *AS_PUBLISHED,
     *SECOND_TABLE,
     *SOURCE,
@@ -191,6 +200,7 @@ def cells_question(
         "cells": values["published"],
         "against": against,
         "checks": list(_rules(values, list(against))),
+        "policy": list(values["policy"]),
         "hierarchies": _hierarchies(values),
         "null_strings": list(values["null_string"]),
         "delimiter": "\t" if values["delimiter"] == r"\t" else values["delimiter"],

@@ -24,9 +24,10 @@ from kanon_sql.cli.output import (
     run_of,
     watching,
 )
-from kanon_sql.cli.run_options import AUDIT_FORMAT, OUTPUT, RUN, TELL
+from kanon_sql.cli.run_options import AUDIENCE, AUDIT_FORMAT, OUTPUT, RUN, TELL
 from kanon_sql.cli.table_options import QUESTION_ON_CELLS, cells_question
 from kanon_sql.cli.targets import at_most_one
+from kanon_sql.errors import SpecError
 
 EXAMPLES = """\b
 Examples:
@@ -39,7 +40,7 @@ Examples:
 
 @main.command(cls=GroupedTables, epilog=EXAMPLES)
 @click.argument("target", nargs=-1, callback=at_most_one)
-@together(QUESTION_ON_CELLS, AUDIT_FORMAT, OUTPUT, RUN, TELL)
+@together(QUESTION_ON_CELLS, AUDIT_FORMAT, OUTPUT, AUDIENCE, RUN, TELL)
 @click.pass_context
 def tables(context: click.Context, /, target: str | None, **values: Any) -> int:
     """Check the cells of a table that is published.
@@ -52,6 +53,7 @@ def tables(context: click.Context, /, target: str | None, **values: Any) -> int:
     options, spec or input; 3 the engine failed; 4 no data; 130 interrupted.
     """
     from kanon_sql.auditing.published_tables import audit_cells
+    from kanon_sql.results.confidential import for_outsiders
 
     spec = cells_question(context, target, values)
     values |= {"dry_run": False}
@@ -60,6 +62,11 @@ def tables(context: click.Context, /, target: str | None, **values: Any) -> int:
     with watching(context) as watch:
         run = run_of(values, watch, [*files_of(output), *also])
         result = CLOCK.timed(audit_cells(spec, run, show_values=values["show_values"]))
+    is_external = values["audience"] == "external"
+    if is_external:
+        if values["show_values"]:
+            raise SpecError("--show-values is not for an external audience. Leave out one of them.")
+        result = for_outsiders(result, [each.confidential for each in spec.published])
     forms = [(output, form_of(context, values, output, AUDIT_FORMS)), *also.items()]
     found = result.status.replace("_", " ")
     for path, form in forms:
@@ -68,7 +75,9 @@ def tables(context: click.Context, /, target: str | None, **values: Any) -> int:
     refuse_failed(result)
     for path, form in forms:
         if form not in PIPELINE_FORMATS:
-            recorded = with_command(result, context, path, always=path in also)
+            recorded = result
+            if not is_external:
+                recorded = with_command(result, context, path, always=path in also)
             page = rendered(recorded, recorded.page(), form, to_terminal=path is None)
             deliver(page, path, found)
     return result.exit_code

@@ -258,7 +258,11 @@ def _is_total(levels: ColumnLevels, level: int) -> bool:
 
 def _checks(spec: PublishedSpec) -> Iterator[CellCheck]:
     """The requested checks, gating ones first; then those measured by default."""
-    asked = [CellCheck(check, asked=True) for check in spec.checks if isinstance(check, CellModel)]
+    asked = [
+        CellCheck(check, asked=True)
+        for check in spec.required_checks
+        if isinstance(check, CellModel)
+    ]
     yield from sorted(asked, key=lambda check: not check.gates)
     names = {check.model.name() for check in asked}
     if "min_contributors" not in names and (not spec.is_magnitude or spec.count or not spec.cells):
@@ -355,43 +359,74 @@ def _factor(model: CellModel) -> int:
 
 def cells_step(question: CellQuestion, exact: Exactness) -> Statement:
     """The statement that judges every rule for single cells at once."""
-    names = name_list([each.raw for each in question.dimensions])
-    return step(
-        question.bound,
-        "cells",
-        f"What do the cells of {question.bound.table.name} by {names} hold of their contributors?",
-        render("cell_rules", **judged_arguments(question, exact), nodes=_nodes(question)),
-        *dict.fromkeys(type(model) for model, _ in question.checks if model.is_primary),
-    )
-
-
-def judged_arguments(question: CellQuestion, exact: Exactness) -> dict[str, Any]:
-    """The arguments of the macros that judge the cells."""
-    value, weight = question.value, question.bound.weight
-    figure = weighted = None
-    if value is not None:
-        digits = exact.digits if exact.is_exact else None
-        typed = exact.typed and digits is not None
-        figure = render("typed_figure", column=value, digits=digits, typed=typed)
-        if weight is not None:
-            factor = render("typed_figure", column=weight, digits=None if digits is None else 0)
-            weighted = f"{figure} * {factor}"
+    bound = question.bound
+    figure, weighted = _figures(question, exact)
     rules = [
         rule
         for number, check in enumerate(question.checks, start=1)
         if (rule := _rule(number, check, exact.is_exact)) is not None
     ]
-    return {
-        "relation": question.relation,
-        "columns": question.columns,
-        "groupings": question.groupings,
-        "rules": rules,
-        "contributor": question.bound.entity,
-        "figure": figure,
-        "weighted": weighted,
-        "ranks": question.rank,
-        "repeated": list(_repeated(question)),
-    }
+    names = name_list([each.raw for each in question.dimensions])
+    return step(
+        bound,
+        "cells",
+        f"What do the cells of {bound.table.name} by {names} hold of their contributors?",
+        render(
+            "cell_rules",
+            relation=question.relation,
+            columns=question.columns,
+            groupings=question.groupings,
+            rules=rules,
+            nodes=_nodes(question),
+            contributor=bound.entity,
+            figure=figure,
+            weighted=weighted,
+            ranks=question.rank,
+            repeated=list(_repeated(question)),
+        ),
+        *dict.fromkeys(type(model) for model, _ in question.checks if model.is_primary),
+    )
+
+
+def sensitive_cells_step(question: CellQuestion, exact: Exactness, name: str) -> Statement:
+    """The statement on each cell, its figure, and whether it violates a rule by itself."""
+    figure, weighted = _figures(question, exact)
+    rules = [
+        rule
+        for number, check in enumerate(question.checks, start=1)
+        if check.gates and (rule := _rule(number, check, exact.is_exact)) is not None
+    ]
+    return step(
+        question.bound,
+        name,
+        f"What would {question.bound.table.name} show if just its sensitive cells were suppressed?",
+        render(
+            "sensitive_cells",
+            relation=question.relation,
+            columns=question.columns,
+            groupings=question.groupings,
+            violated=" or ".join(f"({rule['violated']})" for rule in rules),
+            contributor=question.bound.entity,
+            figure=figure,
+            weighted=weighted,
+            ranks=question.rank,
+            repeated=list(_repeated(question)),
+        ),
+    )
+
+
+def _figures(question: CellQuestion, exact: Exactness) -> tuple[str | None, str | None]:
+    """The value of a record, and the value times its weight."""
+    value, weight = question.value, question.bound.weight
+    if value is None:
+        return None, None
+    digits = exact.digits if exact.is_exact else None
+    typed = exact.typed and digits is not None
+    figure = render("typed_figure", column=value, digits=digits, typed=typed)
+    if weight is None:
+        return figure, None
+    factor = render("typed_figure", column=weight, digits=None if digits is None else 0)
+    return figure, f"{figure} * {factor}"
 
 
 def _rule(number: int, check: CellCheck, exact: bool) -> dict[str, Any] | None:

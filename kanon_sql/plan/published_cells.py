@@ -470,3 +470,18 @@ def published_differences_step(
         "",
         tables,
     )
+
+
+def published_cells_step(table: PublishedTable, exact: Exactness, name: str) -> Statement:
+    """The statement on each cell as it is published."""
+    bound = table.question.bound
+    return step(
+        bound,
+        name,
+        f"What does each cell of {bound.table.name} show?",
+        render(
+            "rows_of_published",
+            sets=sets_of_published(table, exact, ranges=True),
+            dimensions=list(range(1, len(table.dimensions) + 1)),
+        ),
+    )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from kanon_sql.report import policies
 from kanon_sql.report.document import (
     Bars,
     Block,
@@ -43,6 +44,7 @@ def _section(table: TableResult) -> Iterator[Block]:
     for finding in tables.findings(table):
         yield Prose([finding])
     yield from limits(table)
+    yield from policies.outcomes(table)
     yield Prose([tables.outcome(table), *tables.advice(table)])
     yield from _shown(table)
     yield Prose([tables.footer(table)], "footer")
@@ -58,6 +60,7 @@ def _cells(table: CellsResult) -> Iterator[Block]:
     if cost:
         yield Prose([cost])
     yield from limits(table)
+    yield from policies.outcomes(table)
     yield Prose([tables.outcome(table), *cells.advice_on_cells(table)])
     yield from _shown(table)
     yield Prose([tables.footer(table)], "footer")

@@ -47,6 +47,7 @@ class CellCheckResult(CheckResult):
         return {
             "model": self.model,
             "parameters": dict(self.parameters),
+            **self._of_policy,
             "holds": self.holds,
             "achieved": self.achieved,
             **self.details,
@@ -89,6 +90,7 @@ class CellsResult(TableResult):
             "against": dict(self.against),
             "summary": self.cells.to_dict(),
             "checks": [check.to_dict() for check in self.checks],
+            "policies": [policy.to_dict() for policy in self.policies],
             "sql": dict(self.sql),
             **({"error": self.error} if self.error else {}),
             **(shown if self.shown is not None else {}),

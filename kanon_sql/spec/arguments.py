@@ -50,6 +50,7 @@ class TableArguments(TypedDict, total=False):
     delimiter: str | None
     header: bool | Literal["yes", "no"] | None
     name: str | None
+    policy: Any
     release: Mapping[str, str]
 
 

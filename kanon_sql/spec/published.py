@@ -23,9 +23,10 @@ from pydantic import (
 from kanon_sql.errors import SpecError, did_you_mean
 from kanon_sql.spec.builders import parse_builder
 from kanon_sql.spec.hierarchy import GeneralizationHierarchy
-from kanon_sql.spec.models.base import Count
+from kanon_sql.spec.models.base import Count, Model
 from kanon_sql.spec.models.catalogue import CELL_MODELS
 from kanon_sql.spec.models.cells import CellModel, Differences, GroupDisclosure
+from kanon_sql.spec.policy import Confidential, NotAsked, Policies, Policy
 from kanon_sql.spec.question_parts import Check, ColumnNames, SpecPart, first_repeated, names
 
 NULL = "NULL"
@@ -240,6 +241,26 @@ class PublishedSpec(SpecPart, BaseModel):
     """Whether the first line of a text file is a header."""
     checks: list[CellCheck] = []
     """The rules to check."""
+    policy: Policies = []
+    """Policies whose rules are checked too, by identifier or file."""
+    confidential: Confidential = []
+    """Parameters that an external audience must not see, as in dominance.k."""
+
+    @property
+    def required_checks(self) -> list[Model]:
+        """The checks, and those of the policies that this table can answer."""
+        found: list[Model] = list(self.checks)
+        for policy in self.policy:
+            found += [each for each in self.asked_by(policy)[0] if each not in found]
+        return found
+
+    def asked_by(self, policy: Policy) -> tuple[list[Model], list[NotAsked]]:
+        """The checks of a policy, and its rules that this table can't answer."""
+
+        def why_not(check: Model) -> str | None:
+            return next(self._unasked(check), None) if isinstance(check, CellModel) else None
+
+        return policy.of_cells(self.checks, why_not, list(self.against))
 
     @property
     def is_magnitude(self) -> bool:
@@ -285,6 +306,8 @@ class PublishedSpec(SpecPart, BaseModel):
         for check in self.checks:
             if isinstance(check, CellModel):
                 yield from self._unasked(check)
+        for policy in self.policy:
+            self.asked_by(policy)
 
     def _named_columns(self) -> Sequence[tuple[str | None, str]]:
         return (

@@ -13,20 +13,23 @@ from pathlib import Path
 from typing import Annotated, Any, Literal, TypeVar
 
 from pydantic import (
+    AfterValidator,
     BaseModel,
     BeforeValidator,
     Field,
     PrivateAttr,
     ValidationError,
+    ValidationInfo,
     model_validator,
 )
 
 from kanon_sql.errors import SpecError, described_value, did_you_mean
 from kanon_sql.files import file_kind, file_of_url
 from kanon_sql.spec.hierarchy import KINDS_OF_LEVELS, GeneralizationHierarchy
-from kanon_sql.spec.models.base import Count
+from kanon_sql.spec.models.base import Count, Model
 from kanon_sql.spec.models.closeness import TCloseness
 from kanon_sql.spec.other_tables import OTHER_TABLES, OtherTableKind
+from kanon_sql.spec.policy import Policies
 from kanon_sql.spec.published import AgainstSpec, PublishedSpec
 from kanon_sql.spec.question_parts import (
     BESIDE_A_COLUMN,
@@ -50,6 +53,14 @@ SensitiveNulls = Literal["value", "unknown"]
 Unassigned = Literal["warn", "drop", "error"]
 TablesKey = Literal["tables", "published"]
 """The keys of a spec that list tables: those to audit, and those that are published."""
+
+
+def _with_policies(checks: list[Model], info: ValidationInfo) -> list[Model]:
+    """The checks, and those that the policies require of records."""
+    found = list(checks)
+    for policy in info.data.get("policy", ()):
+        found += [each for each in policy.of_records()[0] if each not in found]
+    return found
 
 
 class ReleaseSpec(SpecPart, BaseModel):
@@ -124,7 +135,12 @@ class TableSpec(SpecPart, BaseModel):
     """Reference tables (the population an attacker could match against), by name."""
     earlier_releases: dict[str, EarlierReleaseSpec] = {}
     """Earlier releases of the same people, by name; an attacker may link them with this one."""
-    checks: list[Check] = []
+    policy: Policies = []
+    """Policies whose rules are checked too, by identifier or file; a threshold for cells becomes
+    k-anonymity."""
+    checks: Annotated[
+        list[Check], AfterValidator(_with_policies), Field(validate_default=True)
+    ] = []
     """The privacy models to check."""
     release: ReleaseSpec = ReleaseSpec()
     """Facts about the release for the sign-off report."""
@@ -298,7 +314,7 @@ class AuditSpec(SpecPart, BaseModel):
         """
         document = YamlDocument.read(Path(path))
         try:
-            spec = cls.model_validate(document.value)
+            spec = cls.model_validate(document.value, context={"folder": Path(path).parent})
         except ValidationError as error:
             location, message, at_key = _first_fault(error)
             raise document.error(location, message, at_key=at_key) from None

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 from kanon_sql.report.words.numbers import KEPT_TOGETHER, counted, listed, number, printable
 from kanon_sql.results.cells import CellsResult
+from kanon_sql.results.confidential import is_hidden
 from kanon_sql.results.table import CheckResult
+from kanon_sql.spec.models.catalogue import CELL_MODELS
 
 Words = tuple[str, str]
 """What was found beside what was required, and how far it reaches."""
@@ -15,6 +17,8 @@ Words = tuple[str, str]
 def title_of_rule(check: CheckResult) -> str:
     """The short name of a rule with what tells it from others of its kind."""
     given = check.parameters
+    if is_hidden(check):
+        return CELL_MODELS[check.model].title
     match check.model:
         case "min_contributors":
             zeros = given.get("zeros") == "disclosive"
@@ -37,6 +41,9 @@ def title_of_rule(check: CheckResult) -> str:
 
 def words_of_rule(check: CheckResult, table: CellsResult) -> Words:
     """What a rule found, and its extent."""
+    if is_hidden(check):
+        violating = check.details.get("violating_cells")
+        return "what is allowed is confidential", _beyond(check, table) if violating else ""
     return _WORDS[check.model](check, table)
 
 
@@ -49,7 +56,10 @@ def _threshold(check: CheckResult, table: CellsResult) -> Words:
     if least is None:
         return "no cell has a contributor", ""
     asked = "" if n is None else f", asked for {number(n)}"
-    found = f"the smallest cell has {counted(least, 'contributor')}{asked}"
+    if isinstance(least, str):
+        found = f"the smallest cell has {least} contributors"
+    else:
+        found = f"the smallest cell has {counted(least, 'contributor')}{asked}"
     if least == 0:
         found = f"a combination has no contributor{asked}"
     if check.holds is False:
@@ -129,6 +139,49 @@ def _rounded(check: CheckResult, table: CellsResult) -> Words:
     return f"{number(check.achieved)} {are} off the grid", ""
 
 
+def _derivable(check: CheckResult, table: CellsResult) -> Words:
+    """What can be computed of the suppressed cells: found, not found, or not told."""
+    found = check.details
+    hidden = found.get("suppressed")
+    if hidden is None:
+        return "not measured: the totals do not add up", ""
+    if not hidden:
+        return "nothing is suppressed", ""
+    width = check.parameters.get("width") or 0
+    near = f" to within {number(width)}" if width else ""
+    derived, left = found["derived_cells"], found["undecided_cells"]
+    just = "" if table.published else " if just these were suppressed"
+    verb = "can" if table.published else "could"
+    if derived:
+        words = f"{number(derived)} of {counted(hidden, 'cell')} {verb} be computed{near}{just}"
+    elif left:
+        words = f"can't tell for {number(left)} of {counted(hidden, 'cell')}{just}"
+    else:
+        words = f"no way was found to compute any of {counted(hidden, 'cell')}{near}{just}"
+    return words, _joined(*_how_derived(check))
+
+
+def _how_derived(check: CheckResult) -> Iterator[str]:
+    found = check.details
+    if found["by_subtraction"]:
+        rounds = counted(found["steps"], "round")
+        yield f"{number(found['by_subtraction'])} by subtraction in {rounds}"
+    if found["by_bounds"]:
+        yield f"{number(found['by_bounds'])} by bounds"
+    if found["by_linear_programming"]:
+        yield f"{number(found['by_linear_programming'])} by linear programming"
+    left, derived = found["undecided_cells"], found["derived_cells"]
+    if left and derived:
+        yield f"can't tell for {number(left)}"
+    rest = found["suppressed"] - derived - left
+    if derived and rest:
+        yield f"{number(rest)} can't be derived"
+    small = found["small_remainders"]
+    if small:
+        totals = f"{counted(small, 'total')} {'leaves' if small == 1 else 'leave'}"
+        yield f"{totals} less than {number(check.parameters['remainder'])} for its hidden cells"
+
+
 _WORDS: dict[str, Callable[[CheckResult, CellsResult], Words]] = {
     "min_contributors": _threshold,
     "dominance": _dominance,
@@ -136,6 +189,7 @@ _WORDS: dict[str, Callable[[CheckResult, CellsResult], Words]] = {
     "group_disclosure": _groups,
     "differences": _differences,
     "rounded": _rounded,
+    "derivable": _derivable,
 }
 
 
@@ -146,6 +200,11 @@ def _violating(check: CheckResult, table: CellsResult) -> str:
     if violating > cells:
         return f"{counted(violating, 'combination')} {have}"
     return f"{number(violating)} of {counted(cells, 'cell')} {have}"
+
+
+def _beyond(check: CheckResult, table: CellsResult) -> str:
+    violating = number(check.details["violating_cells"])
+    return f"{violating} of {counted(table.cells.cells or 0, 'cell')} beyond it"
 
 
 def _margins(check: CheckResult) -> str:
@@ -229,8 +288,21 @@ def cost_sentence(table: CellsResult) -> str | None:
     share = _percent(100 * summary.share_of_total)
     return (
         f"Suppressing the {counted(cells, 'cell')} takes "
-        f"{counted(summary.sensitive_records or 0, 'record')} and {share} of the {whole}."
+        f"{counted(summary.sensitive_records or 0, 'record')} and {share} of the {whole}"
+        f"{_what_it_hides(table)}."
     )
+
+
+def _what_it_hides(table: CellsResult) -> str:
+    """How many of the sensitive cells would be hidden, if some would not be."""
+    checks = [each for each in table.checks if each.model == "derivable" and each.achieved]
+    if not checks:
+        return ""
+    worst = max(checks, key=lambda each: int(each.achieved))
+    hidden, derived = worst.details["suppressed"], worst.details["derived_cells"]
+    kept = hidden - derived
+    only = "none" if not kept else "only one" if kept == 1 else f"only {number(kept)}"
+    return f", and hides {only} of them: more cells must go, or fewer dimensions"
 
 
 def advice_on_cells(table: CellsResult) -> list[str]:

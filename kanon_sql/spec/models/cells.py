@@ -15,6 +15,7 @@ from kanon_sql.spec.models.base import (
     Answer,
     Count,
     Model,
+    NotNegative,
     Number,
     Positive,
     PositiveShare,
@@ -22,6 +23,7 @@ from kanon_sql.spec.models.base import (
 )
 
 __all__ = [
+    "Derivable",
     "Differences",
     "Dominance",
     "GroupDisclosure",
@@ -345,3 +347,44 @@ class Rounded(CellModel):
         if (self.base is None) == (self.bands is None):
             raise ValueError("needs a base, or bands, and not both")
         return self
+
+
+class Derivable(CellModel):
+    """No suppressed cell follows from the cells that are shown (derivability)."""
+
+    title: ClassVar = "derivable"
+    promise: ClassVar = (
+        "No suppressed cell can be computed from the cells and totals that are shown, exactly or "
+        "to within a width."
+    )
+    formula: ClassVar = (
+        "max x - min x > width for each suppressed cell x, over all tables that fit what is shown"
+    )
+    limitation: ClassVar = (
+        "It takes the table alone: a second table, or a contributor who knows the own cell, may "
+        "still give a cell away; so may figures that are rounded."
+    )
+    source: ClassVar = (
+        f"{HANDBOOK}, chapter 4.2.2; Fischetti, Salazar 2000, Models and algorithms for optimizing "
+        "cell suppression in tabular data with linear constraints, JASA 95"
+    )
+    asked_as: ClassVar = "tables … --derivable"
+    holds_when: ClassVar = "no suppressed cell can be computed, and none is left undecided"
+    example: ClassVar = CellExample(
+        {},
+        ("region", "n"),
+        [("N", "*"), ("S", 12), ("W", 10), ("Total", 25)],
+        [("N", "*"), ("S", 12), ("W", "*"), ("Total", 25)],
+        "Region N is the total less the two other regions: 3.",
+        "--by region --value n --published --suppressed '*' --total-label Total",
+    )
+    thresholds: ClassVar = ("width",)
+    worst: ClassVar = "greatest"
+    counts_violations: ClassVar = True
+
+    width: NotNegative = 0
+    """The widest interval at which a cell counts as derived, in the unit of the figure."""
+    remainder: Positive | None = None
+    """Minimum sum of the cells that are suppressed together below one total."""
+    undecided: Literal["fail", "pass"] = "fail"
+    """Whether a cell that could not be decided fails the check."""

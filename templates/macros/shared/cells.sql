@@ -135,9 +135,7 @@ group by
 
 
 {# The contributions of one grouping, each contributor once in a cell and the largest first. #}
-{% macro placed_contributions(
-    by, contributor=none, figure=none, contributions="contributions"
-) %}
+{% macro placed_contributions(by, contributor=none, figure=none, contributions="contributions") %}
 {% if figure is none and contributor is none %}
 {{ contributions }}
 {%- elif figure is none %}
@@ -203,19 +201,6 @@ group by
 ) %}
 with
 
-{{ kanon_sql.sets_of_judged_cells(
-    relation, columns, groupings, rules, nodes, contributor, figure, weighted, ranks, repeated
-) | trim }}
-
-{{ kanon_sql.sums_of_rules(groupings, rules, nodes, figure) | trim }}
-{%- endmacro %}
-
-
-{# CTEs up to `sensitive_cells`, each rule judged. #}
-{% macro sets_of_judged_cells(
-    relation, columns, groupings, rules, nodes=[], contributor=none, figure=none, weighted=none,
-    ranks=[], repeated=[]
-) %}
 {{ kanon_sql.sets_of_cells(
     relation, columns, groupings, contributor, figure, weighted, ranks,
     "all_cells" if repeated else "cells"
@@ -258,11 +243,7 @@ sensitive_cells as (
         {{ kanon_sql.sensitive_cell(rules) | trim | indent(8) }} as kanon_is_sensitive
     from judged_cells
 )
-{%- endmacro %}
 
-
-{# One row of counts over the cells. #}
-{% macro sums_of_rules(groupings, rules, nodes=[], figure=none) %}
 select
     sum(case when kanon_is_margin = 0 then kanon_records else 0 end) as kanon_records,
     count(*) as kanon_cells,
