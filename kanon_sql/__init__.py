@@ -18,7 +18,18 @@ if TYPE_CHECKING:
 
     from kanon_sql.anonymizing.release.result import AnonymizationResult
     from kanon_sql.anonymizing.tradeoff import TradeoffResult
-    from kanon_sql.api import anonymize, audit, compile, explain, from_json, init, profile, tradeoff
+    from kanon_sql.api import (
+        anonymize,
+        audit,
+        compile,
+        explain,
+        from_json,
+        init,
+        policies,
+        profile,
+        tables,
+        tradeoff,
+    )
     from kanon_sql.auditing.compiler import CompiledAudit
     from kanon_sql.auditing.result import AuditResult
     from kanon_sql.engines import connect
@@ -33,6 +44,7 @@ if TYPE_CHECKING:
     from kanon_sql.profiling.result import ProfileResult
     from kanon_sql.results.table import CheckResult, TableResult
     from kanon_sql.spec.hierarchy import GeneralizationHierarchy
+    from kanon_sql.spec.models.cells import *
     from kanon_sql.spec.models.closeness import *
     from kanon_sql.spec.models.composition import *
     from kanon_sql.spec.models.diversity import *
@@ -40,6 +52,8 @@ if TYPE_CHECKING:
     from kanon_sql.spec.models.reference import *
     from kanon_sql.spec.models.risk import *
     from kanon_sql.spec.models.sizes import *
+    from kanon_sql.spec.policy import Policy
+    from kanon_sql.spec.published import AgainstSpec, PublishedSpec
     from kanon_sql.spec.question_parts import EarlierReleaseSpec, ReferenceSpec
     from kanon_sql.spec.spec import AuditSpec, TableSpec
 
@@ -51,7 +65,9 @@ _HOMES = {
     "explain": "api",
     "from_json": "api",
     "init": "api",
+    "policies": "api",
     "profile": "api",
+    "tables": "api",
     "tradeoff": "api",
     "TradeoffResult": "anonymizing.tradeoff",
     "CompiledAudit": "auditing.compiler",
@@ -63,18 +79,22 @@ _HOMES = {
     "PrivacyViolation": "errors",
     "SpecError": "errors",
     "GeneralizationHierarchy": "spec.hierarchy",
+    "Policy": "spec.policy",
     "ProfileResult": "profiling.result",
     "AuditResult": "auditing.result",
     "CheckResult": "results.table",
     "TableResult": "results.table",
+    "AgainstSpec": "spec.published",
     "AuditSpec": "spec.spec",
     "EarlierReleaseSpec": "spec.question_parts",
+    "PublishedSpec": "spec.published",
     "ReferenceSpec": "spec.question_parts",
     "TableSpec": "spec.spec",
 }
 
 if TYPE_CHECKING:
     __all__ = [
+        "AgainstSpec",
         "AnonymizationResult",
         "AuditResult",
         "AuditSpec",
@@ -86,8 +106,10 @@ if TYPE_CHECKING:
         "InputError",
         "KanonError",
         "MissingDriverError",
+        "Policy",
         "PrivacyViolation",
         "ProfileResult",
+        "PublishedSpec",
         "ReferenceSpec",
         "SpecError",
         "TableResult",
@@ -100,7 +122,9 @@ if TYPE_CHECKING:
         "explain",
         "from_json",
         "init",
+        "policies",
         "profile",
+        "tables",
         "tradeoff",
     ]
     """These and the models, which are read off the catalogue when somebody asks."""
@@ -123,7 +147,7 @@ def __getattr__(name: str) -> Any:
 
 def _models() -> dict[str, Any]:
     """Every model by the name of its class."""
-    models = import_module("kanon_sql.spec.models.catalogue").MODELS.values()
+    models = import_module("kanon_sql.spec.models.catalogue").ALL_MODELS.values()
     return {model.__name__: model for model in models}
 
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from kanon_sql.auditing.answers import Answers, people_in, people_of_profiles
 from kanon_sql.auditing.composition import rows_with_earlier, saw_the_same_people
 from kanon_sql.auditing.opening import PlannedTable, name_of, opened, opening, planned
+from kanon_sql.auditing.policies import with_policies
 from kanon_sql.auditing.result import AuditResult
 from kanon_sql.auditing.risks import risk
 from kanon_sql.auditing.summary import (
@@ -157,7 +158,8 @@ def answered(plan: Plan, session: Session, show_values: bool = False) -> TableRe
     if not all(row["kanon_values"] == row["kanon_keys"] for row in keys):
         plan = plan_audit(plan.bound, short_keys=False)
     answers = _answers(plan, session)
-    checks = Rows(verdicts(plan, answers))
+    judged, policies = with_policies(plan.bound.spec, list(verdicts(plan, answers)))
+    checks = Rows(judged)
     figures = summary(answers)
     return _result(
         plan,
@@ -168,6 +170,7 @@ def answered(plan: Plan, session: Session, show_values: bool = False) -> TableRe
         summary=figures,
         histogram=Rows(histogram(answers)),
         checks=checks,
+        policies=policies,
         risk=risk(plan, answers),
         shown={step.name: [dict(row) for row in session.rows(step)] for step in plan.shown}
         if show_values

@@ -13,6 +13,7 @@ _CALLED = {
     **{kind.key: kind.prefix for kind in OTHER_TABLES},
     "quasi_identifiers": "qi",
     "untouched": "unassigned",
+    "hierarchies": "hierarchy",
     "view_name": "name",
     "weights": "weight_of",
 }

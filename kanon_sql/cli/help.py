@@ -10,7 +10,7 @@ GROUPS: dict[str, tuple[str, ...]] = {
         "--sensitive-nulls", "--weight", "--with-other-sensitive", "--attacker-knows",
         "--columns", "--subsets", "--suda", "--sampling-fraction",
     ),
-    "Checks": ("--k", "--k-map", "--l", "--t", "--check", "--baseline", "--by"),
+    "Checks": ("--k", "--k-map", "--l", "--t", "--check", "--policy", "--baseline", "--by"),
     "Reference": (
         "--reference", "--reference-columns", "--reference-where", "--reference-entity",
         "--reference-weight", "--reference-level", "--earlier", "--earlier-columns",
@@ -26,7 +26,7 @@ GROUPS: dict[str, tuple[str, ...]] = {
               "--exclude", "--state", "--profiles-dir"),
     "Output": (
         "--format", "--output", "--also", "--result", "--output-dir", "--overwrite", "--force",
-        "--show-values",
+        "--audience", "--show-values",
         "--dialect", "--quote", "--table", "--step", "--until", "--emit", "--name", "--single-view",
         "--unassigned", "--scores", "--dry-run", "--sample", "--seed", "--read",
     ),
@@ -36,13 +36,36 @@ GROUPS: dict[str, tuple[str, ...]] = {
 """The options of all commands by topic, in order of importance."""
 
 
+TABLE_GROUPS: dict[str, tuple[str, ...]] = {
+    "Table": (
+        "--by", "--value", "--contributor", "--weight", "--hierarchy", "--hierarchy-faults",
+        "--margins", "--where", "--first",
+    ),
+    "Rules": (
+        "--threshold", "--dominance", "--p-percent", "--derivable", "--min-difference", "--check",
+        "--policy",
+    ),
+    "As published": (
+        "--published", "--suppressed", "--total-label", "--total-flag", "--count", "--magnitude",
+        "--value-bounds", "--absent",
+    ),
+    "Second table": (
+        "--against", "--against-by", "--against-columns", "--against-where", "--against-header",
+    ),
+    **{name: GROUPS[name] for name in ("Input", "Output", "Limits", "Messages")},
+}  # fmt: skip
+"""The options of `tables` by topic."""
+
+
 class Grouped(click.Command):
     """A command whose options are listed in groups; ungrouped ones go into the last group."""
 
+    groups = GROUPS
+
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        of_flag = {flag: name for name, flags in GROUPS.items() for flag in flags}
-        last = next(reversed(GROUPS))
-        groups: dict[str, list[tuple[str, str]]] = {name: [] for name in GROUPS}
+        of_flag = {flag: name for name, flags in self.groups.items() for flag in flags}
+        last = next(reversed(self.groups))
+        groups: dict[str, list[tuple[str, str]]] = {name: [] for name in self.groups}
         for param in self.get_params(ctx):
             record = param.get_help_record(ctx)
             # Arguments are described in the docstring, whether or not click lists them.
@@ -53,3 +76,9 @@ class Grouped(click.Command):
             if records:
                 with formatter.section(name):
                     formatter.write_dl(records)
+
+
+class GroupedTables(Grouped):
+    """The command `tables`, whose options have groups of their own."""
+
+    groups = TABLE_GROUPS

@@ -29,9 +29,10 @@ from kanon_sql.errors import KanonError, did_you_mean, without_control
 COMMANDS = {
     "audits": ("audit", "compile", "validate", "baseline", "worksheet"),
     "columns": ("profile", "init", "hierarchy"),
+    "tables": ("tables",),
     "releases": ("anonymize", "tradeoff"),
     "results": ("diff", "report"),
-    "manual": ("schema", "explain", "dbt-package", "demo"),
+    "manual": ("schema", "explain", "policy", "dbt-package", "demo"),
 }
 """Commands by module, which is imported on demand."""
 

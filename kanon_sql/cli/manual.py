@@ -7,18 +7,54 @@ from pathlib import Path
 import click
 
 from kanon_sql.cli.main import main
-from kanon_sql.cli.options import demo_options
+from kanon_sql.cli.options import demo_options, policy_options
 from kanon_sql.cli.output import deliver, rendered, watching
+from kanon_sql.cli.targets import at_most_one
 
 
 @main.command()
-def schema() -> int:
-    """Print the JSON Schema of the spec file, for editors."""
+@click.option(
+    "--of",
+    type=click.Choice(["spec", "policy"]),
+    default="spec",
+    show_default=True,
+    help="The file that it describes.",
+)
+def schema(of: str) -> int:
+    """Print the JSON Schema of the spec file or of a policy file, for editors."""
     import json
 
-    from kanon_sql.spec.spec import json_schema
+    if of == "policy":
+        from kanon_sql.spec.policy import policy_schema as json_schema
+    else:
+        from kanon_sql.spec.spec import json_schema
 
     deliver(json.dumps(json_schema(), indent=2, ensure_ascii=False), None)
+    return 0
+
+
+@main.command()
+@click.argument("policy", nargs=-1, metavar="[ID|FILE.yml]", callback=at_most_one)
+@policy_options
+def policy(policy: str | None, format: str) -> int:
+    """List the policies that are known by name, or print one.
+
+    A policy is a set of an institution's rules, each with the sentence that it rests on. FILE.yml
+    is a file of your own in the same form (kanon-sql schema --of policy). To check a table against
+    it: kanon-sql tables … --policy ID, or kanon-sql audit … --policy ID.
+    """
+    import json
+
+    from kanon_sql.report import policies as pages
+    from kanon_sql.spec.policy import policies, policy_named
+
+    found = [policy_named(policy)] if policy else list(policies().values())
+    if format == "json":
+        plain = [each.model_dump(mode="json", exclude_none=True) for each in found]
+        text = json.dumps(plain[0] if policy else plain, indent=2, ensure_ascii=False)
+    else:
+        text = pages.page(found[0]) if policy else pages.overview(found)
+    deliver(text, None)
     return 0
 
 

@@ -80,3 +80,4 @@ hierarchy_options = together(VALUES_OF, RECORDS_READ, SOURCE, SHOWN, LIMITS, TEL
 worksheet_options = together(QUESTION, WORKSHEET, (format_option(("human", "json")),), RUN, TELL)
 report_options = together(REPORT, TELL)
 demo_options = together(DEMO, TELL)
+policy_options = together((format_option(("human", "json")),))

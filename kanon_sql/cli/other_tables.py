@@ -8,9 +8,9 @@ from typing import Any
 
 from kanon_sql.cli.option_syntax import column_names, parsed_levels
 from kanon_sql.errors import SpecError
-from kanon_sql.spec.other_tables import EARLIER, REFERENCE, OtherTableKind
+from kanon_sql.spec.other_tables import AGAINST, EARLIER, REFERENCE, OtherTableKind
 
-_NAMES = {REFERENCE: r"[A-Za-z_]\w*", EARLIER: r"\w+"}
+_NAMES = {REFERENCE: r"[A-Za-z_]\w*", EARLIER: r"\w+", AGAINST: r"\w+"}
 """Regular expression of the names of each kind."""
 _ONCE = ("where", "entity", "weight", "header")
 """Options that may be given once per table."""
@@ -46,9 +46,10 @@ def other_tables(kind: OtherTableKind, values: Mapping[str, Any]) -> dict[str, d
             if part in found[name]:
                 raise SpecError(f"{flag}-{part} is given twice for {name}. Give it once.")
             found[name][part] = text
-    for name, text in _of_each(kind, "qi", values, found):
-        names = found[name].setdefault("quasi_identifiers", [])
-        names += column_names(f"{flag}-qi", text)
+    for part, key in (("qi", "quasi_identifiers"), ("by", "by")):
+        for name, text in _of_each(kind, part, values, found):
+            names = found[name].setdefault(key, [])
+            names += column_names(f"{flag}-{part}", text)
     return found
 
 

@@ -138,6 +138,7 @@ def form_of(
 _ENDINGS = {
     "worksheet": (".csv",),
     "audit": tuple(AUDIT_FORMS),
+    "tables": tuple(AUDIT_FORMS),
     "anonymize": (".json", ".md", ".txt"),
     "profile": (".json", ".md", ".txt"),
     "diff": (".json", ".md", ".txt"),
@@ -164,7 +165,7 @@ def result_file_of(
     if "format" in values and format_source is not click.core.ParameterSource.DEFAULT:
         return path
     command = context.command.name or ""
-    is_for_people = command == "audit" and values["dry_run"]
+    is_for_people = command in ("audit", "tables") and values.get("dry_run")
     endings = (".txt",) if is_for_people else _ENDINGS[command]
     if path.suffix.lower() not in endings:
         has_forms = "format" in values and not is_for_people

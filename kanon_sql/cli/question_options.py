@@ -129,6 +129,15 @@ HIERARCHIES = (
         help="If a hierarchy is not a tree: refuse it (default), or warn.",
     ),
 )
+POLICY = (
+    question_option(
+        "--policy",
+        multiple=True,
+        metavar="ID|FILE",
+        help="The rules of an institution, as kanon-sql policy lists them; a threshold for cells "
+        "becomes k-anonymity.",
+    ),
+)
 LEVELS = (
     question_option(
         "--level",
@@ -201,6 +210,7 @@ RELEASE_QUESTION = (
 QUESTION = (
     *PARTS,
     *DEMANDS,
+    *POLICY,
     *EARLIER_RELEASES,
     *HIERARCHIES,
     *LEVELS,

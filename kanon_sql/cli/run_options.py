@@ -357,6 +357,15 @@ WORSE = (
     run_option("--fail-on-worse", is_flag=True, help="End with exit code 1 if anything got worse."),
     BY,
 )
+AUDIENCE = (
+    run_option(
+        "--audience",
+        type=click.Choice(["internal", "external"]),
+        default="internal",
+        show_default=True,
+        help="The readers: for external ones small counts are pooled and the SQL is left out.",
+    ),
+)
 REPORT = (
     run_option(
         "--output",
@@ -384,13 +393,7 @@ REPORT = (
         metavar="FILE",
         help="A completed worksheet; the report gives the counts of the manual test.",
     ),
-    run_option(
-        "--audience",
-        type=click.Choice(["internal", "external"]),
-        default="internal",
-        show_default=True,
-        help="The readers: for external ones small counts are pooled and the SQL is left out.",
-    ),
+    *AUDIENCE,
     run_option(
         "--min-cell",
         type=WholeNumber(),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from kanon_sql.report import policies
 from kanon_sql.report.document import (
     Bars,
     Block,
@@ -14,7 +15,8 @@ from kanon_sql.report.document import (
     Values,
     Verdicts,
 )
-from kanon_sql.report.words import numbers, tables
+from kanon_sql.report.words import cells, numbers, tables
+from kanon_sql.results.cells import CellsResult
 from kanon_sql.results.table import AuditFindings, TableResult
 
 
@@ -32,6 +34,9 @@ def _section(table: TableResult) -> Iterator[Block]:
     if unanswered:
         yield Prose([unanswered], "strong")
         return
+    if isinstance(table, CellsResult):
+        yield from _cells(table)
+        return
     yield Heading(tables.headline(table))
     yield Verdicts(tables.verdicts(table))
     yield from warnings(table)
@@ -39,7 +44,24 @@ def _section(table: TableResult) -> Iterator[Block]:
     for finding in tables.findings(table):
         yield Prose([finding])
     yield from limits(table)
+    yield from policies.outcomes(table)
     yield Prose([tables.outcome(table), *tables.advice(table)])
+    yield from _shown(table)
+    yield Prose([tables.footer(table)], "footer")
+
+
+def _cells(table: CellsResult) -> Iterator[Block]:
+    """The section of a published table."""
+    yield Heading(cells.headline_of_cells(table))
+    yield Prose([cells.cells_sentence(table)])
+    yield Verdicts(tables.verdicts(table))
+    yield from warnings(table)
+    cost = cells.cost_sentence(table)
+    if cost:
+        yield Prose([cost])
+    yield from limits(table)
+    yield from policies.outcomes(table)
+    yield Prose([tables.outcome(table), *cells.advice_on_cells(table)])
     yield from _shown(table)
     yield Prose([tables.footer(table)], "footer")
 

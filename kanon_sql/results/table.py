@@ -202,6 +202,35 @@ class InBaseline(JsonPart):
 
 
 @dataclass(frozen=True)
+class PolicyOutcome(JsonPart):
+    """A policy's outcome on one table: how many of its checks ran and hold, and what else it says.
+
+    `not_asked` are its rules that this input cannot answer, each with the reason.
+    """
+
+    id: str
+    asked: int
+    held: int
+    not_asked: tuple[Mapping[str, Any], ...]
+    asks_a_person: tuple[str, ...]
+    """What no check can answer."""
+    read: Mapping[str, Any]
+    """By whom and when its text was read."""
+    address: str
+    issuer: str
+    title: str
+    version: str
+    status: str
+    quotes: tuple[Mapping[str, Any], ...]
+    """The sentences that the checks rest on."""
+    reading: str | None
+    confidential: tuple[str, ...]
+    """Parameters that it wants kept from outsiders."""
+    for_cells: bool = False
+    """Whether its rules are for the cells of a table, and the table is one of records."""
+
+
+@dataclass(frozen=True)
 class CheckResult(JsonPart):
     """One check's result. `holds` is None where nothing was required.
 
@@ -224,6 +253,12 @@ class CheckResult(JsonPart):
     accepted: bool | None = None
     baseline: InBaseline | None = None
     violating_people: int | None = None
+    policy: str | None = None
+    """The policy that requires the check; None if the user does."""
+
+    @property
+    def _of_policy(self) -> dict[str, str]:
+        return {} if self.policy is None else {"policy": self.policy}
 
     @property
     def figures(self) -> dict[str, Any]:
@@ -248,6 +283,7 @@ class CheckResult(JsonPart):
         return {
             "model": self.model,
             "parameters": dict(self.parameters),
+            **self._of_policy,
             "holds": self.holds,
             "achieved": self.achieved,
             "violating_classes": self.violating_classes,
@@ -348,6 +384,7 @@ class TableResult(JsonPart):
     """Clip bounds of each generalised quasi-identifier."""
     release: Mapping[str, str] = field(default_factory=dict, metadata=IF_SET)
     """Recipient, purpose, model and review_by of the release, as far as the spec has them."""
+    policies: tuple[PolicyOutcome, ...] = field(default=(), metadata=IF_SET)
     shown: Mapping[str, list[dict[str, Any]]] | None = field(
         default=None, repr=False, metadata=UNWRITTEN
     )

@@ -47,5 +47,13 @@ EARLIER = OtherTableKind(
     holds="what was released of the same people before",
     example="r2024",
 )
+AGAINST = OtherTableKind(
+    key="against",
+    prefix="against",
+    noun="second table",
+    holds="another table of the same kind, compared with this one cell by cell",
+    example="last_year",
+)
+"""What a published table is compared with; an audit of records has none."""
 OTHER_TABLES = (REFERENCE, EARLIER)
-"""Every kind, in the order in which tables are opened and planned."""
+"""Every kind of an audit, in the order in which tables are opened and planned."""

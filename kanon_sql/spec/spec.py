@@ -6,27 +6,31 @@ an `AuditSpec`. Invalid input is refused here with its location.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from glob import glob
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, TypeVar
 
 from pydantic import (
+    AfterValidator,
     BaseModel,
     BeforeValidator,
     Field,
     PrivateAttr,
     ValidationError,
+    ValidationInfo,
     model_validator,
 )
 
 from kanon_sql.errors import SpecError, described_value, did_you_mean
 from kanon_sql.files import file_kind, file_of_url
 from kanon_sql.spec.hierarchy import KINDS_OF_LEVELS, GeneralizationHierarchy
-from kanon_sql.spec.models.base import Count
+from kanon_sql.spec.models.base import Count, Model
 from kanon_sql.spec.models.closeness import TCloseness
 from kanon_sql.spec.other_tables import OTHER_TABLES, OtherTableKind
+from kanon_sql.spec.policy import Policies
+from kanon_sql.spec.published import AgainstSpec, PublishedSpec
 from kanon_sql.spec.question_parts import (
     BESIDE_A_COLUMN,
     SPECS,
@@ -47,6 +51,16 @@ from kanon_sql.spec.yaml_document import Place, YamlDocument
 Nulls = Literal["value", "wildcard"]
 SensitiveNulls = Literal["value", "unknown"]
 Unassigned = Literal["warn", "drop", "error"]
+TablesKey = Literal["tables", "published"]
+"""The keys of a spec that list tables: those to audit, and those that are published."""
+
+
+def _with_policies(checks: list[Model], info: ValidationInfo) -> list[Model]:
+    """The checks, and those that the policies require of records."""
+    found = list(checks)
+    for policy in info.data.get("policy", ()):
+        found += [each for each in policy.of_records()[0] if each not in found]
+    return found
 
 
 class ReleaseSpec(SpecPart, BaseModel):
@@ -121,7 +135,12 @@ class TableSpec(SpecPart, BaseModel):
     """Reference tables (the population an attacker could match against), by name."""
     earlier_releases: dict[str, EarlierReleaseSpec] = {}
     """Earlier releases of the same people, by name; an attacker may link them with this one."""
-    checks: list[Check] = []
+    policy: Policies = []
+    """Policies whose rules are checked too, by identifier or file; a threshold for cells becomes
+    k-anonymity."""
+    checks: Annotated[
+        list[Check], AfterValidator(_with_policies), Field(validate_default=True)
+    ] = []
     """The privacy models to check."""
     release: ReleaseSpec = ReleaseSpec()
     """Facts about the release for the sign-off report."""
@@ -207,12 +226,16 @@ class AuditSpec(SpecPart, BaseModel):
 
     version: Literal[1] = 1
     defaults: Defaults = Defaults()
-    tables: Annotated[list[TableSpec], Field(min_length=1)]
+    tables: Annotated[list[TableSpec], Field(min_length=1)] = []
+    published: Annotated[list[PublishedSpec], Field(min_length=1)] = []
+    """The tables that are published, for `kanon-sql tables`."""
 
     _document: YamlDocument | None = PrivateAttr(default=None)
 
     @model_validator(mode="after")
     def _names_differ(self) -> AuditSpec:
+        if not (self.tables or self.published):
+            raise ValueError('the key "tables" is missing.')
         repeated = first_repeated([table.name for table in self.tables if table.name])
         if repeated is not None:
             raise ValueError(f'two tables have the name "{repeated}".')
@@ -231,43 +254,55 @@ class AuditSpec(SpecPart, BaseModel):
             sources += [each.hierarchy for each in table.quasi_identifiers.values()]
             sources += [getattr(check, "hierarchy", None) for check in table.checks]
             yield from (str(each) for each in sources if isinstance(each, str | Path))
+        for cells in self.published:
+            if isinstance(cells.connect, str) and (file := file_of_url(cells.connect)):
+                yield file
+            sources = [cells.source, *(other.source for other in cells.against.values())]
+            sources += [each.hierarchy for each in cells.hierarchies.values()]
+            yield from (str(each) for each in sources if isinstance(each, str | Path))
 
-    def with_location(self, error: SpecError, table: int) -> SpecError:
+    def with_location(self, error: SpecError, table: int, key: TablesKey = "tables") -> SpecError:
         """The error with its location in the spec file; without a file, with the table's name if
         there are several."""
         if self._document is None:
-            name = self.tables[table].name if len(self.tables) > 1 else None
+            tables: Sequence[TableSpec | PublishedSpec] = getattr(self, key)
+            name = tables[table].name if len(tables) > 1 else None
             return SpecError(f"{name}: {error.marked}") if name else error
-        return self._document.error(("tables", table, *error.location), error.marked)
+        return self._document.error((key, table, *error.location), error.marked)
 
-    def places(self) -> tuple[TablePlaces, ...]:
+    def places(self, key: TablesKey = "tables") -> tuple[TablePlaces, ...]:
         """The locations of the tables in the spec file; empty without a file."""
         document = self._document
         if document is None:
             return ()
+        tables: Sequence[TableSpec | PublishedSpec] = getattr(self, key)
         return tuple(
             TablePlaces(
-                document.place(("tables", place)),
+                document.place((key, place)),
                 tuple(
-                    document.place(("tables", place, "checks", number))
+                    document.place((key, place, "checks", number))
                     for number in sorted(
                         range(len(table.checks)), key=lambda number: not table.checks[number].gates
                     )
                 ),
             )
-            for place, table in enumerate(self.tables)
+            for place, table in enumerate(tables)
         )
 
     @model_validator(mode="before")
     @classmethod
     def _apply_defaults(cls, value: Any) -> Any:
         match value:
-            case {"defaults": dict(defaults), "tables": list(tables)}:
-                return {
-                    **value,
-                    "tables": [
-                        defaults | table if isinstance(table, dict) else table for table in tables
-                    ],
+            case {"defaults": dict(defaults)}:
+                of_cells = {
+                    name: each
+                    for name, each in defaults.items()
+                    if name in PublishedSpec.model_fields
+                }
+                return value | {
+                    key: [own | table if isinstance(table, dict) else table for table in value[key]]
+                    for key, own in (("tables", defaults), ("published", of_cells))
+                    if isinstance(value.get(key), list)
                 }
         return value
 
@@ -279,7 +314,7 @@ class AuditSpec(SpecPart, BaseModel):
         """
         document = YamlDocument.read(Path(path))
         try:
-            spec = cls.model_validate(document.value)
+            spec = cls.model_validate(document.value, context={"folder": Path(path).parent})
         except ValidationError as error:
             location, message, at_key = _first_fault(error)
             raise document.error(location, message, at_key=at_key) from None
@@ -289,7 +324,10 @@ class AuditSpec(SpecPart, BaseModel):
                 raise document.error(place, message)
         folder = Path(path).parent
         located = spec.model_copy(
-            update={"tables": [_with_paths_in(table, folder) for table in spec.tables]}
+            update={
+                "tables": [_with_paths_in(table, folder) for table in spec.tables],
+                "published": [_cells_with_paths_in(table, folder) for table in spec.published],
+            }
         )
         located._document = document
         return located
@@ -319,13 +357,25 @@ class SelectedTables:
     """One message for each table with roles that can't be audited."""
 
 
+OneTable = TypeVar("OneTable", TableSpec, PublishedSpec)
+
+
 def table_spec(**parts: Any) -> TableSpec:
     """The spec of one table, from Python arguments or command-line options.
 
     Raises `SpecError` without a location in a file.
     """
+    return _spec_of_parts(TableSpec, parts)
+
+
+def published_spec(**parts: Any) -> PublishedSpec:
+    """The spec of a published table, as `table_spec` has that of one to audit."""
+    return _spec_of_parts(PublishedSpec, parts)
+
+
+def _spec_of_parts(kind: type[OneTable], parts: Mapping[str, Any]) -> OneTable:
     try:
-        return TableSpec(**parts)
+        return kind(**parts)
     except ValidationError as error:
         location, message, _ = _first_fault(error)
         place = ".".join(str(step) for step in location if isinstance(step, str))
@@ -338,45 +388,78 @@ def _sources(spec: AuditSpec) -> Iterator[tuple[Sequence[int | str], Any]]:
         yield ("tables", number, "source"), table.source
         for kind, name, other in table.other_tables():
             yield ("tables", number, kind.key, name, "source"), other.source
+    for number, cells in enumerate(spec.published):
+        yield ("published", number, "source"), cells.source
+        for name, second in cells.against.items():
+            yield ("published", number, "against", name, "source"), second.source
+
+
+def _source_in(source: str, connect: str | None, folder: Path) -> str:
+    """A source with its relative path resolved against `folder`, unless it is a table."""
+    is_there = connect is not None and not _is_file_in(source, connect, folder)
+    # Path forgets the slash that names a folder of files.
+    slash = "/" if source.endswith("/") else ""
+    return source if is_there else f"{folder / source}{slash}"
+
+
+def _connect_in(connect: str | None, folder: Path) -> str | None:
+    if connect and (file := file_of_url(connect)):
+        return f"{connect.partition(':')[0]}:{folder / file}"
+    return connect
+
+
+def _hierarchy_in(
+    hierarchy: GeneralizationHierarchy, connect: str | None, folder: Path
+) -> GeneralizationHierarchy:
+    name = hierarchy.hierarchy
+    if not isinstance(name, str):
+        return hierarchy
+    file = folder / name
+    if connect and not file_kind(name) and not file.is_file():
+        return hierarchy
+    return hierarchy.model_copy(update={"hierarchy": str(file)})
+
+
+def _cells_with_paths_in(table: PublishedSpec, folder: Path) -> PublishedSpec:
+    """The published table with relative paths resolved against `folder`."""
+    return table.model_copy(
+        update={
+            "source": _source_in(table.source, table.connect, folder),
+            "connect": _connect_in(table.connect, folder),
+            "hierarchies": {
+                name: _hierarchy_in(each, table.connect, folder)
+                for name, each in table.hierarchies.items()
+            },
+            "against": {
+                name: each.model_copy(
+                    update={"source": _source_in(each.source, table.connect, folder)}
+                )
+                for name, each in table.against.items()
+            },
+        }
+    )
 
 
 def _with_paths_in(table: TableSpec, folder: Path) -> TableSpec:
     """The table with relative paths resolved against `folder`."""
-
-    def resolved(source: str) -> str:
-        is_there = table.connect is not None and not _is_file_in(source, table.connect, folder)
-        # Path forgets the slash that names a folder of files.
-        slash = "/" if source.endswith("/") else ""
-        return source if is_there else f"{folder / source}{slash}"
-
-    connect = table.connect
-    if connect and (file := file_of_url(connect)):
-        connect = f"{connect.partition(':')[0]}:{folder / file}"
+    connect = _connect_in(table.connect, folder)
     others: dict[str, dict[str, OtherTableSpec]] = {kind.key: {} for kind in OTHER_TABLES}
     for kind, name, other in table.other_tables():
-        others[kind.key][name] = other.model_copy(update={"source": resolved(other.source)})
+        source = _source_in(other.source, table.connect, folder)
+        others[kind.key][name] = other.model_copy(update={"source": source})
     checks = [
         check.model_copy(update={"hierarchy": str(folder / check.hierarchy)})
         if isinstance(check, TCloseness) and check.hierarchy
         else check
         for check in table.checks
     ]
-
-    def located(hierarchy: GeneralizationHierarchy) -> GeneralizationHierarchy:
-        name = hierarchy.hierarchy
-        if not isinstance(name, str):
-            return hierarchy
-        file = folder / name
-        if table.connect and not file_kind(name) and not file.is_file():
-            return hierarchy
-        return hierarchy.model_copy(update={"hierarchy": str(file)})
-
     quasi_identifiers = {
-        name: located(hierarchy) for name, hierarchy in table.quasi_identifiers.items()
+        name: _hierarchy_in(hierarchy, table.connect, folder)
+        for name, hierarchy in table.quasi_identifiers.items()
     }
     return table.model_copy(
         update={
-            "source": resolved(table.source),
+            "source": _source_in(table.source, table.connect, folder),
             "quasi_identifiers": quasi_identifiers,
             "connect": connect,
             "checks": checks,
@@ -473,8 +556,12 @@ def _class_at(location: Sequence[int | str]) -> type[BaseModel]:
             return Defaults
         case [_, key, _] if key in SPECS:
             return SPECS[key]
-        case [_, "quasi_identifiers", _]:
+        case [_, "quasi_identifiers" | "hierarchies", _]:
             return GeneralizationHierarchy
+        case ["published", "against", _]:
+            return AgainstSpec
+        case ["published", *_]:
+            return PublishedSpec
         case _:
             return TableSpec
 

@@ -12,7 +12,7 @@ from xml.etree import ElementTree
 
 from kanon_sql.report.pipelines.outcomes import CheckOutcome, TableOutcomes, file_name, outcomes
 from kanon_sql.results.table import AuditFindings
-from kanon_sql.spec.models.catalogue import MODELS
+from kanon_sql.spec.models.catalogue import ALL_MODELS
 from kanon_sql.spec.spec import TablePlaces
 
 _ENDS = {
@@ -75,7 +75,7 @@ def _add_case(suite: ElementTree.Element, outcome: CheckOutcome) -> None:
     if element == "skipped":
         return
     end.set("type", outcome.rule)
-    model = MODELS.get(outcome.rule)
+    model = ALL_MODELS.get(outcome.rule)
     lines = [
         *([f"{file_name(outcome.place.file)}:{outcome.place.line}"] if outcome.place else []),
         outcome.text,

@@ -16,7 +16,7 @@ from kanon_sql.errors import plural
 from kanon_sql.report.words import models, numbers, tables
 from kanon_sql.report.words.numbers import printable
 from kanon_sql.results.table import AuditFindings, CheckResult, TableResult
-from kanon_sql.spec.models.catalogue import MODELS
+from kanon_sql.spec.models.catalogue import ALL_MODELS
 from kanon_sql.spec.spec import TablePlaces
 from kanon_sql.spec.yaml_document import Place
 
@@ -197,7 +197,7 @@ def check_name(check: CheckResult) -> str:
 
 def _said(model: str, parameters: Mapping[str, Any]) -> dict[str, Any]:
     """The parameters that differ from the model's defaults."""
-    fields = MODELS[model].model_fields
+    fields = ALL_MODELS[model].model_fields
     return {key: value for key, value in parameters.items() if value != fields[key].default}
 
 

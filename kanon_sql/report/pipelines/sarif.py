@@ -16,7 +16,7 @@ from urllib.parse import quote
 
 from kanon_sql.report.pipelines.outcomes import CheckOutcome, TableOutcomes, file_name, outcomes
 from kanon_sql.results.table import AuditFindings
-from kanon_sql.spec.models.catalogue import MODELS
+from kanon_sql.spec.models.catalogue import ALL_MODELS
 from kanon_sql.spec.spec import TablePlaces
 from kanon_sql.spec.yaml_document import Place
 
@@ -66,7 +66,7 @@ def _run(result: AuditFindings, found: Sequence[TableOutcomes]) -> dict[str, Any
 
 def rules() -> Iterator[dict[str, Any]]:
     """Every possible rule, described by its model."""
-    for name, model in MODELS.items():
+    for name, model in ALL_MODELS.items():
         text = (
             f"{model.promise} It holds when {model.formula}. What it does not promise: "
             f"{model.limitation} Source: {model.source}. kanon-sql explain {name} has the "

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Literal, NamedTuple
 
+from kanon_sql.report.words.cells import title_of_rule
 from kanon_sql.report.words.numbers import figure, figure_name, percent, printable
 from kanon_sql.report.words.phrases import phrases
 from kanon_sql.results.comparison import table_figures
 from kanon_sql.results.table import CheckResult, TableResult
-from kanon_sql.spec.models.catalogue import MODELS
+from kanon_sql.spec.models.catalogue import ALL_MODELS, CELL_MODELS
 
 STATUS_WORDS = {
     "holds": "holds",
@@ -63,7 +64,7 @@ def _beside_baseline(check: CheckResult, table: TableResult) -> str:
         if (
             not had
             or not records
-            or MODELS[check.model].of_reference
+            or ALL_MODELS[check.model].of_reference
             or (had, records)
             == (
                 check.violating_records,
@@ -77,7 +78,7 @@ def _beside_baseline(check: CheckResult, table: TableResult) -> str:
     if "holds" in check.baseline.worse:
         return "it held in the baseline"
     then, now = check.baseline.figures, {**check.figures, **table_figures(table, check)}
-    of_reference = MODELS[check.model].of_reference
+    of_reference = ALL_MODELS[check.model].of_reference
     sizes = {} if of_reference else vars(table.summary)
     worse = ", ".join(
         f"{figure_name(name)} {_with_share(name, now, sizes)} "
@@ -111,7 +112,9 @@ def share_of(part: int, whole: int, noun: str = "") -> str:
 
 def title(check: CheckResult) -> str:
     """The model and its columns, as in `homogeneity diagnosis` or `k-map voters`."""
+    if check.model in CELL_MODELS:
+        return title_of_rule(check)
     about = (check.parameters.get(key) for key in ("sensitive", "reference", "earlier"))
     joined = ["(others known)"] if check.parameters.get("with_other_sensitive") else []
     named = [printable(name) for name in about if name]
-    return " ".join([MODELS[check.model].title, *named, *joined])
+    return " ".join([ALL_MODELS[check.model].title, *named, *joined])

@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable
 from typing import NamedTuple
 
+from kanon_sql.report.words.cells import has_words, words_of_rule
 from kanon_sql.report.words.numbers import (
     KEPT_TOGETHER,
     counted,
@@ -17,8 +18,9 @@ from kanon_sql.report.words.numbers import (
     percent_asked,
     printable,
 )
+from kanon_sql.results.cells import CellsResult
 from kanon_sql.results.table import CheckResult, TableResult
-from kanon_sql.spec.models.catalogue import MODELS
+from kanon_sql.spec.models.catalogue import ALL_MODELS, MODELS
 from kanon_sql.spec.models.words import ClassWords
 
 
@@ -342,11 +344,14 @@ _CHOSEN: dict[str, Callable[[CheckResult, TableResult], Phrases]] = {
 
 def has_phrases(name: str) -> bool:
     """Whether a model has phrases."""
-    return name in _CHOSEN or bool(MODELS[name].words or MODELS[name].share_words)
+    model = ALL_MODELS[name]
+    return name in _CHOSEN or has_words(name) or bool(model.words or model.share_words)
 
 
 def phrases(check: CheckResult, table: TableResult) -> Phrases:
     """A check's result next to its requirement, and its extent."""
+    if isinstance(table, CellsResult):
+        return Phrases(*words_of_rule(check, table))
     model = MODELS[check.model]
     if model.words:
         return _of_worst_class(model.words, check, table)

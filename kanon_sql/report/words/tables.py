@@ -32,7 +32,7 @@ from kanon_sql.results.table import (
     TableResult,
     given_away,
 )
-from kanon_sql.spec.models.catalogue import MODELS
+from kanon_sql.spec.models.catalogue import ALL_MODELS
 from kanon_sql.spec.other_tables import REFERENCE
 from kanon_sql.spec.spec import SHOWN
 
@@ -273,7 +273,7 @@ def _above_threshold(risk: Mapping[str, Any], table: TableResult) -> str:
 def limitations(table: TableResult) -> list[tuple[str, str]]:
     """Title and limitation of each model that holds."""
     held = dict.fromkeys(check.model for check in table.checks if check.holds)
-    return [(MODELS[name].title, MODELS[name].limitation) for name in held]
+    return [(ALL_MODELS[name].title, ALL_MODELS[name].limitation) for name in held]
 
 
 def outcome(table: TableResult) -> str:

@@ -20,10 +20,12 @@ its phrases in `report/words/phrases`; a new family is added to `FAMILIES` and
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from types import ModuleType
 from typing import Any
 
 from kanon_sql.errors import SpecError, did_you_mean
 from kanon_sql.spec.models import (
+    cells,
     closeness,
     composition,
     diversity,
@@ -40,26 +42,34 @@ from kanon_sql.spec.models.sizes import KAnonymity
 
 FAMILIES = (sizes, reference, diversity, closeness, risk, estimates, composition)
 
-MODELS: dict[str, type[Model]] = {
-    model.name(): model
-    for family in FAMILIES
-    for model in vars(family).values()
-    if isinstance(model, type(Model))
-    and issubclass(model, Model)
-    and model.__module__ == family.__name__
-    and "title" in vars(model)
-}
-"""Every model by name, in the order of presentation."""
+
+def _of_families(*families: ModuleType) -> dict[str, type[Model]]:
+    return {
+        model.name(): model
+        for family in families
+        for model in vars(family).values()
+        if isinstance(model, type(Model))
+        and issubclass(model, Model)
+        and model.__module__ == family.__name__
+        and "title" in vars(model)
+    }
+
+
+MODELS = _of_families(*FAMILIES)
+"""Every model of records by name, in the order of presentation: what an audit can check."""
+CELL_MODELS = _of_families(cells)
+"""Every model of the cells of a table: what `kanon-sql tables` can check."""
+ALL_MODELS = MODELS | CELL_MODELS
 
 
 def model_named(name: str) -> type[Model]:
     """The model of this name. Raises `SpecError` that names the nearest one."""
-    if name not in MODELS:
+    if name not in ALL_MODELS:
         raise SpecError(
-            f'there is no model "{name}".{did_you_mean(name, MODELS)} kanon-sql explain lists the '
-            f"{len(MODELS)} there are."
+            f'there is no model "{name}".{did_you_mean(name, ALL_MODELS)} kanon-sql explain lists '
+            f"the {len(ALL_MODELS)} there are."
         )
-    return MODELS[name]
+    return ALL_MODELS[name]
 
 
 def short_checks(

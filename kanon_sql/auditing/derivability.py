@@ -1,0 +1,525 @@
+"""What follows from a published table about the cells that it suppresses.
+
+Subtraction to a fixpoint, bounds, and linear programming on small connected parts. Each finding is
+a proof: the interval found for a cell contains every figure that fits the table.
+
+SciPy is imported where it is used; without it the last step is left out, and cells stay undecided.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from decimal import Decimal
+from itertools import groupby
+from operator import itemgetter
+from typing import Any, NoReturn
+
+from kanon_sql.engines.session import Session
+from kanon_sql.errors import EngineError, InputError, option, plural
+from kanon_sql.plan.cell_relation import CellRelation
+from kanon_sql.spec.models.cells import Derivable
+from kanon_sql.sql.macros import render
+from kanon_sql.sql.statement import Statement
+from kanon_sql.sql.tables import Row
+
+MOST_BOUND_ROUNDS = 100
+"""Maximum rounds of bounds; every round is sound, so stopping early only leaves cells open."""
+MOST_UNKNOWNS = 1_000
+"""Maximum number of unknowns in a part that linear programming decides."""
+PRECISION = 1e-6
+"""Accuracy of an optimum, for figures up to `WELL_SCALED`."""
+WELL_SCALED = 1e8
+RELATIVE_SLACK = 1e-9
+"""Error allowed for sums of floating-point figures, relative to the largest."""
+PREFIX = "kanon_derived_"
+"""Prefix of the temporary relations made here."""
+
+
+@dataclass(frozen=True)
+class Derivation:
+    """What one derivability check found; `holds` if nothing is derived, undecided (unless the check
+    forgives that), or left over as a small remainder."""
+
+    suppressed: int
+    derived_cells: int
+    by_subtraction: int
+    by_bounds: int
+    by_linear_programming: int
+    undecided_cells: int
+    small_remainders: int | None
+    steps: int
+    """Rounds of subtraction."""
+    implied_cells: int
+    absent_cells: int
+    holds: bool
+    lacks_scipy: bool = False
+    """Whether cells are undecided because SciPy is missing."""
+    intervals: Sequence[Row] | None = field(default=None, repr=False)
+    """The labels and the interval of each hidden cell, if requested."""
+
+
+def derive(
+    session: Session, cells: CellRelation, checks: Sequence[Derivable], *, exact: bool = False
+) -> list[Derivation]:
+    """One result for each check of a table.
+
+    With `exact`, each hidden cell of a small part gets its interval by linear programming, and the
+    results have the intervals. Raises `InputError` if totals don't add up or a bound is
+    contradicted, `EngineError` once the time limit is reached.
+    """
+    relations = _Relations(session, frozenset({cells.relation, *filter(None, cells.parents)}))
+    try:
+        return _Table(relations, cells).derivations(checks, exact=exact)
+    finally:
+        relations.drop_all()
+
+
+class _Relations:
+    """The temporary relations of one derivation."""
+
+    def __init__(self, session: Session, given: frozenset[str]) -> None:
+        self.session = session
+        self._given = given
+        self._made: list[str] = []
+
+    def make(self, name: str, macro: str, **arguments: Any) -> str:
+        """Materialise a macro's rows, in place of an earlier relation of this name."""
+        relation = f"{PREFIX}{name}"
+        self.session.materialise(self._statement(relation, macro, arguments))
+        self._made.append(relation)
+        return relation
+
+    def rows(self, macro: str, **arguments: Any) -> list[Row]:
+        return self.session.rows(self._statement(f"{PREFIX}{macro}", macro, arguments))
+
+    def drop(self, *relations: str) -> None:
+        for relation in relations:
+            self.session.engine.drop(relation)
+            self._made.remove(relation)
+
+    def drop_all(self) -> None:
+        self.drop(*reversed(self._made))
+
+    def _statement(self, name: str, macro: str, arguments: dict[str, Any]) -> Statement:
+        sql = render(macro, **arguments)
+        tables = self._given | frozenset(self._made)
+        return Statement(name, QUESTIONS[macro], sql, tables=tables)
+
+
+QUESTIONS = {
+    "table_shape": "Which dimensions have totals?",
+    "table_nodes": "Which nodes has each dimension?",
+    "node_ancestors": "Which ancestors has each node?",
+    "keyed_cells": "Which nodes has each cell?",
+    "with_absent_cells": "Which combinations have no row?",
+    "cells_with_margins": "Which margins do the cells imply?",
+    "equation_terms": "Which cells add up to which?",
+    "equations": "What do the shown cells of each equation leave?",
+    "table_of_equations": "Do the totals add up?",
+    "unknown_cells": "Which cells are unknown?",
+    "open_terms": "Which unknown cells has each equation?",
+    "cells_by_subtraction": "Which cells are the only unknown one of an equation?",
+    "subtraction_faults": "How many cells follow, and do they contradict the table?",
+    "completed_faults": "Do the equations without an unknown still add up?",
+    "open_after_subtraction": "What is left of each equation?",
+    "unknown_after_subtraction": "Which cells are still unknown?",
+    "narrowed_bounds": "How narrow do the equations make each unknown?",
+    "moved_bounds": "Has a bound moved, or has a cell no figure left?",
+    "derived_counts": "How many suppressed cells follow?",
+    "wide_terms": "Which unknowns are still open?",
+    "joined_parts": "Which unknowns hang together?",
+    "moved_parts": "Has a part grown?",
+    "hidden_intervals": "Which figures can each hidden cell have?",
+    "small_parts": "Which parts are small enough for linear programming?",
+}
+
+
+class _Table:
+    """The equations of one table, and how far each step gets with them."""
+
+    def __init__(self, relations: _Relations, cells: CellRelation) -> None:
+        self._run, self._cells = relations, cells
+        numbers = list(range(1, cells.dimensions + 1))
+        [shape] = relations.rows("table_shape", cells=cells.relation, dimensions=numbers)
+        self._numbers = numbers
+        self._has_total = [bool(shape[f"kanon_has_total_{each}"]) for each in numbers]
+        self._type = str(shape["kanon_type"] or "DECIMAL(38,0)")
+        is_exact = self._type not in ("DOUBLE", "FLOAT")
+        self._slack = 0.0 if is_exact else max(float(shape["kanon_largest"]), 1) * RELATIVE_SLACK
+        self._steps = 0
+
+    def derivations(self, checks: Sequence[Derivable], *, exact: bool) -> list[Derivation]:
+        run, slack = self._run, _number(self._slack)
+        nodes, cells, terms = self._equations()
+        equations = run.make("equations", "equations", terms=terms, cells=cells)
+        remainders = sorted({each.remainder for each in checks if each.remainder is not None})
+        sums = self._sums(equations, cells, remainders)
+        unknown = run.make("unknown_0", "unknown_cells", cells=cells)
+        hidden = int(sums["kanon_suppressed"]) + int(sums["kanon_absent"])
+        terms = run.make("open_0", "open_terms", terms=terms, equations=equations, cells=cells)
+        if hidden:
+            terms, unknown = self._subtracted(terms, unknown)
+            unknown = self._narrowed(terms, unknown)
+        widths = sorted({float(each.width) for each in checks})
+        [counts] = run.rows(
+            "derived_counts", unknown=unknown, slack=slack, widths=[_number(w) for w in widths]
+        )
+        solved, judged = int(counts["kanon_solved"]), int(counts["kanon_hidden"])
+        narrow = {w: int(counts[f"kanon_narrow_{place}"]) for place, w in enumerate(widths, 1)}
+        is_open = solved + narrow[widths[0]] < judged
+        programmed: list[_Cell] = []
+        if is_open and has_scipy():
+            programmed = list(self._programmed(terms, unknown, widths, exact))
+        intervals = None
+        if exact:
+            intervals = list(self._intervals(nodes, cells, unknown, programmed))
+        found = []
+        for check in checks:
+            width = float(check.width)
+            decided = [each for each in programmed if not each.bounds_width <= width + self._slack]
+            by_programs = sum(each.is_within(width) for each in decided)
+            derived = solved + narrow[width] + by_programs
+            undecided = judged - solved - narrow[width] - len(decided)
+            small = None
+            if check.remainder is not None:
+                small = int(sums[f"kanon_remainders_{remainders.index(check.remainder) + 1}"])
+            found.append(
+                Derivation(
+                    suppressed=hidden,
+                    derived_cells=derived,
+                    by_subtraction=solved,
+                    by_bounds=narrow[width],
+                    by_linear_programming=by_programs,
+                    undecided_cells=undecided,
+                    small_remainders=small,
+                    steps=self._steps,
+                    implied_cells=int(sums["kanon_implied"]),
+                    absent_cells=int(sums["kanon_absent"]),
+                    holds=not (derived or small or (undecided and check.undecided == "fail")),
+                    lacks_scipy=undecided > 0 and not has_scipy(),
+                    intervals=intervals,
+                )
+            )
+        return found
+
+    def _equations(self) -> tuple[str, str, str]:
+        """The nodes, the cells with implied margins, and the terms of the equations."""
+        run, given, numbers = self._run, self._cells, self._numbers
+        shapes = zip(numbers, given.parents, self._has_total, strict=True)
+        dimensions = [
+            {"number": number, "parents": parents, "has_total": has_total}
+            for number, parents, has_total in shapes
+        ]
+        nodes = run.make("nodes", "table_nodes", cells=given.relation, dimensions=dimensions)
+        ancestors = run.make("ancestors", "node_ancestors", nodes=nodes)
+        keyed = run.make(
+            "keyed",
+            "keyed_cells",
+            cells=given.relation,
+            nodes=nodes,
+            dimensions=numbers,
+            type=self._type,
+            integers=given.whole,
+        )
+        if given.absent == "suppressed":
+            keyed = run.make(
+                "keyed_with_absent",
+                "with_absent_cells",
+                keyed=keyed,
+                nodes=nodes,
+                dimensions=numbers,
+                type=self._type,
+                low=_bound(given.low),
+                high=_bound(given.high),
+            )
+        is_positive = given.low is not None and given.low >= 0
+        cells = run.make(
+            "cells",
+            "cells_with_margins",
+            keyed=keyed,
+            ancestors=ancestors,
+            dimensions=numbers,
+            type=self._type,
+            low="0" if is_positive else "null",
+        )
+        terms = run.make("terms", "equation_terms", cells=cells, nodes=nodes, dimensions=numbers)
+        return nodes, cells, terms
+
+    def _sums(self, equations: str, cells: str, remainders: Sequence[float]) -> Row:
+        """Figures on the whole table. Raises `InputError` if totals don't add up."""
+        [sums] = self._run.rows(
+            "table_of_equations",
+            equations=equations,
+            cells=cells,
+            slack=_number(self._slack),
+            low=_bound(self._cells.low),
+            high=_bound(self._cells.high),
+            remainders=[_number(each) for each in remainders],
+        )
+        broken, complete = int(sums["kanon_broken"]), int(sums["kanon_complete"])
+        if broken:
+            of_all = f"{broken:,} of {plural(complete, 'total')}"
+            raise InputError(
+                f"{of_all} {_are_no_sums(broken)}, so nothing can be concluded: rows are missing "
+                f"({option('absent', 'suppressed')}) or figures rounded."
+            )
+        outside = int(sums["kanon_outside"])
+        if outside:
+            raise InputError(
+                f"{plural(outside, 'figure')} {'lies' if outside == 1 else 'lie'} outside of what "
+                "everyone is taken to know of any figure. Set "
+                f"{option('value_bounds', 'LOW..HIGH')}, or .. if figures may be negative."
+            )
+        return sums
+
+    def _subtracted(self, terms: str, unknown: str) -> tuple[str, str]:
+        """The open terms and the unknown cells after subtraction to a fixpoint."""
+        run, slack = self._run, _number(self._slack)
+        while True:
+            found = run.make("found", "cells_by_subtraction", open=terms)
+            [faults] = run.rows("subtraction_faults", found=found, unknown=unknown, slack=slack)
+            if not faults["kanon_found"]:
+                run.drop(found)
+                return terms, unknown
+            if faults["kanon_outside"]:
+                _refuse_outside()
+            [left] = run.rows("completed_faults", open=terms, found=found, slack=slack)
+            if faults["kanon_broken"] or left["kanon_broken"]:
+                _refuse_broken(int(faults["kanon_broken"] or left["kanon_broken"]))
+            self._steps += 1
+            before = (found, terms, unknown)
+            terms = run.make(
+                f"open_{self._steps}", "open_after_subtraction", open=terms, found=found
+            )
+            unknown = run.make(
+                f"unknown_{self._steps}", "unknown_after_subtraction", unknown=unknown, found=found
+            )
+            run.drop(*before)
+
+    def _narrowed(self, terms: str, unknown: str) -> str:
+        """The unknown cells with the bounds that the equations give them."""
+        run, slack = self._run, _number(self._slack)
+        for step in range(1, MOST_BOUND_ROUNDS + 1):
+            after = run.make(f"bounds_{step}", "narrowed_bounds", open=terms, unknown=unknown)
+            [moved] = run.rows("moved_bounds", before=unknown, after=after, slack=slack)
+            if moved["kanon_impossible"]:
+                _refuse_outside()
+            run.drop(unknown)
+            unknown = after
+            if not moved["kanon_moved"]:
+                break
+        return unknown
+
+    def _programmed(
+        self, terms: str, unknown: str, widths: Sequence[float], exact: bool
+    ) -> Iterator[_Cell]:
+        """The hidden cells of the parts that linear programming decides."""
+        run, slack = self._run, _number(self._slack)
+        terms = run.make("parts_0", "wide_terms", open=terms, unknown=unknown, slack=slack)
+        # A part that still grows after so many rounds has more unknowns than rounds.
+        for step in range(1, MOST_UNKNOWNS + 2):
+            after = run.make(f"parts_{step}", "joined_parts", terms=terms)
+            [moved] = run.rows("moved_parts", before=terms, after=after)
+            run.drop(terms)
+            terms = after
+            if not moved["kanon_moved"]:
+                break
+        rows = run.rows("small_parts", terms=terms, unknown=unknown, most=MOST_UNKNOWNS)
+        for _, part in groupby(rows, key=itemgetter("kanon_part")):
+            program = _Program(list(part), self._cells.whole, run.session)
+            yield from program.cells(widths[0], math.inf if exact else widths[-1])
+
+    def _intervals(
+        self, nodes: str, cells: str, unknown: str, programmed: Iterable[_Cell]
+    ) -> Iterator[Row]:
+        """The labels and the interval of each hidden cell."""
+        better = {each.cell: (_finite(each.low), _finite(each.high)) for each in programmed}
+        rows = self._run.rows(
+            "hidden_intervals", nodes=nodes, cells=cells, unknown=unknown, dimensions=self._numbers
+        )
+        for row in rows:
+            ends = better.get(row["kanon_cell"], (row["kanon_low"], row["kanon_high"]))
+            yield {**row, "kanon_low": ends[0], "kanon_high": ends[1]}
+
+
+@dataclass
+class _Cell:
+    """A hidden cell of a part: bounds that its exact interval lies in, and figures that occur."""
+
+    cell: int
+    low: float
+    high: float
+    bounds_width: float
+    """The width before linear programming."""
+    is_absent: bool
+    slack: float
+    whole: bool
+    least: float = math.inf
+    most: float = -math.inf
+    """The least and the greatest figure in a table that fits, as far as any was found."""
+
+    def see(self, figure: float) -> None:
+        self.least, self.most = min(self.least, figure), max(self.most, figure)
+
+    def is_cleared(self, width: float) -> bool:
+        """Whether two tables that fit differ here by more than `width`."""
+        if not self.whole:
+            return self.most - self.least > width + 2 * self.slack
+        return _floor(self.most, self.slack) - _ceil(self.least, self.slack) > width
+
+    def is_within(self, width: float) -> bool:
+        """Whether the cell is derived to `width`; an absent cell that is proven 0 is not."""
+        slack = 0 if self.whole else self.slack
+        is_zero = self.is_absent and self.high <= slack
+        return self.high - self.low <= width + slack and not is_zero
+
+
+class _Program:
+    """The linear programs of one part: minimum and maximum of its cells under its equations."""
+
+    def __init__(self, terms: Sequence[Row], whole: bool, session: Session) -> None:
+        from scipy.sparse import csr_matrix  # type: ignore[import-untyped]
+
+        self._session, self._whole = session, whole
+        columns = {row["kanon_cell"]: row for row in terms}
+        equations = {row["kanon_equation"]: -float(row["kanon_rest"]) for row in terms}
+        place = {cell: number for number, cell in enumerate(columns)}
+        line = {equation: number for number, equation in enumerate(equations)}
+        bounds = [(_float(row["kanon_low"]), _float(row["kanon_high"])) for row in columns.values()]
+        sizes = [abs(each) for pair in bounds for each in pair if each is not None]
+        largest = max([*sizes, *map(abs, equations.values())], default=0.0)
+        self._scale = scale = max(1.0, largest / WELL_SCALED)
+        self._slack = PRECISION * scale
+        self._matrix = csr_matrix(
+            (
+                [float(row["kanon_sign"]) for row in terms],
+                (
+                    [line[row["kanon_equation"]] for row in terms],
+                    [place[row["kanon_cell"]] for row in terms],
+                ),
+            ),
+            shape=(len(line), len(place)),
+        )
+        self._sums = [each / scale for each in equations.values()]
+        self._bounds = [
+            tuple(None if each is None else each / scale for each in pair) for pair in bounds
+        ]
+        self._hidden = {
+            place[cell]: self._cell(cell, row)
+            for cell, row in columns.items()
+            if row["kanon_state"] in (1, 2)
+        }
+
+    def _cell(self, cell: int, row: Row) -> _Cell:
+        low, high = _float(row["kanon_low"]), _float(row["kanon_high"])
+        least, most = -math.inf if low is None else low, math.inf if high is None else high
+        return _Cell(
+            cell, least, most, most - least, row["kanon_state"] == 2, self._slack, self._whole
+        )
+
+    def cells(self, narrowest: float, clear: float) -> Iterator[_Cell]:
+        """The cells that are decided: cleared at width `clear`, or with their exact interval.
+
+        Cells whose bounds are as narrow as `narrowest` need no program.
+        """
+        if self._whole and self._slack >= 0.5:
+            return
+        for place, cell in self._hidden.items():
+            if clear < math.inf and cell.bounds_width <= narrowest:
+                continue
+            if cell.is_cleared(clear):
+                yield cell
+                continue
+            low = self._optimum(place, 1)
+            if low is not None and cell.is_cleared(clear):
+                yield cell
+                continue
+            high = self._optimum(place, -1)
+            if cell.is_cleared(clear):
+                yield cell
+            elif low is not None and high is not None:
+                cell.low = max(cell.low, _ceil(low, self._slack) if self._whole else low)
+                cell.high = min(cell.high, _floor(high, self._slack) if self._whole else high)
+                if cell.low > cell.high + self._slack:
+                    _refuse_outside()
+                yield cell
+
+    def _optimum(self, place: int, sign: int) -> float | None:
+        """Minimum (`sign` 1) or maximum (-1) of a cell; None if the solver has no answer."""
+        from scipy.optimize import linprog  # type: ignore[import-untyped]
+
+        if self._session.expired.is_set():
+            raise EngineError("the time limit was reached during linear programming.")
+        objective = [0.0] * len(self._bounds)
+        objective[place] = sign
+        found = linprog(
+            objective, A_eq=self._matrix, b_eq=self._sums, bounds=self._bounds, method="highs"
+        )
+        if found.status == INFEASIBLE:
+            _refuse_outside()
+        if found.status == UNBOUNDED:
+            return -sign * math.inf
+        if found.status != OPTIMAL:
+            return None
+        for other, cell in self._hidden.items():
+            cell.see(float(found.x[other]) * self._scale)
+        return float(found.x[place]) * self._scale
+
+
+OPTIMAL, INFEASIBLE, UNBOUNDED = 0, 2, 3
+"""SciPy's status of a linear program."""
+
+
+def has_scipy() -> bool:
+    """Whether linear programming is available."""
+    try:
+        import scipy.optimize  # type: ignore[import-untyped] # noqa: F401
+    except ImportError:
+        return False
+    return True
+
+
+def _refuse_outside() -> NoReturn:
+    raise InputError(
+        "a suppressed cell would lie outside what its mark says, so no table fits these figures. "
+        "Check the range of each mark, and whether figures are rounded."
+    )
+
+
+def _refuse_broken(count: int) -> NoReturn:
+    raise InputError(
+        f"{plural(count, 'total')} {_are_no_sums(count)} whatever the suppressed cells are, so "
+        f"nothing can be concluded: rows are missing ({option('absent', 'suppressed')}) or figures "
+        "rounded."
+    )
+
+
+def _are_no_sums(count: int) -> str:
+    return "is not the sum of its parts" if count == 1 else "are not the sum of their parts"
+
+
+def _number(value: float | Decimal) -> str:
+    """A number as SQL, without an exponent."""
+    return f"{Decimal(str(value)):f}"
+
+
+def _bound(value: Decimal | None) -> str:
+    return "null" if value is None else _number(value)
+
+
+def _float(value: Any) -> float | None:
+    return None if value is None else float(value)
+
+
+def _finite(value: float) -> float | None:
+    return value if math.isfinite(value) else None
+
+
+def _ceil(value: float, slack: float) -> float:
+    return math.ceil(value - slack) if math.isfinite(value) else value
+
+
+def _floor(value: float, slack: float) -> float:
+    return math.floor(value + slack) if math.isfinite(value) else value

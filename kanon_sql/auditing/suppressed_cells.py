@@ -1,0 +1,318 @@
+"""Which suppressed cells of a table can be derived: as it is published, or as its records would be
+published with exactly the sensitive cells suppressed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from decimal import Decimal
+from typing import Any, NamedTuple
+
+from kanon_sql.auditing.derivability import MOST_UNKNOWNS, Derivation, derive
+from kanon_sql.engines import connect
+from kanon_sql.engines.base import Hub
+from kanon_sql.engines.session import Session
+from kanon_sql.errors import InputError, plural
+from kanon_sql.plan.cell_relation import CellRelation
+from kanon_sql.plan.cells import CellCheck, CellQuestion, Dimension, Exactness, sensitive_cells_step
+from kanon_sql.plan.published_cells import PublishedTable, nodes_of, published_cells_step
+from kanon_sql.results.cells import CellCheckResult
+from kanon_sql.spec.models.cells import Derivable
+from kanon_sql.sql.macros import render
+from kanon_sql.sql.quoting import literal
+from kanon_sql.sql.statement import Statement
+from kanon_sql.sql.tables import Row
+
+MOST_CELLS = 5_000_000
+"""Maximum number of cells that are fetched, or searched."""
+FIGURES = "kanon_figures"
+CELLS = "kanon_published"
+
+
+class Derived(NamedTuple):
+    """The result of each derivability check by its number, and what the table was found to be."""
+
+    checks: Mapping[int, CellCheckResult]
+    implied_cells: int
+    absent_cells: int
+    warnings: Sequence[str]
+    intervals: Sequence[Mapping[str, Any]] | None
+
+
+def derived_as_published(
+    table: PublishedTable,
+    exact: Exactness,
+    checks: Mapping[int, CellCheck],
+    session: Session,
+    cells: int,
+    show_values: bool,
+) -> Derived:
+    """Derive the suppressed cells of a table as it is published.
+
+    Raises `InputError` if totals don't add up, unless nothing was required.
+    """
+    question = table.question
+    if not checks:
+        return Derived({}, 0, 0, (), None)
+    _refuse_large(question, cells)
+    numbers = list(range(1, len(table.dimensions) + 1))
+    low, high = question.spec.value_bounds
+    with _hub(session) as hub:
+        with _fetched(published_cells_step(table, exact, FIGURES), session, hub):
+            _make(hub, CELLS, "typed_cells", dimensions=numbers, type=_type(exact))
+        parents: list[str | None] = []
+        for number, dimension in zip(numbers, question.dimensions, strict=True):
+            nodes = nodes_of(dimension)
+            name = f"kanon_parents_{number}"
+            if nodes:
+                rows = [(node, parent) for node, (_, parent) in nodes.items()]
+                hub.engine.materialise_rows(name, ["kanon_node", "kanon_parent"], rows)
+            parents.append(name if nodes else None)
+        relation = CellRelation(
+            CELLS,
+            len(numbers),
+            tuple(parents),
+            not question.spec.is_magnitude,
+            question.spec.absent,
+            low,
+            high,
+        )
+        try:
+            found = _derived(hub, relation, checks, show_values)
+            return found._replace(intervals=_named(found.intervals, question))
+        except InputError as error:
+            if any(each.gates for each in checks.values()):
+                raise InputError(f"{question.bound.table.name}: {error.marked}") from None
+            return Derived(
+                {n: _unknown(each) for n, each in checks.items()}, 0, 0, [error.marked], None
+            )
+        finally:
+            for each in [CELLS, *filter(None, parents)]:
+                hub.engine.drop(each)
+
+
+def derived_from_records(
+    question: CellQuestion,
+    exact: Exactness,
+    checks: Mapping[int, CellCheck],
+    session: Session,
+    cells: int,
+) -> Derived:
+    """Derive the sensitive cells of a table made from records, if just these were suppressed."""
+    _refuse_large(question, cells)
+    type = _type(exact)
+    dimensions = [_of_records(question, place) for place in range(len(question.dimensions))]
+    made: list[str] = []
+    with (
+        _hub(session) as hub,
+        _fetched(sensitive_cells_step(question, exact, FIGURES), session, hub),
+    ):
+        try:
+            [least] = hub.rows(_statement("least_figure", "least_figure", type=type))
+            low = "0" if (least["kanon_least"] or 0) >= 0 else "null"
+            made.append(
+                _make(hub, CELLS, "cells_of_records", dimensions=dimensions, type=type, low=low)
+            )
+            parents: list[str | None] = []
+            for each in dimensions:
+                name = f"kanon_parents_{each['number']}"
+                has_levels = len(each["levels"]) > 1
+                if has_levels:
+                    made.append(_make(hub, name, "nodes_of_records", levels=each["levels"]))
+                parents.append(name if has_levels else None)
+            relation = CellRelation(
+                CELLS,
+                len(dimensions),
+                tuple(parents),
+                question.value is None,
+                "zero",
+                Decimal(0) if low == "0" else None,
+                None,
+            )
+            return _derived(hub, relation, checks, show_values=False)
+        finally:
+            for name in made:
+                hub.engine.drop(name)
+
+
+def undecided(checks: Mapping[int, CellCheck], hidden: int) -> Derived:
+    """The results where contributors lie in several cells, so that no margin is a sum of cells, and
+    nothing follows by subtraction."""
+    nothing = Derivation(hidden, 0, 0, 0, 0, hidden, None, 0, 0, 0, holds=not hidden)
+    results = {
+        number: _result(check, replace(nothing, holds=not hidden or _forgives(check)))
+        for number, check in checks.items()
+    }
+    warning = (
+        "some contributors lie in several cells, so that totals are no sums of cells, and whether "
+        "a cell follows by subtraction can't be told."
+    )
+    return Derived(results, 0, 0, [warning] if hidden else [], None)
+
+
+def _forgives(check: CellCheck) -> bool:
+    return isinstance(check.model, Derivable) and check.model.undecided == "pass"
+
+
+def _derived(
+    hub: Session, relation: CellRelation, checks: Mapping[int, CellCheck], show_values: bool
+) -> Derived:
+    models = [each.model for each in checks.values() if isinstance(each.model, Derivable)]
+    found = derive(hub, relation, models, exact=show_values)
+    results = {
+        number: _result(check, each)
+        for (number, check), each in zip(checks.items(), found, strict=True)
+    }
+    lacking = max((each.undecided_cells for each in found if each.lacks_scipy), default=0)
+    warnings = []
+    if lacking:
+        warnings.append(
+            f"can't tell for {lacking:,} of {plural(found[0].suppressed, 'suppressed cell')}: pip "
+            f"install 'kanon-sql[estimates]' decides up to {MOST_UNKNOWNS:,} cells that hang "
+            "together."
+        )
+    first = found[0]
+    return Derived(results, first.implied_cells, first.absent_cells, warnings, first.intervals)
+
+
+def _named(intervals: Sequence[Row] | None, question: CellQuestion) -> list[dict[str, Any]] | None:
+    """The intervals with the dimensions' own names; `totals` tells a total from the value NULL."""
+    if intervals is None:
+        return None
+    names = [each.raw.name for each in question.dimensions]
+    return [
+        {
+            **{name: row[f"kanon_d{place}"] for place, name in enumerate(names, start=1)},
+            "totals": [name for place, name in enumerate(names, 1) if row[f"kanon_t{place}"]],
+            "low": row["kanon_low"],
+            "high": row["kanon_high"],
+        }
+        for row in intervals
+    ]
+
+
+def _unknown(check: CellCheck) -> CellCheckResult:
+    """The result of a measure that this table does not allow."""
+    details = dict.fromkeys(DETAILS)
+    return CellCheckResult(
+        check.model.name(), check.model.model_dump(), None, None, details=details
+    )
+
+
+DETAILS = (
+    *("suppressed", "derived_cells", "by_subtraction", "by_bounds", "by_linear_programming"),
+    *("undecided_cells", "small_remainders", "steps"),
+)
+
+
+def _result(check: CellCheck, found: Derivation) -> CellCheckResult:
+    return CellCheckResult(
+        model=check.model.name(),
+        parameters=check.model.model_dump(),
+        holds=found.holds if check.gates else None,
+        achieved=found.derived_cells,
+        details={name: getattr(found, name) for name in DETAILS},
+    )
+
+
+# --- relations ------------------------------------------------------------------------------
+
+
+@contextmanager
+def _hub(session: Session) -> Iterator[Session]:
+    """A session of the embedded engine: the own one, or a private one to fetch cells into. Its
+    statements are not logged, as nobody could run one of them alone."""
+    engine = session.engine
+    if engine.materialises and isinstance(engine, Hub):
+        yield replace(session, asked={})
+        return
+    private = connect()
+    try:
+        yield replace(session, engine=private, asked={})
+    finally:
+        private.close()
+
+
+@contextmanager
+def _fetched(step: Statement, session: Session, hub: Session) -> Iterator[None]:
+    """The rows of a statement as a relation of the hub."""
+    if session.engine is hub.engine:
+        session.materialise(step)
+    else:
+        rows = session.rows(step)
+        columns = list(rows[0])
+        texts = [[None if cell is None else str(cell) for cell in row.values()] for row in rows]
+        hub.engine.materialise_rows(step.name, columns, texts)
+    try:
+        yield
+    finally:
+        hub.engine.drop(step.name)
+
+
+def _make(hub: Session, name: str, macro: str, **arguments: Any) -> str:
+    hub.materialise(_statement(name, macro, **arguments))
+    return name
+
+
+def _statement(name: str, macro: str, **arguments: Any) -> Statement:
+    sql = render(macro, figures=FIGURES, **arguments)
+    return Statement(name, "What does each cell of the table show?", sql, tables=TABLES)
+
+
+TABLES = frozenset({FIGURES, CELLS})
+
+
+def _type(exact: Exactness) -> str:
+    """The type of the figures in the embedded engine."""
+    return f"decimal(38, {exact.digits})" if exact.is_exact else "double"
+
+
+def _refuse_large(question: CellQuestion, cells: int) -> None:
+    if cells > MOST_CELLS:
+        raise InputError(
+            f"{question.bound.table.name}: {cells:,} cells are more than the {MOST_CELLS:,} that "
+            "derivable can search. Ask it of a part of the table, or of fewer dimensions."
+        )
+
+
+def _of_records(question: CellQuestion, place: int) -> dict[str, Any]:
+    """A dimension for `cells_of_records`: each level's label, parent and groupings."""
+    dimension = question.dimensions[place]
+    levels = [
+        {
+            "label": _label(dimension, level),
+            "parent": _parent(dimension, level),
+            "repeated": _is_repeated(dimension, level),
+            "groupings": [g.number for g in question.groupings if g.levels[place] == level],
+        }
+        for level in range(len(dimension.levels))
+    ]
+    totals = [each.number for each in question.groupings if each.levels[place] is None]
+    return {"number": place + 1, "levels": levels, "totals": totals}
+
+
+def _label(dimension: Dimension, level: int) -> str:
+    """A label with its level, which also tells NULL from a label."""
+    column = dimension.levels[level].alias
+    return f"concat('{level}', ':' || cast({column} as varchar))"
+
+
+def _parent(dimension: Dimension, level: int) -> str | None:
+    """The label above, that is not a repetition of this one; None below the total."""
+    if level + 1 == len(dimension.levels):
+        return None
+    repeated = _is_repeated(dimension, level + 1)
+    above = _label(dimension, level + 1)
+    if repeated is None:
+        return above
+    further = _parent(dimension, level + 1) or "null"
+    return f"case when {repeated} then {further} else {above} end"
+
+
+def _is_repeated(dimension: Dimension, level: int) -> str | None:
+    labels = dimension.repeated(level)
+    if not labels:
+        return None
+    listed = ", ".join(literal(each) for each in labels)
+    return f"{dimension.levels[level].alias} in ({listed})"

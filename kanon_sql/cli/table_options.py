@@ -1,0 +1,296 @@
+"""The options of the question on a published table, and the spec that they make."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from kanon_sql.cli.option_kinds import COLUMNS, Decimal, WholeNumber, question_option
+from kanon_sql.cli.option_syntax import all_column_names, check_named, column_names, of_column
+from kanon_sql.cli.other_tables import other_tables
+from kanon_sql.cli.question import is_spec_file, refuse_a_second_question
+from kanon_sql.cli.question_options import HIERARCHIES, RECORDS_READ, SOURCE
+from kanon_sql.errors import SpecError
+from kanon_sql.spec.other_tables import AGAINST
+
+if TYPE_CHECKING:
+    from kanon_sql.spec.models.base import Model
+    from kanon_sql.spec.spec import AuditSpec
+
+TABLE = (
+    question_option("--by", **COLUMNS, help="The dimensions of the table."),
+    question_option(
+        "--value",
+        metavar="COL",
+        help="The magnitude that is summed; with --published, the figure of a cell.",
+    ),
+    question_option(
+        "--contributor",
+        metavar="COL",
+        help="Whose value it is; by default each record is a contributor.",
+    ),
+    question_option(
+        "--margins",
+        multiple=True,
+        metavar="all|none|COL,…",
+        help="What is published beside the inner cells: all margins (default), none, or those over "
+        "these dimensions; '()' is the grand total.",
+    ),
+)
+RULES = (
+    question_option(
+        "--threshold",
+        type=WholeNumber(),
+        metavar="N",
+        help="min_contributors: at least N contributors in each cell.",
+    ),
+    question_option(
+        "--dominance",
+        multiple=True,
+        metavar="N,K",
+        help="dominance: the N largest contributors have at most K % of a cell.",
+    ),
+    question_option(
+        "--p-percent",
+        type=Decimal(),
+        metavar="P",
+        help="p_percent: the largest contributor can't be estimated to within P %.",
+    ),
+    question_option(
+        "--derivable",
+        is_flag=True,
+        help="derivable: no suppressed cell can be computed from the others.",
+    ),
+    question_option(
+        "--min-difference",
+        type=WholeNumber(),
+        metavar="N",
+        help="differences: cells that differ from those of an --against table differ by at least "
+        "N.",
+    ),
+)
+POLICY_ON_CELLS = (
+    question_option(
+        "--policy",
+        multiple=True,
+        metavar="ID|FILE",
+        help="The rules of an institution, as kanon-sql policy lists them, or a file of your own.",
+    ),
+)
+CHECK = (
+    question_option(
+        "--check",
+        multiple=True,
+        metavar="MODEL[:KEY=VALUE,…]",
+        help="Any model of cells, as in min_contributors:n=10,zeros=disclosive; kanon-sql explain "
+        "lists them.",
+    ),
+)
+AS_PUBLISHED = (
+    question_option(
+        "--published", is_flag=True, help="TARGET is the table itself: one row is one cell."
+    ),
+    question_option(
+        "--suppressed",
+        multiple=True,
+        metavar="MARK[=LOW..HIGH]",
+        help="What stands for a suppressed figure, with the range that it tells: '*=1..9'. NULL is "
+        "NULL, '\"NULL\"' the text.",
+    ),
+    question_option(
+        "--total-label",
+        multiple=True,
+        metavar="[COL=]LABEL",
+        help="What stands in a dimension for its total; NULL as printed by GROUPING SETS.",
+    ),
+    question_option(
+        "--total-flag",
+        multiple=True,
+        metavar="COL=FLAG",
+        help="A column that is 1 where COL is a total, as grouping() gives it.",
+    ),
+    question_option(
+        "--count", metavar="COL", help="The number of contributors, beside a magnitude."
+    ),
+    question_option("--magnitude", is_flag=True, help="The figure is a sum, not a count."),
+    question_option(
+        "--value-bounds",
+        metavar="LOW..HIGH",
+        help="What everyone knows of any figure: 0.. by default, .. where it may be negative.",
+    ),
+    question_option(
+        "--absent",
+        type=click.Choice(["zero", "suppressed"]),
+        help="A combination without a row: zero (default), or suppressed.",
+    ),
+)
+SECOND_TABLE = (
+    question_option(
+        "--against",
+        multiple=True,
+        metavar="[NAME=]SRC",
+        help="A second table of the same kind, compared on the dimensions both have. With several, "
+        "start the value of each option below with NAME and a colon.",
+    ),
+    question_option(
+        "--against-by",
+        multiple=True,
+        metavar="[NAME:]COL,…",
+        help="The dimensions of the second table (default: all).",
+    ),
+    question_option(
+        "--against-columns",
+        multiple=True,
+        metavar="[NAME:]COL=COL,…",
+        help="The second table's name of a column, if it differs: region=reg.",
+    ),
+    question_option(
+        "--against-where",
+        multiple=True,
+        metavar="[NAME:]EXPR",
+        help="Only rows of the second table that meet this condition.",
+    ),
+    question_option(
+        "--against-header",
+        multiple=True,
+        metavar="[NAME:]yes|no",
+        help="Whether the first line of the second table names its columns.",
+    ),
+)
+OWN = (*TABLE, *RULES, *AS_PUBLISHED, *SECOND_TABLE)
+"""The options that only a question on cells has."""
+QUESTION_ON_CELLS = (
+    *TABLE,
+    *HIERARCHIES[::2],
+    *RECORDS_READ,
+    *RULES,
+    *CHECK,
+    *POLICY_ON_CELLS,
+    *AS_PUBLISHED,
+    *SECOND_TABLE,
+    *SOURCE,
+)
+
+
+def cells_question(
+    context: click.Context, target: str | None, values: Mapping[str, Any]
+) -> AuditSpec:
+    """The spec of a published table, from a target and options. Raises `SpecError`."""
+    from kanon_sql.spec.spec import AuditSpec, published_spec
+
+    if target is None:
+        raise SpecError("name what to look at: a file, a table, or a spec file.")
+    if is_spec_file(target):
+        refuse_a_second_question(context, target)
+        spec = AuditSpec.from_file(target)
+        if not spec.published:
+            raise SpecError(
+                f"{target} has no published tables; kanon-sql audit checks its tables of records."
+            )
+        return spec
+    by = all_column_names("--by", values["by"])
+    if not by:
+        raise SpecError("there are no dimensions: name them, as in --by region,sector")
+    against = other_tables(AGAINST, values)
+    parts = {
+        "source": target,
+        "by": by,
+        "cells": values["published"],
+        "against": against,
+        "checks": list(_rules(values, list(against))),
+        "policy": list(values["policy"]),
+        "hierarchies": _hierarchies(values),
+        "null_strings": list(values["null_string"]),
+        "delimiter": "\t" if values["delimiter"] == r"\t" else values["delimiter"],
+        **{
+            key: values[key]
+            for key in ("value", "contributor", "weight", "count", "where", "first", "connect")
+        },
+        "header": values["header"],
+        "magnitude": values["magnitude"],
+        **_optional(values),
+    }
+    return AuditSpec(published=[published_spec(**parts)])
+
+
+def _optional(values: Mapping[str, Any]) -> dict[str, Any]:
+    """The settings whose default is the spec's."""
+    from kanon_sql.spec.published import bounds, mark_of, text_or_null
+
+    found: dict[str, Any] = {
+        key: values[key] for key in ("hierarchy_faults", "absent") if values.get(key)
+    }
+    if values["margins"]:
+        found["margins"] = _margins(values["margins"])
+    if values["suppressed"]:
+        found["suppressed"] = [mark_of(text) for text in values["suppressed"]]
+    if values["total_label"]:
+        by = {name.casefold() for name in all_column_names("--by", values["by"])}
+        labels: dict[str, str | None] = {}
+        for text in values["total_label"]:
+            name, equals, label = text.partition("=")
+            is_one = bool(equals) and name.strip('" ').casefold() in by
+            column = of_column("--total-label", text)[0] if is_one and label else "*"
+            if column in labels:
+                raise SpecError(f"--total-label is given twice for {column}. Give it once.")
+            labels[column] = text_or_null(label if is_one else text)
+        found["total_label"] = labels
+    if values["total_flag"]:
+        found["total_flag"] = dict(of_column("--total-flag", each) for each in values["total_flag"])
+    if values["value_bounds"] is not None:
+        known = bounds(values["value_bounds"])
+        if known is None:
+            raise SpecError(
+                f"--value-bounds {values['value_bounds']!r} is not LOW..HIGH, as in 0..100."
+            )
+        found["value_bounds"] = known
+    return found
+
+
+def _margins(texts: Sequence[str]) -> Any:
+    """`all`, `none`, or the dimensions of each margin; a quoted "all" is a column."""
+    words = {text.strip() for text in texts}
+    if words & {"all", "none"}:
+        if len(texts) > 1:
+            raise SpecError("--margins all and none stand alone. Name the margins, or one of them.")
+        return words.pop()
+    return [[] if text.strip() == "()" else column_names("--margins", text) for text in texts]
+
+
+def _hierarchies(values: Mapping[str, Any]) -> dict[str, Any]:
+    from kanon_sql.spec.builders import parse_builder
+
+    found: dict[str, Any] = {}
+    for text in values["hierarchy"]:
+        name, how = of_column("--hierarchy", text)
+        if name in found:
+            raise SpecError(f'--hierarchy names "{name}" twice. Name it once.')
+        found[name] = parse_builder(how, tables=bool(values.get("connect")))
+    return found
+
+
+def _rules(values: Mapping[str, Any], against: Sequence[str]) -> Iterator[Model]:
+    """The requested rules, short forms first."""
+    from kanon_sql.spec.models.catalogue import model_named
+    from kanon_sql.spec.models.cells import Differences, Dominance, MinContributors, PPercent
+    from kanon_sql.spec.yaml_document import scalar_or_list
+
+    if values["threshold"] is not None:
+        yield MinContributors(n=values["threshold"])
+    for text in values["dominance"]:
+        parts = text.split(",")
+        if len(parts) != 2 or not all(part.strip() for part in parts):
+            raise SpecError(f"--dominance {text!r} is not N,K, as in --dominance 2,67.")
+        n, k = (scalar_or_list(part) for part in parts)
+        yield Dominance(n=n, k=k)
+    if values["p_percent"] is not None:
+        yield PPercent(p=values["p_percent"])
+    if values["derivable"]:
+        yield model_named("derivable")()
+    if values["min_difference"] is not None:
+        if not against:
+            raise SpecError("--min-difference needs a second table: --against SRC.")
+        yield from (Differences(n=values["min_difference"], against=name) for name in against)
+    yield from (check_named(text) for text in values["check"])

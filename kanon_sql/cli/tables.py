@@ -1,0 +1,83 @@
+"""The command on published tables: tables."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from kanon_sql.cli.clock import CLOCK
+from kanon_sql.cli.command_record import with_command
+from kanon_sql.cli.help import GroupedTables
+from kanon_sql.cli.main import main
+from kanon_sql.cli.option_kinds import PIPELINE_FORMATS, together
+from kanon_sql.cli.output import (
+    AUDIT_FORMS,
+    also_of,
+    deliver,
+    files_of,
+    for_pipeline,
+    form_of,
+    output_of,
+    refuse_failed,
+    rendered,
+    run_of,
+    watching,
+)
+from kanon_sql.cli.run_options import AUDIENCE, AUDIT_FORMAT, OUTPUT, RUN, TELL
+from kanon_sql.cli.table_options import QUESTION_ON_CELLS, cells_question
+from kanon_sql.cli.targets import at_most_one
+from kanon_sql.errors import SpecError
+
+EXAMPLES = """\b
+Examples:
+  kanon-sql tables turnover.parquet --by region,sector --value turnover --contributor firm_id \\
+      --threshold 10 --dominance 2,67
+  kanon-sql tables published.csv --by region --value n --published --suppressed '*=1..9' \\
+      --total-label Total --derivable
+"""
+
+
+@main.command(cls=GroupedTables, epilog=EXAMPLES)
+@click.argument("target", nargs=-1, callback=at_most_one)
+@together(QUESTION_ON_CELLS, AUDIT_FORMAT, OUTPUT, AUDIENCE, RUN, TELL)
+@click.pass_context
+def tables(context: click.Context, /, target: str | None, **values: Any) -> int:
+    """Check the cells of a table that is published.
+
+    TARGET holds the records, or with --published the table as it goes out: a file or glob, a table
+    (with --connect), or a spec file with published tables (.yml). Without a rule, the cells are
+    measured and nothing is required.
+
+    Exit codes: 0 every check holds, or nothing was required; 1 a check is violated; 2 invalid
+    options, spec or input; 3 the engine failed; 4 no data; 130 interrupted.
+    """
+    from kanon_sql.auditing.published_tables import audit_cells
+    from kanon_sql.results.confidential import for_outsiders
+
+    spec = cells_question(context, target, values)
+    values |= {"dry_run": False}
+    output = output_of(context, spec, values)
+    also = also_of(spec, output, values)
+    with watching(context) as watch:
+        run = run_of(values, watch, [*files_of(output), *also])
+        result = CLOCK.timed(audit_cells(spec, run, show_values=values["show_values"]))
+    is_external = values["audience"] == "external"
+    if is_external:
+        if values["show_values"]:
+            raise SpecError("--show-values is not for an external audience. Leave out one of them.")
+        result = for_outsiders(result, [each.confidential for each in spec.published])
+    forms = [(output, form_of(context, values, output, AUDIT_FORMS)), *also.items()]
+    found = result.status.replace("_", " ")
+    for path, form in forms:
+        if form in PIPELINE_FORMATS:
+            deliver(for_pipeline(result, spec.places("published"), form), path, found)
+    refuse_failed(result)
+    for path, form in forms:
+        if form not in PIPELINE_FORMATS:
+            recorded = result
+            if not is_external:
+                recorded = with_command(result, context, path, always=path in also)
+            page = rendered(recorded, recorded.page(), form, to_terminal=path is None)
+            deliver(page, path, found)
+    return result.exit_code

@@ -1,0 +1,487 @@
+"""Plans the statements on a table as it is published, one row a cell."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any
+
+from kanon_sql.errors import SpecError
+from kanon_sql.plan.cells import (
+    CellQuestion,
+    Dimension,
+    Exactness,
+    exactness,
+    group_checks,
+    node_name,
+)
+from kanon_sql.plan.question import BoundColumn, same_name
+from kanon_sql.plan.resolve_columns import column_named
+from kanon_sql.plan.steps import records, step
+from kanon_sql.spec.models.cells import Differences, GroupDisclosure, MinContributors, Rounded
+from kanon_sql.sql.macros import render, render_known
+from kanon_sql.sql.quoting import literal
+from kanon_sql.sql.statement import Statement
+from kanon_sql.sql.tables import Row
+
+LIKE_A_TOTAL = ("total", "totals", "all", "sum", "overall", "grand total", "subtotal")
+NOWHERE = "1 = 0"
+
+
+@dataclass(frozen=True)
+class PublishedDimension:
+    """How one dimension of a published table is read, as SQL over its row."""
+
+    dimension: Dimension
+    label: str
+    """The label as text."""
+    total: str
+    """Predicate: the row is a total over the dimension."""
+    doubtful: str
+    """Predicate: NULL that could be a total or a value."""
+    like_total: str
+    """Predicate: the label reads like a total, and none is declared."""
+    no_flag: str
+    """Predicate: the flag is neither 0 nor 1."""
+    unknown: str = NOWHERE
+    """Predicate: the label is no node of the hierarchy."""
+    level: str | None = None
+    """The level of the label in the hierarchy."""
+    parent: str | None = None
+    """The label above it, NULL for the total."""
+
+    @property
+    def nodes(self) -> dict[str, tuple[int, str | None]]:
+        """Each label of the hierarchy with its level and the label above it."""
+        return nodes_of(self.dimension)
+
+
+def nodes_of(dimension: Dimension) -> dict[str, tuple[int, str | None]]:
+    """Each label of a hierarchy with its lowest level, and the label above it, None below the
+    total; empty without a hierarchy of labels."""
+    table = dimension.hierarchy.table if dimension.hierarchy else None
+    if table is None:
+        return {}
+    height = len(dimension.levels) - 1
+    found: dict[str, tuple[int, str | None]] = {}
+    paths = [
+        (raw, *(table.labels(level)[raw] for level in range(1, height + 1)))
+        for raw in table.labels(1)
+    ]
+    for level in range(height + 1):
+        for path in paths:
+            above = next((label for label in path[level + 1 :] if label != path[level]), None)
+            found.setdefault(path[level], (level, above))
+    return found
+
+
+@dataclass(frozen=True)
+class PublishedTable:
+    """A published table with its columns resolved."""
+
+    question: CellQuestion
+    value: BoundColumn
+    count: BoundColumn | None
+    flags: Mapping[str, BoundColumn]
+    dimensions: tuple[PublishedDimension, ...]
+
+    @property
+    def relation(self) -> str:
+        return records(self.question.bound, list(self.columns))
+
+    @property
+    def columns(self) -> Iterator[BoundColumn]:
+        yield from (each.dimension.raw for each in self.dimensions)
+        yield from self.flags.values()
+        yield self.value
+        if self.count:
+            yield self.count
+
+    @property
+    def suppressed(self) -> str:
+        """Predicate: a mark stands in place of the figure."""
+        marks = [_is_mark(self.value, mark.text) for mark in self.question.spec.suppressed]
+        return " or ".join(marks) or NOWHERE
+
+    @property
+    def counts(self) -> bool:
+        """Whether the number of contributors is known."""
+        return self.count is not None or not self.question.spec.is_magnitude
+
+
+def _text(column: BoundColumn) -> str:
+    return render("text_of_label", column=column)
+
+
+def _is_mark(value: BoundColumn, text: str | None) -> str:
+    if text is None:
+        return f"{render('text_of_label', column=value)} is null"
+    return f"coalesce({_text(value)}, '') = {literal(text)}" if text else NOWHERE
+
+
+def published_table(question: CellQuestion) -> PublishedTable:
+    """Resolve how a published table is read. Raises `SpecError`."""
+    spec, table = question.spec, question.bound.table
+    assert question.value is not None
+    count = None
+    if spec.count is not None:
+        count = column_named(spec.count, table, ("count",), alias="kanon_count")
+    flags = {
+        dimension.raw.name: column_named(flag, table, ("total_flag", name))
+        for dimension in question.dimensions
+        for name, flag in spec.total_flag.items()
+        if same_name(name, dimension.raw.name)
+    }
+    dimensions = tuple(
+        _published(question, each, flags.get(each.raw.name)) for each in question.dimensions
+    )
+    return PublishedTable(question, question.value, count, flags, dimensions)
+
+
+def _published(
+    question: CellQuestion, dimension: Dimension, flag: BoundColumn | None
+) -> PublishedDimension:
+    text = _text(dimension.raw)
+    declared, label = question.spec.total_label_of(dimension.raw.name)
+    total, no_flag = NOWHERE, NOWHERE
+    if flag is not None:
+        total = f"coalesce({_text(flag)}, '') = '1'"
+        no_flag = f"coalesce({_text(flag)}, '') not in ('0', '1')"
+    elif declared:
+        total = f"{text} is null" if label is None else f"coalesce({text}, '') = {literal(label)}"
+    is_said = flag is not None or (declared and label is None)
+    like = ", ".join(literal(each) for each in LIKE_A_TOTAL)
+    found = PublishedDimension(
+        dimension,
+        label=text,
+        total=total,
+        doubtful=NOWHERE if is_said else f"{text} is null",
+        like_total=NOWHERE if flag is not None or declared else f"lower({text}) in ({like})",
+        no_flag=no_flag,
+    )
+    nodes = nodes_of(dimension)
+    if not nodes:
+        if dimension.hierarchy is not None and len(dimension.levels) > 1:
+            raise SpecError(
+                f'hierarchies: "{dimension.raw.name}" of a published table needs a hierarchy of '
+                "labels, as in a file; a builder makes labels from raw values only."
+            )
+        return found
+    levels = range(len(dimension.levels))
+    by_level = [[each for each, (own, _) in nodes.items() if own == level] for level in levels]
+    parents: dict[str, list[str]] = {}
+    for each, (_, above) in nodes.items():
+        if above is not None:
+            parents.setdefault(above, []).append(each)
+    return PublishedDimension(
+        dimension,
+        label=text,
+        total=total,
+        doubtful=found.doubtful,
+        like_total=NOWHERE,
+        no_flag=no_flag,
+        unknown=f"not ({total}) and {text} is not null and {text} not in ({_listed(list(nodes))})",
+        level=_case(
+            [(f"{text} in ({_listed(own)})", str(level)) for level, own in enumerate(by_level)],
+            total,
+        ),
+        parent=_case(
+            [(f"{text} in ({_listed(own)})", literal(above)) for above, own in parents.items()],
+            total,
+        ),
+    )
+
+
+def _listed(labels: Sequence[str]) -> str:
+    return ", ".join(literal(each) for each in labels)
+
+
+def _case(branches: Sequence[tuple[str, str]], total: str) -> str:
+    whens = [f"    when {total} then null"]
+    whens += [f"    when {condition} then {result}" for condition, result in branches]
+    return "\n".join(["case", *whens, "end"])
+
+
+# --- statements -----------------------------------------------------------------------------
+
+
+def published_facts_step(table: PublishedTable) -> Statement:
+    """The statement on values that are neither a number nor a mark, and on labels in doubt."""
+    bound = table.question.bound
+    return step(
+        bound,
+        "figures",
+        f"Which figures of {bound.table.name} are neither a number nor a declared mark?",
+        render(
+            "published_facts",
+            relation=table.relation,
+            columns=[column.name for column in table.columns],
+            column=table.value,
+            suppressed=table.suppressed,
+            dimensions=table.dimensions,
+            may_be_null=any(mark.text is None for mark in table.question.spec.suppressed),
+            count=table.count,
+        ),
+    )
+
+
+def published_exactness(table: PublishedTable, facts: Row) -> Exactness:
+    return exactness(table.question, {**facts, "kanon_weights_not_whole": 0})
+
+
+def sets_of_published(
+    table: PublishedTable, exact: Exactness, set: str = "published_cells", *, ranges: bool = False
+) -> str:
+    """The CTE with the cells of a published table."""
+    arguments: dict[str, Any] = {}
+    figure = render("typed_figure", column=table.value, digits=exact.digits, typed=exact.typed)
+    if table.counts:
+        arguments["contributors"] = (
+            render("typed_figure", column=table.count) if table.count else figure
+        )
+    if ranges:
+        arguments |= {"low": _bounds(table, "low"), "high": _bounds(table, "high")}
+    return render(
+        "sets_of_published",
+        relation=table.relation,
+        dimensions=table.dimensions,
+        figure=figure,
+        suppressed=table.suppressed,
+        set=set,
+        **arguments,
+    )
+
+
+def _bounds(table: PublishedTable, end: str) -> str:
+    """The lower or upper bound of a suppressed figure, by its mark."""
+    spec = table.question.spec
+    known: Decimal | None = spec.value_bounds[0 if end == "low" else 1]
+    branches = []
+    for mark in spec.suppressed:
+        own: Decimal | None = getattr(mark, end)
+        ends = [each for each in (own, known) if each is not None]
+        if ends:
+            bound = max(ends) if end == "low" else min(ends)
+            branches.append(f"    when {_is_mark(table.value, mark.text)} then {bound:f}")
+    return "\n".join(["case", *branches, "end"]) if branches else "cast(null as double)"
+
+
+def repeated_step(table: PublishedTable, exact: Exactness) -> Statement:
+    """The statement that counts the cells with more than one row."""
+    bound = table.question.bound
+    return step(
+        bound,
+        "repeated_cells",
+        f"Which cells of {bound.table.name} have more than one row?",
+        render(
+            "repeated_cells",
+            sets=sets_of_published(table, exact),
+            dimensions=list(range(1, len(table.dimensions) + 1)),
+        ),
+    )
+
+
+def _margin(table: PublishedTable) -> str:
+    """Predicate: a cell is a total, or a subtotal, over some dimension."""
+    parts = []
+    for place, each in enumerate(table.dimensions, start=1):
+        parts.append(f"kanon_t{place} = 1")
+        if each.level is not None:
+            parts.append(f"kanon_l{place} > 0")
+    return " or ".join(parts)
+
+
+def published_rules_step(table: PublishedTable, exact: Exactness) -> Statement:
+    """The statement that judges every rule for single cells at once."""
+    question, bound = table.question, table.question.bound
+    rules = [
+        {
+            "number": number,
+            "violated": render_known(f"{check.model.name()}_violated", **check.model.parameters),
+        }
+        for number, check in enumerate(question.checks, start=1)
+        if isinstance(check.model, MinContributors | Rounded) and check.gates
+    ]
+    return step(
+        bound,
+        "cells",
+        f"How many contributors do the cells of {bound.table.name} show?",
+        render(
+            "published_rules",
+            sets=sets_of_published(table, exact),
+            margin=_margin(table),
+            rules=rules,
+            nodes=_nodes(table),
+            contributors=table.counts,
+        ),
+        *dict.fromkeys(
+            type(check.model)
+            for check in question.checks
+            if isinstance(check.model, MinContributors | Rounded)
+        ),
+    )
+
+
+def _nodes(table: PublishedTable) -> list[dict[str, Any]]:
+    found = []
+    for place, each in enumerate(table.dimensions, start=1):
+        for level in range(len(each.dimension.levels) if each.level is not None else 1):
+            of_level = f" and kanon_l{place} = {level}" if each.level is not None else ""
+            found.append(
+                {
+                    "name": node_name(place, level),
+                    "place": place,
+                    "predicate": f"kanon_t{place} = 0{of_level}",
+                }
+            )
+    return found
+
+
+def published_groupings_step(table: PublishedTable, exact: Exactness) -> Statement:
+    """The statement that counts the cells of each grouping that is published."""
+    bound = table.question.bound
+    keys = []
+    for place, each in enumerate(table.dimensions, start=1):
+        keys += [f"kanon_t{place}", *([f"kanon_l{place}"] if each.level is not None else [])]
+    return step(
+        bound,
+        "groupings",
+        f"Which margins of {bound.table.name} are published?",
+        render("published_groupings", sets=sets_of_published(table, exact), keys=keys),
+    )
+
+
+def missing_cells(table: PublishedTable, row: Row, groupings: Sequence[Row]) -> dict[bool, int]:
+    """The combinations of nodes without a row, in the inner cells and in the margins."""
+    missing = {False: 0, True: 0}
+    for grouping in groupings:
+        combinations, is_margin = 1, False
+        for place, each in enumerate(table.dimensions, start=1):
+            if grouping[f"kanon_t{place}"]:
+                is_margin = True
+                continue
+            level = int(grouping[f"kanon_l{place}"]) if each.level is not None else 0
+            is_margin = is_margin or level > 0
+            combinations *= int(row[f"kanon_nodes_{node_name(place, level)}"])
+        missing[is_margin] += combinations - int(grouping["kanon_cells"])
+    return missing
+
+
+def published_groups_step(table: PublishedTable, exact: Exactness, row: Row) -> Statement | None:
+    """The statement on groups of which all members fall into one category."""
+    question = table.question
+    checks = group_checks(question)
+    families = [
+        family
+        for place, each in enumerate(table.dimensions, start=1)
+        if (family := _family(table, place, each, row)) is not None
+    ]
+    if not checks or not families:
+        return None
+    return step(
+        question.bound,
+        "groups",
+        f"In which groups of {question.bound.table.name} do all members fall into one category?",
+        render(
+            "published_groups",
+            sets=sets_of_published(table, exact),
+            families=families,
+            checks=checks,
+        ),
+        GroupDisclosure,
+    )
+
+
+def _family(
+    table: PublishedTable, place: int, each: PublishedDimension, row: Row
+) -> dict[str, Any] | None:
+    """The groups along one dimension; None where it has a single node."""
+    nodes = each.nodes
+    top = len(each.dimension.levels) - 1 if each.level is not None else 0
+    below_total = int(row[f"kanon_nodes_{node_name(place, top)}"])
+    if below_total <= 1 and not nodes:
+        return None
+    keys = []
+    for other, dimension in enumerate(table.dimensions, start=1):
+        if other != place:
+            keys += [f"kanon_d{other}", f"kanon_t{other}"]
+            keys += [f"kanon_l{other}"] if dimension.level is not None else []
+    below: dict[str | None, int] = {}
+    for _, above in nodes.values():
+        below[above] = below.get(above, 0) + 1
+    parent = f"kanon_p{place}"
+    keys += [parent] if nodes else []
+    alone = _listed([above for above, count in below.items() if above is not None and count == 1])
+    excluded = [f"{parent} in ({alone})"] if alone else []
+    excluded += [f"{parent} is null"] if nodes and below.get(None, 0) <= 1 else []
+    children = None
+    if table.question.spec.absent == "suppressed":
+        counts = [(f"{parent} = {literal(a)}", str(n)) for a, n in below.items() if a is not None]
+        children = str(below_total)
+        if nodes:
+            whens = [f"    when {condition} then {count}" for condition, count in counts]
+            children = "\n".join(["case", *whens, f"    else {below.get(None, 0)}", "end"])
+    return {
+        "dimension": place,
+        "keyed_by": keys or ["kanon_t" + str(place)],
+        "alone": " or ".join(f"coalesce({each}, false)" for each in excluded) or None,
+        "children": children,
+    }
+
+
+def published_differences_step(
+    table: PublishedTable,
+    exact: Exactness,
+    name: str,
+    other: PublishedTable,
+    other_exact: Exactness,
+    shared: Sequence[str],
+    n: int | None,
+) -> Statement:
+    """The statement that compares two published tables on the dimensions of both.
+
+    `shared` are the dimensions of this table that the second one has, in its order.
+    """
+
+    def side(asked: PublishedTable, places: Sequence[int], set: str, how: Exactness) -> Any:
+        rest = [each for each in range(1, len(asked.dimensions) + 1) if each not in places]
+        return {
+            "sets": sets_of_published(asked, how, set),
+            "places": list(places),
+            "totals": rest,
+        }
+
+    own = [each.dimension.raw.name for each in table.dimensions]
+    here = [own.index(each) + 1 for each in shared]
+    there = list(range(1, len(shared) + 1))
+    tables = frozenset(each.question.bound.table.sql for each in (table, other))
+    return Statement(
+        f"differences_{name}",
+        f"By how many contributors do the cells of {table.question.bound.table.name} differ from "
+        f"those of {other.question.bound.table.name}?",
+        render(
+            "differences_of_published",
+            here=side(table, here, "published_here", exact),
+            there=side(other, there, "published_there", other_exact),
+            n=n,
+        ),
+        (Differences,),
+        "",
+        tables,
+    )
+
+
+def published_cells_step(table: PublishedTable, exact: Exactness, name: str) -> Statement:
+    """The statement on each cell as it is published."""
+    bound = table.question.bound
+    return step(
+        bound,
+        name,
+        f"What does each cell of {bound.table.name} show?",
+        render(
+            "rows_of_published",
+            sets=sets_of_published(table, exact, ranges=True),
+            dimensions=list(range(1, len(table.dimensions) + 1)),
+        ),
+    )

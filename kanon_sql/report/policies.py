@@ -1,0 +1,140 @@
+"""The pages on policies: the list, one policy with its sentences, and its outcome on a table."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from kanon_sql.report.document import Block, Points, Prose
+from kanon_sql.report.guides import WIDTH
+from kanon_sql.report.words.numbers import printable
+from kanon_sql.results.table import PolicyOutcome, TableResult
+from kanon_sql.spec.models.catalogue import ALL_MODELS
+from kanon_sql.spec.policy import Policy
+
+READ_BY = {"owner": "read from the owner", "secondary": "read in somebody else's account"}
+DISCLAIMER = (
+    "A policy that holds says that its checks hold, and nothing of what it asks a person. None of "
+    "this is advice."
+)
+ONLY_CELLS = (
+    "Its threshold is for the cells of a table. Here it is k-anonymity: a table that crosses only "
+    "these columns then has no cell below it. That does not cover totals, dominance, or the "
+    "comparison with a second table."
+)
+
+
+def overview(policies: Sequence[Policy]) -> str:
+    """A paragraph on each policy: identifier, issuer, version, status, and how it was read."""
+    lines = ["The policies that are known by name. kanon-sql policy ID prints one.", ""]
+    for each in policies:
+        lines += [f"  {each.policy}: {_rules(each)}"]
+        lines += _folded(f"{each.issuer}; {each.version}", "      ")
+        lines += [f"      {each.status}, {_read(each.read.by, each.read.date)}", ""]
+    return "\n".join([*lines, *_folded(DISCLAIMER, "")])
+
+
+def page(policy: Policy) -> str:
+    """A policy with its sentences, what it expands to, its reading, and what it asks a person."""
+    how = f": {' '.join(policy.read.how.split())}" if policy.read.how else ""
+    lines = [
+        *_folded(f"{policy.title} ({policy.policy})", ""),
+        "",
+        *_folded(policy.issuer, "  "),
+        *_folded(f"{policy.document}, {policy.version}", "  "),
+        f"  {policy.address}",
+        *_folded(f"{policy.status}; {_read(policy.read.by, policy.read.date)}{how}", "  "),
+        "",
+        "  What it says",
+    ]
+    for quote in policy.quotes:
+        on_page = f", page {quote.page}" if quote.page else ""
+        lines += ["", f"    {quote.about}{on_page}"]
+        lines += [
+            each
+            for line in quote.text.strip().splitlines()
+            for each in _folded(line.strip(), "      ")
+        ]
+    lines += ["", f"  What is checked, of {policy.concerns}", ""]
+    lines += [f"    {rule(each.name(), each.parameters)}" for each in policy.checks]
+    lines += [f"    {each}: no number is given; name yours" for each in policy.wanted]
+    if policy.confidential:
+        hidden = ", ".join(policy.confidential)
+        lines += _folded(f"Confidential, and hidden from an external audience: {hidden}", "    ")
+    if policy.reading:
+        lines += ["", "  How it is read", "", *_folded(policy.reading, "    ")]
+    if policy.asks_a_person:
+        lines += ["", "  What it asks a person", ""]
+        lines += [
+            line for each in policy.asks_a_person for line in _folded(each, "    - ", "      ")
+        ]
+    return "\n".join([*lines, "", *_folded(DISCLAIMER, "  ")])
+
+
+def rule(model: str, parameters: Mapping[str, Any]) -> str:
+    """A rule with its parameters, as --check takes it.
+
+    >>> rule("dominance", {"n": 2, "k": 67, "inclusive": False})
+    'dominance:n=2,k=67'
+    """
+    fields = ALL_MODELS[model].model_fields
+    given = [
+        f"{name}={_value(value)}"
+        for name, value in parameters.items()
+        if name not in fields or value != fields[name].default
+    ]
+    return f"{model}:{','.join(given)}" if given else model
+
+
+def _value(value: Any) -> str:
+    if isinstance(value, list | tuple):
+        return f"[{','.join(map(_value, value))}]"
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _rules(policy: Policy) -> str:
+    return " ".join(
+        [*(rule(each.name(), each.parameters) for each in policy.checks), *policy.wanted]
+    )
+
+
+def _read(by: str, date: str | None) -> str:
+    return f"{READ_BY[by]} on {date}" if date else READ_BY[by]
+
+
+def outcomes(table: TableResult) -> Iterator[Block]:
+    """The blocks on the policies of a table."""
+    for policy in table.policies:
+        yield Prose([*_held(policy)])
+        if policy.not_asked:
+            yield Prose(["Not checked here:"])
+            yield Points([not_asked_words(each) for each in policy.not_asked])
+        if policy.asks_a_person:
+            yield Prose([f"{policy.id} also asks a person:"])
+            yield Points([printable(each) for each in policy.asks_a_person])
+
+
+def _held(policy: PolicyOutcome) -> Iterator[str]:
+    where = f"{policy.issuer}, {policy.version}, {READ_BY[policy.read['by']]}"
+    verb = "holds" if 1 in (policy.held, policy.asked) else "hold"
+    noun = "check" if policy.asked == 1 else "checks"
+    yield f"{policy.id} ({printable(where)}): {policy.held} of {policy.asked} {noun} {verb}."
+    if policy.for_cells:
+        yield ONLY_CELLS
+
+
+def not_asked_words(rule_of: Mapping[str, Any]) -> str:
+    """A rule that was not checked, and why."""
+    return f"{rule(rule_of['model'], rule_of['parameters'])}, {printable(rule_of['reason'])}"
+
+
+def _folded(text: str, first: str, rest: str | None = None) -> list[str]:
+    return textwrap.wrap(
+        " ".join(text.split()),
+        WIDTH,
+        initial_indent=first,
+        subsequent_indent=first if rest is None else rest,
+        break_on_hyphens=False,
+        break_long_words=False,
+    )

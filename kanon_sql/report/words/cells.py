@@ -1,0 +1,317 @@
+"""The rules for the cells of a published table, in words."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from kanon_sql.report.words.numbers import KEPT_TOGETHER, counted, listed, number, printable
+from kanon_sql.results.cells import CellsResult
+from kanon_sql.results.confidential import is_hidden
+from kanon_sql.results.table import CheckResult
+from kanon_sql.spec.models.catalogue import CELL_MODELS
+
+Words = tuple[str, str]
+"""What was found beside what was required, and how far it reaches."""
+
+
+def title_of_rule(check: CheckResult) -> str:
+    """The short name of a rule with what tells it from others of its kind."""
+    given = check.parameters
+    if is_hidden(check):
+        return CELL_MODELS[check.model].title
+    match check.model:
+        case "min_contributors":
+            zeros = given.get("zeros") == "disclosive"
+            return "threshold (zeros too)" if zeros else "threshold"
+        case "dominance":
+            k = f",{given['k']:g}" if given.get("k") is not None else ""
+            return f"dominance ({given['n']}{k})"
+        case "p_percent":
+            if given.get("p") is None:
+                return "p%"
+            is_plain = given.get("q", 100) == 100
+            return f"p% ({given['p']:g})" if is_plain else f"p% ({given['p']:g},{given['q']:g})"
+        case "group_disclosure":
+            along = given.get("along")
+            return f"group disclosure along {listed(along)}" if along else "group disclosure"
+        case "differences":
+            return f"differences {printable(str(given.get('against') or ''))}".rstrip()
+    return check.model
+
+
+def words_of_rule(check: CheckResult, table: CellsResult) -> Words:
+    """What a rule found, and its extent."""
+    if is_hidden(check):
+        violating = check.details.get("violating_cells")
+        return "what is allowed is confidential", _beyond(check, table) if violating else ""
+    return _WORDS[check.model](check, table)
+
+
+def has_words(name: str) -> bool:
+    return name in _WORDS
+
+
+def _threshold(check: CheckResult, table: CellsResult) -> Words:
+    n, least = check.parameters.get("n"), check.achieved
+    if least is None:
+        return "no cell has a contributor", ""
+    asked = "" if n is None else f", asked for {number(n)}"
+    if isinstance(least, str):
+        found = f"the smallest cell has {least} contributors"
+    else:
+        found = f"the smallest cell has {counted(least, 'contributor')}{asked}"
+    if least == 0:
+        found = f"a combination has no contributor{asked}"
+    if check.holds is False:
+        return found, f"{_violating(check, table)} fewer than {number(n or 0)}{_margins(check)}"
+    return found, ""
+
+
+def _dominance(check: CheckResult, table: CellsResult) -> Words:
+    n, k = check.parameters["n"], check.parameters.get("k")
+    who = "the largest contributor has" if n == 1 else f"the {_numeral(n)} largest have"
+    if check.achieved is None:
+        return "no cell has a share", _undefined(check)
+    found = f"{who} {_percent(check.achieved)} of a cell"
+    if check.holds is False:
+        word = "below" if check.parameters.get("inclusive") else "at most"
+        extent = f"{_violating(check, table)} more than that{_margins(check)}"
+        if check.parameters.get("inclusive"):
+            extent = f"{_violating(check, table)} as much or more{_margins(check)}"
+        return f"{found}, {word} {_percent(k)} allowed", _joined(extent, _undefined(check))
+    return f"{found} at most", _undefined(check)
+
+
+def _p_percent(check: CheckResult, table: CellsResult) -> Words:
+    p = check.parameters.get("p")
+    if check.achieved is None:
+        return "no cell has a contribution above 0", _undefined(check)
+    found = f"the largest contributor can be estimated to within {_percent(check.achieved)}"
+    if check.holds is False:
+        bound = _percent(100 * p / check.parameters.get("q", 100)) if p is not None else ""
+        extent = f"{_violating(check, table)} a closer estimate{_margins(check)}"
+        return f"{found}, {bound} asked for", _joined(extent, _undefined(check))
+    return f"{found} at best", _undefined(check)
+
+
+def _groups(check: CheckResult, table: CellsResult) -> Words:
+    if not check.achieved:
+        return "no group has all its members in one category", ""
+    are = "group has" if check.achieved == 1 else "groups have"
+    alone = check.details.get("alone", 0)
+    extent = f"{number(alone)} of them of a single member" if alone else ""
+    all_ = _share_words(check)
+    return f"{number(check.achieved)} {are} {all_} in one category", extent
+
+
+def _share_words(check: CheckResult) -> str:
+    share, insiders = check.parameters.get("max_share", 1), check.parameters.get("insiders", 0)
+    if share < 1:
+        return f"{_percent(100 * share)} of their members or more"
+    return f"all members but {insiders} or fewer" if insiders else "all their members"
+
+
+def _differences(check: CheckResult, table: CellsResult) -> Words:
+    n, compared = check.parameters.get("n"), check.details["compared_cells"]
+    other = printable(str(check.parameters.get("against")))
+    if check.achieved is None:
+        return f"no cell differs from {other}", _not_compared(check, f"{number(compared)} compared")
+    asked = "" if n is None else f", asked for {number(n)}"
+    found = f"the least difference is {number(check.achieved)}{asked}"
+    if check.holds is False:
+        some = f"{number(check.details['violating_cells'])} of {counted(compared, 'cell')} differ"
+        return found, _not_compared(check, f"{some} by fewer than {number(n or 0)}")
+    equal = f"{number(check.details['equal_cells'])} of {counted(compared, 'cell')} are equal"
+    return found, _not_compared(check, equal)
+
+
+def _not_compared(check: CheckResult, extent: str) -> str:
+    missing = check.details.get("not_compared", 0)
+    if not missing:
+        return extent
+    return f"{extent}; {number(missing)} in one table only, or suppressed"
+
+
+def _rounded(check: CheckResult, table: CellsResult) -> Words:
+    if not check.achieved:
+        return "every figure shown lies on the grid", ""
+    are = "figure lies" if check.achieved == 1 else "figures lie"
+    return f"{number(check.achieved)} {are} off the grid", ""
+
+
+def _derivable(check: CheckResult, table: CellsResult) -> Words:
+    """What can be computed of the suppressed cells: found, not found, or not told."""
+    found = check.details
+    hidden = found.get("suppressed")
+    if hidden is None:
+        return "not measured: the totals do not add up", ""
+    if not hidden:
+        return "nothing is suppressed", ""
+    width = check.parameters.get("width") or 0
+    near = f" to within {number(width)}" if width else ""
+    derived, left = found["derived_cells"], found["undecided_cells"]
+    just = "" if table.published else " if just these were suppressed"
+    verb = "can" if table.published else "could"
+    if derived:
+        words = f"{number(derived)} of {counted(hidden, 'cell')} {verb} be computed{near}{just}"
+    elif left:
+        words = f"can't tell for {number(left)} of {counted(hidden, 'cell')}{just}"
+    else:
+        words = f"no way was found to compute any of {counted(hidden, 'cell')}{near}{just}"
+    return words, _joined(*_how_derived(check))
+
+
+def _how_derived(check: CheckResult) -> Iterator[str]:
+    found = check.details
+    if found["by_subtraction"]:
+        rounds = counted(found["steps"], "round")
+        yield f"{number(found['by_subtraction'])} by subtraction in {rounds}"
+    if found["by_bounds"]:
+        yield f"{number(found['by_bounds'])} by bounds"
+    if found["by_linear_programming"]:
+        yield f"{number(found['by_linear_programming'])} by linear programming"
+    left, derived = found["undecided_cells"], found["derived_cells"]
+    if left and derived:
+        yield f"can't tell for {number(left)}"
+    rest = found["suppressed"] - derived - left
+    if derived and rest:
+        yield f"{number(rest)} can't be derived"
+    small = found["small_remainders"]
+    if small:
+        totals = f"{counted(small, 'total')} {'leaves' if small == 1 else 'leave'}"
+        yield f"{totals} less than {number(check.parameters['remainder'])} for its hidden cells"
+
+
+_WORDS: dict[str, Callable[[CheckResult, CellsResult], Words]] = {
+    "min_contributors": _threshold,
+    "dominance": _dominance,
+    "p_percent": _p_percent,
+    "group_disclosure": _groups,
+    "differences": _differences,
+    "rounded": _rounded,
+    "derivable": _derivable,
+}
+
+
+def _violating(check: CheckResult, table: CellsResult) -> str:
+    """As in `6 of 24 cells have`; combinations without a record may be more than there are."""
+    violating, cells = check.details["violating_cells"], table.cells.cells or 0
+    have = "has" if violating == 1 else "have"
+    if violating > cells:
+        return f"{counted(violating, 'combination')} {have}"
+    return f"{number(violating)} of {counted(cells, 'cell')} {have}"
+
+
+def _beyond(check: CheckResult, table: CellsResult) -> str:
+    violating = number(check.details["violating_cells"])
+    return f"{violating} of {counted(table.cells.cells or 0, 'cell')} beyond it"
+
+
+def _margins(check: CheckResult) -> str:
+    margins = check.details.get("violating_margin_cells") or 0
+    if not margins:
+        return ""
+    return f", {number(margins)} of them {'a margin' if margins == 1 else 'margins'}"
+
+
+def _undefined(check: CheckResult) -> str:
+    cells = check.details.get("undefined_cells") or 0
+    if not cells:
+        return ""
+    return f"{counted(cells, 'cell')} of zeros {'has' if cells == 1 else 'have'} no share"
+
+
+def _joined(*parts: str) -> str:
+    return "; ".join(part for part in parts if part)
+
+
+def _percent(value: float | None) -> str:
+    """A percentage that is stored as one.
+
+    >>> from kanon_sql.report.words.numbers import plain
+    >>> plain(_percent(93.1)), plain(_percent(100)), plain(_percent(66.66666))
+    ('93.1 %', '100 %', '66.67 %')
+    """
+    return f"{value or 0:.4g}{KEPT_TOGETHER}%"
+
+
+def _numeral(n: int) -> str:
+    words = ("", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
+    return words[n] if n < len(words) else str(n)
+
+
+# --- the table ------------------------------------------------------------------------------
+
+
+def headline_of_cells(table: CellsResult) -> list[str]:
+    """The parts of the headline: the source, its records, and what a cell is."""
+    parts = [printable(table.name)]
+    summary = table.cells
+    if table.published:
+        what = "published figures" if table.figure == "magnitude" else "published counts"
+        parts.append(f"{what} {printable(table.value or '')}".strip())
+    else:
+        whose = (
+            f" of {number(summary.contributors or 0)} {printable(table.contributor)}"
+            if table.contributor
+            else ""
+        )
+        parts.append(f"{counted(summary.records or 0, 'record')}{whose}")
+        value = f"sum of {printable(table.value)}" if table.value else "counts"
+        parts.append(f"{value} by {listed(table.by)}")
+        return parts
+    return [*parts, f"by {listed(table.by)}"]
+
+
+def cells_sentence(table: CellsResult) -> str:
+    """As in `24 cells: 15 inner, 9 margins`."""
+    summary = table.cells
+    inner, margins = summary.inner_cells or 0, summary.margin_cells or 0
+    parts = [f"{number(inner)} inner", f"{counted(margins, 'margin')}"]
+    if summary.suppressed:
+        parts.append(f"{number(summary.suppressed)} suppressed")
+    if summary.zero_cells:
+        parts.append(f"{number(summary.zero_cells)} of zeros")
+    if summary.empty_cells:
+        empty = counted(summary.empty_cells, "combination")
+        parts.append(f"{empty} without a {'row' if table.published else 'record'}")
+    return f"{counted(summary.cells or 0, 'cell')}: {', '.join(parts)}."
+
+
+def cost_sentence(table: CellsResult) -> str | None:
+    """What suppressing the sensitive cells would take; None if there are none."""
+    summary = table.cells
+    cells = summary.sensitive_cells
+    if not cells or table.published or summary.share_of_total is None:
+        return None
+    whole = "total" if table.figure == "magnitude" else "counts"
+    share = _percent(100 * summary.share_of_total)
+    return (
+        f"Suppressing the {counted(cells, 'cell')} takes "
+        f"{counted(summary.sensitive_records or 0, 'record')} and {share} of the {whole}"
+        f"{_what_it_hides(table)}."
+    )
+
+
+def _what_it_hides(table: CellsResult) -> str:
+    """How many of the sensitive cells would be hidden, if some would not be."""
+    checks = [each for each in table.checks if each.model == "derivable" and each.achieved]
+    if not checks:
+        return ""
+    worst = max(checks, key=lambda each: int(each.achieved))
+    hidden, derived = worst.details["suppressed"], worst.details["derived_cells"]
+    kept = hidden - derived
+    only = "none" if not kept else "only one" if kept == 1 else f"only {number(kept)}"
+    return f", and hides {only} of them: more cells must go, or fewer dimensions"
+
+
+def advice_on_cells(table: CellsResult) -> list[str]:
+    """What to do next."""
+    if table.status == "measured":
+        return [
+            "With --threshold 10 the command ends with exit code 1 if a cell has fewer than 10 "
+            "contributors."
+        ]
+    if table.status == "violated" and not table.published:
+        return ["Fewer dimensions, or wider categories, make larger cells."]
+    return []

@@ -1,0 +1,97 @@
+"""Results on the cells of a table that is published, as plain frozen values."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from kanon_sql.results.table import CheckResult, JsonPart, TableResult
+
+CellFigure = Literal["count", "magnitude"]
+
+
+@dataclass(frozen=True)
+class CellSummary(JsonPart):
+    """Key figures of a table's cells. Figures of the records are None for a published table."""
+
+    records: int | None = None
+    contributors: int | None = None
+    cells: int | None = None
+    inner_cells: int | None = None
+    margin_cells: int | None = None
+    empty_cells: int | None = None
+    """Combinations of nodes that occur, without a record."""
+    zero_cells: int | None = None
+    """Cells whose figure is 0: of a magnitude, everyone in them has 0."""
+    suppressed: int | None = None
+    implied_cells: int | None = None
+    """Margins that are not published and follow from what is."""
+    absent_cells: int | None = None
+    """Combinations without a row, where they are suppressed."""
+    sensitive_cells: int | None = None
+    """Cells that violate a required rule by themselves."""
+    sensitive_inner_cells: int | None = None
+    sensitive_records: int | None = None
+    """Records in the sensitive inner cells."""
+    share_of_total: float | None = None
+    """The share of the sensitive inner cells in the grand total."""
+
+
+@dataclass(frozen=True)
+class CellCheckResult(CheckResult):
+    """One rule's result; its violating cells and companion figures are in `details`."""
+
+    def to_dict(self) -> dict[str, Any]:
+        baseline = self.baseline.to_dict() if self.baseline else None
+        return {
+            "model": self.model,
+            "parameters": dict(self.parameters),
+            **self._of_policy,
+            "holds": self.holds,
+            "achieved": self.achieved,
+            **self.details,
+            **({} if self.accepted is None else {"accepted": self.accepted, "baseline": baseline}),
+        }
+
+
+@dataclass(frozen=True)
+class CellsResult(TableResult):
+    """The audit of one published table."""
+
+    by: tuple[str, ...] = ()
+    value: str | None = None
+    contributor: str | None = None
+    weight: str | None = None
+    published: bool = False
+    margins: str | tuple[tuple[str, ...], ...] | None = "all"
+    figure: CellFigure = "count"
+    cells: CellSummary = CellSummary()
+    against: Mapping[str, str] = field(default_factory=dict)
+    """The sources of the second tables, by name."""
+
+    def to_dict(self) -> dict[str, Any]:
+        shown = {"holds_personal_data": True, **(self.shown or {})}
+        margins = self.margins
+        return {
+            "name": self.name,
+            "engine": self.engine,
+            "status": self.status,
+            "warnings": list(self.warnings),
+            "by": list(self.by),
+            "value": self.value,
+            "contributor": self.contributor,
+            "weight": self.weight,
+            "published": self.published,
+            "margins": [list(each) for each in margins] if isinstance(margins, tuple) else margins,
+            "figure": self.figure,
+            "where": self.where,
+            "first": self.first,
+            "against": dict(self.against),
+            "summary": self.cells.to_dict(),
+            "checks": [check.to_dict() for check in self.checks],
+            "policies": [policy.to_dict() for policy in self.policies],
+            "sql": dict(self.sql),
+            **({"error": self.error} if self.error else {}),
+            **(shown if self.shown is not None else {}),
+        }

@@ -1,0 +1,390 @@
+"""Models of the cells of a table: a count, or the sum of a magnitude, for each combination.
+
+A cell is sensitive by itself (primary), or together with others (a group, a second table).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Annotated, Any, ClassVar, Literal
+
+from pydantic import BeforeValidator, Field, WithJsonSchema, model_validator
+
+from kanon_sql.spec.models.base import (
+    Answer,
+    Count,
+    Model,
+    NotNegative,
+    Number,
+    Positive,
+    PositiveShare,
+    _plain,
+)
+
+__all__ = [
+    "Derivable",
+    "Differences",
+    "Dominance",
+    "GroupDisclosure",
+    "MinContributors",
+    "PPercent",
+    "Rounded",
+]
+
+HANDBOOK = "ESSnet, Handbook on Statistical Disclosure Control, 2nd edition"
+
+
+@dataclass(frozen=True)
+class CellExample:
+    """Parameters of a model with a table that violates it and one that satisfies it."""
+
+    parameters: Mapping[str, Any]
+    columns: tuple[str, ...]
+    fails: Sequence[tuple[str | int, ...]]
+    holds: Sequence[tuple[str | int, ...]]
+    why: str
+    """Why it fails, in one sentence."""
+    options: str
+    """The options under which `kanon-sql tables` reads both, without the check."""
+    second: Sequence[tuple[str | int, ...]] = ()
+    """The second table, for a comparison of two."""
+
+
+class CellModel(Model):
+    """A rule for the cells of a table, asked by `kanon-sql tables`."""
+
+    answered_by: ClassVar[Answer] = "cells"
+    example: ClassVar[CellExample]  # type: ignore[assignment]
+    needs_value: ClassVar[bool] = False
+    """Whether it is defined for the sums of a magnitude only, made from records."""
+    is_primary: ClassVar[bool] = False
+    """Whether a cell that violates it is sensitive by itself."""
+
+
+def _percentage(value: Any) -> Any:
+    number = _plain(value)
+    is_number = isinstance(number, int | float) and not isinstance(number, bool)
+    if not is_number or not 0 < number < 100:
+        raise ValueError("must be a percentage between 0 and 100, as in 67")
+    return number
+
+
+def _not_negative_count(value: Any) -> Any:
+    if isinstance(value, bool) or not isinstance(value, int) or value < 0:
+        raise ValueError("must be a whole number, 0 or more")
+    return value
+
+
+def _columns(value: Any) -> Any:
+    names = [value] if isinstance(value, str) else value
+    if not isinstance(names, list | tuple) or not names or not all(map(_is_text, names)):
+        raise ValueError("must be a list of dimensions, as in [region]")
+    return tuple(names)
+
+
+def _is_text(value: Any) -> bool:
+    return isinstance(value, str)
+
+
+def _bands(value: Any) -> Any:
+    """Read `[[15, 10], [100, 50]]`: from 15 on multiples of 10, from 100 on of 50."""
+    try:
+        bands = tuple((_plain(start), _plain(step)) for start, step in value)
+    except (TypeError, ValueError):
+        bands = ()
+    numbers = [number for band in bands for number in band]
+    fits = bands and all(
+        isinstance(each, int | float) and not isinstance(each, bool) for each in numbers
+    )
+    if not fits or any(step <= 0 for _, step in bands) or list(bands) != sorted(set(bands)):
+        raise ValueError("must be pairs of a start and a step in ascending order, as in [[15, 10]]")
+    return bands
+
+
+Percentage = Annotated[
+    Number,
+    BeforeValidator(_percentage),
+    WithJsonSchema({"type": "number", "exclusiveMinimum": 0, "exclusiveMaximum": 100}),
+]
+CountFromZero = Annotated[int, Field(ge=0), BeforeValidator(_not_negative_count)]
+Dimensions = Annotated[
+    tuple[str, ...],
+    BeforeValidator(_columns),
+    WithJsonSchema({"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}]}),
+]
+Bands = Annotated[
+    tuple[tuple[Number, Number], ...],
+    BeforeValidator(_bands),
+    WithJsonSchema({"type": "array", "items": {"type": "array", "items": {"type": "number"}}}),
+]
+
+
+class MinContributors(CellModel):
+    """Every cell has at least n contributors (the threshold rule)."""
+
+    title: ClassVar = "threshold"
+    promise: ClassVar = (
+        "Every cell of the table is made from at least n contributors, so no figure is that of "
+        "one or a few."
+    )
+    formula: ClassVar = "N ≥ n in every cell, N the number of contributors with a value"
+    limitation: ClassVar = (
+        "It looks at each cell alone: a large cell may be dominated by one contributor, and a "
+        "suppressed one may follow from the totals."
+    )
+    source: ClassVar = f"{HANDBOOK}, chapter 4, minimum frequency rule"
+    asked_as: ClassVar = "tables … --threshold 10"
+    holds_when: ClassVar = "every cell has at least n contributors (`zeros: disclosive` counts 0)"
+    example: ClassVar = CellExample(
+        {"n": 3},
+        ("region", "firm"),
+        [("N", "a"), ("N", "b"), ("S", "c"), ("S", "d"), ("S", "e")],
+        [("N", "a"), ("N", "b"), ("N", "f"), ("S", "c"), ("S", "d"), ("S", "e")],
+        "Region N has two contributors.",
+        "--by region --contributor firm",
+    )
+    thresholds: ClassVar = ("n",)
+    worst: ClassVar = "least"
+    is_primary: ClassVar = True
+
+    n: Count | None = None
+    """Minimum number of contributors to a cell."""
+    zeros: Literal["allowed", "disclosive"] = "allowed"
+    """Whether a cell without contributors, or a combination without records, violates too."""
+
+
+class Dominance(CellModel):
+    """The n largest contributors have at most k per cent of a cell ((n,k) dominance)."""
+
+    title: ClassVar = "dominance"
+    promise: ClassVar = (
+        "In every cell the n largest contributors together have at most k per cent of the sum, so "
+        "they can't estimate each other closely from it."
+    )
+    formula: ClassVar = "x1 + … + xn ≤ k/100 · X in every cell, x1 ≥ x2 ≥ … its contributions"
+    limitation: ClassVar = (
+        "It is no bound on how well the second largest contributor estimates the largest: that is "
+        "p_percent. A cell of zeros has no share and is not judged."
+    )
+    source: ClassVar = f"{HANDBOOK}, chapter 4, (n,k) dominance rule"
+    asked_as: ClassVar = "tables … --dominance 2,67"
+    holds_when: ClassVar = "the n largest contributors have at most k % of every cell's sum"
+    example: ClassVar = CellExample(
+        {"n": 1, "k": 75},
+        ("region", "turnover"),
+        [("N", 90), ("N", 5), ("N", 5), ("S", 40), ("S", 30), ("S", 30)],
+        [("N", 40), ("N", 35), ("N", 25), ("S", 40), ("S", 30), ("S", 30)],
+        "In region N the largest contributor has 90 % of the sum.",
+        "--by region --value turnover",
+    )
+    thresholds: ClassVar = ("k",)
+    worst: ClassVar = "greatest"
+    needs_value: ClassVar = True
+    is_primary: ClassVar = True
+
+    n: Count
+    """How many of the largest contributors are added."""
+    k: Percentage | None = None
+    """Maximum share of the cell's sum, in per cent."""
+    inclusive: bool = False
+    """Whether a share of exactly k violates."""
+
+
+class PPercent(CellModel):
+    """No contributor can be estimated to within p per cent (the p% rule)."""
+
+    title: ClassVar = "p%"
+    promise: ClassVar = (
+        "The second largest contributor of a cell, who subtracts the own value from the sum, "
+        "can't estimate the largest to within p per cent."
+    )
+    formula: ClassVar = "X - x1 - x2 ≥ p/q · x1 in every cell (q is 100 without prior knowledge)"
+    limitation: ClassVar = (
+        "It assumes non-negative contributions, and that an insider knows one value; coalition "
+        "adds more. A cell of zeros is not judged."
+    )
+    source: ClassVar = f"{HANDBOOK}, chapter 4, p% and (p,q) rule"
+    asked_as: ClassVar = "tables … --p-percent 10"
+    holds_when: ClassVar = "no cell lets its second largest contributor estimate the largest to p %"
+    example: ClassVar = CellExample(
+        {"p": 10},
+        ("region", "turnover"),
+        [("N", 500), ("N", 490), ("N", 10), ("S", 520), ("S", 500), ("S", 80)],
+        [("N", 500), ("N", 490), ("N", 60), ("S", 520), ("S", 500), ("S", 80)],
+        "In region N only 10 is left besides the two largest, 2 % of the largest.",
+        "--by region --value turnover",
+    )
+    thresholds: ClassVar = ("p",)
+    worst: ClassVar = "least"
+    needs_value: ClassVar = True
+    is_primary: ClassVar = True
+
+    p: Positive | None = None
+    """How close an estimate of the largest contribution may not be, in per cent of it."""
+    q: Positive = 100
+    """How closely everyone can estimate a contribution beforehand, in per cent."""
+    coalition: Count = 1
+    """How many contributors pool what they know."""
+
+
+class GroupDisclosure(CellModel):
+    """No group has all its members in one category (group attribute disclosure)."""
+
+    title: ClassVar = "group disclosure"
+    promise: ClassVar = (
+        "In no group of the table do all members fall into one category of a further dimension, "
+        "so that membership does not give the category away."
+    )
+    formula: ClassVar = (
+        "N_C < max_share · N_P and N_P - N_C > insiders for each child C of a cell P"
+    )
+    limitation: ClassVar = (
+        "It looks at one dimension at a time, and leaves out groups of which a category is "
+        "suppressed."
+    )
+    source: ClassVar = f"{HANDBOOK}, chapter 5.2, group attribute disclosure"
+    asked_as: ClassVar = "tables … --check group_disclosure"
+    holds_when: ClassVar = "no group of cells has all its members in one category"
+    example: ClassVar = CellExample(
+        {"along": ["hours"]},
+        ("status", "hours", "n"),
+        [
+            ("married", "full", 6),
+            ("married", "part", 0),
+            ("single", "full", 2),
+            ("single", "part", 2),
+        ],
+        [
+            ("married", "full", 5),
+            ("married", "part", 1),
+            ("single", "full", 2),
+            ("single", "part", 2),
+        ],
+        "Everyone who is married works full time.",
+        "--by status,hours --value n --published",
+    )
+    thresholds: ClassVar = ("max_share",)
+    worst: ClassVar = "greatest"
+    counts_violations: ClassVar = True
+
+    along: Dimensions | None = None
+    """The dimensions whose categories must not be given away; by default all."""
+    max_share: PositiveShare = 1
+    """The share of a group in one category from which it is disclosed."""
+    insiders: CountFromZero = 0
+    """How many members of a group may know their own category."""
+
+
+class Differences(CellModel):
+    """No two tables differ by fewer than n contributors in a cell (differencing)."""
+
+    title: ClassVar = "differences"
+    promise: ClassVar = (
+        "Where a cell of this table and that of a second one differ, they differ by at least n "
+        "contributors."
+    )
+    formula: ClassVar = "|a - b| = 0 or |a - b| ≥ n in every cell that both tables show"
+    limitation: ClassVar = (
+        "It assumes that one population lies within the other. Equal cells may hide people who "
+        "came and as many who left; tables linked beyond two are not looked at."
+    )
+    source: ClassVar = f"{HANDBOOK}, chapter 5.2, disclosure by differencing"
+    asked_as: ClassVar = "tables … --against SRC --min-difference 10"
+    holds_when: ClassVar = "cells that differ from those of a second table differ by at least n"
+    example: ClassVar = CellExample(
+        {"n": 3},
+        ("age", "n"),
+        [("young", 12), ("old", 20)],
+        [("young", 15), ("old", 20)],
+        "The first cell differs by 1 from the second table.",
+        "--by age --value n --published --against b.csv",
+        second=[("young", 11), ("old", 20)],
+    )
+    thresholds: ClassVar = ("n",)
+    worst: ClassVar = "least"
+
+    n: Count | None = None
+    """Minimum difference of two cells that differ."""
+    against: str | None = None
+    """The name of the second table; optional if there is only one."""
+
+
+class Rounded(CellModel):
+    """Every figure that is shown lies on the grid of its rounding."""
+
+    title: ClassVar = "rounded"
+    promise: ClassVar = (
+        "Every figure that is shown is a multiple of the base, or of its band's step."
+    )
+    formula: ClassVar = "figure / step is whole, step that of the last band at or below the figure"
+    limitation: ClassVar = (
+        "It does not see whether the right number was rounded, nor what the unrounded totals of "
+        "another table give away."
+    )
+    source: ClassVar = f"{HANDBOOK}, chapter 5.4, rounding"
+    asked_as: ClassVar = "tables … --published --check rounded:base=5"
+    holds_when: ClassVar = "every figure shown is a multiple of `base`, or of the step of its band"
+    example: ClassVar = CellExample(
+        {"base": 5},
+        ("age", "n"),
+        [("young", 10), ("old", 12)],
+        [("young", 10), ("old", 15)],
+        "12 is no multiple of 5.",
+        "--by age --value n --published",
+    )
+    thresholds: ClassVar = ("base", "bands")
+    worst: ClassVar = "greatest"
+    counts_violations: ClassVar = True
+
+    base: Positive | None = None
+    """Every figure is a multiple of this."""
+    bands: Bands | None = None
+    """Pairs of a start and a step, as in [[15, 10], [100, 50]]; below the first nothing fits."""
+
+    @model_validator(mode="after")
+    def _has_one_grid(self) -> Rounded:
+        if (self.base is None) == (self.bands is None):
+            raise ValueError("needs a base, or bands, and not both")
+        return self
+
+
+class Derivable(CellModel):
+    """No suppressed cell follows from the cells that are shown (derivability)."""
+
+    title: ClassVar = "derivable"
+    promise: ClassVar = (
+        "No suppressed cell can be computed from the cells and totals that are shown, exactly or "
+        "to within a width."
+    )
+    formula: ClassVar = (
+        "max x - min x > width for each suppressed cell x, over all tables that fit what is shown"
+    )
+    limitation: ClassVar = (
+        "It takes the table alone: a second table, or a contributor who knows the own cell, may "
+        "still give a cell away; so may figures that are rounded."
+    )
+    source: ClassVar = (
+        f"{HANDBOOK}, chapter 4.2.2; Fischetti, Salazar 2000, Models and algorithms for optimizing "
+        "cell suppression in tabular data with linear constraints, JASA 95"
+    )
+    asked_as: ClassVar = "tables … --derivable"
+    holds_when: ClassVar = "no suppressed cell can be computed, and none is left undecided"
+    example: ClassVar = CellExample(
+        {},
+        ("region", "n"),
+        [("N", "*"), ("S", 12), ("W", 10), ("Total", 25)],
+        [("N", "*"), ("S", 12), ("W", "*"), ("Total", 25)],
+        "Region N is the total less the two other regions: 3.",
+        "--by region --value n --published --suppressed '*' --total-label Total",
+    )
+    thresholds: ClassVar = ("width",)
+    worst: ClassVar = "greatest"
+    counts_violations: ClassVar = True
+
+    width: NotNegative = 0
+    """The widest interval at which a cell counts as derived, in the unit of the figure."""
+    remainder: Positive | None = None
+    """Minimum sum of the cells that are suppressed together below one total."""
+    undecided: Literal["fail", "pass"] = "fail"
+    """Whether a cell that could not be decided fails the check."""

@@ -1,0 +1,340 @@
+"""Policies: an institution's rules as checks, with the sentences that they rest on.
+
+A policy is a YAML file: one of those shipped in `policies`, known by its identifier, or a user's
+own, known by its path. It adds no model; its checks are those of a spec.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache
+from pathlib import Path
+from types import MappingProxyType
+from typing import Annotated, Any, Literal
+
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    Field,
+    PlainSerializer,
+    ValidationError,
+    ValidationInfo,
+    WithJsonSchema,
+    model_validator,
+)
+
+from kanon_sql.errors import SpecError, described_value, did_you_mean, kind_of, plural
+from kanon_sql.spec.models.base import Model
+from kanon_sql.spec.models.catalogue import ALL_MODELS, CELL_MODELS, MODELS, model_named
+from kanon_sql.spec.models.cells import Differences, MinContributors
+from kanon_sql.spec.models.sizes import KAnonymity
+from kanon_sql.spec.question_parts import Check, SpecPart, Words
+from kanon_sql.spec.yaml_document import YamlDocument
+
+FOLDER = Path(__file__).parent / "policies"
+OWN_CONFIDENCE = "confidential"
+"""What a quote is about if it demands that parameters stay confidential."""
+
+
+def _parameter(name: str) -> str:
+    """Refuse what is no parameter of a model, as a misspelt one would be shown to outsiders."""
+    model, dot, parameter = name.partition(".")
+    if not (dot and parameter):
+        raise ValueError("must name a parameter of a model, as in dominance.k")
+    fields = model_named(model).model_fields
+    if parameter not in fields:
+        raise ValueError(
+            f'{model} has no parameter "{parameter}".{did_you_mean(parameter, list(fields))}'
+        )
+    return name
+
+
+Confidential = list[
+    Annotated[
+        str,
+        AfterValidator(_parameter),
+        WithJsonSchema({"type": "string", "pattern": r"^[a-z_]+\.[a-z_]+$"}),
+    ]
+]
+"""Parameters of models, as in dominance.k."""
+
+
+class Quote(SpecPart, BaseModel):
+    """A sentence of a policy, word for word."""
+
+    about: str
+    """The model of the check that rests on it, or "confidential"."""
+    text: Annotated[str, Field(min_length=1)]
+    """The sentence."""
+    page: str | None = None
+    """The page it stands on."""
+
+
+class PolicyRead(SpecPart, BaseModel):
+    """How and when the text of a policy was read."""
+
+    by: Literal["owner", "secondary"]
+    """The issuer's own text, or somebody else's copy or account."""
+    date: Annotated[
+        Words | None,
+        Field(pattern=r"^[0-9]{4}-[0-9]{2}-[0-9]{2}$", json_schema_extra={"format": "date"}),
+    ]
+    """The date, as in 2026-11-23; null if unknown."""
+    how: str = ""
+    """What was read."""
+
+
+class NotAsked(SpecPart, BaseModel):
+    """A rule of a policy that this input cannot answer."""
+
+    model: str
+    """The model."""
+    parameters: dict[str, Any]
+    """Its parameters; empty for a rule without a number."""
+    reason: str
+    """Why it is not asked."""
+
+
+class Policy(SpecPart, BaseModel):
+    """An institution's rules: its checks, and the sentence that each of them rests on."""
+
+    policy: Annotated[str, Field(pattern=r"^[a-z0-9]+(-[a-z0-9]+)*$")]
+    """The identifier, as the file is called."""
+    title: str
+    """What the rules are called."""
+    issuer: str
+    """Whose rules they are."""
+    document: str
+    """The document they stand in."""
+    version: str
+    """Its version or date."""
+    address: Annotated[str, Field(json_schema_extra={"format": "uri"})]
+    """Where it can be read."""
+    status: Literal["law", "guidance", "contract", "practice", "software default"]
+    """What kind of rules they are."""
+    concerns: Literal["cells", "records"]
+    """Whether the checks are those of published tables or those of an audit."""
+    counts: Literal["contributors", "records"] | None = None
+    """What its numbers count."""
+    read: PolicyRead
+    """How and when it was read."""
+    quotes: Annotated[list[Quote], Field(min_length=1)]
+    """The sentences that the checks rest on."""
+    checks: Annotated[list[Check], Field(min_length=1)]
+    """The checks that it expands to."""
+    wanted: list[str] = []
+    """Models that the text requires without a number."""
+    reading: str | None = None
+    """How a doubtful word was read."""
+    asks_a_person: list[str] = []
+    """What no check can answer."""
+    confidential: Confidential = []
+    """Parameters that it wants kept from outsiders, as in dominance.k."""
+
+    @model_validator(mode="after")
+    def _each_check_has_a_quote(self) -> Policy:
+        about = {each.about for each in self.quotes}
+        for name in [*sorted(about - {OWN_CONFIDENCE}), *self.wanted]:
+            model_named(name)
+        missing = next((each.name() for each in self.checks if each.name() not in about), None)
+        if missing:
+            raise ValueError(
+                f"no quote is about {missing}. Quote the sentence that the check rests on."
+            )
+        if measured := next((each.name() for each in self.checks if not each.gates), None):
+            raise ValueError(f"{measured} has no threshold, so it would never fail. Give it one.")
+        known = MODELS if self.concerns == "records" else CELL_MODELS
+        if other := next((each.name() for each in self.checks if each.name() not in known), None):
+            raise ValueError(f"{other} is no model of {self.concerns}, which this policy concerns.")
+        return self
+
+    @property
+    def required_size(self) -> int | None:
+        """The fewest contributors of a cell that it allows."""
+        sizes = [each.n for each in self.checks if isinstance(each, MinContributors) and each.n]
+        return max(sizes, default=None)
+
+    def of_records(self) -> tuple[list[Model], list[NotAsked]]:
+        """The checks for an audit of records, and the rules that it does not ask.
+
+        A threshold for cells becomes k-anonymity with the same number. Raises `SpecError` if
+        nothing can be asked.
+        """
+        if self.concerns == "records":
+            return list(self.checks), []
+        asked: list[Model] = [] if self.required_size is None else [KAnonymity(self.required_size)]
+        left = [each for each in self.checks if not isinstance(each, MinContributors)]
+        not_asked = [_not_asked(each.name(), each.parameters, FOR_CELLS) for each in left]
+        not_asked += [_not_asked(each, {}, FOR_CELLS) for each in self.wanted]
+        if not asked:
+            raise SpecError(
+                f"{self.policy} has no threshold for the size of a cell, so none of its rules can "
+                f"be asked of records. kanon-sql tables asks {plural(len(left), 'rule')} of it."
+            )
+        return asked, not_asked
+
+    def of_cells(
+        self, own: Sequence[Model], why_not: Callable[[Model], str | None], second: Sequence[str]
+    ) -> tuple[list[Model], list[NotAsked]]:
+        """The checks for a table, and the rules that it does not ask.
+
+        `own` are the user's checks, which may give a number that the policy does not; `why_not`
+        says why a check can't be asked of this table; `second` are the names of second tables.
+        Raises `SpecError` if nothing can be asked.
+        """
+        if self.concerns == "records":
+            raise SpecError(
+                f"{self.policy} concerns records, so none of its rules can be asked of a table. "
+                "kanon-sql audit asks them."
+            )
+        asked: list[Model] = []
+        not_asked = []
+        for check in self.checks:
+            if reason := why_not(check):
+                not_asked.append(_not_asked(check.name(), check.parameters, reason))
+            elif isinstance(check, Differences) and check.against is None:
+                asked += [check.model_copy(update={"against": name}) for name in second]
+            else:
+                asked.append(check)
+        of_user = {each.name(): each for each in own if each.gates}
+        for name in self.wanted:
+            if name in of_user:
+                asked.append(of_user[name])
+            else:
+                not_asked.append(_not_asked(name, {}, f"it gives no number: {_how_to_ask(name)}"))
+        if not asked:
+            raise SpecError(
+                f"none of the rules of {self.policy} can be asked of this table: "
+                f"{'; '.join(dict.fromkeys(each.reason for each in not_asked))}."
+            )
+        return asked, not_asked
+
+    def __str__(self) -> str:
+        return self.policy
+
+
+FOR_CELLS = "a rule for the cells of a table: kanon-sql tables"
+
+
+def _how_to_ask(model: str) -> str:
+    asked_as = ALL_MODELS[model].asked_as.removeprefix("tables … ")
+    return f"name yours, as in {asked_as}"
+
+
+def _not_asked(model: str, parameters: dict[str, Any], reason: str) -> NotAsked:
+    return NotAsked(model=model, parameters=parameters, reason=reason)
+
+
+@cache
+def policies() -> Mapping[str, Policy]:
+    """Every shipped policy by its identifier."""
+    return MappingProxyType({name: read_policy(_shipped(name)) for name in policy_names()})
+
+
+@cache
+def policy_names() -> tuple[str, ...]:
+    """The identifiers of the shipped policies, sorted."""
+    return tuple(sorted(each.stem for each in FOLDER.glob("*.yml")))
+
+
+def _shipped(name: str) -> Path:
+    return FOLDER / f"{name}.yml"
+
+
+def policy_named(name: str, folder: Path | None = None) -> Policy:
+    """The policy of an identifier or of a file, whose path starts at `folder`.
+
+    Raises `SpecError` that names the nearest identifier.
+    """
+    if name.lower().endswith((".yml", ".yaml")):
+        return read_policy(folder / name if folder else Path(name))
+    if name not in policy_names():
+        raise SpecError(
+            f'there is no policy "{name}".{did_you_mean(name, policy_names())} kanon-sql policy '
+            f"lists the {len(policy_names())} there are; a file of your own is named by its path, "
+            "as in ./own.yml."
+        )
+    return read_policy(_shipped(name))
+
+
+@cache
+def read_policy(path: Path) -> Policy:
+    """Read a policy file. Raises `SpecError` with file, line and column for an invalid one."""
+    document = YamlDocument.read(path)
+    try:
+        return Policy.model_validate(document.value)
+    except ValidationError as error:
+        location, message, at_key = _first_fault(error)
+        raise document.error(location, message, at_key=at_key) from None
+
+
+def _first_fault(error: ValidationError) -> tuple[tuple[int | str, ...], str, bool]:
+    """The location and message of the first error, and whether the key itself is at fault."""
+    faults = error.errors(include_url=False)
+    fault = next((each for each in faults if each["type"] == "extra_forbidden"), faults[0])
+    location, found = fault["loc"], described_value(fault["input"])
+    match fault["type"]:
+        case "extra_forbidden":
+            part = {"read": PolicyRead, "quotes": Quote}.get(str(location[0]), Policy)
+            near = did_you_mean(str(location[-1]), part.model_fields)
+            return location, f'unknown key "{location[-1]}".{near}', True
+        case "missing":
+            return location[:-1], f'the key "{location[-1]}" is missing.', False
+        case "literal_error":
+            return location, f"must be {fault['ctx']['expected']}; found {found}.", False
+        case "value_error":
+            return location, str(fault["ctx"]["error"]), False
+        case "too_short" | "string_too_short":
+            return location, "must not be empty.", False
+        case "string_pattern_mismatch":
+            return location, f"must read like {_EXAMPLES[_key(location)]}; found {found}.", False
+    expected = "a list" if "list" in fault["type"] else "text" if "str" in fault["type"] else ""
+    expected = expected or "a mapping of keys to values"
+    return location, f"must be {expected}; found {found}.", False
+
+
+_EXAMPLES = {"policy": "our-airlock", "date": "2026-11-23"}
+
+
+def _key(location: tuple[int | str, ...]) -> str:
+    return [str(each) for each in location if isinstance(each, str)][-1]
+
+
+def _policies(value: Any, info: ValidationInfo) -> list[Policy]:
+    """Policies from one or several identifiers, paths or policies."""
+    folder = (info.context or {}).get("folder")
+    if value is None:
+        return []
+    found: list[Policy] = []
+    for each in [value] if isinstance(value, str | Path | Policy) else value:
+        if isinstance(each, str | Path):
+            each = policy_named(str(each), folder)
+        if not isinstance(each, Policy):
+            raise SpecError(
+                f"policy must be an identifier, as in cms-cell-11, or the path of a file; found "
+                f"{kind_of(each)}."
+            )
+        if any(each.policy == other.policy for other in found):
+            raise SpecError(f'the policy "{each.policy}" is named twice.')
+        found.append(each)
+    return found
+
+
+Policies = Annotated[
+    list[Policy],
+    BeforeValidator(_policies),
+    PlainSerializer(lambda policies: [each.policy for each in policies]),
+    WithJsonSchema({"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}]}),
+]
+"""One policy or several, by identifier or path."""
+
+
+def policy_schema() -> dict[str, Any]:
+    """The JSON Schema of a policy file, for editors."""
+    schema = Policy.model_json_schema()
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        **schema,
+        "title": "A kanon-sql policy",
+    }

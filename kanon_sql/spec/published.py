@@ -1,0 +1,406 @@
+"""The spec of a table that is published: its dimensions, its figure, and how it is read.
+
+Either the records are given, from which its cells are counted or summed, or the table itself, with
+one row a cell.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from decimal import Decimal
+from typing import Annotated, Any, Literal, NamedTuple
+
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    Field,
+    PlainSerializer,
+    model_validator,
+)
+
+from kanon_sql.errors import SpecError, did_you_mean
+from kanon_sql.spec.builders import parse_builder
+from kanon_sql.spec.hierarchy import GeneralizationHierarchy
+from kanon_sql.spec.models.base import Count, Model
+from kanon_sql.spec.models.catalogue import CELL_MODELS
+from kanon_sql.spec.models.cells import CellModel, Differences, GroupDisclosure
+from kanon_sql.spec.policy import Confidential, NotAsked, Policies, Policy
+from kanon_sql.spec.question_parts import Check, ColumnNames, SpecPart, first_repeated, names
+
+NULL = "NULL"
+"""How an option spells NULL; the text is written in quotes."""
+
+Bound = Decimal | None
+
+
+class Mark(NamedTuple):
+    """What stands in place of a suppressed figure, and the range that it tells; None is NULL."""
+
+    text: str | None
+    low: Bound = None
+    high: Bound = None
+
+
+def text_or_null(text: str) -> str | None:
+    """The text that an option means.
+
+    >>> text_or_null("NULL"), text_or_null('"NULL"'), text_or_null("*")
+    (None, 'NULL', '*')
+    """
+    if text == NULL:
+        return None
+    is_quoted = len(text) >= 2 and text[0] == text[-1] == '"'
+    return text[1:-1].replace('""', '"') if is_quoted else text
+
+
+def bounds(text: str) -> tuple[Bound, Bound] | None:
+    """The range in `LOW..HIGH`, either end of which may be open; None for any other text.
+
+    >>> bounds("1..9"), bounds("0.."), bounds("..")
+    ((Decimal('1'), Decimal('9')), (Decimal('0'), None), (None, None))
+    """
+    number = r"[-+]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)"
+    found = re.fullmatch(rf"\s*({number})?\s*\.\.\s*({number})?\s*", text)
+    if found is None:
+        return None
+    low, high = (Decimal(each) if each else None for each in found.groups())
+    return low, high
+
+
+def mark_of(text: str) -> Mark:
+    """The mark in `MARK[=LOW..HIGH]`.
+
+    >>> mark_of("*=1..9")
+    Mark(text='*', low=Decimal('1'), high=Decimal('9'))
+    >>> mark_of("a=b").text, mark_of("NULL").text
+    ('a=b', None)
+    """
+    mark, equals, rest = text.rpartition("=")
+    range_ = bounds(rest) if equals else None
+    if range_ is None:
+        return Mark(text_or_null(text))
+    return Mark(text_or_null(mark), *_ascending(range_))
+
+
+def _ascending(range_: tuple[Bound, Bound]) -> tuple[Bound, Bound]:
+    low, high = range_
+    if low is not None and high is not None and low > high:
+        raise SpecError(f"a range goes from {low} down to {high}. Give the lowest value first.")
+    return range_
+
+
+def _range(value: Any) -> tuple[Bound, Bound]:
+    """A range as `LOW..HIGH`, as a pair, or None for an open one."""
+    if value is None:
+        return None, None
+    if isinstance(value, str) and (found := bounds(value)) is not None:
+        return _ascending(found)
+    if isinstance(value, list | tuple) and len(value) == 2:
+        ends = [None if each is None else _decimal(each) for each in value]
+        return _ascending((ends[0], ends[1]))
+    raise ValueError("must be a range, as in [1, 9] or [null, 9]")
+
+
+def _decimal(value: Any) -> Decimal:
+    text = str(value)
+    if isinstance(value, bool) or not re.fullmatch(
+        r"[-+]?[0-9]+(\.[0-9]+)?([eE][-+]?[0-9]+)?", text
+    ):
+        raise ValueError("must be a range of numbers, as in [1, 9]")
+    return Decimal(text)
+
+
+def _marks(value: Any) -> Any:
+    """Marks by their text, each with a range; a list of them has none."""
+    if isinstance(value, str) or value is None:
+        return (Mark(value),)
+    if isinstance(value, Mapping):
+        return tuple(
+            Mark(None if text is None else str(text), *_range(range_))
+            for text, range_ in value.items()
+        )
+    if isinstance(value, list | tuple):
+        return tuple(each if isinstance(each, Mark) else Mark(each) for each in value)
+    raise ValueError('must be marks with what they say, as in {"*": [1, 9], c: null}')
+
+
+def _total_labels(value: Any) -> Any:
+    """One label for all dimensions, or a label for each; None is the NULL of GROUPING SETS."""
+    if isinstance(value, str):
+        return {"*": value}
+    return {"*": None} if value is None else value
+
+
+def _margins(value: Any) -> Any:
+    """`all`, `none`, or the lists of dimensions whose margins are published."""
+    if value in ("all", "none"):
+        return value
+    if not isinstance(value, list | tuple):
+        raise ValueError("must be all, none, or lists of dimensions, as in [[region], []]")
+    return tuple(tuple(names(each)) for each in value)
+
+
+def _hierarchies(value: Any) -> Any:
+    if not isinstance(value, Mapping):
+        return value
+    return {
+        name: parse_builder(each) if isinstance(each, str) else each for name, each in value.items()
+    }
+
+
+def _of_cells(check: Any) -> Any:
+    if not isinstance(check, CellModel):
+        raise ValueError(
+            f"{check.name()} is a model of records, which kanon-sql audit checks. Models of "
+            f"cells: {', '.join(CELL_MODELS)}"
+        )
+    return check
+
+
+Hierarchies = Annotated[dict[str, GeneralizationHierarchy], BeforeValidator(_hierarchies)]
+Range = Annotated[tuple[Bound, Bound], BeforeValidator(_range)]
+CellCheck = Annotated[Check, AfterValidator(_of_cells)]
+Absent = Literal["zero", "suppressed"]
+
+
+class AgainstSpec(SpecPart, BaseModel):
+    """A second table of the same kind, to be compared cell by cell."""
+
+    source: Any = Field(repr=False)
+    """A file, a glob or a table."""
+    by: ColumnNames = []
+    """Its dimensions, by the names of this table's; by default all of them."""
+    columns: dict[str, str] = {}
+    """Its name of a dimension, of the figure or of the contributor, if it differs."""
+    where: str | None = None
+    """A SQL condition; only the rows that satisfy it are read."""
+    header: bool | None = None
+    """Whether the first line of a text file is a header."""
+
+
+class PublishedSpec(SpecPart, BaseModel):
+    """A table that is published, with the rules for its cells."""
+
+    source: Any = Field(repr=False)
+    """A file, a glob or a table name; in Python also the data itself, which no repr shows."""
+    name: str | None = None
+    """The table's name in the result; default: the name of the file or table."""
+    connect: Annotated[str | None, Field(repr=False)] = None
+    """The URL of the table's database; without it, the source is a file."""
+    cells: bool = False
+    """Whether the source is the table itself, one row a cell, and not its records."""
+    by: ColumnNames
+    """The dimensions of the table."""
+    value: str | None = None
+    """From records the magnitude that is summed; else the figure of a cell."""
+    contributor: str | None = None
+    """The column that identifies whose value it is; by default each record is a contributor."""
+    weight: str | None = None
+    """The survey weight column, assumed to be confidential."""
+    hierarchies: Hierarchies = {}
+    """The hierarchy of a dimension, whose levels have subtotals."""
+    hierarchy_faults: Literal["error", "warn"] = "error"
+    """Whether a hierarchy that is not a tree is an error or a warning."""
+    margins: Annotated[
+        Literal["all", "none"] | tuple[tuple[str, ...], ...], BeforeValidator(_margins)
+    ] = "all"
+    """What is published beside the inner cells, from records: all margins, none, or those over
+    these lists of dimensions; the empty list is the grand total."""
+    suppressed: Annotated[
+        tuple[Mark, ...],
+        BeforeValidator(_marks),
+        PlainSerializer(lambda marks: {mark.text: [mark.low, mark.high] for mark in marks}),
+    ] = ()
+    """What stands in place of a suppressed figure, with the range that it tells."""
+    total_label: Annotated[dict[str, str | None], BeforeValidator(_total_labels)] = {}
+    """What stands in a dimension for its total, by dimension or one for all ("*"); null is NULL, as
+    printed by GROUPING SETS."""
+    total_flag: dict[str, str] = {}
+    """The column that is 1 where a dimension is a total, as grouping() gives it."""
+    count: str | None = None
+    """The column with the number of contributors beside a magnitude."""
+    magnitude: bool = False
+    """Whether the figure of a cell is a sum and not a count."""
+    value_bounds: Range = (Decimal(0), None)
+    """What everyone knows of any figure."""
+    absent: Absent = "zero"
+    """What a combination without a row is: zero, or suppressed."""
+    against: dict[str, AgainstSpec] = {}
+    """Second tables to compare with, by name."""
+    where: str | None = None
+    """A SQL condition; only the rows that satisfy it are read."""
+    first: Count | None = None
+    """Read only this many rows, in the order of the file."""
+    null_strings: ColumnNames = []
+    """Texts read as NULL in a text file, besides the empty field."""
+    delimiter: Annotated[str, Field(min_length=1, max_length=1)] | None = None
+    """The field separator of a text file; detected on its first line by default."""
+    header: bool | None = None
+    """Whether the first line of a text file is a header."""
+    checks: list[CellCheck] = []
+    """The rules to check."""
+    policy: Policies = []
+    """Policies whose rules are checked too, by identifier or file."""
+    confidential: Confidential = []
+    """Parameters that an external audience must not see, as in dominance.k."""
+
+    @property
+    def required_checks(self) -> list[Model]:
+        """The checks, and those of the policies that this table can answer."""
+        found: list[Model] = list(self.checks)
+        for policy in self.policy:
+            found += [each for each in self.asked_by(policy)[0] if each not in found]
+        return found
+
+    def asked_by(self, policy: Policy) -> tuple[list[Model], list[NotAsked]]:
+        """The checks of a policy, and its rules that this table can't answer."""
+
+        def why_not(check: Model) -> str | None:
+            return next(self._unasked(check), None) if isinstance(check, CellModel) else None
+
+        return policy.of_cells(self.checks, why_not, list(self.against))
+
+    @property
+    def is_magnitude(self) -> bool:
+        """Whether a figure is a sum, and not a count."""
+        if self.cells:
+            return self.magnitude or self.count is not None
+        return self.value is not None
+
+    @property
+    def label(self) -> str:
+        """The source in words."""
+        return self.name or str(self.source)
+
+    def total_label_of(self, dimension: str) -> tuple[bool, str | None]:
+        """Whether a label stands for the total of a dimension, and which; None is NULL."""
+        folded = {name.casefold(): label for name, label in self.total_label.items()}
+        key = dimension.casefold() if dimension.casefold() in folded else "*"
+        return key in folded, folded.get(key)
+
+    @model_validator(mode="after")
+    def _is_consistent(self) -> PublishedSpec:
+        for fault in self._faults():
+            raise ValueError(fault)
+        return self
+
+    def _faults(self) -> Iterator[str]:
+        if not self.by:
+            yield "by names no dimension; name at least one, as in by: [region]."
+        parts = [
+            *((column, "a dimension") for column in self.by),
+            *((each, part) for each, part in self._named_columns() if each is not None),
+        ]
+        seen: dict[str, str] = {}
+        for column, part in parts:
+            before = seen.setdefault(column.casefold(), part)
+            if before != part:
+                yield f'column "{column}" is both {before} and {part}; give it one role.'
+        repeated = first_repeated([column.casefold() for column in self.by])
+        if repeated is not None:
+            yield f'column "{repeated}" is named twice in by.'
+        yield from self._misplaced()
+        yield from self._unknown_dimensions()
+        for check in self.checks:
+            if isinstance(check, CellModel):
+                yield from self._unasked(check)
+        for policy in self.policy:
+            self.asked_by(policy)
+
+    def _named_columns(self) -> Sequence[tuple[str | None, str]]:
+        return (
+            (self.value, "the value"),
+            (self.contributor, "the contributor"),
+            (self.weight, "the weight"),
+            (self.count, "the count"),
+        )
+
+    def _misplaced(self) -> Iterator[str]:
+        """Settings of a published table beside records, and the other way round."""
+        if self.cells:
+            given = [key for key in ("contributor", "weight") if getattr(self, key) is not None] + (
+                ["margins"] if self.margins != "all" else []
+            )
+            if given:
+                yield (
+                    f"{' and '.join(given)} {'is' if len(given) == 1 else 'are'} for the records "
+                    "of a table, and this is the table itself (published). Leave out one of the "
+                    "two."
+                )
+            if self.value is None:
+                yield "a published table needs a value: the column with the figure of a cell."
+            return
+        given = [
+            key
+            for key in ("suppressed", "total_label", "total_flag", "count")
+            if getattr(self, key)
+        ]
+        given += ["magnitude"] if self.magnitude else []
+        given += ["absent"] if self.absent != "zero" else []
+        if given:
+            yield (
+                f"{' and '.join(given)} {'is' if len(given) == 1 else 'are'} for a table that is "
+                "published, one row a cell, and this is read as records. Say that it is published, "
+                "or leave it out."
+            )
+        if self.weight is not None and self.value is None:
+            yield "weight needs a value: it weights the sum of a magnitude."
+
+    def _unknown_dimensions(self) -> Iterator[str]:
+        known = {column.casefold() for column in self.by}
+        named = [
+            *(("hierarchies", name) for name in self.hierarchies),
+            *(("total_label", name) for name in self.total_label if name != "*"),
+            *(("total_flag", name) for name in self.total_flag),
+            *(
+                ("margins", name)
+                for margin in (() if isinstance(self.margins, str) else self.margins)
+                for name in margin
+            ),
+            *((f"against {key}", name) for key, other in self.against.items() for name in other.by),
+            *(
+                ("group_disclosure: along", name)
+                for check in self.checks
+                if isinstance(check, GroupDisclosure)
+                for name in check.along or ()
+            ),
+        ]
+        for part, name in named:
+            if name.casefold() not in known:
+                yield (
+                    f'{part}: "{name}" is no dimension. Dimensions: {", ".join(self.by)}.'
+                    f"{did_you_mean(name, self.by)}"
+                )
+        both = {name.casefold() for name in self.total_flag} & {
+            name.casefold() for name in self.total_label
+        }
+        for name in sorted(both):
+            yield f'"{name}" has both a total_label and a total_flag; one of them says its total.'
+
+    def _unasked(self, check: CellModel) -> Iterator[str]:
+        """Why a check can't be asked of this input."""
+        name = check.name()
+        if check.needs_value and self.cells:
+            yield f"{name} needs the records of a table; of published cells it can't be asked."
+        elif check.needs_value and self.value is None:
+            yield f"{name} needs a value: the magnitude that is summed."
+        if name == "rounded" and not self.cells:
+            yield "rounded is for a table that is published, not for its records."
+        is_count = name in ("min_contributors", "group_disclosure", "differences")
+        if is_count and self.cells and self.magnitude and self.count is None:
+            yield f"{name} needs the numbers of contributors beside a magnitude: count."
+        if isinstance(check, Differences):
+            if not self.against:
+                yield "differences needs a second table: against."
+            elif check.against is None and len(self.against) > 1:
+                yield (
+                    "differences is ambiguous with several tables: name one of "
+                    f"{', '.join(self.against)} in against."
+                )
+            elif check.against is not None and check.against not in self.against:
+                yield (
+                    f'differences: there is no second table "{check.against}". There are '
+                    f"{', '.join(self.against)}.{did_you_mean(check.against, self.against)}"
+                )

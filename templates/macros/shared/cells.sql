@@ -1,0 +1,401 @@
+{#
+    The cells of a table: a count of contributors, or the sum of a magnitude, for each combination
+    of the dimensions' nodes, margins included.
+
+    A grouping lists the columns that its cells are keyed by: of each dimension that is no total,
+    its level and all levels above, which follow from it. `kanon_largest_n` is the sum of the n
+    largest contributions x1 >= x2 >= ..., in absolute values after the records of a contributor are
+    added; `kanon_total` is the sum of all of them.
+
+    ESSnet, Handbook on Statistical Disclosure Control, 2nd edition, chapter 4.
+#}
+
+{# CTEs up to `cells`. `ranks` are the numbers of largest contributions that a check adds. #}
+{% macro sets_of_cells(
+    relation, columns, groupings, contributor=none, figure=none, weighted=none, ranks=[],
+    set="cells", contributions="contributions"
+) %}
+{% if figure is none %}
+{{ contributions }} as (
+    select
+{{ kanon_sql.aliased_keys(columns) | indent(4, first=true) }},
+{% if contributor is not none %}
+        {{ kanon_sql.aliased(kanon_sql.ident(contributor), contributor) }},
+{% endif %}
+        count(*) as kanon_records
+    from {{ relation | indent(4) }}
+    group by
+{{ kanon_sql.grouped_by(columns) | indent(4, first=true) }}
+{%- if contributor is not none %},
+        {{ kanon_sql.ident(contributor) }}
+{%- endif %}
+
+),
+{% elif contributor is not none %}
+-- The records of one contributor in a cell are added first.
+contributions as (
+    select
+{{ kanon_sql.aliased_keys(columns) | indent(4, first=true) }},
+        {{ kanon_sql.aliased(kanon_sql.ident(contributor), contributor) }},
+        count(*) as kanon_records,
+        sum(case when {{ figure }} is null then 0 else 1 end) as kanon_values,
+        sum({{ figure }}) as kanon_figure,
+        sum({{ figure if weighted is none else weighted }}) as kanon_weighted
+    from {{ relation | indent(4) }}
+    group by
+{{ kanon_sql.grouped_by(columns) | indent(4, first=true) }},
+        {{ kanon_sql.ident(contributor) }}
+),
+{% else %}
+figures as (
+    select
+{{ kanon_sql.aliased_keys(columns) | indent(4, first=true) }},
+        abs({{ figure }}) as kanon_size,
+        abs({{ figure if weighted is none else weighted }}) as kanon_weighted,
+        case when {{ figure }} < 0 then 1 else 0 end as kanon_is_negative
+    from {{ relation | indent(4) }}
+),
+
+placed_figures as (
+    select
+        figures.*,
+        row_number() over (
+            partition by
+{{ kanon_sql.aliases(columns) | indent(16, first=true) }}
+            order by case when kanon_size is null then 0 else kanon_size end desc
+        ) as kanon_place
+    from figures
+),
+
+-- The largest contributions of a margin are among those of its cells.
+contributions as (
+    select
+{{ kanon_sql.aliases(columns) | indent(4, first=true) }},
+        case when kanon_place <= {{ kanon_sql.largest_rank(ranks) }} then kanon_place else 0 end as kanon_place_of_cell,
+        count(*) as kanon_records,
+        sum(case when kanon_size is null then 0 else 1 end) as kanon_contributors,
+        sum(case when kanon_size is null then 0 else kanon_weighted end) as kanon_total,
+        max(case when kanon_place <= {{ kanon_sql.largest_rank(ranks) }} and kanon_size is not null then kanon_size else 0 end) as kanon_size,
+        sum(kanon_is_negative) as kanon_negatives
+    from placed_figures
+    group by
+{{ kanon_sql.aliases(columns) | indent(4, first=true) }},
+        case when kanon_place <= {{ kanon_sql.largest_rank(ranks) }} then kanon_place else 0 end
+),
+{% endif %}
+
+{{ set }} as (
+{% for grouping in groupings %}
+    {{ kanon_sql.cells_of_grouping(
+        grouping, columns, contributor, figure, ranks, contributions
+    ) | trim | indent(4) }}
+{% if not loop.last %}
+
+    union all
+
+{% endif %}
+{% endfor %}
+)
+{%- endmacro %}
+
+
+{% macro largest_rank(ranks) -%}
+{{ (ranks + [1]) | max }}
+{%- endmacro %}
+
+
+{# The cells of one grouping. #}
+{% macro cells_of_grouping(
+    grouping, columns, contributor=none, figure=none, ranks=[], contributions="contributions"
+) %}
+{% set by = grouping.columns %}
+select
+    {{ grouping.number }} as kanon_grouping,
+{% for column in columns %}
+    {{ "" if column in by else "null as " }}{{ kanon_sql.alias(column) }},
+{% endfor %}
+    sum(kanon_records) as kanon_records,
+{% if figure is none %}
+    {{ "sum(kanon_records)" if contributor is none else "count(*)" }} as kanon_contributors
+{%- else %}
+    sum(kanon_contributors) as kanon_contributors,
+    sum(kanon_total) as kanon_total,
+{% for rank in ranks %}
+    sum(case when kanon_place <= {{ rank }} then kanon_size else 0 end) as kanon_largest_{{ rank }},
+{% endfor %}
+    sum(kanon_negatives) as kanon_negatives
+{%- endif %}
+
+from {{ kanon_sql.placed_contributions(by, contributor, figure, contributions) | trim }}
+{% if by %}
+group by
+{{ kanon_sql.aliases(by) }}
+{% endif %}
+{%- endmacro %}
+
+
+{# The contributions of one grouping, each contributor once in a cell and the largest first. #}
+{% macro placed_contributions(by, contributor=none, figure=none, contributions="contributions") %}
+{% if figure is none and contributor is none %}
+{{ contributions }}
+{%- elif figure is none %}
+(
+    select
+{% for column in by + [contributor] %}
+        {{ kanon_sql.alias(column) }},
+{% endfor %}
+        sum(kanon_records) as kanon_records
+    from {{ contributions }}
+    group by
+{{ kanon_sql.aliases(by + [contributor]) | indent(4, first=true) }}
+) as contributors
+{%- else %}
+(
+    select
+{% for column in by %}
+        {{ kanon_sql.alias(column) }},
+{% endfor %}
+        kanon_records,
+        kanon_contributors,
+        kanon_total,
+        kanon_size,
+        kanon_negatives,
+        row_number() over (
+{% if by %}
+            partition by
+{{ kanon_sql.aliases(by) | indent(12, first=true) }}
+{% endif %}
+            order by kanon_size desc
+        ) as kanon_place
+{% if contributor is none %}
+    from contributions
+{% else %}
+    from (
+        select
+{% for column in by %}
+            {{ kanon_sql.alias(column) }},
+{% endfor %}
+            sum(kanon_records) as kanon_records,
+            case when sum(kanon_values) > 0 then 1 else 0 end as kanon_contributors,
+            case when sum(kanon_values) > 0 then abs(sum(kanon_weighted)) else 0 end as kanon_total,
+            case when sum(kanon_values) > 0 then abs(sum(kanon_figure)) else 0 end as kanon_size,
+            case when sum(kanon_figure) < 0 then 1 else 0 end as kanon_negatives
+        from contributions
+        group by
+{{ kanon_sql.aliases(by + [contributor]) | indent(8, first=true) }}
+    ) as contributors
+{% endif %}
+) as placed
+{%- endif %}
+{%- endmacro %}
+
+
+{#
+    Every rule for the cells of a table at once, in one row. `rules` are the checks with their
+    predicate and figure; `nodes` the levels whose nodes are counted, for the combinations without a
+    record. A label that is repeated on the next level is one cell, on its lowest level.
+#}
+{% macro cell_rules(
+    relation, columns, groupings, rules, nodes=[], contributor=none, figure=none, weighted=none,
+    ranks=[], repeated=[]
+) %}
+with
+
+{{ kanon_sql.sets_of_cells(
+    relation, columns, groupings, contributor, figure, weighted, ranks,
+    "all_cells" if repeated else "cells"
+) | trim }},
+{% if repeated %}
+
+cells as (
+    select *
+    from all_cells
+    where not (
+        {{ repeated | join("\n        or ") }}
+    )
+),
+{% endif %}
+{% if nodes %}
+
+nodes as (
+    select
+{% for node in nodes %}
+        {{ kanon_sql.distinct_nodes(node) }} as kanon_nodes_{{ node.name }}{{ "," if not loop.last }}
+{% endfor %}
+    from contributions
+),
+{% endif %}
+
+judged_cells as (
+    select
+        cells.*,
+        {{ kanon_sql.flag("kanon_grouping > 0") }} as kanon_is_margin
+{%- for rule in rules if rule.violated %},
+        {{ kanon_sql.flag(rule.violated) | indent(8) }} as kanon_violates_{{ rule.number }}
+{%- endfor %}
+
+    from cells
+),
+
+sensitive_cells as (
+    select
+        judged_cells.*,
+        {{ kanon_sql.sensitive_cell(rules) | trim | indent(8) }} as kanon_is_sensitive
+    from judged_cells
+)
+
+select
+    sum(case when kanon_is_margin = 0 then kanon_records else 0 end) as kanon_records,
+    count(*) as kanon_cells,
+    sum(kanon_is_margin) as kanon_margin_cells,
+    {{ kanon_sql.sums_of_sensitive(figure) | trim | indent(4) }},
+{% if figure is not none %}
+    sum(case when kanon_contributors > 0 and kanon_largest_1 = 0 then 1 else 0 end) as kanon_zero_cells,
+    sum(case when kanon_negatives > 0 then 1 else 0 end) as kanon_cells_with_negatives,
+{% endif %}
+    min(kanon_contributors) as kanon_least,
+    min(case when kanon_contributors > 0 then kanon_contributors end) as kanon_least_above_zero
+{%- for rule in rules %}
+{%- if rule.violated %},
+    sum(kanon_violates_{{ rule.number }}) as kanon_violating_cells_{{ rule.number }},
+    sum(kanon_violates_{{ rule.number }} * kanon_is_margin) as kanon_violating_margin_cells_{{ rule.number }}
+{%- endif %}
+{%- if rule.measured %},
+    {{ rule.measured }} as kanon_achieved_{{ rule.number }}
+{%- endif %}
+{%- endfor %}
+{%- if nodes %}
+{%- for grouping in groupings %},
+    sum(case when kanon_grouping = {{ grouping.number }} then 1 else 0 end) as kanon_cells_{{ grouping.number }}
+{%- endfor %}
+{%- for node in nodes %},
+    max(kanon_nodes_{{ node.name }}) as kanon_nodes_{{ node.name }}
+{%- endfor %}
+{%- endif %}
+
+from sensitive_cells
+{% if nodes %}
+cross join nodes
+{% endif %}
+{%- endmacro %}
+
+
+{# The sensitive cells, and the records and the share of the whole in the inner ones. #}
+{% macro sums_of_sensitive(figure=none) -%}
+{% set of_cell = "kanon_contributors" if figure is none else "kanon_total" -%}
+sum(kanon_is_sensitive) as kanon_sensitive_cells,
+sum(kanon_is_sensitive * (1 - kanon_is_margin)) as kanon_sensitive_inner_cells,
+sum(case when kanon_is_margin = 0 and kanon_is_sensitive = 1 then kanon_records else 0 end) as kanon_sensitive_records,
+sum(case when kanon_is_margin = 0 then {{ of_cell }} else 0 end) as kanon_whole,
+sum(case when kanon_is_margin = 0 and kanon_is_sensitive = 1 then {{ of_cell }} else 0 end) as kanon_hidden
+{%- endmacro %}
+
+
+{# Number of nodes of a dimension at a level; NULL is one, and a repeated label is none. #}
+{% macro distinct_nodes(node) -%}
+{% set key = kanon_sql.alias(node.column) -%}
+{% if node.below is none -%}
+count(distinct {{ key }}) + max(case when {{ kanon_sql.is_null(node.column) }} then 1 else 0 end)
+{%- else -%}
+count(distinct case when not ({{ node.below }}) then {{ key }} end) + max(case when {{ kanon_sql.is_null(node.column) }} and not ({{ node.below }}) then 1 else 0 end)
+{%- endif %}
+{%- endmacro %}
+
+
+{# 1 for a cell that violates a rule by itself. #}
+{% macro sensitive_cell(rules) -%}
+{% set found = namespace(any=[]) -%}
+{% for rule in rules if rule.violated %}{% set found.any = found.any + ["kanon_violates_" ~ rule.number ~ " = 1"] %}{% endfor -%}
+{{ "0" if not found.any else kanon_sql.flag(found.any | join(" or ")) }}
+{%- endmacro %}
+
+
+{# The text of a column's value, as a label or a mark is compared with it. #}
+{% macro text_of_label(column) -%}
+{{ kanon_sql.ident(column) if kanon_sql.type_of(column) == "VARCHAR"
+    else kanon_sql.as_text(kanon_sql.ident(column), kanon_sql.type_of(column)) }}
+{%- endmacro %}
+
+
+{# The number in a column of figures; text that spells none is NULL. #}
+{% macro figure_number(column) -%}
+{% set name = kanon_sql.ident(column) -%}
+{{ kanon_sql.cast_or_null(name, kanon_sql.float_type()) if kanon_sql.is_text(column)
+    else "cast(" ~ name ~ " as " ~ kanon_sql.float_type() ~ ")" }}
+{%- endmacro %}
+
+
+{#
+    A figure in the type in which it is added: a decimal where all of them are exact with so many
+    digits, else a float. `typed`: the column itself is a whole number or a decimal.
+#}
+{% macro typed_figure(column, digits=none, typed=false) -%}
+{% set name = kanon_sql.ident(column) if typed else kanon_sql.figure_number(column) -%}
+cast({{ name }} as {{ kanon_sql.float_type() if digits is none else kanon_sql.widest_type(digits) }})
+{%- endmacro %}
+
+
+{#
+    Facts on the records of a table: values that are no finite number, records of nobody, and
+    whether decimals hold all values exactly.
+#}
+{% macro figure_facts(relation, column=none, contributor=none, weight=none) %}
+select
+    count(*) as kanon_records
+{%- if contributor is not none %},
+    count(distinct {{ kanon_sql.ident(contributor) }}) as kanon_everyone,
+    sum(case when {{ kanon_sql.ident(contributor) }} is null then 1 else 0 end) as kanon_of_nobody
+{%- endif %}
+{%- if column is not none %}
+{% set number = kanon_sql.figure_number(column) | trim %},
+    count({{ kanon_sql.ident(column) }}) as kanon_values,
+    sum(case when {{ kanon_sql.ident(column) }} is not null and {{ number }} is null then 1 else 0 end) as kanon_no_number,
+    sum(case when {{ number }} is not null and not ({{ kanon_sql.is_finite(number) }}) then 1 else 0 end) as kanon_not_finite,
+    {{ kanon_sql.not_whole(number) | trim | indent(4) }} as kanon_not_whole,
+    {{ kanon_sql.not_decimal(number) | trim | indent(4) }} as kanon_not_decimal,
+    sum(abs({{ number }})) as kanon_size
+{%- endif %}
+{%- if weight is not none %},
+    {{ kanon_sql.not_whole(kanon_sql.figure_number(weight) | trim) | trim | indent(4) }} as kanon_weights_not_whole,
+    max({{ kanon_sql.figure_number(weight) }}) as kanon_highest_weight
+{%- endif %}
+
+from {{ relation }}
+{%- endmacro %}
+
+
+{# Number of values that are no whole number, or too large for a float to tell. #}
+{% macro not_whole(number) -%}
+sum(
+    case
+        when {{ number }} is null then 0
+        when abs({{ number }}) < 9e15 then case when {{ number }} = floor({{ number }}) then 0 else 1 end
+        else 1
+    end
+)
+{%- endmacro %}
+
+
+{# Number of values that six decimals don't hold exactly. #}
+{% macro not_decimal(number) -%}
+sum(
+    case
+        when {{ number }} is null then 0
+        when abs({{ number }}) < 1e9
+        then case when cast(cast({{ number }} as {{ kanon_sql.widest_type(6) }}) as {{ kanon_sql.float_type() }}) = {{ number }} then 0 else 1 end
+        else 1
+    end
+)
+{%- endmacro %}
+
+
+{# Predicate: a number is neither NaN nor infinite. #}
+{% macro is_finite(number) -%}
+abs({{ number }}) <= 1.7976931348623157e308
+{%- endmacro %}
+
+
+{# A product of a sum, compared without rounding where the sum is a decimal. #}
+{% macro scaled(sum, factor, slack=none) -%}
+{{ sum }}{{ "" if factor == 1 else " * " ~ factor }}{{ "" if slack is none else " * " ~ slack }}
+{%- endmacro %}

@@ -1,0 +1,18 @@
+{#
+    (n,k) dominance: the n largest contributions are at most k per cent of the cell's sum. Products
+    are compared, never quotients: a cell of zeros has no share. Where the sums are floating point
+    numbers, the slack counts towards a violation.
+
+    ESSnet, Handbook on Statistical Disclosure Control, 2nd edition, chapter 4, dominance rule.
+#}
+{% macro dominance(n) -%}
+100 * {{ kanon_sql.quotient("kanon_largest_" ~ n, "kanon_total") }}
+{%- endmacro %}
+
+
+{% macro dominance_violated(n, k, inclusive=false, exact=true) -%}
+kanon_largest_{{ n }} > 0
+    and {{ kanon_sql.scaled("kanon_largest_" ~ n, 100 * kanon_sql.denominator(k)) }} {{ ">=" if inclusive or not exact else ">" }} {{ kanon_sql.scaled(
+        "kanon_total", kanon_sql.numerator(k), none if exact else "(1 - " ~ kanon_sql.slack() ~ ")"
+    ) }}
+{%- endmacro %}

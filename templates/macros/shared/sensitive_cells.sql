@@ -1,0 +1,93 @@
+{#
+    Each cell of a table with its figure, and whether it violates a rule by itself: the table as it
+    would go out with exactly these cells suppressed.
+
+    The figure of a cell is a count, or the sum of the values with their signs, while rules compare
+    absolute contributions.
+
+    ESSnet, Handbook on Statistical Disclosure Control, 2nd edition, chapter 4.2.2.
+#}
+
+{% macro sensitive_cells(
+    relation, columns, groupings, violated, contributor=none, figure=none, weighted=none, ranks=[],
+    repeated=[]
+) %}
+with
+
+{{ kanon_sql.sets_of_cells(
+    relation, columns, groupings, contributor, figure, weighted, ranks
+) | trim }},
+
+{% if figure is not none %}
+-- One row for each inner cell, from which every margin is added up.
+sums as (
+    select
+{{ kanon_sql.aliased_keys(columns) | indent(4, first=true) }},
+        sum({{ figure if weighted is none else weighted }}) as kanon_figure
+    from {{ relation | indent(4) }}
+    group by
+{{ kanon_sql.grouped_by(columns) | indent(4, first=true) }}
+),
+
+{% endif %}
+figures as (
+    select
+        kanon_grouping,
+{{ kanon_sql.aliases(columns) | indent(4, first=true) }},
+        {{ kanon_sql.flag(violated) | indent(8) if violated else 0 }} as kanon_suppressed,
+        {{ "kanon_contributors" if figure is none else "null" }} as kanon_figure
+    from cells
+{% for grouping in groupings if figure is not none %}
+{% set by = grouping.columns %}
+
+    union all
+
+    select
+        {{ grouping.number }} as kanon_grouping,
+{% for column in columns %}
+        {{ "" if column in by else "null as " }}{{ kanon_sql.alias(column) }},
+{% endfor %}
+        0 as kanon_suppressed,
+        sum(kanon_figure) as kanon_figure
+    from sums
+{% if by %}
+    group by
+{{ kanon_sql.aliases(by) | indent(4, first=true) }}
+{% endif %}
+{% endfor %}
+)
+
+select
+    kanon_grouping,
+{{ kanon_sql.aliases(columns) }},
+    max(kanon_suppressed) as kanon_suppressed,
+    max(kanon_figure) as kanon_figure
+from figures
+{% if repeated %}
+where not (
+    {{ repeated | join("\n    or ") }}
+)
+{% endif %}
+group by
+    kanon_grouping,
+{{ kanon_sql.aliases(columns) }}
+{%- endmacro %}
+
+
+{# Each cell of a published table, with the bounds that its mark tells. #}
+{% macro rows_of_published(sets, dimensions) %}
+with
+
+{{ sets }}
+
+select
+{% for dimension in dimensions %}
+    kanon_d{{ dimension }},
+    kanon_t{{ dimension }},
+{% endfor %}
+    kanon_suppressed,
+    kanon_figure,
+    kanon_low,
+    kanon_high
+from published_cells
+{%- endmacro %}

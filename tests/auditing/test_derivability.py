@@ -1,0 +1,423 @@
+"""Does what is called derived follow, whatever table fits? Every small table is tried in turn."""
+
+from __future__ import annotations
+
+import itertools
+import sys
+import threading
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from decimal import Decimal
+from typing import Any
+
+import pytest
+from generated import few, fewer
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kanon_sql.auditing.derivability import Derivation, derive
+from kanon_sql.engines.duckdb.engine import DuckDBEngine
+from kanon_sql.engines.session import Session
+from kanon_sql.errors import EngineError, InputError
+from kanon_sql.plan.cell_relation import CellRelation
+from kanon_sql.spec.models.cells import Derivable
+
+TOTAL = "All"
+Key = tuple[str | None, ...]
+
+
+@dataclass(frozen=True)
+class Published:
+    """Cells by their labels: a figure, or the range that a mark states."""
+
+    cells: Mapping[Key, int | float | tuple[int | None, int | None]]
+    trees: Mapping[int, Mapping[str, str]] = field(default_factory=dict)
+    """The parent of each label, by dimension; a label without one lies below the total."""
+    absent: str = "zero"
+    whole: bool = True
+    low: int | None = 0
+    type: str = "decimal(38, 0)"
+
+    @property
+    def dimensions(self) -> range:
+        return range(len(next(iter(self.cells))))
+
+
+@contextmanager
+def opened(table: Published) -> Iterator[tuple[Session, CellRelation]]:
+    """The table as the relation that the derivation reads."""
+    numbers = [each + 1 for each in table.dimensions]
+    with DuckDBEngine() as engine:
+        rows = []
+        for key, figure in table.cells.items():
+            hidden = isinstance(figure, tuple)
+            low, high = figure if isinstance(figure, tuple) else (None, None)
+            lowest = table.low if low is None else low
+            labels = [None if label == TOTAL else label for label in key]
+            is_total = [int(label == TOTAL) for label in key]
+            shown = None if hidden else figure
+            bounds = (lowest, high) if hidden else (None, None)
+            rows.append((*labels, *is_total, shown, int(hidden), *bounds))
+        columns = [f"kanon_{kind}{each}" for kind in "dt" for each in numbers]
+        figures = ["kanon_figure", "kanon_low", "kanon_high"]
+        engine.materialise_rows(
+            "rows_of_cells",
+            [*columns, figures[0], "kanon_suppressed", *figures[1:]],
+            rows,
+        )
+        typed = [
+            *(f"cast(kanon_d{each} as varchar) as kanon_d{each}" for each in numbers),
+            *(f"kanon_t{each}" for each in numbers),
+            *(f"cast({each} as {table.type}) as {each}" for each in figures),
+            "kanon_suppressed",
+        ]
+        engine.materialise("table_cells", f"select {', '.join(typed)} from rows_of_cells")
+        parents: list[str | None] = [None] * len(numbers)
+        for place, tree in table.trees.items():
+            nodes = {*tree, *tree.values(), *(key[place] for key in table.cells)} - {TOTAL, None}
+            parents[place] = f"tree_{place}"
+            pairs = [(node, tree.get(str(node))) for node in sorted(map(str, nodes))]
+            engine.materialise_rows(f"tree_{place}", ["kanon_node", "kanon_parent"], pairs)
+        session = Session(engine, None, threading.Event(), time.monotonic())
+        low = None if table.low is None else Decimal(table.low)
+        yield (
+            session,
+            CellRelation(
+                "table_cells", len(numbers), tuple(parents), table.whole, table.absent, low, None
+            ),  # type: ignore[arg-type]
+        )
+
+
+def derived(table: Published, *, exact: bool = False, **parameters: Any) -> Derivation:
+    with opened(table) as (session, cells):
+        [found] = derive(session, cells, [Derivable(**parameters)], exact=exact)
+    return found
+
+
+def intervals(table: Published) -> dict[Key, tuple[float | None, float | None]]:
+    """The interval of each hidden cell, by its labels."""
+    found = derived(table, exact=True).intervals
+    assert found is not None
+    return {
+        tuple(
+            TOTAL if row[f"kanon_t{each + 1}"] else row[f"kanon_d{each + 1}"]
+            for each in table.dimensions
+        ): (row["kanon_low"], row["kanon_high"])
+        for row in found
+    }
+
+
+# --- the oracle ------------------------------------------------------------------------------
+
+
+def lines(table: Published, place: int, label: str | None) -> list[str | None]:
+    """A label and its ancestors."""
+    found, tree = [label], table.trees.get(place, {})
+    while label in tree:
+        label = tree[str(label)]
+        found.append(label)
+    return [*found, TOTAL]
+
+
+def leaves(table: Published) -> list[Key]:
+    """Every combination of the labels that occur and have no child."""
+    return list(itertools.product(*(_leaves_of(table, place) for place in table.dimensions)))
+
+
+def _leaves_of(table: Published, place: int) -> list[str | None]:
+    parents = set(table.trees.get(place, {}).values())
+    labels = dict.fromkeys(key[place] for key in table.cells)
+    return [label for label in labels if label != TOTAL and label not in parents]
+
+
+def fits(table: Published, most: int) -> Iterator[dict[Key, int]]:
+    """Every table of counts up to `most` that looks like this one, with all its margins."""
+    unknown = [
+        leaf
+        for leaf in leaves(table)
+        if isinstance(table.cells.get(leaf), tuple)
+        or (leaf not in table.cells and table.absent == "suppressed")
+    ]
+    shown = {leaf: table.cells[leaf] for leaf in leaves(table) if leaf in table.cells}
+    for figures in itertools.product(range(most + 1), repeat=len(unknown)):
+        inner = {**shown, **dict(zip(unknown, figures, strict=True))}
+        whole: dict[Key, int] = {}
+        for leaf, figure in inner.items():
+            for key in itertools.product(*(lines(table, *each) for each in enumerate(leaf))):
+                whole[key] = whole.get(key, 0) + figure  # type: ignore[operator]
+        if all(_agrees(whole.get(key, 0), figure) for key, figure in table.cells.items()):
+            yield whole
+
+
+def _agrees(found: int, figure: Any) -> bool:
+    if not isinstance(figure, tuple):
+        return bool(found == figure)
+    low, high = figure
+    return (low is None or low <= found) and (high is None or found <= high)
+
+
+def possible(table: Published, most: int) -> dict[Key, tuple[int, int]]:
+    """The least and the greatest figure of each hidden cell in a table that fits."""
+    tables = list(fits(table, most))
+    hidden = [key for key, figure in table.cells.items() if isinstance(figure, tuple)]
+    if table.absent == "suppressed":
+        hidden += [leaf for leaf in leaves(table) if leaf not in table.cells]
+    return {
+        key: (min(each.get(key, 0) for each in tables), max(each.get(key, 0) for each in tables))
+        for key in hidden
+    }
+
+
+MOST = 5
+"""The grand total of a drawn table is at most this, so that every table that fits is tried."""
+
+
+@st.composite
+def tables(draw: st.DrawFn) -> Published:
+    """Tables of two or three dimensions, one perhaps with a hierarchy, and their margins; any cell
+    may be suppressed, any margin but the grand total left out, any zero absent."""
+    shape = draw(st.sampled_from([(2, 2), (2, 3), (3, 2), (4,), (2, 2, 2), (4, 2)]))
+    labels = [[f"{'abc'[place]}{each}" for each in range(size)] for place, size in enumerate(shape)]
+    trees = {}
+    if shape[0] == 4 and draw(st.booleans()):
+        trees[0] = {"a0": "A", "a1": "A", "a2": "B", "a3": "B"}
+    combinations = list(itertools.product(*labels))
+    records = draw(st.lists(st.sampled_from(combinations), max_size=MOST))
+    frame = Published(dict.fromkeys(combinations, 0), trees)
+    whole: dict[Key, int] = {}
+    for leaf in combinations:
+        for key in itertools.product(*(lines(frame, *each) for each in enumerate(leaf))):
+            whole[key] = whole.get(key, 0) + records.count(leaf)
+    absent = draw(st.sampled_from(["zero", "suppressed"]))
+    hidden = draw(st.lists(st.sampled_from(sorted(whole)), max_size=6, unique=True))
+    cells: dict[Key, Any] = {}
+    grand = tuple(TOTAL for _ in shape)
+    for key, figure in whole.items():
+        if key == grand:
+            cells[key] = figure
+        elif key in hidden:
+            high = draw(st.sampled_from([None, figure, figure + 1]))
+            low = draw(st.sampled_from([None, 0, max(figure - 1, 0)]))
+            cells[key] = (low, high)
+        elif key in combinations:
+            if not (figure == 0 and len(cells) % 2):
+                cells[key] = figure
+        elif draw(st.booleans()):
+            cells[key] = figure
+    table = Published(cells, trees, absent)
+    unknown = [leaf for leaf in leaves(table) if not isinstance(table.cells.get(leaf, ()), int)]
+    return table if len(unknown) <= 5 else replace(table, absent="zero")
+
+
+@few
+@given(tables())
+def test_the_exact_interval_lies_within_ours(table: Published) -> None:
+    expected, found = possible(table, MOST), intervals(table)
+
+    assert found.keys() == expected.keys()
+    for key, (least, most) in expected.items():
+        low, high = found[key]
+        assert low is not None
+        assert high is not None
+        assert low <= least
+        assert most <= high
+    if len(table.dimensions) < 3 and not table.trees:
+        # The constraints of a two-way table are totally unimodular: its optima are whole.
+        assert found == expected
+
+
+@few
+@given(tables(), st.integers(0, 2))
+def test_no_cell_that_two_tables_tell_apart_is_derived(table: Published, width: int) -> None:
+    expected = possible(table, MOST)
+    hidden = [
+        most - least for key, (least, most) in expected.items() if key in table.cells or most > 0
+    ]
+
+    found = derived(table, width=width)
+
+    parts = (found.by_subtraction, found.by_bounds, found.by_linear_programming)
+    assert found.derived_cells == sum(parts) <= sum(each <= width for each in hidden)
+    assert found.undecided_cells == 0
+    if len(table.dimensions) < 3 and not table.trees:
+        assert found.derived_cells == sum(each <= width for each in hidden)
+
+
+@fewer
+@given(tables(), st.data())
+def test_showing_one_more_cell_never_hides_another(table: Published, data: st.DataObject) -> None:
+    hidden = [key for key, figure in table.cells.items() if isinstance(figure, tuple)]
+    if not hidden:
+        return
+    shown = data.draw(st.sampled_from(hidden))
+    figure = next(fits(table, MOST)).get(shown, 0)
+
+    before, after = (
+        intervals(table),
+        intervals(replace(table, cells={**table.cells, shown: figure})),
+    )
+
+    derived_before = {key for key, (low, high) in before.items() if low == high}
+    assert derived_before - {shown} <= {key for key, (low, high) in after.items() if low == high}
+
+
+@fewer
+@given(tables(), st.integers(2, 9))
+def test_a_magnitude_times_a_number_has_intervals_times_that_number(
+    table: Published, factor: int
+) -> None:
+    def scaled(by: int) -> Published:
+        cells = {
+            key: tuple(None if end is None else end * by for end in figure)
+            if isinstance(figure, tuple)
+            else figure * by
+            for key, figure in table.cells.items()
+        }
+        return replace(table, cells=cells, whole=False, type="double")
+
+    once, times = intervals(scaled(1)), intervals(scaled(factor))
+
+    assert times == {
+        key: tuple(pytest.approx((end or 0.0) * factor, abs=1e-5) for end in ends)
+        for key, ends in once.items()
+    }
+
+
+# --- cases -----------------------------------------------------------------------------------
+
+HIDDEN = (None, None)
+TWO_IN_EACH_LINE = Published(
+    {
+        **{("w", each): HIDDEN for each in "abc"},
+        **{("x", each): HIDDEN for each in "ac"},
+        **{("y", each): HIDDEN for each in "bd"},
+        **{("z", each): HIDDEN for each in "bd"},
+        ("w", "d"): 89,
+        ("x", "b"): 124,
+        ("x", "d"): 31,
+        ("y", "a"): 92,
+        ("y", "c"): 59,
+        ("z", "a"): 800,
+        ("z", "c"): 651,
+        ("w", TOTAL): 230,
+        ("x", TOTAL): 250,
+        ("y", TOTAL): 336,
+        ("z", TOTAL): 3127,
+        (TOTAL, "a"): 1012,
+        (TOTAL, "b"): 1262,
+        (TOTAL, "c"): 779,
+        (TOTAL, "d"): 890,
+        (TOTAL, TOTAL): 3943,
+    }
+)
+"""sdcTable's table: no line has fewer than two suppressed cells, and one still follows."""
+
+
+def test_a_cell_follows_by_linear_programming_alone() -> None:
+    found = derived(TWO_IN_EACH_LINE)
+
+    assert (found.by_subtraction, found.by_bounds, found.by_linear_programming) == (0, 0, 1)
+    assert intervals(TWO_IN_EACH_LINE)["w", "b"] == (47, 47)
+    assert not found.holds
+
+
+@pytest.mark.parametrize(("undecided", "holds"), [("fail", False), ("pass", True)])
+def test_without_scipy_cells_stay_undecided(
+    undecided: str, holds: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "scipy.optimize", None)
+
+    found = derived(TWO_IN_EACH_LINE, undecided=undecided)
+
+    assert (found.derived_cells, found.undecided_cells) == (0, 9)
+    assert found.holds is holds
+    assert found.lacks_scipy
+
+
+def test_a_part_of_too_many_unknowns_stays_undecided(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("kanon_sql.auditing.derivability.MOST_UNKNOWNS", 8)
+
+    found = derived(TWO_IN_EACH_LINE)
+
+    assert (found.derived_cells, found.undecided_cells) == (0, 9)
+    assert not found.lacks_scipy
+
+
+def test_several_checks_share_one_analysis() -> None:
+    with opened(TWO_IN_EACH_LINE) as (session, cells):
+        narrow, wide = derive(session, cells, [Derivable(), Derivable(width=1000, remainder=100)])
+
+        assert (narrow.derived_cells, wide.derived_cells) == (1, 9)
+        assert (narrow.small_remainders, wide.small_remainders) == (None, 2)
+
+
+def test_floating_point_sums_are_allowed_their_error() -> None:
+    table = Published(
+        {("a",): 0.1, ("b",): 0.2, ("c",): HIDDEN, ("d",): 0.3, (TOTAL,): 0.7},
+        whole=False,
+        type="double",
+    )
+
+    assert derived(table).by_subtraction == 1
+    assert intervals(table)["c",] == pytest.approx((0.1, 0.1))
+
+
+def test_figures_that_may_be_negative_are_not_bounded_by_zero() -> None:
+    cells = {("a",): HIDDEN, ("b",): HIDDEN, (TOTAL,): 0}
+
+    assert derived(Published(cells)).derived_cells == 2
+    assert derived(Published(cells, whole=False, low=None)).derived_cells == 0
+
+
+def test_a_remainder_is_what_the_marks_hide_together() -> None:
+    cells = {("a",): HIDDEN, ("b",): HIDDEN, ("c",): 50, (TOTAL,): 51}
+
+    assert [derived(Published(cells), remainder=r).small_remainders for r in (1, 2)] == [0, 1]
+
+
+def test_a_null_label_is_no_total() -> None:
+    table = Published({(None,): HIDDEN, ("b",): 3, (TOTAL,): 5})
+
+    assert intervals(table) == {(None,): (2, 2)}
+
+
+def test_nothing_suppressed_holds() -> None:
+    found = derived(Published({("a",): 1, ("b",): 2, (TOTAL,): 3}))
+
+    assert (found.suppressed, found.derived_cells, found.holds) == (0, 0, True)
+
+
+@pytest.mark.parametrize(
+    ("cells", "sentence"),
+    [
+        ({("a",): 1, ("b",): 2, (TOTAL,): 4}, "1 of 1 total is not the sum of its parts"),
+        ({("a",): (1, 9), ("b",): 2, (TOTAL,): 14}, "outside what its mark says"),
+        ({("a",): (1, 3), ("b",): (1, 3), (TOTAL,): 9}, "outside what its mark says"),
+        ({("a",): -1, ("b",): 2, (TOTAL,): 1}, "outside of what everyone is taken to know"),
+        (
+            {("a", "x"): HIDDEN, ("a", TOTAL): 4, (TOTAL, "x"): 5, (TOTAL, TOTAL): HIDDEN},
+            "2 totals are not the sum of their parts",
+        ),
+    ],
+)
+def test_from_a_table_that_contradicts_itself_nothing_follows(
+    cells: dict[Key, Any], sentence: str
+) -> None:
+    with pytest.raises(InputError, match=sentence):
+        derived(Published(cells))
+
+
+def test_the_time_limit_ends_linear_programming_and_leaves_nothing() -> None:
+    with opened(TWO_IN_EACH_LINE) as (session, cells):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(
+                "kanon_sql.auditing.derivability._Program.cells",
+                lambda *_: (_ for _ in ()).throw(EngineError("the time limit was reached")),
+            )
+            with pytest.raises(EngineError, match="time limit"):
+                derive(session, cells, [Derivable()])
+        left = session.engine.query("select table_name from information_schema.tables")
+
+    assert {row["table_name"] for row in left} == {"table_cells", "rows_of_cells"}
