@@ -7,18 +7,24 @@ from pathlib import Path
 import click
 
 from kanon_sql.cli.main import main
-from kanon_sql.cli.options import demo_options
+from kanon_sql.cli.options import demo_options, schema_options
 from kanon_sql.cli.output import deliver, rendered, watching
 
 
 @main.command()
-def schema() -> int:
-    """Print the JSON Schema of the spec file, for editors."""
+@schema_options
+def schema(of: str) -> int:
+    """Print the JSON Schema of the spec file, of a result or of a baseline.
+
+    That of the spec is for editors; the other two describe what --format json and baseline write.
+    """
     import json
 
+    from kanon_sql.results.schema import baseline_schema, result_schema
     from kanon_sql.spec.spec import json_schema
 
-    deliver(json.dumps(json_schema(), indent=2, ensure_ascii=False), None)
+    made = {"spec": json_schema, "result": result_schema, "baseline": baseline_schema}[of]()
+    deliver(json.dumps(made, indent=2, ensure_ascii=False), None)
     return 0
 
 

@@ -33,6 +33,15 @@ DEMO = (
     click.option("--overwrite", is_flag=True, help="Write into a folder that is not empty."),
     _FORCE_NO_LONGER_OVERWRITES,
 )
+SCHEMA = (
+    run_option(
+        "--of",
+        type=click.Choice(["spec", "result", "baseline"]),
+        default="spec",
+        show_default=True,
+        help="The file that the schema describes.",
+    ),
+)
 KNOWLEDGE = (
     run_option(
         "--attacker-knows",
