@@ -260,7 +260,7 @@ def _is_required(part: Field[Any]) -> bool:
 
 
 def _texts(kind: Any) -> dict[str, str]:
-    described = [each for each in reversed(kind.__mro__) if is_dataclass(each)]
+    described: list[Any] = [each for each in reversed(kind.__mro__) if is_dataclass(each)]
     return {name: text for each in described for name, text in texts_below(each).items()}
 
 
