@@ -99,13 +99,19 @@ def audit(context: click.Context, /, target: str | None, **values: Any) -> int:
         tables = dry_run(spec, writes=files_of(output)) if spec else ()
         deliver(expected_page(tables, to_terminal=output is None), output)
         return 0 if spec else NO_DATA
+    forms = [(output, form_of(context, values, output, AUDIT_FORMS)), *also.items()]
+    events = any(form == "openlineage" for _, form in forms)
+    if events:
+        from kanon_sql.report.pipelines.openlineage import emission
+
+        emission()
     with watching(context) as watch:
-        result = CLOCK.timed(_audit_of(spec, watch, values, [*files_of(output), *also]))
+        writes = [*files_of(output), *also]
+        result = CLOCK.timed(_audit_of(spec, watch, values, writes, with_lineage=events))
     if chosen.notes:
         result = result.noted(chosen.notes)
     if baseline:
         result = baseline.applied_to(result, values["by"])
-    forms = [(output, form_of(context, values, output, AUDIT_FORMS)), *also.items()]
     found = result.status.replace("_", " ")
     for path, form in forms:
         if form in PIPELINE_FORMATS:
@@ -139,7 +145,12 @@ def _spec_of(
 
 
 def _audit_of(
-    spec: AuditSpec | None, watch: Watch, values: dict[str, Any], writes: Sequence[Path]
+    spec: AuditSpec | None,
+    watch: Watch,
+    values: dict[str, Any],
+    writes: Sequence[Path],
+    *,
+    with_lineage: bool,
 ) -> AuditResult:
     """Run the audit of a spec; without one, return an empty result."""
     if spec is None:
@@ -149,7 +160,12 @@ def _audit_of(
         return AuditResult((), VERSION)
     from kanon_sql.auditing.auditor import audit as run
 
-    return run(spec, run_of(values, watch, writes), show_values=values["show_values"])
+    return run(
+        spec,
+        run_of(values, watch, writes),
+        show_values=values["show_values"],
+        with_lineage=with_lineage,
+    )
 
 
 def _baseline(values: dict[str, Any]) -> Baseline | None:

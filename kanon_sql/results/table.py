@@ -11,6 +11,7 @@ from importlib import import_module
 from typing import Any, Literal, Self, TypeVar, get_args
 
 from kanon_sql.errors import EngineError, MissingDriverError, PrivacyViolation
+from kanon_sql.results.lineage import Lineage
 from kanon_sql.results.version import FORMAT
 
 Status = Literal["holds", "violated", "accepted", "measured", "no_data", "error"]
@@ -408,6 +409,8 @@ class TableResult(JsonPart):
     shown: Mapping[str, list[dict[str, Any]]] | None = field(
         default=None, repr=False, metadata=UNWRITTEN
     )
+    lineage: Lineage | None = field(default=None, repr=False, compare=False, metadata=UNWRITTEN)
+    """Its datasets and its checks' own statements, if requested."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "histogram", Rows(self.histogram))

@@ -62,6 +62,15 @@ class ReleaseSpec(SpecPart, BaseModel):
     """The date of the next review, as in 2027-06-30."""
 
 
+class LineageSpec(SpecPart, BaseModel):
+    """The name of a table in a lineage catalogue, where it isn't that of its source."""
+
+    namespace: Words | None = None
+    """The namespace of the dataset, as in postgres://host:5432."""
+    name: Words | None = None
+    """The name of the dataset in its namespace."""
+
+
 class TableSpec(SpecPart, BaseModel):
     """One table: its source, the roles of its columns, and the checks to run on it."""
 
@@ -125,6 +134,8 @@ class TableSpec(SpecPart, BaseModel):
     """The privacy models to check."""
     release: ReleaseSpec = ReleaseSpec()
     """Facts about the release for the sign-off report."""
+    lineage: LineageSpec = LineageSpec()
+    """The name of the table in lineage events."""
 
     def other_tables(self) -> Iterator[tuple[OtherTableKind, str, OtherTableSpec]]:
         """The kind, name and spec of each reference and earlier release."""
