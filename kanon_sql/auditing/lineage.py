@@ -54,13 +54,15 @@ def lineage(bound: ResolvedQuestion, engine: Engine, connected: Any) -> Lineage:
 
 
 def _statement(bound: ResolvedQuestion, check: BoundCheck, engine: Engine) -> str | None:
-    """The check's own statement in the engine's dialect, without the texts of hierarchy files."""
+    """The check's own statement in the engine's dialect; None where it would hold texts of a
+    hierarchy file, which are values of the data."""
     found = check_statement(bound, check)
     if found is None:
         return None
     found.check()
     withheld = frozenset() if bound.facts.show_values else bound.hierarchy_texts
-    return without_texts(engine.in_dialect(found.sql), engine.dialect, withheld)
+    sql = engine.in_dialect(found.sql)
+    return sql if without_texts(sql, engine.dialect, withheld) == sql else None
 
 
 def _version(engine: Engine) -> str | None:

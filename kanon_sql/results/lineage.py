@@ -20,6 +20,6 @@ class Lineage:
     datasets: tuple[Dataset, ...]
     """The table, then its references and earlier releases."""
     statements: tuple[str | None, ...]
-    """In the order of the checks; None for an estimate and for a check without a threshold."""
+    """In the order of the checks; None where a check has none."""
     engine_version: str | None = None
     """The version of the database, where it is known without asking it."""

@@ -130,7 +130,9 @@ def _run(found: TableOutcomes, place: int, emitted: Emission) -> Iterator[dict[s
     }
     run_id = str(_run_id(table, place, emitted))
     facets = dict(_run_facets(table, emitted))
-    inputs = [{"namespace": each.namespace, "name": each.name} for each in _datasets(table)]
+    inputs: list[Facet] = [
+        {"namespace": each.namespace, "name": each.name} for each in _datasets(table)
+    ]
     yield _event(began, "START", job, {"runId": run_id, "facets": facets}, inputs)
     tests = [_test(outcome, check) for outcome, check in _checked(found)]
     facets = facets | {"test": _facet("TestRunFacet", "1-0-1", tests=tests)}
