@@ -23,7 +23,7 @@ GROUPS: dict[str, tuple[str, ...]] = {
         "--weight-of", "--gap", "--minimal-nodes", "--pull-frequencies",
     ),
     "Input": ("--connect", "--null-string", "--delimiter", "--header", "--manifest", "--select",
-              "--exclude", "--state", "--profiles-dir"),
+              "--exclude", "--state", "--profiles-dir", "--server"),
     "Output": (
         "--format", "--output", "--also", "--result", "--output-dir", "--overwrite", "--force",
         "--show-values",

@@ -179,6 +179,13 @@ def selected(
     if not manifest:
         if target is None:
             raise SpecError("name what to audit: a file, a table, a spec file, or --manifest FILE.")
+        if is_contract(target):
+            return _of_contract(context, target, values)
+        if values["server"]:
+            raise SpecError(
+                "--server is for a data contract, a YAML file with kind: DataContract. "
+                f"{target} is none."
+            )
         if idle := next((key for key in _OF_A_MANIFEST if values[key]), None):
             raise SpecError(
                 f"--{idle.replace('_', '-')} is for a dbt project and needs --manifest FILE."
@@ -188,6 +195,7 @@ def selected(
     from kanon_sql.spec.dbt.manifest import read_manifest
 
     given = [option for option in _given(context) if option not in _BESIDE_A_MANIFEST]
+    given += ["--server"] if values["server"] else []
     if target is not None:
         given.insert(0, target)
     if given:
@@ -197,6 +205,37 @@ def selected(
         )
     return read_manifest(
         manifest, connect=values["connect"], **{key: values[key] for key in _OF_A_MANIFEST}
+    )
+
+
+def is_contract(target: str) -> bool:
+    """Whether a file is a data contract, which is a spec."""
+    if not (is_spec_file(target) and Path(target).is_file()):
+        return False
+    from kanon_sql.spec.yaml_document import YamlDocument
+
+    return YamlDocument.read(Path(target)).is_contract
+
+
+def _of_contract(context: click.Context, target: str, values: Mapping[str, Any]) -> SelectedTables:
+    """The selected tables of a data contract. Raises `SpecError`."""
+    from kanon_sql.spec.contract import read_contract
+
+    given = [option for option in _given(context) if option not in _BESIDE_A_MANIFEST]
+    if given:
+        raise SpecError(
+            f"{target} is a data contract and can't be combined with {', '.join(given)}. Write it "
+            "into its customProperties, or name a table in place of the file."
+        )
+    if idle := next((key for key in _OF_A_MANIFEST if key != "select" and values[key]), None):
+        raise SpecError(
+            f"--{idle.replace('_', '-')} is for a dbt project and needs --manifest FILE."
+        )
+    return read_contract(
+        Path(target),
+        select=[name for text in values["select"] for name in text.split()],
+        server=values["server"],
+        connect=values["connect"],
     )
 
 

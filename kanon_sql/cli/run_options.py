@@ -326,7 +326,7 @@ MANIFEST = (
         multiple=True,
         type=OneALine(),
         metavar="NAME|tag:…|path:…",
-        help="Only these models of the manifest; state:modified selects those that changed, and a "
+        help="Only these models of the manifest, or tables of a data contract; state:modified selects those that changed, and a "
         "+ adds their parents (+NAME) or children (NAME+).",
     ),
     run_option(
@@ -345,6 +345,11 @@ MANIFEST = (
         "--profiles-dir",
         metavar="FOLDER",
         help="The folder of profiles.yml, which is used to connect if --connect is not given.",
+    ),
+    run_option(
+        "--server",
+        metavar="NAME",
+        help="The server of a data contract whose data are read, if it has several.",
     ),
 )
 BY = run_option(

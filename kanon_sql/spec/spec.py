@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from glob import glob
+from importlib import import_module
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -221,6 +222,7 @@ class AuditSpec(SpecPart, BaseModel):
     tables: Annotated[list[TableSpec], Field(min_length=1)]
 
     _document: YamlDocument | None = PrivateAttr(default=None)
+    _contract: Path | None = PrivateAttr(default=None)
 
     @model_validator(mode="after")
     def _names_differ(self) -> AuditSpec:
@@ -234,6 +236,8 @@ class AuditSpec(SpecPart, BaseModel):
         one."""
         if self._document is not None:
             yield str(self._document.path)
+        if self._contract is not None:
+            yield str(self._contract)
         for connect in (engine, *(table.connect for table in self.tables)):
             if isinstance(connect, str) and (file := file_of_url(connect)):
                 yield file
@@ -284,11 +288,15 @@ class AuditSpec(SpecPart, BaseModel):
 
     @classmethod
     def from_file(cls, path: str | Path) -> AuditSpec:
-        """Read a spec from a YAML file; relative paths in it start at its folder.
+        """Read a spec or a data contract from a YAML file; relative paths start at its folder.
 
         Raises `SpecError` with file, line and column for an invalid spec.
         """
         document = YamlDocument.read(Path(path))
+        if document.is_contract:
+            contract = import_module("kanon_sql.spec.contract")
+            found: AuditSpec = contract.read_contract(Path(path)).spec
+            return found
         try:
             spec = cls.model_validate(document.value)
         except ValidationError as error:
@@ -300,7 +308,7 @@ class AuditSpec(SpecPart, BaseModel):
                 raise document.error(place, message)
         folder = Path(path).parent
         located = spec.model_copy(
-            update={"tables": [_with_paths_in(table, folder) for table in spec.tables]}
+            update={"tables": [with_paths_in(table, folder) for table in spec.tables]}
         )
         located._document = document
         return located
@@ -351,7 +359,7 @@ def _sources(spec: AuditSpec) -> Iterator[tuple[Sequence[int | str], Any]]:
             yield ("tables", number, kind.key, name, "source"), other.source
 
 
-def _with_paths_in(table: TableSpec, folder: Path) -> TableSpec:
+def with_paths_in(table: TableSpec, folder: Path) -> TableSpec:
     """The table with relative paths resolved against `folder`."""
 
     def resolved(source: str) -> str:

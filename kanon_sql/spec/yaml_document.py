@@ -104,15 +104,28 @@ def scalar_or_list(text: str) -> Any:
         loader.dispose()
 
 
-def as_yaml(value: Any) -> str:
-    """Plain values as YAML, in insertion order."""
-    return yaml.dump(value, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=96)
+def as_yaml(value: Any, *, in_lines: bool = False) -> str:
+    """Plain values as YAML, in insertion order; texts of several lines as such if `in_lines`."""
+    dumper = _InLines if in_lines else _Dumper
+    return yaml.dump(value, Dumper=dumper, sort_keys=False, allow_unicode=True, width=96)
 
 
 class _Dumper(yaml.SafeDumper):
     def ignore_aliases(self, data: Any) -> bool:
         """Write repeated lists out instead of using aliases."""
         return True
+
+
+class _InLines(_Dumper):
+    """Writes a text of several lines as a literal block."""
+
+
+def _as_block(dumper: yaml.SafeDumper, text: str) -> yaml.Node:
+    style = "|" if "\n" in text else None
+    return dumper.represent_scalar("tag:yaml.org,2002:str", text, style=style)
+
+
+_InLines.add_representer(str, _as_block)
 
 
 @dataclass(frozen=True)
@@ -176,6 +189,11 @@ class YamlDocument:
         finally:
             loader.dispose()
         return cls(path, lines, value, root)
+
+    @property
+    def is_contract(self) -> bool:
+        """Whether it is a data contract by the Open Data Contract Standard."""
+        return isinstance(self.value, dict) and self.value.get("kind") == "DataContract"
 
     def error(self, location: Location, message: str, *, at_key: bool = False) -> SpecError:
         """An error that points at the value (or the key) at `location`, or at its nearest existing
