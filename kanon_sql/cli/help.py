@@ -28,7 +28,7 @@ GROUPS: dict[str, tuple[str, ...]] = {
         "--format", "--output", "--also", "--result", "--output-dir", "--overwrite", "--force",
         "--show-values",
         "--dialect", "--quote", "--table", "--step", "--until", "--emit", "--name", "--single-view",
-        "--unassigned", "--scores", "--dry-run", "--sample", "--seed", "--read", "--of",
+        "--unassigned", "--scores", "--dry-run", "--sample", "--seed", "--read", "--of", "--into",
     ),
     "Limits": ("--memory-limit", "--threads", "--timeout"),
     "Messages": ("--verbose", "--quiet", "--help"),

@@ -145,7 +145,7 @@ _ENDINGS = {
     "tradeoff": (".json", ".md", ".txt"),
     "init": (".yml", ".yaml"),
     "new": (".csv",),
-    "compile": (".sql", ".txt"),
+    "compile": (".sql", ".txt", ".yaml", ".yml"),
     "baseline": (".json",),
 }
 """Permitted suffixes of a result file, by command."""

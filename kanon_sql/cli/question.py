@@ -186,11 +186,15 @@ def selected(
                 "--server is for a data contract, a YAML file with kind: DataContract. "
                 f"{target} is none."
             )
-        if idle := next((key for key in _OF_A_MANIFEST if values[key]), None):
+        to_contract = values.get("format") == "odcs"
+        keys = [key for key in _OF_A_MANIFEST if not (key == "select" and to_contract)]
+        if idle := next((key for key in keys if values[key]), None):
             raise SpecError(
                 f"--{idle.replace('_', '-')} is for a dbt project and needs --manifest FILE."
             )
         spec = question(context, target, values)
+        if values["select"]:
+            spec = _only_tables(spec, [name for text in values["select"] for name in text.split()])
         return SelectedTables(spec, places=spec.places())
     from kanon_sql.spec.dbt.manifest import read_manifest
 
@@ -206,6 +210,19 @@ def selected(
     return read_manifest(
         manifest, connect=values["connect"], **{key: values[key] for key in _OF_A_MANIFEST}
     )
+
+
+def _only_tables(spec: AuditSpec, names: list[str]) -> AuditSpec:
+    """The tables of these names. Raises `SpecError` for a name that none has."""
+    known = [table.name or str(table.source) for table in spec.tables]
+    for name in names:
+        if name not in known:
+            raise SpecError(
+                f"--select {name}: there is no such table. Tables: {', '.join(known)}."
+                f"{did_you_mean(name, known)}"
+            )
+    chosen = [table for table, name in zip(spec.tables, known, strict=True) if name in names]
+    return spec.model_copy(update={"tables": chosen})
 
 
 def is_contract(target: str) -> bool:

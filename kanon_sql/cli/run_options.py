@@ -326,8 +326,8 @@ MANIFEST = (
         multiple=True,
         type=OneALine(),
         metavar="NAME|tag:…|path:…",
-        help="Only these models of the manifest, or tables of a data contract; state:modified selects those that changed, and a "
-        "+ adds their parents (+NAME) or children (NAME+).",
+        help="Only these models of the manifest, or tables of a data contract; state:modified "
+        "selects those that changed, and a + adds their parents (+NAME) or children (NAME+).",
     ),
     run_option(
         "--exclude",
@@ -440,6 +440,24 @@ COMPILED = (
         metavar="FOLDER",
         help="Write each statement to a file of its own, all or none.",
     ),
+    run_option(
+        "--format",
+        type=click.Choice(["sql", "odcs"]),
+        default="sql",
+        show_default=True,
+        help="The statements, or a data contract (ODCS) with the checks as its quality rules.",
+    ),
+    run_option(
+        "--into",
+        metavar="FILE",
+        help="With --format odcs: print the contract in FILE with these rules; its other lines "
+        "stay.",
+    ),
+)
+COMPILE_OUTPUT = (
+    run_option("--output", metavar="FILE", help="Write the SQL or the contract to FILE."),
+    run_option("--overwrite", is_flag=True, help="Replace the file if it exists."),
+    run_option("--force", is_flag=True, help="Also write to the contract that --into reads."),
 )
 
 

@@ -32,7 +32,7 @@ from kanon_sql.spec.spec import (
     table_spec,
     with_paths_in,
 )
-from kanon_sql.spec.yaml_document import YamlDocument
+from kanon_sql.spec.yaml_document import YamlDocument, as_yaml
 
 PROPERTY = "kanonSql"
 """The custom property that holds the settings of kanon-sql."""
@@ -365,3 +365,81 @@ def _is_marked(column: Mapping[str, Any]) -> bool:
     marked = {str(tag).lower() for tag in (tags if isinstance(tags, list) else [])}
     is_public = classification is None or str(classification).lower() == "public"
     return bool(MARKS & marked) or not is_public
+
+
+# --- writing rules --------------------------------------------------------------------------
+
+OWN = "kanon_sql_"
+"""The ids of the rules that are written here begin with it; no other rule is touched."""
+_PLACEHOLDER = re.compile(r"\$\{|\{\w+\}")
+
+
+def refuse_placeholders(text: str) -> None:
+    """Raise `SpecError` for what a reader of contracts would replace in a query."""
+    if found := _PLACEHOLDER.search(text):
+        raise SpecError(
+            f"a name or a value in the SQL holds {found[0]}, which readers of contracts replace. "
+            "Rename it, or leave its check out of the contract."
+        )
+
+
+def with_rules(path: Path, rules: Mapping[str, Sequence[Mapping[str, Any]]]) -> str:
+    """The text of a contract with these rules of its tables in place of those written before.
+
+    Every other line stays. Raises `SpecError` for a table that the contract lacks, and for rules in
+    flow style or with anchors, of which no single line can be replaced.
+    """
+    contract = Contract.read(path)
+    names = [each.node.name for each in contract.objects]
+    for name in rules:
+        if name not in names:
+            raise SpecError(
+                f"{path} has no schema object {name}, so its rules have no place there. Objects: "
+                f"{', '.join(names)}.{did_you_mean(name, names)}"
+            )
+    with path.open(encoding="utf-8", newline="") as file:
+        lines = file.read().splitlines(keepends=True)
+    end = "\r\n" if lines and lines[0].endswith("\r\n") else "\n"
+    if lines and not lines[-1].endswith(("\n", "\r")):
+        lines[-1] += end
+    # From the last table to the first, so that the numbers of the lines before stay.
+    for each in reversed(contract.objects):
+        if each.node.name in rules:
+            _replace(contract.document, lines, each.place, rules[each.node.name], end)
+    return "".join(lines)
+
+
+def _replace(
+    document: YamlDocument,
+    lines: list[str],
+    place: int,
+    rules: Sequence[Mapping[str, Any]],
+    end: str,
+) -> None:
+    """Replace the rules of one table within the lines of the file."""
+    location = ("schema", place, "quality")
+    items = document.items(location)
+    if items is None:
+        column, last = document.mapping_lines(("schema", place))
+        block = [f"{' ' * column}quality:{end}", *_written(rules, column + 2, end)]
+        lines[last:last] = block if rules else []
+        return
+    found = document.value["schema"][place]["quality"]
+    kept = [
+        not (isinstance(rule, dict) and str(rule.get("id", "")).startswith(OWN)) for rule in found
+    ]
+    after = max((items.ends[n] for n, keep in enumerate(kept) if keep), default=items.starts[0])
+    written = _written(rules, items.column, end)
+    if not rules and not any(kept):
+        raise document.error(location, "no rule would be left. Remove quality by hand.")
+    lines[after:after] = written
+    for number in reversed(range(len(kept))):
+        if not kept[number]:
+            begins, ends = items.starts[number], items.ends[number]
+            shift = len(written) if begins >= after else 0
+            del lines[begins + shift : ends + shift]
+
+
+def _written(rules: Sequence[Mapping[str, Any]], column: int, end: str) -> list[str]:
+    text = as_yaml([dict(each) for each in rules], in_lines=True)
+    return [f"{' ' * column}{line}{end}" if line else end for line in text.splitlines()]
