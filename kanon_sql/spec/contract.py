@@ -19,6 +19,7 @@ from kanon_sql.spec.dbt.manifest import (
     hierarchy_of,
     is_same_check,
     single_column,
+    with_defaults,
 )
 from kanon_sql.spec.dbt.node import MARKS, Node, refuse_unknown
 from kanon_sql.spec.models.base import Model
@@ -252,7 +253,8 @@ def _additional(each: SchemaObject, table: TableSpec) -> Iterator[Model]:
     found: list[Model] = []
     for asked in each.asked:
         same = [known for known in table.checks if is_same_check(known, asked, table)]
-        if same and asked not in [_completed(known, asked) for known in same]:
+        whole = with_defaults(asked, table)
+        if same and whole not in [with_defaults(known, table) for known in same]:
             raise SpecError(
                 f"{asked.name()} is demanded by {PROPERTY} and by a custom rule, and they differ. "
                 "Keep one of them."
@@ -260,13 +262,6 @@ def _additional(each: SchemaObject, table: TableSpec) -> Iterator[Model]:
         if not same and asked not in found:
             found.append(asked)
     yield from found
-
-
-def _completed(known: Model, asked: Model) -> Model:
-    """A check with the attribute and the reference that the other one names."""
-    names = ("sensitive", REFERENCE.prefix, EARLIER.prefix)
-    own = {key: value for key in names if (value := getattr(asked, key, None)) is not None}
-    return known.model_copy(update=own)
 
 
 def _is_named(found: Any) -> bool:
@@ -317,7 +312,7 @@ def _settings(
 ) -> Mapping[str, Any]:
     """The value of the custom property `kanonSql`. Raises `SpecError` unless it is a mapping."""
     custom = found.get("customProperties") or []
-    values = [
+    values: list[Any] = [
         each.get("value")
         for each in (custom if isinstance(custom, list) else [])
         if isinstance(each, dict) and each.get("property") == PROPERTY
@@ -328,7 +323,8 @@ def _settings(
             f"{PROPERTY} must be one property whose value is a mapping, as in "
             "{role: quasi_identifier}.",
         )
-    return values[0] if values else {}
+    found_here: Mapping[str, Any] = values[0] if values else {}
+    return found_here
 
 
 def _asked(

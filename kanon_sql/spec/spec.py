@@ -366,7 +366,7 @@ def with_paths_in(table: TableSpec, folder: Path) -> TableSpec:
         is_there = table.connect is not None and not _is_file_in(source, table.connect, folder)
         # Path forgets the slash that names a folder of files.
         slash = "/" if source.endswith("/") else ""
-        return source if is_there else f"{folder / source}{slash}"
+        return source if is_there or "://" in source else f"{folder / source}{slash}"
 
     connect = table.connect
     if connect and (file := file_of_url(connect)):

@@ -373,7 +373,7 @@ def _tests_node(test: GenericTest, node: Node) -> bool:
     return node.unique_id in test.upstream and referenced_node(test.relation) in node.names
 
 
-def _with_defaults(check: Model, table: TableSpec) -> dict[str, Any]:
+def with_defaults(check: Model, table: TableSpec) -> dict[str, Any]:
     """The parameters of a check, with the default column and reference filled in."""
     alone = {"sensitive": table.sensitive, "reference": list(table.references)}
     without_saying = {
@@ -388,14 +388,14 @@ def _with_defaults(check: Model, table: TableSpec) -> dict[str, Any]:
 
 def is_same_check(one: Model, other: Model, table: TableSpec) -> bool:
     """Whether two checks have the same model, attribute and other table."""
-    a, b = _with_defaults(one, table), _with_defaults(other, table)
+    a, b = with_defaults(one, table), with_defaults(other, table)
     about = ("sensitive", *(kind.prefix for kind in OTHER_TABLES))
     return type(one) is type(other) and all(a.get(key) == b.get(key) for key in about)
 
 
 def _differences(of_meta: Model, of_test: Model, table: TableSpec) -> Iterator[str]:
     """How a meta's check differs from a test's. Lists are not shown, as they may contain values."""
-    a, b = _with_defaults(of_meta, table), _with_defaults(of_test, table)
+    a, b = with_defaults(of_meta, table), with_defaults(of_test, table)
     for key in sorted({*a, *b}):
         if a.get(key) != b.get(key):
             of = f" = {b.get(key)} by {a.get(key)}" if key in of_meta.thresholds else ""
