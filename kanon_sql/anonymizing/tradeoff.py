@@ -49,7 +49,7 @@ from kanon_sql.plan.violating_classes import is_judged_by_class
 from kanon_sql.results.release import Search
 from kanon_sql.results.table import EXIT_CODES, TableResult, Tabular, in_a_line, today
 from kanon_sql.results.tradeoff import Curve, Point, Tradeoff
-from kanon_sql.results.version import VERSION
+from kanon_sql.results.version import FORMAT, VERSION
 from kanon_sql.results.writing import refuse_to_overwrite
 from kanon_sql.spec.arguments import suggests_parameters
 from kanon_sql.spec.models.sizes import KAnonymity
@@ -83,6 +83,7 @@ class TradeoffResult(Tabular):
         """The result as plain values, as in the JSON."""
         return {
             "kanon_sql": self.version,
+            "format": FORMAT,
             "status": self.status,
             "tradeoff": self.tradeoff.to_dict(),
             **({"asked": self.asked} if self.asked else {}),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -43,13 +44,16 @@ if TYPE_CHECKING:
     from kanon_sql.results.expected import ExpectedTable
 
 
-def audit(spec: AuditSpec, run: RunOptions, *, show_values: bool = False) -> AuditResult:
+def audit(
+    spec: AuditSpec, run: RunOptions, *, show_values: bool = False, with_lineage: bool = False
+) -> AuditResult:
     """Audit every table of `spec` in place.
 
     Raises `SpecError` or `InputError` before the first query, with the errors of all tables that
     cannot be opened or planned: an audit of the others alone would pass for a complete one. A table
     on which the engine fails has the status `error`; one that cannot be opened within the time
-    limit raises `EngineError`.
+    limit raises `EngineError`. `with_lineage` adds the names of the datasets and the checks' own
+    statements.
     """
     refuse_no_time(run.timeout)
     with opening(run) as engine_of:
@@ -63,6 +67,13 @@ def audit(spec: AuditSpec, run: RunOptions, *, show_values: bool = False) -> Aud
                     )
                     refuse_to_overwrite(run.writes, engine_here.files_read())
         results = [_audited(table, show_values, run) for table in tables]
+        if with_lineage:
+            from kanon_sql.auditing.lineage import lineage
+
+            results = [
+                replace(result, lineage=lineage(table.plan.bound, table.engine, run.engine))
+                for result, table in zip(results, tables, strict=True)
+            ]
     return AuditResult(tuple(results), VERSION, audited=today())
 
 

@@ -99,13 +99,19 @@ def audit(context: click.Context, /, target: str | None, **values: Any) -> int:
         tables = dry_run(spec, writes=files_of(output)) if spec else ()
         deliver(expected_page(tables, to_terminal=output is None), output)
         return 0 if spec else NO_DATA
+    forms = [(output, form_of(context, values, output, AUDIT_FORMS)), *also.items()]
+    events = any(form == "openlineage" for _, form in forms)
+    if events:
+        from kanon_sql.report.pipelines.openlineage import emission
+
+        emission()
     with watching(context) as watch:
-        result = CLOCK.timed(_audit_of(spec, watch, values, [*files_of(output), *also]))
+        writes = [*files_of(output), *also]
+        result = CLOCK.timed(_audit_of(spec, watch, values, writes, with_lineage=events))
     if chosen.notes:
         result = result.noted(chosen.notes)
     if baseline:
         result = baseline.applied_to(result, values["by"])
-    forms = [(output, form_of(context, values, output, AUDIT_FORMS)), *also.items()]
     found = result.status.replace("_", " ")
     for path, form in forms:
         if form in PIPELINE_FORMATS:
@@ -139,7 +145,12 @@ def _spec_of(
 
 
 def _audit_of(
-    spec: AuditSpec | None, watch: Watch, values: dict[str, Any], writes: Sequence[Path]
+    spec: AuditSpec | None,
+    watch: Watch,
+    values: dict[str, Any],
+    writes: Sequence[Path],
+    *,
+    with_lineage: bool,
 ) -> AuditResult:
     """Run the audit of a spec; without one, return an empty result."""
     if spec is None:
@@ -149,7 +160,12 @@ def _audit_of(
         return AuditResult((), VERSION)
     from kanon_sql.auditing.auditor import audit as run
 
-    return run(spec, run_of(values, watch, writes), show_values=values["show_values"])
+    return run(
+        spec,
+        run_of(values, watch, writes),
+        show_values=values["show_values"],
+        with_lineage=with_lineage,
+    )
 
 
 def _baseline(values: dict[str, Any]) -> Baseline | None:
@@ -181,7 +197,11 @@ def compile_(
     reads the table of that name (or of --table) in the other database; a table name then needs no
     connection. Leave out TARGET with --manifest.
     """
+    is_contract = values["format"] == "odcs"
+    _refuse_idle(context, is_contract, values)
     spec = _spec_of(context, target, values)[0]
+    if is_contract:
+        return _contract(context, spec, values)
     if output_dir and values["output"]:
         raise SpecError("--output is one file and --output-dir a folder; choose one.")
     output = output_of(context, spec, values)
@@ -202,6 +222,52 @@ def compile_(
     else:
         deliver("\n\n".join(compiled.statements) if step else str(compiled), output, found)
     return 0
+
+
+_OF_SQL = ("dialect", "quote", "table", "step", "until", "output_dir")
+
+
+def _refuse_idle(context: click.Context, is_contract: bool, values: dict[str, Any]) -> None:
+    """Raise `SpecError` for options of the other format."""
+    default = click.core.ParameterSource.DEFAULT
+    idle = _OF_SQL if is_contract else ("into", "force")
+    for name in idle:
+        if context.get_parameter_source(name) is not default:
+            flag = name.replace("_", "-")
+            form = "sql, the statements" if is_contract else "odcs, a data contract"
+            raise SpecError(f"--{flag} is for --format {form}.")
+    if values["force"] and not (values["into"] and values["output"]):
+        raise SpecError("--force is for a contract that is replaced: --into FILE --output FILE.")
+
+
+def _contract(context: click.Context, spec: AuditSpec, values: dict[str, Any]) -> int:
+    """Print or write the data contract of a spec."""
+    from kanon_sql.auditing.contract import compile_contract
+
+    into = Path(values["into"]) if values["into"] else None
+    output = _contract_file(context, spec, into, values)
+    folder = output.parent if output else Path()
+    compiled = compile_contract(spec, into=into, folder=folder)
+    if not is_quiet():
+        for note in compiled.notes:
+            click.echo(f"warning: {note}", err=True)
+    deliver(compiled.text, output, plural(compiled.rules, "rule"))
+    return 0
+
+
+def _contract_file(
+    context: click.Context, spec: AuditSpec, into: Path | None, values: dict[str, Any]
+) -> Path | None:
+    """The file to write; the contract that is read is written only with --force."""
+    output = values["output"]
+    if output is None or into is None:
+        return output_of(context, spec, values)
+    if not (Path(output).exists() and into.exists() and into.samefile(output)):
+        return result_file_of(context, output, [*spec.files(), str(into)], values)
+    if not values["force"]:
+        raise SpecError(f"{output} is the contract that --into reads; add --force to replace it.")
+    inputs = [each for each in spec.files() if not Path(each).exists() or not into.samefile(each)]
+    return result_file_of(context, output, inputs, values | {"overwrite": True})
 
 
 @main.command(cls=Grouped)

@@ -7,29 +7,32 @@ from pathlib import Path
 import click
 
 from kanon_sql.cli.main import main
-from kanon_sql.cli.options import demo_options, policy_options
+from kanon_sql.cli.options import demo_options, policy_options, schema_options
 from kanon_sql.cli.output import deliver, rendered, watching
 from kanon_sql.cli.targets import at_most_one
 
 
 @main.command()
-@click.option(
-    "--of",
-    type=click.Choice(["spec", "policy"]),
-    default="spec",
-    show_default=True,
-    help="The file that it describes.",
-)
+@schema_options
 def schema(of: str) -> int:
-    """Print the JSON Schema of the spec file or of a policy file, for editors."""
+    """Print the JSON Schema of the spec file, of a policy, of a result or of a baseline.
+
+    Those of the spec and of a policy are for editors; the other two describe what --format json and
+    baseline write.
+    """
     import json
 
-    if of == "policy":
-        from kanon_sql.spec.policy import policy_schema as json_schema
-    else:
-        from kanon_sql.spec.spec import json_schema
+    from kanon_sql.results.schema import baseline_schema, result_schema
+    from kanon_sql.spec.policy import policy_schema
+    from kanon_sql.spec.spec import json_schema
 
-    deliver(json.dumps(json_schema(), indent=2, ensure_ascii=False), None)
+    made = {
+        "spec": json_schema,
+        "policy": policy_schema,
+        "result": result_schema,
+        "baseline": baseline_schema,
+    }[of]()
+    deliver(json.dumps(made, indent=2, ensure_ascii=False), None)
     return 0
 
 

@@ -19,7 +19,7 @@ VERBOSITY = "kanon_sql.verbosity"
 QUIET = "kanon_sql.quiet"
 """Key in the context's `meta` of --quiet."""
 FORMATS = ("human", "json", "markdown")
-PIPELINE_FORMATS = ("junit", "sarif", "github")
+PIPELINE_FORMATS = ("junit", "sarif", "github", "openlineage")
 """Machine-readable formats, supported by audit only."""
 
 

@@ -19,6 +19,7 @@ from kanon_sql.cli.question_options import (
 from kanon_sql.cli.run_options import (
     AUDIT_FORMAT,
     BASELINE,
+    COMPILE_OUTPUT,
     COMPILED,
     DEMO,
     DRY_RUN,
@@ -31,6 +32,7 @@ from kanon_sql.cli.run_options import (
     RELEASE,
     REPORT,
     RUN,
+    SCHEMA,
     SEARCH,
     SHOWN,
     SIZES,
@@ -45,7 +47,7 @@ from kanon_sql.cli.run_options import (
 audit_options = together(QUESTION, MANIFEST, BASELINE, AUDIT_FORMAT, OUTPUT, RUN, DRY_RUN, TELL)
 baseline_options = together(QUESTION, MANIFEST, OUTPUT, LIMITS, TELL)
 diff_options = together(FORMAT, WORSE, OUTPUT, TELL)
-compile_options = together(QUESTION, MANIFEST, COMPILED, OUTPUT, RUN, TELL)
+compile_options = together(QUESTION, MANIFEST, COMPILED, COMPILE_OUTPUT, RUN, TELL)
 validate_options = together(QUESTION, MANIFEST, TELL)
 anonymize_options = together(RELEASE_QUESTION, SEARCH, RELEASE, FORMAT, LIMITS, DRY_RUN, TELL)
 tradeoff_options = together(
@@ -79,5 +81,6 @@ init_options = together(INITIAL_PARTS, RECORDS_READ, SOURCE, WRITTEN_SPEC, LIMIT
 hierarchy_options = together(VALUES_OF, RECORDS_READ, SOURCE, SHOWN, LIMITS, TELL)
 worksheet_options = together(QUESTION, WORKSHEET, (format_option(("human", "json")),), RUN, TELL)
 report_options = together(REPORT, TELL)
+schema_options = together(SCHEMA, TELL)
 demo_options = together(DEMO, TELL)
 policy_options = together((format_option(("human", "json")),))

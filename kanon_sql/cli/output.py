@@ -61,10 +61,10 @@ def expected_page(tables: Sequence[ExpectedTable], *, to_terminal: bool) -> str:
 
 def for_pipeline(result: AuditResult, places: tuple[TablePlaces, ...], form: str) -> str:
     """The result in a pipeline format, which also reports failed tables."""
-    from kanon_sql.report.pipelines import github, junit, sarif
+    from importlib import import_module
 
-    render = {"junit": junit.render, "sarif": sarif.render, "github": github.render}[form]
-    return render(result, places)
+    text: str = import_module(f"kanon_sql.report.pipelines.{form}").render(result, places)
+    return text
 
 
 def run_of(values: dict[str, Any], watch: Watch, writes: Sequence[Path] = ()) -> RunOptions:
@@ -84,6 +84,7 @@ def output_of(
 
 AUDIT_FORMS = {
     ".json": "json", ".md": "markdown", ".sarif": "sarif", ".xml": "junit", ".txt": "human",
+    ".jsonl": "openlineage",
 }  # fmt: skip
 """The formats of an audit by file suffix."""
 
@@ -145,7 +146,7 @@ _ENDINGS = {
     "tradeoff": (".json", ".md", ".txt"),
     "init": (".yml", ".yaml"),
     "new": (".csv",),
-    "compile": (".sql", ".txt"),
+    "compile": (".sql", ".txt", ".yaml", ".yml"),
     "baseline": (".json",),
 }
 """Permitted suffixes of a result file, by command."""

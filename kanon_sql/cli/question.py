@@ -192,15 +192,27 @@ def selected(
     if not manifest:
         if target is None:
             raise SpecError("name what to audit: a file, a table, a spec file, or --manifest FILE.")
-        if idle := next((key for key in _OF_A_MANIFEST if values[key]), None):
+        if is_contract(target):
+            return _of_contract(context, target, values)
+        if values["server"]:
+            raise SpecError(
+                "--server is for a data contract, a YAML file with kind: DataContract. "
+                f"{target} is none."
+            )
+        to_contract = values.get("format") == "odcs"
+        keys = [key for key in _OF_A_MANIFEST if not (key == "select" and to_contract)]
+        if idle := next((key for key in keys if values[key]), None):
             raise SpecError(
                 f"--{idle.replace('_', '-')} is for a dbt project and needs --manifest FILE."
             )
         spec = question(context, target, values)
+        if values["select"]:
+            spec = _only_tables(spec, [name for text in values["select"] for name in text.split()])
         return SelectedTables(spec, places=spec.places())
     from kanon_sql.spec.dbt.manifest import read_manifest
 
     given = [option for option in _given(context) if option not in _BESIDE_A_MANIFEST]
+    given += ["--server"] if values["server"] else []
     if target is not None:
         given.insert(0, target)
     if given:
@@ -210,6 +222,50 @@ def selected(
         )
     return read_manifest(
         manifest, connect=values["connect"], **{key: values[key] for key in _OF_A_MANIFEST}
+    )
+
+
+def _only_tables(spec: AuditSpec, names: list[str]) -> AuditSpec:
+    """The tables of these names. Raises `SpecError` for a name that none has."""
+    known = [table.name or str(table.source) for table in spec.tables]
+    for name in names:
+        if name not in known:
+            raise SpecError(
+                f"--select {name}: there is no such table. Tables: {', '.join(known)}."
+                f"{did_you_mean(name, known)}"
+            )
+    chosen = [table for table, name in zip(spec.tables, known, strict=True) if name in names]
+    return spec.model_copy(update={"tables": chosen})
+
+
+def is_contract(target: str) -> bool:
+    """Whether a file is a data contract, which is a spec."""
+    if not (is_spec_file(target) and Path(target).is_file()):
+        return False
+    from kanon_sql.spec.yaml_document import YamlDocument
+
+    return YamlDocument.read(Path(target)).is_contract
+
+
+def _of_contract(context: click.Context, target: str, values: Mapping[str, Any]) -> SelectedTables:
+    """The selected tables of a data contract. Raises `SpecError`."""
+    from kanon_sql.spec.contract import read_contract
+
+    given = [option for option in _given(context) if option not in _BESIDE_A_MANIFEST]
+    if given:
+        raise SpecError(
+            f"{target} is a data contract and can't be combined with {', '.join(given)}. Write it "
+            "into its customProperties, or name a table in place of the file."
+        )
+    if idle := next((key for key in _OF_A_MANIFEST if key != "select" and values[key]), None):
+        raise SpecError(
+            f"--{idle.replace('_', '-')} is for a dbt project and needs --manifest FILE."
+        )
+    return read_contract(
+        Path(target),
+        select=[name for text in values["select"] for name in text.split()],
+        server=values["server"],
+        connect=values["connect"],
     )
 
 

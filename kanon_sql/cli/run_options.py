@@ -33,6 +33,15 @@ DEMO = (
     click.option("--overwrite", is_flag=True, help="Write into a folder that is not empty."),
     _FORCE_NO_LONGER_OVERWRITES,
 )
+SCHEMA = (
+    run_option(
+        "--of",
+        type=click.Choice(["spec", "result", "baseline", "policy"]),
+        default="spec",
+        show_default=True,
+        help="The file that the schema describes.",
+    ),
+)
 KNOWLEDGE = (
     run_option(
         "--attacker-knows",
@@ -317,8 +326,8 @@ MANIFEST = (
         multiple=True,
         type=OneALine(),
         metavar="NAME|tag:…|path:…",
-        help="Only these models of the manifest; state:modified selects those that changed, and a "
-        "+ adds their parents (+NAME) or children (NAME+).",
+        help="Only these models of the manifest, or tables of a data contract; state:modified "
+        "selects those that changed, and a + adds their parents (+NAME) or children (NAME+).",
     ),
     run_option(
         "--exclude",
@@ -336,6 +345,11 @@ MANIFEST = (
         "--profiles-dir",
         metavar="FOLDER",
         help="The folder of profiles.yml, which is used to connect if --connect is not given.",
+    ),
+    run_option(
+        "--server",
+        metavar="NAME",
+        help="The server of a data contract whose data are read, if it has several.",
     ),
 )
 BY = run_option(
@@ -429,6 +443,24 @@ COMPILED = (
         metavar="FOLDER",
         help="Write each statement to a file of its own, all or none.",
     ),
+    run_option(
+        "--format",
+        type=click.Choice(["sql", "odcs"]),
+        default="sql",
+        show_default=True,
+        help="The statements, or a data contract (ODCS) with the checks as its quality rules.",
+    ),
+    run_option(
+        "--into",
+        metavar="FILE",
+        help="With --format odcs: print the contract in FILE with these rules; its other lines "
+        "stay.",
+    ),
+)
+COMPILE_OUTPUT = (
+    run_option("--output", metavar="FILE", help="Write the SQL or the contract to FILE."),
+    run_option("--overwrite", is_flag=True, help="Replace the file if it exists."),
+    run_option("--force", is_flag=True, help="Also write to the contract that --into reads."),
 )
 
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from kanon_sql.report.display import Displayed
 from kanon_sql.results.profile import TableProfile
 from kanon_sql.results.table import EXIT_CODES, Status, Tabular, in_a_line
+from kanon_sql.results.version import FORMAT
 
 if TYPE_CHECKING:
     from kanon_sql.report.document import Block
@@ -39,6 +40,7 @@ class ProfileResult(Tabular, Displayed):
         """The result as plain values, as in the JSON."""
         return {
             "kanon_sql": self.version,
+            "format": FORMAT,
             "status": self.status,
             "tables": [table.to_dict() for table in self.tables],
         }

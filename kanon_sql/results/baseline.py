@@ -40,7 +40,7 @@ from kanon_sql.results.table import (
     TableResult,
     status_of,
 )
-from kanon_sql.results.version import VERSION
+from kanon_sql.results.version import FORMAT, VERSION
 from kanon_sql.spec.models.catalogue import MODELS
 
 Held = TypeVar("Held", bound=AuditFindings)
@@ -78,7 +78,12 @@ class Baseline:
     def to_json(self) -> str:
         """The tables as in a result, marked as a baseline."""
         result = AuditFindings(self.tables, VERSION).to_dict()
-        whole = {"kanon_sql": VERSION, "baseline": BASELINE_VERSION, **result}
+        whole = {
+            "kanon_sql": VERSION,
+            "format": FORMAT,
+            "baseline": BASELINE_VERSION,
+            **result,
+        }
         return json.dumps(whole, indent=2, ensure_ascii=False, allow_nan=False)
 
     def applied_to(self, result: Held, by: By = "share") -> Held:

@@ -25,7 +25,7 @@ from kanon_sql.results.comparison import (
 )
 from kanon_sql.results.stored import ResultFile
 from kanon_sql.results.table import CheckResult, TableResult, Tabular, plain_json
-from kanon_sql.results.version import VERSION
+from kanon_sql.results.version import FORMAT, VERSION
 from kanon_sql.spec.models.base import Worst
 
 SEVERAL_RELEASES = (
@@ -259,6 +259,7 @@ class Diff(Tabular):
         """The comparison as JSON-compatible values."""
         whole = {
             "kanon_sql": VERSION,
+            "format": FORMAT,
             "old": self.old,
             "new": self.new,
             "worse": self.is_worse,

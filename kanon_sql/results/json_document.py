@@ -13,6 +13,7 @@ from pydantic import TypeAdapter, ValidationError
 from pydantic_core import ErrorDetails, SchemaValidator, core_schema
 
 from kanon_sql.errors import InputError
+from kanon_sql.results.version import FORMAT, VERSION
 
 KINDS = {dict: "an object", list: "a list", str: "text", bool: "true or false", int: "a number",
          float: "a number", type(None): "null"}  # fmt: skip
@@ -171,6 +172,21 @@ def result_document(path: Path | str, how: str, value: Any) -> JsonValue:
         raise InputError(
             f"{path} is nothing that kanon-sql wrote: it is {KINDS[type(whole.value)]} without "
             f'"kanon_sql" and "tables". {how}'
+        )
+    return read_format(whole)
+
+
+def read_format(whole: JsonValue) -> JsonValue:
+    """The same value. Raises `InputError` for a format later than this version reads."""
+    if "format" not in whole.value:
+        return whole
+    found = whole.part("format").read(int)
+    if found > FORMAT:
+        known = [str(each) for each in range(FORMAT + 1)]
+        reads = f"{', '.join(known[:-1])} and {known[-1]}"
+        raise InputError(
+            f"{whole.path} was written in format {found}, and this is kanon-sql {VERSION}, which "
+            f"reads {reads}. Install a later one, or write the result again."
         )
     return whole
 

@@ -7,21 +7,26 @@ personal data. Pydantic reads the dataclasses that an audit returns.
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from kanon_sql.errors import InputError, SpecError, kind_of
 from kanon_sql.results.consistency import faults, release_faults
 from kanon_sql.results.costs import CostOfK, Costs
-from kanon_sql.results.json_document import JsonValue, loaded, parsed, result_document, text_of
+from kanon_sql.results.json_document import (
+    JsonValue,
+    loaded,
+    parsed,
+    read_format,
+    result_document,
+    text_of,
+)
 from kanon_sql.results.profile import TableProfile
 from kanon_sql.results.release import Anonymization, Recoded, ReleaseFindings
-from kanon_sql.results.table import AuditFindings, CheckResult, Rows, TableResult
+from kanon_sql.results.table import AuditFindings, CheckDetails, CheckResult, Rows, TableResult
 from kanon_sql.results.tradeoff import Tradeoff
-from kanon_sql.results.version import VERSION
 from kanon_sql.spec.models.base import Model
 from kanon_sql.spec.models.catalogue import model_named
 
@@ -93,8 +98,7 @@ def result_of(
     """The result in a file, a JSON text or a mapping; of a release, also how it was made."""
     name, value = _named(source)
     if isinstance(value, dict) and {"kanon_sql", "tradeoff"} <= set(value):
-        whole = JsonValue(name, _HOW_COSTS, "", value)
-        _refuse_later(whole)
+        whole = read_format(JsonValue(name, _HOW_COSTS, "", value))
         return whole.read(StoredTradeoff)
     whole = _result(result_document(name, _HOW_A_RESULT, value))
     return _profile(whole) if _is_profile(whole) else _findings(whole)
@@ -136,44 +140,23 @@ class ToSign:
 def read_to_sign(path: Path) -> ToSign:
     """Read a result of an audit, a release or a trade-off for signing.
 
-    Raises `InputError` for anything else, and for a later version, whose meaning may differ.
+    Raises `InputError` for anything else.
     """
     text = text_of(path, _HOW_A_RESULT)
     value = loaded(text.lstrip("\ufeff"), path, _HOW_A_RESULT)
     if isinstance(value, dict) and "tradeoff" in value:
-        whole = JsonValue(path, _HOW_COSTS, "", value)
-        _refuse_later(whole)
+        whole = read_format(JsonValue(path, _HOW_COSTS, "", value))
         written = whole.read(_Written)
         audited = whole.part("tradeoff").read(_StoredCurve).audited
         nothing_audited = AuditFindings((), written.kanon_sql, audited=audited, asked=written.asked)
         return ToSign(path, text, nothing_audited, _costs(whole))
     whole = _result(result_document(path, _HOW_A_RESULT, value))
-    _refuse_later(whole)
     if any(_of_profile(whole)):
         raise InputError(
             f"{path} is a profile, which can accompany a result: kanon-sql report RESULT.json "
             f"--profile {path}. {_HOW_A_RESULT}"
         )
     return ToSign(path, text, _findings(whole))
-
-
-def _refuse_later(whole: JsonValue) -> None:
-    """Raise if the file was written by a later version."""
-    written = whole.read(_Written).kanon_sql
-    if _release_of(written) > _release_of(VERSION):
-        raise InputError(
-            f"{whole.path} was written by kanon-sql {written}, and this is {VERSION}: what it says "
-            "may mean something else. Install that version, or write the result again."
-        )
-
-
-def _release_of(version: str) -> tuple[int, ...]:
-    """The numeric parts of a version, as a sort key.
-
-    >>> _release_of("1.10.0rc1") > _release_of("1.9.2")
-    True
-    """
-    return tuple(int(part) for part in re.findall(r"\d+", version)[:3])
 
 
 def read_profile(path: Path) -> tuple[TableProfile, ...]:
@@ -197,7 +180,6 @@ def _of_profile(whole: JsonValue) -> list[bool]:
 
 
 def _profile(whole: JsonValue) -> StoredProfile:
-    _refuse_later(whole)
     return whole.read(StoredProfile)
 
 
@@ -206,8 +188,7 @@ def read_costs(path: Path) -> Costs:
     value = parsed(path, _HOW_COSTS)
     if not (isinstance(value, dict) and {"kanon_sql", "tradeoff"} <= set(value)):
         raise InputError(f"{path} is no result of tradeoff. {_HOW_COSTS}")
-    whole = JsonValue(path, _HOW_COSTS, "", value)
-    _refuse_later(whole)
+    whole = read_format(JsonValue(path, _HOW_COSTS, "", value))
     return _costs(whole)
 
 
@@ -365,35 +346,6 @@ def _refuse(part: JsonValue, found: Iterable[tuple[str, str]]) -> None:
         )
 
 
-@dataclass(frozen=True)
-class _StoredDetails:
-    """The companion figures of a check, as far as they are numbers."""
-
-    confidence: float | None = None
-    present_only: float | None = None
-    average: float | None = None
-    at_risk: float | None = None
-    distinct: int | None = None
-    k: int | None = None
-    required: int | None = None
-    estimate: bool = True
-    estimates: Mapping[str, float | None] = field(default_factory=dict)
-    profile_k: int | None = None
-    profile_uniques: int | None = None
-    achieved_nulls_as_value: int | None = None
-    singleton_classes: int | None = None
-    several_valued_classes: int | None = None
-    unmatched_classes: int | None = None
-    unmatched_records: int | None = None
-    exceeding_classes: int | None = None
-    in_both: int | None = None
-    certain_people: int | None = None
-    changed_people: int | None = None
-    joiners: Mapping[str, int | None] = field(default_factory=dict)
-    leavers: Mapping[str, int | None] = field(default_factory=dict)
-    alone: Mapping[str, int] = field(default_factory=dict)
-
-
 def _checks(part: JsonValue, checks: Sequence[CheckResult]) -> Iterator[CheckResult]:
     """The checks with their parameters in force.
 
@@ -402,7 +354,7 @@ def _checks(part: JsonValue, checks: Sequence[CheckResult]) -> Iterator[CheckRes
     for place, check in enumerate(checks):
         found = part.part(place)
         model = _model(found)
-        found.read(_StoredDetails)
+        found.read(CheckDetails)
         if model.counts_violations and check.achieved is not None:
             found.part("achieved").read(int)
         for name in model.figures if check.achieved is not None else ():

@@ -11,6 +11,8 @@ from importlib import import_module
 from typing import Any, Literal, Self, TypeVar, get_args
 
 from kanon_sql.errors import EngineError, MissingDriverError, PrivacyViolation
+from kanon_sql.results.lineage import Lineage
+from kanon_sql.results.version import FORMAT
 
 Status = Literal["holds", "violated", "accepted", "measured", "no_data", "error"]
 
@@ -230,6 +232,61 @@ class PolicyOutcome(JsonPart):
     """Whether its rules are for the cells of a table, and the table is one of records."""
 
 
+class CheckDetails:
+    """The companion figures of a check, each only where its model has it."""
+
+    confidence: float | None = None
+    """Confidence in a value in the worst class, with l - 2 other values ruled out."""
+    present_only: float | None = None
+    """The figure over the values that occur in a class."""
+    average: float | None = None
+    """The average risk."""
+    at_risk: float | None = None
+    """Share of records (people) whose risk is above the threshold."""
+    distinct: int | None = None
+    """Smallest number of distinct values in a class."""
+    k: int | None = None
+    """Size of the smallest class."""
+    required: int | None = None
+    """The class size that the estimate requires."""
+    estimate: bool = True
+    """Whether the figure is estimated."""
+    estimates: Mapping[str, float | None] = field(default_factory=dict)
+    """By estimator."""
+    profile_k: int | None = None
+    """Smallest number of people with records in exactly the same classes."""
+    profile_uniques: int | None = None
+    """Number of people whose set of classes nobody else has."""
+    achieved_nulls_as_value: int | None = None
+    """The figure with NULL as a value of its own."""
+    singleton_classes: int | None = None
+    """Number of homogeneous classes of size 1."""
+    several_valued_classes: int | None = None
+    """Number of homogeneous classes in which someone has several values."""
+    unmatched_classes: int | None = None
+    """Number of classes without a match in the reference."""
+    unmatched_records: int | None = None
+    """Number of records in classes without a match in the reference."""
+    exceeding_classes: int | None = None
+    """Number of classes larger than their match in the reference."""
+    reference_levels: Mapping[str, int] = field(default_factory=dict)
+    """The levels to which the reference was generalised."""
+    assumes: str | None = None
+    """The attacker for whom the figure counts."""
+    in_both: int | None = None
+    """Number of people in both releases."""
+    certain_people: int | None = None
+    """Number of people with a single value left, unless it changed."""
+    changed_people: int | None = None
+    """Number of people whose value must have changed."""
+    joiners: Mapping[str, int | None] = field(default_factory=dict)
+    """People only in this release, and the smallest number of them in a class."""
+    leavers: Mapping[str, int | None] = field(default_factory=dict)
+    """People only in the earlier release, and the smallest number of them in a class."""
+    alone: Mapping[str, int] = field(default_factory=dict)
+    """k of each release alone."""
+
+
 @dataclass(frozen=True)
 class CheckResult(JsonPart):
     """One check's result. `holds` is None where nothing was required.
@@ -388,6 +445,8 @@ class TableResult(JsonPart):
     shown: Mapping[str, list[dict[str, Any]]] | None = field(
         default=None, repr=False, metadata=UNWRITTEN
     )
+    lineage: Lineage | None = field(default=None, repr=False, compare=False, metadata=UNWRITTEN)
+    """Its datasets and its checks' own statements, if requested."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "histogram", Rows(self.histogram))
@@ -462,6 +521,7 @@ class AuditFindings:
     def _parts(self) -> dict[str, Any]:
         return {
             "kanon_sql": self.version,
+            "format": FORMAT,
             "status": self.status,
             "tables": [table.to_dict() for table in self.tables],
             **({"audited": self.audited} if self.audited else {}),

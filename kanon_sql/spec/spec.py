@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from glob import glob
+from importlib import import_module
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeVar
 
@@ -74,6 +75,15 @@ class ReleaseSpec(SpecPart, BaseModel):
     """How access is given: to the public, under a contract, in a secure room."""
     review_by: Words | None = None
     """The date of the next review, as in 2027-06-30."""
+
+
+class LineageSpec(SpecPart, BaseModel):
+    """The name of a table in a lineage catalogue, where it isn't that of its source."""
+
+    namespace: Words | None = None
+    """The namespace of the dataset, as in postgres://host:5432."""
+    name: Words | None = None
+    """The name of the dataset in its namespace."""
 
 
 class TableSpec(SpecPart, BaseModel):
@@ -144,6 +154,8 @@ class TableSpec(SpecPart, BaseModel):
     """The privacy models to check."""
     release: ReleaseSpec = ReleaseSpec()
     """Facts about the release for the sign-off report."""
+    lineage: LineageSpec = LineageSpec()
+    """The name of the table in lineage events."""
 
     def other_tables(self) -> Iterator[tuple[OtherTableKind, str, OtherTableSpec]]:
         """The kind, name and spec of each reference and earlier release."""
@@ -231,6 +243,7 @@ class AuditSpec(SpecPart, BaseModel):
     """The tables that are published, for `kanon-sql tables`."""
 
     _document: YamlDocument | None = PrivateAttr(default=None)
+    _contract: Path | None = PrivateAttr(default=None)
 
     @model_validator(mode="after")
     def _names_differ(self) -> AuditSpec:
@@ -246,6 +259,8 @@ class AuditSpec(SpecPart, BaseModel):
         one."""
         if self._document is not None:
             yield str(self._document.path)
+        if self._contract is not None:
+            yield str(self._contract)
         for connect in (engine, *(table.connect for table in self.tables)):
             if isinstance(connect, str) and (file := file_of_url(connect)):
                 yield file
@@ -308,11 +323,15 @@ class AuditSpec(SpecPart, BaseModel):
 
     @classmethod
     def from_file(cls, path: str | Path) -> AuditSpec:
-        """Read a spec from a YAML file; relative paths in it start at its folder.
+        """Read a spec or a data contract from a YAML file; relative paths start at its folder.
 
         Raises `SpecError` with file, line and column for an invalid spec.
         """
         document = YamlDocument.read(Path(path))
+        if document.is_contract:
+            contract = import_module("kanon_sql.spec.contract")
+            found: AuditSpec = contract.read_contract(Path(path)).spec
+            return found
         try:
             spec = cls.model_validate(document.value, context={"folder": Path(path).parent})
         except ValidationError as error:
@@ -325,8 +344,8 @@ class AuditSpec(SpecPart, BaseModel):
         folder = Path(path).parent
         located = spec.model_copy(
             update={
-                "tables": [_with_paths_in(table, folder) for table in spec.tables],
-                "published": [_cells_with_paths_in(table, folder) for table in spec.published],
+                "tables": [with_paths_in(table, folder) for table in spec.tables],
+                "published": [_cellswith_paths_in(table, folder) for table in spec.published],
             }
         )
         located._document = document
@@ -399,7 +418,7 @@ def _source_in(source: str, connect: str | None, folder: Path) -> str:
     is_there = connect is not None and not _is_file_in(source, connect, folder)
     # Path forgets the slash that names a folder of files.
     slash = "/" if source.endswith("/") else ""
-    return source if is_there else f"{folder / source}{slash}"
+    return source if is_there or "://" in source else f"{folder / source}{slash}"
 
 
 def _connect_in(connect: str | None, folder: Path) -> str | None:
@@ -440,7 +459,7 @@ def _cells_with_paths_in(table: PublishedSpec, folder: Path) -> PublishedSpec:
     )
 
 
-def _with_paths_in(table: TableSpec, folder: Path) -> TableSpec:
+def with_paths_in(table: TableSpec, folder: Path) -> TableSpec:
     """The table with relative paths resolved against `folder`."""
     connect = _connect_in(table.connect, folder)
     others: dict[str, dict[str, OtherTableSpec]] = {kind.key: {} for kind in OTHER_TABLES}

@@ -104,15 +104,37 @@ def scalar_or_list(text: str) -> Any:
         loader.dispose()
 
 
-def as_yaml(value: Any) -> str:
-    """Plain values as YAML, in insertion order."""
-    return yaml.dump(value, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=96)
+def as_yaml(value: Any, *, in_lines: bool = False) -> str:
+    """Plain values as YAML, in insertion order; texts of several lines as such if `in_lines`."""
+    dumper = _InLines if in_lines else _Dumper
+    return yaml.dump(value, Dumper=dumper, sort_keys=False, allow_unicode=True, width=96)
 
 
 class _Dumper(yaml.SafeDumper):
     def ignore_aliases(self, data: Any) -> bool:
         """Write repeated lists out instead of using aliases."""
         return True
+
+
+class _InLines(_Dumper):
+    """Writes a text of several lines as a literal block."""
+
+
+def _as_block(dumper: yaml.SafeDumper, text: str) -> yaml.Node:
+    style = "|" if "\n" in text else None
+    return dumper.represent_scalar("tag:yaml.org,2002:str", text, style=style)
+
+
+_InLines.add_representer(str, _as_block)
+
+
+class ItemLines(NamedTuple):
+    """Where the items of a list stand: the column of their dashes, and their lines from 0."""
+
+    column: int
+    starts: tuple[int, ...]
+    ends: tuple[int, ...]
+    """The line after the last one of each item."""
 
 
 @dataclass(frozen=True)
@@ -177,6 +199,11 @@ class YamlDocument:
             loader.dispose()
         return cls(path, lines, value, root)
 
+    @property
+    def is_contract(self) -> bool:
+        """Whether it is a data contract by the Open Data Contract Standard."""
+        return isinstance(self.value, dict) and self.value.get("kind") == "DataContract"
+
     def error(self, location: Location, message: str, *, at_key: bool = False) -> SpecError:
         """An error that points at the value (or the key) at `location`, or at its nearest existing
         parent."""
@@ -187,6 +214,54 @@ class YamlDocument:
         """The location where the value at `location` begins, or its nearest existing parent."""
         mark = self._node(location).start_mark
         return Place(self.path, mark.line + 1, mark.column + 1)
+
+    def items(self, location: Location) -> ItemLines | None:
+        """The lines of the items of a list in block style; None where there is no such list.
+
+        Raises `SpecError` for a list in flow style, with an anchor or with an alias.
+        """
+        *above, key = location
+        found = _child(self._node(above), key)
+        if found is None or found[1].value in ("", "null", "~"):
+            return None
+        node = found[1]
+        is_plain = isinstance(node, yaml.SequenceNode) and not node.flow_style and node.value
+        if not is_plain or self._has_anchor(node):
+            raise self.error(
+                location,
+                "these rules are not a plain list in block style, so single ones can't be "
+                "replaced. Write each on lines of its own, without anchors.",
+            )
+        starts = [item.start_mark.line for item in node.value]
+        followed = [*starts[1:], node.end_mark.line]
+        ends = [self._last_line(*each) for each in zip(starts, followed, strict=True)]
+        return ItemLines(node.start_mark.column, tuple(starts), tuple(ends))
+
+    def mapping_lines(self, location: Location) -> tuple[int, int]:
+        """The column of the keys of a mapping in block style, and the line after its last one.
+
+        Raises `SpecError` for a mapping in flow style.
+        """
+        node = self._node(location)
+        if not isinstance(node, yaml.MappingNode) or node.flow_style:
+            raise self.error(location, "this is in flow style; write each key on its own line.")
+        last = node.value[-1][1]
+        end = last.end_mark.line + (1 if last.end_mark.column else 0)
+        return node.start_mark.column, self._last_line(node.start_mark.line, end)
+
+    def _has_anchor(self, node: yaml.Node) -> bool:
+        """Whether the lines of a node, or the line of its key, have an anchor or an alias."""
+        lines = range(node.start_mark.line - 1, node.end_mark.line)
+        return any(
+            isinstance(token, yaml.AnchorToken | yaml.AliasToken) and token.start_mark.line in lines
+            for token in yaml.scan("\n".join(self.lines))
+        )
+
+    def _last_line(self, start: int, end: int) -> int:
+        """`end` without the blank lines and comments before it."""
+        while end > start + 1 and self.lines[end - 1].strip()[:1] in ("", "#"):
+            end -= 1
+        return end
 
     def _node(self, location: Location, at_key: bool = False) -> yaml.Node:
         node = self.root

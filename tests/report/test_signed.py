@@ -333,7 +333,7 @@ WRONG = {
     "{": "this is not JSON",
     "[1, 2]": "is nothing that kanon-sql wrote",
     '{"a": 1}': "is nothing that kanon-sql wrote",
-    '{"kanon_sql": "99.0.0", "status": "holds", "tables": []}': "written by kanon-sql 99.0.0",
+    '{"kanon_sql": "99.0.0", "format": 2, "tables": []}': "was written in format 2",
 }
 
 

@@ -180,12 +180,12 @@ class Manifest:
             )
         sensitive = node.with_role("sensitive")
         settings: dict[str, Any] = {
-            "quasi_identifiers": {name: _hierarchy(node, name) for name in quasi_identifiers},
+            "quasi_identifiers": {name: hierarchy_of(node, name) for name in quasi_identifiers},
             "sensitive": sensitive,
             "identifiers": node.with_role("identifier"),
             "insensitive": node.with_role("insensitive"),
-            "entity": _single_column(node, "entity"),
-            "weight": _single_column(node, "weight"),
+            "entity": single_column(node, "entity"),
+            "weight": single_column(node, "weight"),
             "references": self._references(node),
         }
         settings |= {
@@ -197,7 +197,7 @@ class Manifest:
             settings["with_other_sensitive"] = node.meta["with_other_sensitive"]
         settings |= {"source": _source(node), "name": self._name(node), "connect": connect}
         try:
-            of_meta = table_spec(**settings, checks=_checks(node, sensitive))
+            of_meta = table_spec(**settings, checks=declared_checks(node, sensitive))
             more, differences = self._additions_of_tests(node, of_meta)
             checks = [*of_meta.checks, *more.pop("checks")]
             table = table_spec(**{**settings, **more}, checks=checks)
@@ -234,7 +234,7 @@ class Manifest:
                         for kind in test.others
                     },
                 )
-                of_meta = [each for each in table.checks if _is_same_check(each, check, table)]
+                of_meta = [each for each in table.checks if is_same_check(each, check, table)]
                 if of_meta:
                     reasons = min(
                         (list(_differences(each, check, table)) for each in of_meta), key=len
@@ -373,7 +373,7 @@ def _tests_node(test: GenericTest, node: Node) -> bool:
     return node.unique_id in test.upstream and referenced_node(test.relation) in node.names
 
 
-def _with_defaults(check: Model, table: TableSpec) -> dict[str, Any]:
+def with_defaults(check: Model, table: TableSpec) -> dict[str, Any]:
     """The parameters of a check, with the default column and reference filled in."""
     alone = {"sensitive": table.sensitive, "reference": list(table.references)}
     without_saying = {
@@ -386,16 +386,16 @@ def _with_defaults(check: Model, table: TableSpec) -> dict[str, Any]:
     return without_saying | check.parameters
 
 
-def _is_same_check(one: Model, other: Model, table: TableSpec) -> bool:
+def is_same_check(one: Model, other: Model, table: TableSpec) -> bool:
     """Whether two checks have the same model, attribute and other table."""
-    a, b = _with_defaults(one, table), _with_defaults(other, table)
+    a, b = with_defaults(one, table), with_defaults(other, table)
     about = ("sensitive", *(kind.prefix for kind in OTHER_TABLES))
     return type(one) is type(other) and all(a.get(key) == b.get(key) for key in about)
 
 
 def _differences(of_meta: Model, of_test: Model, table: TableSpec) -> Iterator[str]:
     """How a meta's check differs from a test's. Lists are not shown, as they may contain values."""
-    a, b = _with_defaults(of_meta, table), _with_defaults(of_test, table)
+    a, b = with_defaults(of_meta, table), with_defaults(of_test, table)
     for key in sorted({*a, *b}):
         if a.get(key) != b.get(key):
             of = f" = {b.get(key)} by {a.get(key)}" if key in of_meta.thresholds else ""
@@ -424,12 +424,12 @@ def _is_kept(written: Any, kept: Any) -> bool:
     return bool(written == kept)
 
 
-def _hierarchy(node: Node, column: str) -> dict[str, Any]:
+def hierarchy_of(node: Node, column: str) -> dict[str, Any]:
     settings = node.columns.get(column, {})
     return {key: settings[key] for key in QUASI_IDENTIFIER_KEYS if key in settings}
 
 
-def _single_column(node: Node, role: Literal["entity", "weight"]) -> str | None:
+def single_column(node: Node, role: Literal["entity", "weight"]) -> str | None:
     """The one column of a role, which the model's meta may name too."""
     named = [*node.with_role(role), *([node.meta[role]] if node.meta.get(role) else [])]
     if len(set(named)) > 1:
@@ -437,7 +437,7 @@ def _single_column(node: Node, role: Literal["entity", "weight"]) -> str | None:
     return str(named[0]) if named else None
 
 
-def _checks(node: Node, sensitive: list[str]) -> list[Any]:
+def declared_checks(node: Node, sensitive: list[str]) -> list[Any]:
     """The checks of a node, short forms first."""
     meta = node.meta
     for key in ("l", "t"):

@@ -20,7 +20,7 @@ _TABLE_KEYS = (
     "with_other_sensitive",
 )  # fmt: skip
 _COLUMN_KEYS = ("role", *QUASI_IDENTIFIER_KEYS)
-_MARKS = {"pii", "personal", "personal_data"}
+MARKS = {"pii", "personal", "personal_data"}
 
 
 @dataclass(frozen=True)
@@ -55,6 +55,10 @@ class Node:
     """The checksum of its file, and its unrendered configuration."""
     tests: tuple[GenericTest, ...] = ()
     """The tests of this package on it."""
+    key: str = META_KEY
+    """The key of its settings, in messages."""
+    home: str = "the dbt project"
+    """What declares it, in messages."""
 
     @property
     def display_name(self) -> str:
@@ -126,12 +130,12 @@ class Node:
             role = self.columns.get(name, {}).get("role")
             if role == "identifier":
                 yield (
-                    f'"{name}" is marked as personal in the dbt project, and is an identifier that '
+                    f'"{name}" is marked as personal in {self.home}, and is an identifier that '
                     "is still in the table. Drop it before the table is published."
                 )
             elif role in (None, "insensitive"):
                 yield (
-                    f'"{name}" is marked as personal in the dbt project and is neither a '
+                    f'"{name}" is marked as personal in {self.home} and is neither a '
                     "quasi-identifier nor sensitive nor an identifier. Give it its role."
                 )
 
@@ -194,25 +198,29 @@ def _is_marked(column: Mapping[str, Any]) -> bool:
     config, meta = mapping(column.get("config")), meta_of(column)
     tags = [*_texts(column.get("tags")), *_texts(config.get("tags"))]
     marks = {str(mark).lower() for mark in (*tags, meta.get("classification"))}
-    return bool(_MARKS & marks) or meta.get("pii") is True
+    return bool(MARKS & marks) or meta.get("pii") is True
 
 
-def refuse_unknown(node: Node) -> None:
-    """Raise `SpecError` for an unknown key or role in the meta."""
+def refuse_unknown(node: Node, more: tuple[str, ...] = ()) -> None:
+    """Raise `SpecError` for an unknown key or role in the meta; `more` are further keys of it."""
+    known = (*_TABLE_KEYS, *more)
     for key in node.meta:
-        if key not in _TABLE_KEYS:
-            raise node.fail(f'unknown key "{key}" in kanon_sql.{did_you_mean(key, _TABLE_KEYS)}')
+        if key not in known:
+            raise node.fail(f'unknown key "{key}" in {node.key}.{did_you_mean(key, known)}')
     for name, settings in node.columns.items():
         for key in settings:
             if key not in _COLUMN_KEYS:
                 raise node.fail(
-                    f'column {name}: unknown key "{key}" in kanon_sql.'
+                    f'column {name}: unknown key "{key}" in {node.key}.'
                     f"{did_you_mean(key, _COLUMN_KEYS)}"
                 )
         role = settings.get("role")
         if role not in ROLES:
             found = f"found {role!r}" if "role" in settings else "it has none"
-            raise node.fail(f"column {name}: role must be one of {', '.join(ROLES)}; {found}.")
+            near = did_you_mean(str(role), ROLES) if "role" in settings else ""
+            raise node.fail(
+                f"column {name}: role must be one of {', '.join(ROLES)}; {found}.{near}"
+            )
         idle = [key for key in QUASI_IDENTIFIER_KEYS if key in settings]
         if idle and role != "quasi_identifier":
             raise node.fail(

@@ -91,7 +91,7 @@ def descriptions(described: Any) -> dict[str, str]:
     """
     texts: dict[str, str] = {}
     for each in reversed(_own(described)):
-        texts |= _texts_below(each)
+        texts |= texts_below(each)
     return {name: texts[name] for name in described.model_fields if name in texts}
 
 
@@ -105,7 +105,7 @@ def _is_public(name: str) -> bool:
 
 
 @cache
-def _texts_below(described: Any) -> dict[str, str]:
+def texts_below(described: Any) -> dict[str, str]:
     """The docstring below each annotated name; empty if the source is not available."""
     try:
         tree = ast.parse(textwrap.dedent(inspect.getsource(described)))

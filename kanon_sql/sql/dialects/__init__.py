@@ -16,7 +16,7 @@ import sqlglot
 from sqlglot import exp
 
 from kanon_sql.errors import SpecError, did_you_mean
-from kanon_sql.sql.dialects.rules import Rules
+from kanon_sql.sql.dialects.rules import Rules, phrase
 from kanon_sql.sql.dialects.spelling import (
     in_lower_case,
     laid_out,
@@ -68,6 +68,7 @@ def translated(
             tree = replacement if node is tree else tree
             node.replace(replacement)
     _put_in_expressions(tree)
+    _raise_errors(tree, dialect)
     for name, select in views:
         _read_through(tree, name, sqlglot.parse_one(select, read=dialect))
     if materialized:
@@ -105,6 +106,26 @@ def _put_in_expressions(tree: exp.Expr) -> None:
         if call.name.casefold() == _IN_DIALECT:
             dialect, sql = (text.name for text in call.expressions)
             call.replace(sqlglot.parse_one(sql, read=dialect))
+
+
+_RAISED = {
+    "bigquery": "cast(error(x) as int64)",
+    "databricks": "cast(raise_error(x) as int)",
+    "mysql": "(select 1 union all select 2)",
+    "mariadb": "(select 1 union all select 2)",
+    "spark": "cast(raise_error(x) as int)",
+    "sqlite": "cast(json(x) as integer)",
+    "trino": "cast(fail(x) as integer)",
+}
+"""An integer that can't be had, by dialect; elsewhere the cast of a message fails."""
+
+
+def _raise_errors(tree: exp.Expr, dialect: str) -> None:
+    """Replace DuckDB's `error`, which is always below a cast to an integer."""
+    for call in list(tree.find_all(exp.Anonymous)) if dialect != _OF_THE_TEMPLATES else ():
+        if call.name.casefold() == "error" and isinstance(call.parent, exp.Cast):
+            text = _RAISED.get(dialect, "cast(x as integer)")
+            call.parent.replace(phrase(text, dialect, x=call.expressions[0]))
 
 
 def _reasons(tree: exp.Expr, dialect: str) -> dict[str, list[str]]:

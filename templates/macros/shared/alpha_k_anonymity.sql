@@ -45,7 +45,8 @@ kanon_size < {{ kanon_sql.positive_int(k, "k") }}
 
 {# Generic test of (alpha,k)-anonymity. #}
 {% macro alpha_k_anonymity_failures(
-    relation, columns, sensitive, alpha=none, k=none, values=none, entity=none, unknown=false
+    relation, columns, sensitive, alpha=none, k=none, values=none, entity=none, unknown=false,
+    all_occur=true
 ) %}
 {% set counted = kanon_sql.counted(entity, unknown) %}
 {{ kanon_sql.sensitive_failures(
@@ -56,7 +57,7 @@ kanon_size < {{ kanon_sql.positive_int(k, "k") }}
     class_columns=kanon_sql.alpha_k_anonymity_columns(
         counted, "alpha_k_anonymity", sensitive, values, entity, unknown
     ),
-    named=values
+    named=values if all_occur else none
 ) }}
 {%- endmacro %}
 

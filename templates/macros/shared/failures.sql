@@ -21,13 +21,14 @@
     The other arguments describe the preconditions, each an error if records violate it: records
     with an entity (in the reference and the `earlier` release too), valid weights in the reference,
     sensitive values that are listed, are numbers or have an order, `named` values that occur, a
-    `complete` reference without missing classes, and the caller's own counts in `more`.
+    `complete` reference without missing classes, and the caller's own counts in `more`. NULL needs
+    no place in the list if `nulls_listed`.
 #}
 {% macro told_failures(
     ctes, violated, failures, columns,
     relation=none, entity=none, reference=none, reference_weight=none, reference_entity=none,
     sensitive=none, listed=none, named=none, numbers=false, ordered=false, complete=false,
-    earlier=none, earlier_entity=none, more=[]
+    earlier=none, earlier_entity=none, more=[], nulls_listed=true
 ) %}
 {% set errors = [
     kanon_sql.counted_error(
@@ -49,7 +50,7 @@
     kanon_sql.counted_error(
         "records_not_listed", "records with a value that the order does not list", "kanon_records_not_listed",
         kanon_sql.counts_of_values_not_listed(records_alone=true),
-        sets=kanon_sql.held_values(relation, sensitive, listed, unknown=true)
+        sets=kanon_sql.held_values(relation, sensitive, listed, unknown=nulls_listed)
     ) if listed is not none else none,
     kanon_sql.counted_error(
         "records_without_number", "records with a value that is no number", "kanon_not_a_number",
@@ -151,7 +152,7 @@ where
 #}
 {% macro class_failures(
     sets, classes, violated, achieved, relation, records="kanon_records",
-    entity=none, sensitive=none, listed=none, named=none, numbers=false, ordered=false
+    entity=none, sensitive=none, listed=none, named=none, numbers=false, ordered=false, nulls_listed=true
 ) %}
 {% set ctes %}
 with
@@ -168,8 +169,17 @@ measured as (
     failures="measured.violating_records",
     columns=["violating_classes", "violating_records", "achieved"],
     relation=relation, entity=entity, sensitive=sensitive, listed=listed, named=named, numbers=numbers,
-    ordered=ordered
+    ordered=ordered, nulls_listed=nulls_listed
 ) }}
+{%- endmacro %}
+
+
+{# A test's number of failures alone, 0 if it passes: the figure of a check for any test runner. #}
+{% macro sum_of_failures(statement) %}
+select coalesce(sum(failures), 0) as failures
+from (
+    {{ statement | trim | indent(4) }}
+) as kanon_test
 {%- endmacro %}
 
 

@@ -89,14 +89,19 @@ from (
 
 {# Records whose value is not a number, for a column of unknown type. #}
 {% macro not_a_number(relation, column) %}
+{% set is_named = kanon_sql.alias(column) == kanon_sql.ident(column) %}
 select
     sum(
         case
-            when {{ kanon_sql.ident(column) }} is null or {{ kanon_sql.spelled_number(column) }} is not null then 0
+            when {{ kanon_sql.alias(column) }} is null or {{ kanon_sql.spelled_number(column) }} is not null then 0
             else 1
         end
     ) as kanon_not_a_number
-from {{ relation }}
+from {% if is_named %}{{ relation }}{% else %}(
+    select {{ kanon_sql.aliased(kanon_sql.ident(column), column) }}
+    from {{ relation | indent(4) }}
+) as kanon_values_of_column
+{% endif %}
 {%- endmacro %}
 
 

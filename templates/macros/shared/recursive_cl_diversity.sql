@@ -97,7 +97,7 @@ sum(case when kanon_rank >= {{ rank }} then {{ counted }} else 0 end)
 
 {# Generic test of recursive (c,l)-diversity. #}
 {% macro recursive_cl_diversity_failures(
-    relation, columns, sensitive, c, l, allowed=none, entity=none, unknown=false
+    relation, columns, sensitive, c, l, allowed=none, entity=none, unknown=false, all_occur=true
 ) %}
 {% set counted = kanon_sql.counted(entity, unknown) %}
 {{ kanon_sql.sensitive_failures(
@@ -112,7 +112,7 @@ sum(case when kanon_rank >= {{ rank }} then {{ counted }} else 0 end)
     class_columns=kanon_sql.recursive_cl_diversity_columns(
         counted, l, "recursive_cl_diversity", sensitive, allowed, unknown
     ),
-    named=allowed
+    named=allowed if all_occur else none
 ) }}
 {%- endmacro %}
 

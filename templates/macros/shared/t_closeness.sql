@@ -31,7 +31,7 @@
     numbers or dates. A value without a rank is an error. NULL ranks last.
 #}
 {% macro t_closeness_failures(
-    relation, columns, sensitive, t, distance="equal", order=none, entity=none, unknown=false
+    relation, columns, sensitive, t, distance="equal", order=none, entity=none, unknown=false, paths=[]
 ) %}
 {% set measure = kanon_sql.t_closeness(unknown) | trim %}
 {% set violated = kanon_sql.t_closeness_violated(t, kanon_sql.figure_of("t_closeness", measure)) %}
@@ -46,17 +46,27 @@
 ) }}
 {%- else -%}
 {% set listed = namespace(values=[]) %}
-{% for value in order or [] %}
+{% for value in order or paths %}
 {% set listed.values = listed.values + [[value[0]]] %}
 {% endfor %}
 {% set measures = [{"expression": measure, "name": "kanon_t_closeness"}] %}
+{% set sets %}
+{% if paths %}
+{{ kanon_sql.inline_values("listed_values", ["kanon_value"], listed.values) }},
+
+{{ kanon_sql.sets_of_hierarchical_distance(relation, columns, sensitive, entity, unknown, paths, measures) }}
+{%- else -%}
+{{ kanon_sql.sets_of_ordered_distance(relation, columns, sensitive, entity, unknown, order, measures) }}
+{%- endif %}
+{%- endset %}
 {{ kanon_sql.class_failures(
-    kanon_sql.sets_of_ordered_distance(relation, columns, sensitive, entity, unknown, order, measures),
+    sets,
     kanon_sql.figured_classes(measures) | trim,
     violated | trim,
     kanon_sql.achieved(kanon_sql.figure(measures[0]) | trim),
     relation, kanon_sql.records_of_class(entity),
-    entity=entity, sensitive=sensitive, listed=listed.values or none, ordered=order is none
+    entity=entity, sensitive=sensitive, listed=listed.values or none,
+    ordered=order is none and not paths, nulls_listed=unknown or not paths
 ) }}
 {%- endif %}
 {%- endmacro %}

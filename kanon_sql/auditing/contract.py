@@ -1,0 +1,364 @@
+"""Compiles an audit to the rules of a data contract, which other test runners execute.
+
+Each check becomes a `sql` rule, its own statement, and a `custom` rule, from which kanon-sql reads
+the demand again. Nothing is asked of the data but its columns.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from kanon_sql.auditing.opening import open_table, opened
+from kanon_sql.engines.session import RunOptions
+from kanon_sql.errors import SpecError, option
+from kanon_sql.files import file_kind, stem
+from kanon_sql.plan.check_statement import check_statement
+from kanon_sql.plan.question import BoundCheck, ResolvedQuestion
+from kanon_sql.report.pipelines.outcomes import check_name
+from kanon_sql.results.table import CheckResult
+from kanon_sql.spec.contract import ENGINE, OWN, PROPERTY, refuse_placeholders, with_rules
+from kanon_sql.spec.models.base import Model
+from kanon_sql.spec.models.composition import ComposedModel
+from kanon_sql.spec.spec import AuditSpec, TableSpec
+from kanon_sql.spec.yaml_document import as_yaml
+from kanon_sql.sql.column_types import family
+from kanon_sql.sql.gate import sets_of
+from kanon_sql.sql.quoting import identifier
+from kanon_sql.sql.tables import Column, Table
+
+_OWN_TABLE = "${table}"
+_STANDS_FOR = "kanon_table_of_contract"
+"""The name by which a statement reads the table, until it is a placeholder."""
+_LOGICAL = {"text": "string", "boolean": "boolean", "number": "number", "time": "timestamp"}
+_WHOLE = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT", "UTINYINT", "USMALLINT",
+          "UINTEGER", "UBIGINT", "UHUGEINT")  # fmt: skip
+_FORMATS = {"parquet": "parquet", "csv": "csv", "json": "json"}
+
+
+@dataclass(frozen=True)
+class CompiledContract:
+    """The text of a contract, with what the rules for other test runners leave out."""
+
+    text: str
+    rules: int
+    notes: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class _Rules:
+    """The rules of one table, and the checks that only kanon-sql can judge."""
+
+    name: str
+    rules: tuple[dict[str, Any], ...]
+    alone: tuple[str, ...]
+
+
+def compile_contract(
+    spec: AuditSpec, *, into: Path | None = None, folder: Path = Path(), engine: Any = None
+) -> CompiledContract:
+    """The contract of a spec, or its rules written into the contract `into`.
+
+    Paths are relative to `folder`. Raises `SpecError` if the tables don't lie at one server, and
+    for names that readers of contracts would replace.
+    """
+    found, objects, files = [], {}, []
+    for place, asked in enumerate(spec.tables):
+        with opened(asked, RunOptions(engine)) as hub:
+            bound = open_table(spec, place, hub).bound
+            files.append(_files_of(asked, bound, folder))
+            named = asked.name if into is not None else None
+            name = named or files[-1].name_of(asked.source)
+            try:
+                rules = _rules(bound, name, files[-1])
+            except SpecError as error:
+                raise spec.with_location(error, place) from None
+            found.append(rules)
+            objects[name] = _object(asked, bound, rules, files[-1], folder)
+            for other in bound.others:
+                there = files[-1].name_of(other.spec.source)
+                if there not in [each.name for each in found]:
+                    objects.setdefault(there, _described(there, other.table))
+    notes = tuple(
+        f"{each.name}: {', '.join(each.alone)} has no sql rule, so that only kanon-sql judges it."
+        for each in found
+        if each.alone
+    )
+    count = sum(len(each.rules) for each in found)
+    if into is not None:
+        text = with_rules(into, {each.name: each.rules for each in found})
+        return CompiledContract(text.removesuffix("\n"), count, notes)
+    whole = {
+        "apiVersion": "v3.1.0",
+        "kind": "DataContract",
+        "id": _slug("-".join(each.name for each in found)),
+        "name": ", ".join(each.name for each in found),
+        "version": "1.0.0",
+        "status": "draft",
+        "servers": [_one_server(files)],
+        "schema": list(objects.values()),
+    }
+    return CompiledContract(as_yaml(whole, in_lines=True).removesuffix("\n"), count, notes)
+
+
+@dataclass(frozen=True)
+class _Place:
+    """Where the tables of a question lie: a server, and the name of each source there."""
+
+    server: Mapping[str, Any]
+    names: Mapping[str, str]
+
+    def name_of(self, source: Any) -> str:
+        return self.names[str(source)]
+
+
+def _files_of(asked: TableSpec, bound: ResolvedQuestion, folder: Path) -> _Place:
+    """The place of a table, its references and earlier releases."""
+    sources = [asked.source, *(each.spec.source for each in bound.others)]
+    tables = [bound.table, *(each.table for each in bound.others)]
+    if not all(isinstance(each, str) for each in sources):
+        raise SpecError("a contract names where its tables lie, and data in memory lie nowhere.")
+    places = [
+        _place_of(source, asked, table, folder)
+        for source, table in zip(sources, tables, strict=True)
+    ]
+    _one_server([_Place(server, {}) for server, _ in places])
+    names = {source: name for source, (_, name) in zip(sources, places, strict=True)}
+    return _Place(places[0][0], names)
+
+
+def _place_of(
+    source: str, asked: TableSpec, table: Table, folder: Path
+) -> tuple[dict[str, Any], str]:
+    """The server of a source, and the table's name there."""
+    if asked.connect and not (table.embedded and not table.sql.startswith('"')):
+        return _database(asked.connect, table)
+    kind = file_kind(source)
+    if kind not in _FORMATS:
+        raise SpecError(f"{source} is of no format that a contract can name; write it as Parquet.")
+    name = Path(source).name
+    own = stem(name)
+    scheme, has_scheme, _ = source.partition("://")
+    is_glob = bool(set(source) & set("*?["))
+    if is_glob:
+        own = asked.name or "records"
+    path = source if is_glob else f"{source[: -len(name)]}{{model}}{name[len(own) :]}"
+    refuse_placeholders(source)
+    if has_scheme:
+        kinds = {"s3": "s3", "gs": "gcs"}
+        if scheme not in kinds:
+            raise SpecError(f"a contract has no server for {scheme}://…; copy the file.")
+        return _server(type=kinds[scheme], location=path, format=_FORMATS[kind]), own
+    parent = os.path.relpath(Path(path).parent.absolute(), folder.absolute())
+    path = Path(path).name if parent == "." else f"{parent}/{Path(path).name}"
+    found = _server(type="local", path=path, format=_FORMATS[kind])
+    return found | ({"delimiter": asked.delimiter} if asked.delimiter else {}), own
+
+
+def _server(**parts: Any) -> dict[str, Any]:
+    return {"server": "files", **parts}
+
+
+def _database(connect: str, table: Table) -> tuple[dict[str, Any], str]:
+    *above, own = re.findall(r'"((?:[^"]|"")*)"', table.sql)
+    scheme, _, rest = connect.partition(":")
+    if scheme == "duckdb":
+        schema = {"schema": above[-1]} if above else {}
+        return {"server": "database", "type": "duckdb", "database": rest, **schema}, own
+    raise SpecError(
+        f"the server of {table.name} can't be written into a contract of its own. Write the rules "
+        f"into the contract that there is: {option('into', 'FILE')}."
+    )
+
+
+def _one_server(places: Sequence[_Place]) -> dict[str, Any]:
+    """The server that all tables have in common."""
+    servers = [dict(each.server) for each in places]
+    if any(each != servers[0] for each in servers):
+        paths = list(dict.fromkeys(str(each.get("path", each.get("location"))) for each in servers))
+        raise SpecError(
+            "all tables of a contract lie at one server and one path with {model}, and these are "
+            f"{' and '.join(paths)}. Choose one of the tables: {option('select', 'NAME')}."
+        )
+    return servers[0]
+
+
+# --- a table --------------------------------------------------------------------------------
+
+
+def _object(
+    asked: TableSpec, bound: ResolvedQuestion, rules: _Rules, files: _Place, folder: Path
+) -> dict[str, Any]:
+    """The schema object of an audited table: its roles, its columns and its rules."""
+    whole = _described(rules.name, bound.table, dict(_roles(asked, bound, folder)))
+    settings = _settings(asked, files, folder)
+    custom = [{"property": PROPERTY, "value": settings}] if settings else []
+    head = {key: whole[key] for key in ("name", "physicalType")}
+    return {
+        **head,
+        **({"customProperties": custom} if custom else {}),
+        "properties": whole["properties"],
+        "quality": list(rules.rules),
+    }
+
+
+def _described(
+    name: str, table: Table, roles: Mapping[str, Mapping[str, Any]] | None = None
+) -> dict[str, Any]:
+    """A table with all its columns, as readers copy the declared ones only."""
+    refuse_placeholders(name)
+    columns = [_column(each, (roles or {}).get(each.name)) for each in table.columns]
+    return {"name": name, "physicalType": "table", "properties": columns}
+
+
+def _column(column: Column, role: Mapping[str, Any] | None) -> dict[str, Any]:
+    refuse_placeholders(column.name)
+    custom = {"customProperties": [{"property": PROPERTY, "value": dict(role)}]} if role else {}
+    return {"name": column.name, **_type(column.type), **custom}
+
+
+def _type(type: str) -> dict[str, Any]:
+    """The type of the engine, and the logical one where there is one."""
+    if type in ("", "VARCHAR"):
+        return {"logicalType": "string", "physicalType": "VARCHAR"}
+    logical = _LOGICAL.get(family(type) or "")
+    logical = "integer" if type in _WHOLE else "date" if type == "DATE" else logical
+    logical = "time" if type.startswith("TIME") and not type.startswith("TIMESTAMP") else logical
+    return ({"logicalType": logical} if logical else {}) | {"physicalType": type}
+
+
+def _roles(
+    asked: TableSpec, bound: ResolvedQuestion, folder: Path
+) -> Iterator[tuple[str, dict[str, Any]]]:
+    for column in bound.quasi_identifiers:
+        hierarchy = bound.roles.hierarchy(column).model_dump(
+            include={"hierarchy", "levels", "clip"}, exclude_defaults=True
+        )
+        if isinstance(file := hierarchy.get("hierarchy"), str):
+            hierarchy["hierarchy"] = os.path.relpath(file, folder)
+        yield column.name, {"role": "quasi_identifier", **hierarchy}
+    for role, columns in (
+        ("sensitive", bound.sensitive),
+        ("identifier", bound.roles.identifiers),
+        ("insensitive", bound.roles.insensitive),
+        ("entity", [bound.entity] if bound.entity else []),
+        ("weight", [bound.weight] if bound.weight else []),
+    ):
+        for each in columns:
+            yield each.name, {"role": role}
+
+
+def _settings(asked: TableSpec, files: _Place, folder: Path) -> dict[str, Any]:
+    """The settings of a table beyond the roles of its columns."""
+    kept = {"where", "nulls", "sensitive_nulls", "with_other_sensitive", "levels", "first",
+            "null_strings", "header", "hierarchy_faults"}  # fmt: skip
+    found = asked.model_dump(include=kept, exclude_defaults=True)
+    for kind, name, other in asked.other_tables():
+        there = other.model_dump(exclude={"source"}, exclude_defaults=True)
+        found.setdefault(kind.key, {})[name] = {"source": files.name_of(other.source), **there}
+    return found
+
+
+# --- rules ----------------------------------------------------------------------------------
+
+
+def _rules(bound: ResolvedQuestion, name: str, files: _Place) -> _Rules:
+    rules: list[dict[str, Any]] = []
+    alone, seen = [], dict[str, int]()
+    own = _with_names(bound, files)
+    for check, renamed in zip(bound.checks, own.checks, strict=True):
+        if not check.gates:
+            continue
+        model = check.model
+        called = check_name(CheckResult(model.name(), model.parameters, None, None))
+        seen[called] = seen.get(called, 0) + 1
+        called = called if seen[called] == 1 else f"{called} #{seen[called]}"
+        rule_id = f"{OWN}{_slug(called, '_')}"
+        query = None if _is_ours_alone(bound, check) else _query(own, renamed)
+        if query is None:
+            alone.append(called)
+        else:
+            rules.append(
+                {
+                    "id": rule_id,
+                    "name": called,
+                    "description": f"{model.title}: {model.promise}",
+                    "type": "sql",
+                    "query": query,
+                    "mustBe": 0,
+                    "unit": "rows",
+                    "severity": "error",
+                    "dimension": "conformity",
+                }
+            )
+        rules.append(
+            {
+                "id": f"{rule_id}_asked",
+                "type": "custom",
+                "engine": ENGINE,
+                "implementation": {"model": model.name(), **_parameters(model)},
+            }
+        )
+    return _Rules(name, tuple(rules), tuple(alone))
+
+
+def _parameters(model: Model) -> dict[str, Any]:
+    """The parameters that differ from the defaults, as YAML has them."""
+    return {
+        key: list(value) if isinstance(value, tuple) else value
+        for key, value in model.parameters.items()
+        if value != type(model).model_fields[key].default
+    }
+
+
+def _is_ours_alone(bound: ResolvedQuestion, check: BoundCheck) -> bool:
+    """Whether readers can't execute a check: an estimate, two releases, levels, weights, or a file
+    that they read otherwise."""
+    spec = bound.spec
+    weighed = bound.weight or any(each.weight for each in bound.others)
+    at_levels = bound.levels or any(each.generalised for each in bound.others)
+    read_otherwise = spec.first or spec.null_strings or spec.header is False
+    return bool(
+        check.model.answered_by == "estimate"
+        or isinstance(check.model, ComposedModel)
+        or weighed
+        or at_levels
+        or read_otherwise
+    )
+
+
+def _with_names(bound: ResolvedQuestion, files: _Place) -> ResolvedQuestion:
+    """The question of tables that have names instead of files."""
+    table = replace(bound.table, sql=identifier(_STANDS_FOR), in_lines="")
+    others = tuple(
+        replace(
+            each,
+            table=replace(each.table, sql=identifier(files.name_of(each.spec.source)), in_lines=""),
+        )
+        for each in bound.others
+    )
+    return replace(bound, roles=replace(bound.roles, table=table, others=others), others=others)
+
+
+def _query(bound: ResolvedQuestion, check: BoundCheck) -> str | None:
+    found = check_statement(bound, check)
+    if found is None:
+        return None
+    found.check()
+    refuse_placeholders(found.sql)
+    sets = {name.casefold() for name in sets_of(found.sql)}
+    for each in bound.others:
+        if each.table.sql.strip('"').casefold() in sets:
+            raise SpecError(
+                f"a set of the statement is called {each.table.sql}, as a table of the contract "
+                "is. Rename the table."
+            )
+    return found.sql.replace(identifier(_STANDS_FOR), _OWN_TABLE)
+
+
+def _slug(text: str, between: str = "-") -> str:
+    return re.sub(r"[^A-Za-z0-9]+", between, text).strip(between).lower()

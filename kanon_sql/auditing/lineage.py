@@ -1,0 +1,133 @@
+"""Names the datasets of a question as OpenLineage does, and renders its checks' own statements."""
+
+from __future__ import annotations
+
+import os
+import re
+import sqlite3
+from collections.abc import Iterator
+from importlib.metadata import version
+from typing import Any
+from urllib.parse import urlsplit
+
+from kanon_sql.engines.base import Engine
+from kanon_sql.engines.urls import url_of
+from kanon_sql.errors import SpecError
+from kanon_sql.files import stem
+from kanon_sql.plan.check_statement import check_statement
+from kanon_sql.plan.question import BoundCheck, ResolvedQuestion
+from kanon_sql.results.lineage import Dataset, Lineage
+from kanon_sql.sql.redaction import without_texts
+from kanon_sql.sql.tables import Table
+
+IN_MEMORY = "inmemory://"
+_NAMESPACES = {
+    "postgresql": ("postgres", 5432),
+    "postgres": ("postgres", 5432),
+    "mysql": ("mysql", 3306),
+    "mariadb": ("mysql", 3306),
+    "trino": ("trino", 8080),
+    "redshift": ("redshift", 5439),
+    "clickhouse": ("clickhouse", 8123),
+    "databricks": ("databricks", 443),
+    "spark": ("spark", 7077),
+    "sc": ("sc", 15002),
+}
+"""OpenLineage's scheme and the default port, by the scheme of a URL."""
+_OF_DATABASES = ("mysql", "mariadb", "clickhouse")
+"""Servers whose tables have a database, and no schema in it."""
+_IDENTIFIER = re.compile(r'"((?:[^"]|"")*)"')
+
+
+def lineage(bound: ResolvedQuestion, engine: Engine, connected: Any) -> Lineage:
+    """The datasets and statements of a question; `connected` is what its engine was opened with."""
+    where = connected if connected is not None else bound.spec.connect
+    named = bound.spec.lineage
+    own = dataset(bound.spec.source, where, bound.table)
+    own = Dataset(named.namespace or own.namespace, named.name or own.name)
+    others = [dataset(each.spec.source, where, each.table) for each in bound.others]
+    return Lineage(
+        (own, *others),
+        tuple(_statement(bound, check, engine) for check in bound.checks),
+        _version(engine),
+    )
+
+
+def _statement(bound: ResolvedQuestion, check: BoundCheck, engine: Engine) -> str | None:
+    """The check's own statement in the engine's dialect; None where it would hold texts of a
+    hierarchy file, which are values of the data."""
+    found = check_statement(bound, check)
+    if found is None:
+        return None
+    found.check()
+    withheld = frozenset() if bound.facts.show_values else bound.hierarchy_texts
+    sql = engine.in_dialect(found.sql)
+    return sql if without_texts(sql, engine.dialect, withheld) == sql else None
+
+
+def _version(engine: Engine) -> str | None:
+    if engine.name == "sqlite":
+        return sqlite3.sqlite_version
+    return version("duckdb") if engine.name == "duckdb" else None
+
+
+def dataset(source: Any, where: Any, table: Table) -> Dataset:
+    """A table's dataset: of a file, a database's table, or data in memory."""
+    if not isinstance(source, str | os.PathLike):
+        return Dataset(IN_MEMORY, table.name)
+    if not table.sql.startswith('"') and table.embedded:
+        return _of_file(os.fspath(source))
+    if not isinstance(where, str):
+        return Dataset(IN_MEMORY, table.name)
+    scheme, _, rest = where.partition(":")
+    parts = [name.replace('""', '"') for name in _IDENTIFIER.findall(table.sql)] or [str(source)]
+    if scheme in ("duckdb", "sqlite", "chdb"):
+        return _of_database_file(scheme, rest, parts)
+    return Dataset(*_of_server(where, scheme, parts))
+
+
+def _of_file(path: str) -> Dataset:
+    """A local file by its absolute path, or an object in a bucket by its key.
+
+    >>> _of_file("s3://clinic/2025/patients.parquet?versionId=3")
+    Dataset(namespace='s3://clinic', name='2025/patients.parquet')
+    """
+    if not re.match(r"[a-z][a-z0-9+.-]+://", path, re.IGNORECASE):
+        return Dataset("file", os.path.abspath(os.path.expanduser(path)))
+    parts = urlsplit(path)
+    if parts.scheme == "file":
+        return Dataset("file", parts.path)
+    host = parts.netloc.rpartition("@")[2]
+    return Dataset(f"{parts.scheme}://{host}", parts.path.lstrip("/"))
+
+
+def _of_database_file(scheme: str, rest: str, parts: list[str]) -> Dataset:
+    path = rest.removeprefix("//").partition("?")[0]
+    if not path or path == ":memory:":
+        return Dataset(IN_MEMORY, ".".join(parts))
+    path = re.sub(r"^/(?=/)", "", path) if scheme == "sqlite" else path
+    database = os.path.splitext(os.path.basename(stem(path)))[0]
+    names = [database, *parts] if scheme == "duckdb" and len(parts) < 3 else parts
+    return Dataset(f"{scheme}://{os.path.abspath(path)}", ".".join(names))
+
+
+def _of_server(where: str, scheme: str, parts: list[str]) -> Iterator[str]:
+    """The namespace of a server, and the table's whole name there."""
+    try:
+        url = url_of(where)
+    except SpecError:  # spark:local[2]
+        yield scheme
+        yield ".".join(parts)
+        return
+    if scheme == "bigquery":
+        yield "bigquery"
+        outer = [url.host, *url.path]
+    elif scheme == "snowflake":
+        yield f"snowflake://{url.host}"
+        outer = list(url.path)
+    else:
+        name, port = _NAMESPACES[scheme]
+        yield f"{name}://{url.host}:{url.port or port}"
+        outer = [*url.path, *(url.options[each] for each in ("catalog",) if each in url.options)]
+    lacking = (2 if scheme in _OF_DATABASES else 3) - len(parts)
+    yield ".".join([*outer[: max(lacking, 0)], *parts])

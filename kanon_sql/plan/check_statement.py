@@ -1,0 +1,91 @@
+"""Plans a check's own statement: one figure, 0 where the check holds, for other test runners.
+
+An audit reads several checks off one statement; this is the `<model>_failures` macro of one check,
+as in its dbt test, summed up.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from kanon_sql.plan.join_columns import of_both_releases, pairs, people_of_both
+from kanon_sql.plan.question import BoundCheck, BoundColumn, OtherTable, ResolvedQuestion
+from kanon_sql.plan.sensitive_plan import order_of_values, other_sensitive
+from kanon_sql.plan.steps import other_records, records, step, with_entity, with_files_once
+from kanon_sql.plan.violating_classes import reference_of
+from kanon_sql.spec.models.base import ReferenceModel
+from kanon_sql.spec.models.composition import ComposedModel
+from kanon_sql.sql.macros import render, render_known
+from kanon_sql.sql.statement import Statement
+
+
+def check_statement(bound: ResolvedQuestion, check: BoundCheck) -> Statement | None:
+    """The check's own statement: 0, or the records (people) at risk, 1 or more.
+
+    Where the table is empty or can't be judged, the database raises an error. None for an estimate
+    and for a check without a threshold.
+    """
+    if not check.gates or check.model.answered_by == "estimate":
+        return None
+    name = check.model.name()
+    failures = render_known(f"{name}_failures", **_arguments(bound, check))
+    return step(
+        bound,
+        name,
+        f"Does {check.model.title} hold for {bound.table.name}? 0 if so, else what is at risk.",
+        render("sum_of_failures", statement=with_files_once(failures, bound)),
+        type(check.model),
+    )
+
+
+def _arguments(bound: ResolvedQuestion, check: BoundCheck) -> dict[str, Any]:
+    """Every argument that the macro of a check may take, by name."""
+    columns = [*bound.quasi_identifiers, *other_sensitive(bound, check)]
+    sensitive = [check.column] if check.column else []
+    return {
+        **check.model.parameters,
+        "relation": records(bound, with_entity(bound, [*columns, *sensitive])),
+        "columns": columns,
+        "sensitive": check.column,
+        "entity": bound.entity,
+        "unknown": bound.unknown,
+        "wildcard": bound.wildcard,
+        "order": order_of_values(check),
+        "paths": [list(path) for path in check.paths],
+        "all_occur": False,
+        **dict(_with_reference(bound, check)),
+        **dict(_with_earlier(bound, check, sensitive)),
+    }
+
+
+def _with_reference(bound: ResolvedQuestion, check: BoundCheck) -> Iterator[tuple[str, Any]]:
+    model = check.model
+    if not isinstance(model, ReferenceModel):
+        return
+    reference = reference_of(bound, check)
+    yield "reference", other_records(reference)
+    yield "pairs", list(pairs(bound, reference, model.match))
+    yield "reference_entity", reference.entity
+    yield "reference_weight", reference.weight
+    yield "union", model.missing == "union"
+    yield "complete", model.missing == "error"
+
+
+def _with_earlier(
+    bound: ResolvedQuestion, check: BoundCheck, sensitive: Sequence[BoundColumn]
+) -> Iterator[tuple[str, Any]]:
+    model = check.model
+    if not isinstance(model, ComposedModel):
+        return
+    releases: Mapping[str, OtherTable] = bound.earlier
+    assert model.earlier is not None
+    earlier = releases[model.earlier]
+    people = people_of_both(bound, earlier)
+    there = [earlier.sensitive[each.name] for each in sensitive]
+    read = [*earlier.quasi_identifiers, people.reference, *there]
+    yield "entities", people
+    yield "earlier", other_records(earlier, read)
+    yield "earlier_columns", list(earlier.quasi_identifiers)
+    for column, other in zip(sensitive, there, strict=True):
+        yield "values", of_both_releases(bound, earlier, column, other)

@@ -1,0 +1,298 @@
+"""An audit as OpenLineage run events, a line each: START, then COMPLETE or FAIL, for each table.
+
+A run is the audit of one table, whose checks are assertions on its dataset and tests of the run.
+Figures come from the same outcomes as in the other formats, and no value of the data is in them.
+Nothing is sent.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import uuid
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from kanon_sql.errors import SpecError
+from kanon_sql.report.pipelines.outcomes import CheckOutcome, Kind, TableOutcomes, outcomes
+from kanon_sql.results.lineage import Dataset
+from kanon_sql.results.table import AuditFindings, CheckResult, TableResult, plain_json
+from kanon_sql.results.version import VERSION
+from kanon_sql.spec.models.catalogue import MODELS
+from kanon_sql.spec.spec import TablePlaces
+
+PRODUCER = f"https://github.com/kanon-sql/kanon-sql/tree/v{VERSION}"
+SCHEMA = "https://openlineage.io/spec/2-0-2/OpenLineage.json#/$defs/RunEvent"
+_FACETS = "https://openlineage.io/spec/facets"
+_STATUS: dict[Kind, str] = {
+    "holds": "pass",
+    "violated": "fail",
+    "accepted": "fail",
+    "no_data": "fail",
+    "error": "skip",
+    "measured": "skip",
+    "unasked": "skip",
+}
+"""The status of a test, by outcome."""
+_ASSERTED = ("holds", "violated", "accepted")
+"""The outcomes that say something about the dataset."""
+_FAILED = ("violated", "no_data", "error")
+"""The statuses of a table whose run fails."""
+_OF_RESULTS = uuid.UUID("8a0c6b4a-6d5b-5f0e-9c43-3f1d9a1f7c55")
+"""The namespace of run ids that follow from a result."""
+Facet = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Emission:
+    """What the environment says about a run: its namespace, its parent and its time."""
+
+    namespace: str = "default"
+    parent: tuple[str, str, str] | None = None
+    """Namespace, job and run id."""
+    time: datetime | None = None
+    """The fixed time of all events; ids then follow from the result."""
+
+
+def emission(environment: Mapping[str, str] = os.environ) -> Emission:
+    """Read OPENLINEAGE_NAMESPACE, OPENLINEAGE_PARENT_ID and SOURCE_DATE_EPOCH.
+
+    Raises `SpecError` for a parent or a time that can't be read.
+    """
+    return Emission(
+        environment.get("OPENLINEAGE_NAMESPACE") or "default",
+        _parent(environment.get("OPENLINEAGE_PARENT_ID") or ""),
+        _fixed_time(environment.get("SOURCE_DATE_EPOCH") or ""),
+    )
+
+
+def _parent(given: str) -> tuple[str, str, str] | None:
+    if not given:
+        return None
+    above, _, run = given.rpartition("/")
+    namespace, _, job = above.rpartition("/")
+    try:
+        if not namespace or not job:
+            raise ValueError
+        return namespace, job, str(uuid.UUID(run))
+    except ValueError:
+        raise SpecError(
+            "OPENLINEAGE_PARENT_ID must be namespace/job/run, where run is a UUID, as in "
+            f"default/nightly/{uuid.UUID(int=0)}."
+        ) from None
+
+
+def _fixed_time(given: str) -> datetime | None:
+    if not given:
+        return None
+    try:
+        if not re.fullmatch("[0-9]+", given):
+            raise ValueError
+        return datetime.fromtimestamp(int(given), UTC)
+    except (ValueError, OverflowError, OSError):
+        raise SpecError(
+            "SOURCE_DATE_EPOCH must be a whole number of seconds since 1970, as in 1767225600."
+        ) from None
+
+
+def render(
+    result: AuditFindings,
+    places: Sequence[TablePlaces] = (),
+    emitted: Emission | None = None,
+) -> str:
+    """The result as JSON Lines, without a final newline."""
+    emitted = emitted or emission()
+    found = outcomes(result, places)
+    events = [event for place, each in enumerate(found) for event in _run(each, place, emitted)]
+    return "\n".join(json.dumps(event, ensure_ascii=False, allow_nan=False) for event in events)
+
+
+def _run(found: TableOutcomes, place: int, emitted: Emission) -> Iterator[dict[str, Any]]:
+    """The two events of one table's audit."""
+    table = found.table
+    ended = emitted.time or datetime.now(UTC)
+    began = emitted.time or ended - timedelta(seconds=table.seconds)
+    job = {
+        "namespace": emitted.namespace,
+        "name": f"kanon-sql.audit.{found.name}",
+        "facets": {
+            "jobType": _facet(
+                "JobTypeJobFacet",
+                "2-0-4",
+                processingType="BATCH",
+                integration="KANON_SQL",
+                jobType="TEST",
+            )
+        },
+    }
+    run_id = str(_run_id(table, place, emitted))
+    facets = dict(_run_facets(table, emitted))
+    inputs: list[Facet] = [
+        {"namespace": each.namespace, "name": each.name} for each in _datasets(table)
+    ]
+    yield _event(began, "START", job, {"runId": run_id, "facets": facets}, inputs)
+    tests = [_test(outcome, check) for outcome, check in _checked(found)]
+    facets = facets | {"test": _facet("TestRunFacet", "1-0-1", tests=tests)}
+    if table.status == "error":
+        [failed] = [each for each in found.outcomes if each.kind == "error"]
+        facets["errorMessage"] = _facet(
+            "ErrorMessageRunFacet", "1-0-1", message=failed.text, programmingLanguage="SQL"
+        )
+    if inputs and (of_input := dict(_input_facets(found))):
+        inputs = [{**inputs[0], "inputFacets": of_input}, *inputs[1:]]
+    kind = "FAIL" if table.status in _FAILED else "COMPLETE"
+    yield _event(ended, kind, job, {"runId": run_id, "facets": facets}, inputs)
+
+
+def _event(
+    time: datetime, kind: str, job: Facet, run: Facet, inputs: Sequence[Facet]
+) -> dict[str, Any]:
+    return {
+        "eventTime": f"{time:%Y-%m-%dT%H:%M:%S}{_fraction(time)}Z",
+        "eventType": kind,
+        "producer": PRODUCER,
+        "schemaURL": SCHEMA,
+        "job": job,
+        "run": run,
+        "inputs": list(inputs),
+        "outputs": [],
+    }
+
+
+def _fraction(time: datetime) -> str:
+    return f".{time.microsecond // 1000:03}" if time.microsecond else ""
+
+
+def _run_id(table: TableResult, place: int, emitted: Emission) -> uuid.UUID:
+    """A new id; of a fixed time, the id that follows from the result."""
+    if emitted.time is None:
+        return uuid.uuid4()
+    parts = [emitted.namespace, place, emitted.time.isoformat(), plain_json(table.to_dict())]
+    return uuid.uuid5(_OF_RESULTS, json.dumps(parts, sort_keys=True))
+
+
+def _facet(kind: str, release: str, /, **parts: Any) -> Facet:
+    return {
+        "_producer": PRODUCER,
+        "_schemaURL": f"{_FACETS}/{release}/{kind}.json#/$defs/{kind}",
+        **parts,
+    }
+
+
+def _run_facets(table: TableResult, emitted: Emission) -> Iterator[tuple[str, Facet]]:
+    if table.lineage and table.lineage.engine_version:
+        yield (
+            "processing_engine",
+            _facet(
+                "ProcessingEngineRunFacet",
+                "1-1-1",
+                name=table.engine,
+                version=table.lineage.engine_version,
+            ),
+        )
+    if emitted.parent:
+        namespace, job, run = emitted.parent
+        named = {"run": {"runId": run}, "job": {"namespace": namespace, "name": job}}
+        yield "parent", _facet("ParentRunFacet", "1-2-0", **named)
+
+
+def _datasets(table: TableResult) -> Sequence[Dataset]:
+    return table.lineage.datasets if table.lineage else ()
+
+
+def _input_facets(found: TableOutcomes) -> Iterator[tuple[str, Facet]]:
+    records = found.table.summary.records
+    if records is not None:
+        yield (
+            "dataQualityMetrics",
+            _facet(
+                "DataQualityMetricsInputDatasetFacet", "1-0-3", rowCount=records, columnMetrics={}
+            ),
+        )
+    asserted = list(_assertions(found))
+    if asserted:
+        yield (
+            "dataQualityAssertions",
+            _facet("DataQualityAssertionsDatasetFacet", "1-1-0", assertions=asserted),
+        )
+
+
+def _checked(found: TableOutcomes) -> Iterator[tuple[CheckOutcome, CheckResult | None]]:
+    """Each outcome with its check; the one of a table that could not be audited comes first."""
+    checks = found.table.checks
+    without = len(found.outcomes) - len(checks)
+    yield from zip(found.outcomes, [*[None] * without, *checks], strict=True)
+
+
+def _assertions(found: TableOutcomes) -> Iterator[Facet]:
+    table = found.table
+    lineage = table.lineage if table.checks else None
+    statements = lineage.statements if lineage else (None,) * len(table.checks)
+    checked = [(outcome, check) for outcome, check in _checked(found) if check is not None]
+    for (outcome, check), statement in zip(checked, statements, strict=True):
+        if outcome.kind not in _ASSERTED:
+            continue
+        column = check.parameters.get("sensitive")
+        yield {
+            "assertion": f"kanon_sql.{check.model}",
+            "success": outcome.kind == "holds",
+            **({"column": column} if column else {}),
+            "severity": _severity(outcome),
+            "name": outcome.name,
+            "description": MODELS[check.model].promise,
+            **_figures(check),
+            **({"contentType": "sql", "content": statement} if statement else {}),
+            "params": plain_json(_parameters(table, check)),
+        }
+
+
+def _test(outcome: CheckOutcome, check: CheckResult | None) -> Facet:
+    return {
+        "name": outcome.name,
+        "status": _STATUS[outcome.kind],
+        "severity": _severity(outcome),
+        "type": f"kanon_sql.{check.model if check else 'audit'}",
+        **(_figures(check) if check else {}),
+    }
+
+
+def _severity(outcome: CheckOutcome) -> str:
+    return "warn" if outcome.kind == "accepted" else "error"
+
+
+def _figures(check: CheckResult) -> Facet:
+    """What a check requires and what it found, as texts."""
+    model = MODELS[check.model]
+    asked = {name: check.parameters[name] for name in model.thresholds if name in check.parameters}
+    found: Facet = {}
+    if model.counts_violations:
+        found["expected"] = "0"
+    elif asked:
+        found["expected"] = _text(next(iter(asked.values())) if len(asked) == 1 else asked)
+    if check.achieved is not None:
+        found["actual"] = _text(check.achieved)
+    return found
+
+
+def _text(value: Any) -> str:
+    plain = plain_json(value)
+    return plain if isinstance(plain, str) else json.dumps(plain)
+
+
+def _parameters(table: TableResult, check: CheckResult) -> Facet:
+    people = check.violating_people
+    return {
+        "parameters": {
+            name: len(value) if isinstance(value, list | tuple) else value
+            for name, value in check.parameters.items()
+        },
+        "quasi_identifiers": list(table.quasi_identifiers),
+        "entity": table.entity,
+        "nulls": table.nulls,
+        "violating_classes": check.violating_classes,
+        "violating_records": check.violating_records,
+        **({} if people is None else {"violating_people": people}),
+    }

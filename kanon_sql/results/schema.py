@@ -1,0 +1,342 @@
+"""The JSON Schema of results and baselines, made from the dataclasses that are written.
+
+It is open: a reader passes over keys that it does not know, as later releases add some.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Mapping
+from dataclasses import MISSING, Field, dataclass, field, fields, is_dataclass
+from types import NoneType, UnionType
+from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
+
+from kanon_sql.results.comparison import Change, Demand
+from kanon_sql.results.diff import Presence
+from kanon_sql.results.profile import TableProfile
+from kanon_sql.results.release import Anonymization, Recoded
+from kanon_sql.results.stored import BASELINE_VERSION
+from kanon_sql.results.table import (
+    IF_SET,
+    UNWRITTEN,
+    CheckDetails,
+    CheckResult,
+    InBaseline,
+    Risk,
+    Status,
+    TableResult,
+)
+from kanon_sql.results.tradeoff import Tradeoff
+from kanon_sql.results.version import FORMAT, VERSION
+from kanon_sql.spec.models.catalogue import MODELS
+from kanon_sql.spec.models.described import descriptions, texts_below
+
+Schema = dict[str, Any]
+_NUMBER: Schema = {"anyOf": [{"type": "number"}, {"enum": ["Infinity", "-Infinity"]}]}
+_NO_NUMBER: Schema = {"type": "null"}
+_FIGURE: Schema = {"anyOf": [*_NUMBER["anyOf"], _NO_NUMBER]}
+_SCALARS: dict[Any, Schema] = {
+    bool: {"type": "boolean"},
+    int: {"type": "integer", "minimum": 0},
+    float: _NUMBER,
+    str: {"type": "string"},
+    NoneType: _NO_NUMBER,
+    Any: {},
+}
+
+
+@dataclass(frozen=True)
+class _OldAndNew:
+    """A property of both results; null where one lacks it."""
+
+    old: Any
+    new: Any
+
+
+@dataclass(frozen=True)
+class _ChangedFigure:
+    """A figure of both results, and how it changed."""
+
+    old: Any
+    new: Any
+    change: Change
+    of: _OldAndNew | None = None
+    """The old and the new denominator, where shares are compared."""
+
+
+@dataclass(frozen=True)
+class _ChangedCheck:
+    """A check in both results, or in one of them."""
+
+    model: str
+    parameters: _OldAndNew
+    presence: Presence
+    change: Change
+    demand: Demand
+    """How its thresholds changed."""
+    holds: _OldAndNew
+    figures: Mapping[str, _ChangedFigure]
+
+
+@dataclass(frozen=True)
+class _ChangedStatus:
+    """The status of a table in both results."""
+
+    old: Status | None
+    new: Status | None
+    change: Change
+
+
+@dataclass(frozen=True)
+class _ChangedTable:
+    """A table in both results, or in one of them."""
+
+    name: _OldAndNew
+    presence: Presence
+    status: _ChangedStatus
+    question: Mapping[str, _OldAndNew]
+    """The parts in which the questions differ."""
+    comparable: bool
+    """Whether the figures mean the same in both."""
+    left_out: tuple[str, ...]
+    """Former quasi-identifiers and entity that are no longer used."""
+    summary: Mapping[str, _ChangedFigure]
+    risk: Mapping[str, _ChangedFigure]
+    checks: tuple[_ChangedCheck, ...]
+
+
+@dataclass(frozen=True)
+class _Audit:
+    """The result of an audit, or of a release with `anonymization`."""
+
+    status: Status
+    tables: tuple[TableResult, ...]
+    audited: str = ""
+    """UTC date of the audit."""
+    asked: str = ""
+    """The command that wrote it."""
+    anonymization: Anonymization | None = None
+    """How the release was made; absent for an audit."""
+
+
+@dataclass(frozen=True)
+class _Profile:
+    """The result of a profile."""
+
+    status: Status
+    tables: tuple[TableProfile, ...]
+
+
+@dataclass(frozen=True)
+class _Tradeoff:
+    """The cost of each k."""
+
+    status: Literal["measured", "no_data"]
+    tradeoff: Tradeoff
+    asked: str = ""
+    """The command that wrote it."""
+
+
+@dataclass(frozen=True)
+class _Diff:
+    """The differences between an old and a new result."""
+
+    old: str
+    """The file name."""
+    new: str
+    """The file name."""
+    worse: bool
+    """Whether anything got worse or is no longer required."""
+    several_releases: str
+    tables: tuple[_ChangedTable, ...]
+    anonymization: Mapping[str, _ChangedFigure]
+    """Differences in levels, suppression and metrics."""
+
+
+_KINDS = (_Audit, _Profile, _Tradeoff, _Diff)
+_TITLES = ("audit or anonymize", "profile", "tradeoff", "diff")
+
+
+def result_schema() -> Schema:
+    """The JSON Schema of everything written with `--format json`."""
+    definitions = _Definitions()
+    kinds = [
+        definitions.read(kind) | {"title": title}
+        for kind, title in zip(_KINDS, _TITLES, strict=True)
+    ]
+    # A profile without a table can't be told from an audit without one.
+    kinds[1]["properties"]["tables"]["minItems"] = 1
+    return _whole("result", {}, [], definitions, {"oneOf": kinds})
+
+
+def baseline_schema() -> Schema:
+    """The JSON Schema of a baseline: an audit with its version."""
+    definitions = _Definitions()
+    whole = definitions.read(_Audit)
+    properties = {"baseline": {"const": BASELINE_VERSION}, **whole["properties"]}
+    del properties["anonymization"]
+    return _whole("baseline", properties, ["baseline", *whole["required"]], definitions, {})
+
+
+def _whole(
+    name: str, properties: Schema, required: list[str], definitions: _Definitions, more: Schema
+) -> Schema:
+    written = {
+        "kanon_sql": {"type": "string", "description": "The version that wrote it."},
+        "format": {"const": FORMAT, "description": "The format; absent in old files."},
+    }
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "$id": "https://raw.githubusercontent.com/kanon-sql/kanon-sql/"
+        f"v{VERSION}/{name}.schema.json",
+        "title": f"kanon-sql {name}",
+        "type": "object",
+        "required": ["kanon_sql", *required],
+        "properties": written | properties,
+        **more,
+        "$defs": definitions.written,
+    }
+
+
+class _Definitions:
+    """The dataclasses of a schema by name, each described once."""
+
+    def __init__(self) -> None:
+        self.written: dict[str, Schema] = {}
+
+    def read(self, kind: Any) -> Schema:
+        """The schema of a dataclass's JSON."""
+        texts, hints = _texts(kind), get_type_hints(kind)
+        more = _MORE.get(kind, _AsWritten())
+        written = [
+            each
+            for each in fields(kind)
+            if each.metadata != UNWRITTEN and each.name not in more.without
+        ]
+        properties = {
+            each.name: _NAMED.get((kind, each.name), self.of(hints[each.name]))
+            | ({"description": texts[each.name]} if each.name in texts else {})
+            for each in written
+        }
+        required = [
+            each.name
+            for each in written
+            if each.metadata != IF_SET
+            and each.name not in more.optional
+            and (hasattr(kind, "to_dict") or _is_required(each))
+        ]
+        for other in more.beside:
+            properties |= self.read(other)["properties"]
+        schema: Schema = {"type": "object", "description": inspect.cleandoc(kind.__doc__)}
+        schema |= {"required": required, "properties": properties | dict(more.properties)}
+        return schema | ({"additionalProperties": more.others} if more.others is not None else {})
+
+    def of(self, kind: Any) -> Schema:
+        """The schema of a value of this type."""
+        if kind in _SCALARS:
+            return _SCALARS[kind]
+        if kind is Risk:
+            return _RISK
+        if is_dataclass(kind) and isinstance(kind, type):
+            name = kind.__name__.removeprefix("_")
+            if name not in self.written:
+                self.written[name] = {}  # holds the place while its own parts are read
+                self.written[name] = self.read(kind)
+            return {"$ref": f"#/$defs/{name}"}
+        origin, inner = get_origin(kind), get_args(kind)
+        if origin is Literal:
+            return {"enum": list(inner)}
+        if origin in (Union, UnionType):
+            return {"anyOf": [self.of(each) for each in inner]}
+        if isinstance(origin, type) and issubclass(origin, Mapping):
+            return {"type": "object", "additionalProperties": self.of(inner[1])}
+        if isinstance(origin, type) and issubclass(origin, tuple | list):
+            return {"type": "array", "items": self.of(inner[0])}
+        raise AssertionError(f"no schema for {kind}")
+
+
+def _is_required(part: Field[Any]) -> bool:
+    return part.default is MISSING and part.default_factory is MISSING
+
+
+def _texts(kind: Any) -> dict[str, str]:
+    described: list[Any] = [each for each in reversed(kind.__mro__) if is_dataclass(each)]
+    return {name: text for each in described for name, text in texts_below(each).items()}
+
+
+def _parameters() -> Schema:
+    """The parameters of all models, by name."""
+    found: Schema = {}
+    for name, model in MODELS.items():
+        for parameter, text in descriptions(model).items():
+            told = found.setdefault(parameter, {"description": f"{name}: {text}"})
+            if not told["description"].endswith(text):
+                told["description"] += f" {name}: {text}"
+    return {
+        "type": "object",
+        "description": "Every parameter in force, by name.",
+        "properties": found,
+    }
+
+
+@dataclass(frozen=True)
+class _AsWritten:
+    """How the JSON of a dataclass differs from its fields."""
+
+    without: tuple[str, ...] = ()
+    optional: tuple[str, ...] = ()
+    beside: tuple[Any, ...] = ()
+    """Dataclasses whose keys stand beside its own, each only where it is known."""
+    properties: Mapping[str, Schema] = field(default_factory=dict)
+    others: Schema | None = None
+    """The schema of keys that depend on the data."""
+
+
+_MORE: dict[Any, _AsWritten] = {
+    CheckResult: _AsWritten(
+        without=("details",),
+        optional=("accepted", "baseline", "violating_people"),
+        beside=(CheckDetails,),
+    ),
+    InBaseline: _AsWritten(without=("figures",), others={}),
+    TableResult: _AsWritten(
+        properties={
+            "holds_personal_data": {"const": True, "description": "Only with --show-values."},
+            "shown_values": {
+                "type": "object",
+                "description": "Values of the data, only with --show-values.",
+            },
+        }
+    ),
+    TableProfile: _AsWritten(properties={"counted": {"enum": ["records", "people"]}}),
+    Anonymization: _AsWritten(
+        without=("views_without_values", "recoded"),
+        optional=("builders", "values_at_top", "metric", "search", "minimal_nodes"),
+        beside=(Recoded,),
+    ),
+}
+_NAMED: dict[tuple[Any, str], Schema] = {
+    (CheckResult, "achieved"): {
+        "description": "The figure of the worst class; of δ-presence both ends of its range.",
+        "anyOf": [
+            *_FIGURE["anyOf"],
+            {
+                "type": "object",
+                "required": ["min", "max"],
+                "properties": {"min": _FIGURE, "max": _FIGURE},
+            },
+        ],
+    },
+    (CheckResult, "parameters"): _parameters(),
+}
+_RISK: Schema = {
+    "type": "object",
+    "description": "By attacker: prosecutor, journalist, marketer or individual; null where not "
+    "measured.",
+    "additionalProperties": {
+        "anyOf": [
+            {"type": "object", "additionalProperties": _FIGURE},
+            {"type": "null"},
+        ]
+    },
+}

@@ -1,0 +1,441 @@
+"""Data contracts by the Open Data Contract Standard (ODCS) v3: read as a spec, and their rules.
+
+A column's role is in its custom property `kanonSql`, with the keys that a dbt project has in
+`config.meta.kanon_sql`; a table's demands are in that of the schema object, or are its `custom`
+quality rules of engine kanon-sql. A `sql` rule is never read.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from kanon_sql.errors import Faults, SpecError, did_you_mean, option
+from kanon_sql.spec.dbt.manifest import (
+    declared_checks,
+    hierarchy_of,
+    is_same_check,
+    single_column,
+    with_defaults,
+)
+from kanon_sql.spec.dbt.node import MARKS, Node, refuse_unknown
+from kanon_sql.spec.models.base import Model
+from kanon_sql.spec.models.catalogue import model_named
+from kanon_sql.spec.other_tables import EARLIER, REFERENCE
+from kanon_sql.spec.spec import (
+    AuditSpec,
+    SelectedTables,
+    TablePlaces,
+    TableSpec,
+    table_spec,
+    with_paths_in,
+)
+from kanon_sql.spec.yaml_document import YamlDocument, as_yaml
+
+PROPERTY = "kanonSql"
+"""The custom property that holds the settings of kanon-sql."""
+ENGINE = "kanon-sql"
+"""The engine of a custom rule that is a demand."""
+OF_CONTRACTS = (
+    REFERENCE.key, EARLIER.key, "levels", "first", "null_strings", "delimiter", "header",
+    "hierarchy_faults",
+)  # fmt: skip
+"""The settings of a table that a contract has beyond those of a dbt project."""
+_FILES = {"local": "path", "s3": "location", "gcs": "location", "azure": "location"}
+"""The types of servers that hold files, with the key of their path."""
+
+
+def read_contract(
+    path: Path,
+    *,
+    select: Iterable[str] = (),
+    server: str | None = None,
+    connect: str | None = None,
+) -> SelectedTables:
+    """The selected tables of a contract that have roles; all of them without `select`.
+
+    They lie at `server`, which may be left out if there is one, or behind `connect`. Raises
+    `SpecError` for a contract that can't be read, and for incomplete or invalid roles and demands.
+    """
+    contract = Contract.read(path)
+    chosen = contract.selected(list(select))
+    place = contract.server(server) if connect is None else None
+    tables, notes = [], []
+    with Faults() as faults:
+        for each in chosen:
+            with faults.collected():
+                refuse_unknown(each.node, OF_CONTRACTS)
+                table = contract.table(each, place, connect)
+                tables.append(with_paths_in(table, path.parent))
+                notes.append(tuple(each.node.personal_columns_exposed()))
+    spec = AuditSpec(tables=tables)
+    spec._contract = path
+    places = tuple(TablePlaces(contract.document.place(("schema", each.place))) for each in chosen)
+    return SelectedTables(spec, notes=tuple(notes), places=places)
+
+
+@dataclass(frozen=True)
+class SchemaObject:
+    """A table of a contract, with its settings as those of a dbt node."""
+
+    place: int
+    """Its number in the contract."""
+    node: Node
+    physical_name: str
+    asked: tuple[Model, ...]
+    """The checks of its custom rules."""
+
+
+@dataclass(frozen=True)
+class Contract:
+    """A data contract: its document and its tables."""
+
+    document: YamlDocument
+    objects: tuple[SchemaObject, ...]
+
+    @classmethod
+    def read(cls, path: Path) -> Contract:
+        """Read a contract. Raises `SpecError` with the place of a fault."""
+        document = YamlDocument.read(path)
+        version = document.value.get("apiVersion")
+        if not re.fullmatch(r"v3(\.[0-9]+)*", str(version)):
+            raise document.error(
+                ("apiVersion",),
+                f"the contract is of apiVersion {version}, and kanon-sql reads v3.*.",
+            )
+        found = document.value.get("schema")
+        if not isinstance(found, list) or not all(_is_named(each) for each in found):
+            raise document.error(("schema",), "schema must be a list of objects with a name.")
+        objects = tuple(_object(document, place, each) for place, each in enumerate(found))
+        return cls(document, objects)
+
+    def selected(self, names: Sequence[str]) -> list[SchemaObject]:
+        """The tables with roles of these names, or all. Raises `SpecError` if there are none."""
+        known = [each for each in self.objects if each.node.is_annotated or each.asked]
+        if not any(
+            settings.get("role") for each in known for settings in each.node.columns.values()
+        ):
+            raise self.document.error(
+                ("schema",),
+                f"no column has a role in its customProperties: {PROPERTY}, so nothing can be "
+                "audited. Give one to each column that someone could know of a person.",
+            )
+        for name in names:
+            if name not in [each.node.name for each in known]:
+                raise SpecError(
+                    f"{option('select', name)}: {self.document.path} has no such table with "
+                    f"roles.{did_you_mean(name, [each.node.name for each in known])}"
+                )
+        return [each for each in known if not names or each.node.name in names]
+
+    def server(self, name: str | None) -> Mapping[str, Any] | None:
+        """The server of this name, or the only one. Raises `SpecError`."""
+        found = self.document.value.get("servers") or []
+        servers = {str(each.get("server")): each for each in found if isinstance(each, dict)}
+        if name is None and len(servers) == 1:
+            return next(iter(servers.values()))
+        if name in servers:
+            return servers[name]
+        known = ", ".join(servers) or "none"
+        why = (
+            f"there is no server {name}. Servers: {known}.{did_you_mean(name, servers)}"
+            if name is not None
+            else f"name the server of the tables, {option('server', 'NAME')}. Servers: {known}."
+        )
+        raise self.document.error(("servers",), why)
+
+    def table(
+        self, each: SchemaObject, server: Mapping[str, Any] | None, connect: str | None
+    ) -> TableSpec:
+        """The spec of a table. Raises `SpecError` for missing or invalid roles and demands."""
+        node = each.node
+        quasi_identifiers = node.with_role("quasi_identifier")
+        if not quasi_identifiers:
+            raise node.fail(
+                "no column has the role quasi_identifier, so nothing can be audited. Give it to "
+                "each column that someone could know of a person."
+            )
+        sensitive = node.with_role("sensitive")
+        settings: dict[str, Any] = {
+            "name": node.name,
+            "quasi_identifiers": {name: hierarchy_of(node, name) for name in quasi_identifiers},
+            "sensitive": sensitive,
+            "identifiers": node.with_role("identifier"),
+            "insensitive": node.with_role("insensitive"),
+            "entity": single_column(node, "entity"),
+            "weight": single_column(node, "weight"),
+            **self._location(each, server, connect),
+            REFERENCE.key: self._references(node, server, connect),
+        }
+        kept = ("where", "nulls", "sensitive_nulls", "with_other_sensitive", *OF_CONTRACTS[1:])
+        settings |= {key: node.meta[key] for key in kept if key in node.meta}
+        if EARLIER.key in settings:
+            settings[EARLIER.key] = self._others(node, EARLIER.key, server, connect)
+        try:
+            of_table = table_spec(**settings, checks=declared_checks(node, sensitive))
+            more = list(_additional(each, of_table))
+            return table_spec(**settings, checks=[*of_table.checks, *more])
+        except SpecError as error:
+            raise node.fail(error.marked) from None
+
+    def _location(
+        self, each: SchemaObject, server: Mapping[str, Any] | None, connect: str | None
+    ) -> dict[str, Any]:
+        """The source of a table, with its connection or its delimiter."""
+        if server is None:
+            return {"source": each.physical_name, "connect": connect}
+        kind = server.get("type")
+        if kind in _FILES and isinstance(path := server.get(_FILES[kind]), str):
+            found = {"source": path.replace("{model}", each.node.name)}
+            delimiter = server.get("delimiter")
+            return found | ({"delimiter": delimiter} if delimiter else {})
+        if kind == "duckdb" and isinstance(database := server.get("database"), str):
+            schema = server.get("schema")
+            source = f"{schema}.{each.physical_name}" if schema else each.physical_name
+            return {"source": source, "connect": f"duckdb:{database}"}
+        raise self.document.error(
+            ("servers",),
+            f"the server {server.get('server')} is of type {kind}: name its connection, "
+            f"{option('connect', 'URL')}.",
+        )
+
+    def _references(
+        self, node: Node, server: Mapping[str, Any] | None, connect: str | None
+    ) -> dict[str, Any]:
+        """The references of a table, the one of the short keys among them."""
+        found = self._others(node, REFERENCE.key, server, connect)
+        own = {
+            key.removeprefix("reference_"): value
+            for key, value in node.meta.items()
+            if key.startswith("reference_")
+        }
+        name = node.meta.get("reference")
+        if name is None or name in found:
+            if own:
+                raise node.fail("reference_… describes a reference, and there is no reference.")
+            return found
+        there = self._named(str(name))
+        if there is None:
+            known = [each.node.name for each in self.objects]
+            raise node.fail(
+                f'there is no schema object "{name}" for its reference.'
+                f"{did_you_mean(str(name), known)}"
+            )
+        source = self._location(there, server, connect)["source"]
+        return {**found, str(name): {"source": source, **own}}
+
+    def _others(
+        self, node: Node, key: str, server: Mapping[str, Any] | None, connect: str | None
+    ) -> dict[str, Any]:
+        """References or earlier releases; a source may be another table of the contract."""
+        others = node.meta.get(key) or {}
+        if not isinstance(others, dict) or not all(isinstance(e, dict) for e in others.values()):
+            raise node.fail(f"{key} must say where each one is, as in {{voters: {{source: …}}}}.")
+        found = {}
+        for name, other in others.items():
+            there = self._named(other.get("source", name))
+            located = {"source": self._location(there, server, connect)["source"]} if there else {}
+            found[name] = {**other, **located}
+        return found
+
+    def _named(self, name: Any) -> SchemaObject | None:
+        return next((each for each in self.objects if each.node.name == name), None)
+
+
+def _additional(each: SchemaObject, table: TableSpec) -> Iterator[Model]:
+    """The checks that custom rules add to those of the table's settings.
+
+    Raises `SpecError` where both demand different things.
+    """
+    found: list[Model] = []
+    for asked in each.asked:
+        same = [known for known in table.checks if is_same_check(known, asked, table)]
+        whole = with_defaults(asked, table)
+        if same and whole not in [with_defaults(known, table) for known in same]:
+            raise SpecError(
+                f"{asked.name()} is demanded by {PROPERTY} and by a custom rule, and they differ. "
+                "Keep one of them."
+            )
+        if not same and asked not in found:
+            found.append(asked)
+    yield from found
+
+
+def _is_named(found: Any) -> bool:
+    return isinstance(found, dict) and isinstance(found.get("name"), str) and bool(found["name"])
+
+
+def _object(document: YamlDocument, place: int, found: Mapping[str, Any]) -> SchemaObject:
+    name = found["name"]
+    location: tuple[int | str, ...] = ("schema", place)
+    properties = found.get("properties") or []
+    if not isinstance(properties, list) or not all(_is_named(each) for each in properties):
+        raise document.error(
+            (*location, "properties"), "properties must be a list of columns with a name."
+        )
+    columns, asked = {}, list(_asked(document, location, found, None))
+    for number, column in enumerate(properties):
+        where = (*location, "properties", number)
+        if settings := _settings(document, where, column):
+            columns[str(column["name"])] = settings
+        asked += _asked(document, where, column, str(column["name"]))
+    physical = found.get("physicalName")
+    node = Node(
+        name=name,
+        unique_id=name,
+        kind="table",
+        path=(),
+        version=None,
+        source=None,
+        package=None,
+        relation=name,
+        location=str(document.path),
+        is_described=True,
+        original=str(document.path),
+        tags=(),
+        meta=_settings(document, location, found),
+        columns=columns,
+        personal=tuple(str(each["name"]) for each in properties if _is_marked(each)),
+        parents=(),
+        written=(),
+        key=PROPERTY,
+        home="the contract",
+    )
+    return SchemaObject(place, node, physical if isinstance(physical, str) else name, tuple(asked))
+
+
+def _settings(
+    document: YamlDocument, location: tuple[int | str, ...], found: Mapping[str, Any]
+) -> Mapping[str, Any]:
+    """The value of the custom property `kanonSql`. Raises `SpecError` unless it is a mapping."""
+    custom = found.get("customProperties") or []
+    values: list[Any] = [
+        each.get("value")
+        for each in (custom if isinstance(custom, list) else [])
+        if isinstance(each, dict) and each.get("property") == PROPERTY
+    ]
+    if len(values) > 1 or not all(isinstance(each, dict) for each in values):
+        raise document.error(
+            (*location, "customProperties"),
+            f"{PROPERTY} must be one property whose value is a mapping, as in "
+            "{role: quasi_identifier}.",
+        )
+    found_here: Mapping[str, Any] = values[0] if values else {}
+    return found_here
+
+
+def _asked(
+    document: YamlDocument,
+    location: tuple[int | str, ...],
+    found: Mapping[str, Any],
+    column: str | None,
+) -> Iterator[Model]:
+    """The checks of the custom rules of this engine; a column's are on its sensitive values."""
+    rules = found.get("quality") or []
+    for place, rule in enumerate(rules if isinstance(rules, list) else []):
+        if not isinstance(rule, dict) or rule.get("engine") != ENGINE:
+            continue
+        where = (*location, "quality", place, "implementation")
+        asked = rule.get("implementation")
+        if not isinstance(asked, dict) or not isinstance(asked.get("model"), str):
+            raise document.error(
+                where, "implementation must name a model, as in {model: k_anonymity, k: 5}."
+            )
+        parameters = {key: value for key, value in asked.items() if key != "model"}
+        try:
+            model = model_named(asked["model"])
+            if column is not None and "sensitive" in model.model_fields:
+                parameters = {"sensitive": column} | parameters
+            yield model(**parameters)
+        except SpecError as error:
+            raise document.error(where, error.marked) from None
+
+
+def _is_marked(column: Mapping[str, Any]) -> bool:
+    """Whether the contract says that a column is personal, or not public."""
+    classification = column.get("classification")
+    tags = column.get("tags")
+    marked = {str(tag).lower() for tag in (tags if isinstance(tags, list) else [])}
+    is_public = classification is None or str(classification).lower() == "public"
+    return bool(MARKS & marked) or not is_public
+
+
+# --- writing rules --------------------------------------------------------------------------
+
+OWN = "kanon_sql_"
+"""The ids of the rules that are written here begin with it; no other rule is touched."""
+_PLACEHOLDER = re.compile(r"\$\{|\{\w+\}")
+
+
+def refuse_placeholders(text: str) -> None:
+    """Raise `SpecError` for what a reader of contracts would replace in a query."""
+    if found := _PLACEHOLDER.search(text):
+        raise SpecError(
+            f"a name or a value in the SQL holds {found[0]}, which readers of contracts replace. "
+            "Rename it, or leave its check out of the contract."
+        )
+
+
+def with_rules(path: Path, rules: Mapping[str, Sequence[Mapping[str, Any]]]) -> str:
+    """The text of a contract with these rules of its tables in place of those written before.
+
+    Every other line stays. Raises `SpecError` for a table that the contract lacks, and for rules in
+    flow style or with anchors, of which no single line can be replaced.
+    """
+    contract = Contract.read(path)
+    names = [each.node.name for each in contract.objects]
+    for name in rules:
+        if name not in names:
+            raise SpecError(
+                f"{path} has no schema object {name}, so its rules have no place there. Objects: "
+                f"{', '.join(names)}.{did_you_mean(name, names)}"
+            )
+    with path.open(encoding="utf-8", newline="") as file:
+        lines = file.read().splitlines(keepends=True)
+    end = "\r\n" if lines and lines[0].endswith("\r\n") else "\n"
+    if lines and not lines[-1].endswith(("\n", "\r")):
+        lines[-1] += end
+    # From the last table to the first, so that the numbers of the lines before stay.
+    for each in reversed(contract.objects):
+        if each.node.name in rules:
+            _replace(contract.document, lines, each.place, rules[each.node.name], end)
+    return "".join(lines)
+
+
+def _replace(
+    document: YamlDocument,
+    lines: list[str],
+    place: int,
+    rules: Sequence[Mapping[str, Any]],
+    end: str,
+) -> None:
+    """Replace the rules of one table within the lines of the file."""
+    location = ("schema", place, "quality")
+    items = document.items(location)
+    if items is None:
+        column, last = document.mapping_lines(("schema", place))
+        block = [f"{' ' * column}quality:{end}", *_written(rules, column + 2, end)]
+        lines[last:last] = block if rules else []
+        return
+    found = document.value["schema"][place]["quality"]
+    kept = [
+        not (isinstance(rule, dict) and str(rule.get("id", "")).startswith(OWN)) for rule in found
+    ]
+    after = max((items.ends[n] for n, keep in enumerate(kept) if keep), default=items.starts[0])
+    written = _written(rules, items.column, end)
+    if not rules and not any(kept):
+        raise document.error(location, "no rule would be left. Remove quality by hand.")
+    lines[after:after] = written
+    for number in reversed(range(len(kept))):
+        if not kept[number]:
+            begins, ends = items.starts[number], items.ends[number]
+            shift = len(written) if begins >= after else 0
+            del lines[begins + shift : ends + shift]
+
+
+def _written(rules: Sequence[Mapping[str, Any]], column: int, end: str) -> list[str]:
+    text = as_yaml([dict(each) for each in rules], in_lines=True)
+    return [f"{' ' * column}{line}{end}" if line else end for line in text.splitlines()]
