@@ -12,12 +12,14 @@ from kanon_sql.cli.clock import CLOCK
 from kanon_sql.cli.command_record import with_command
 from kanon_sql.cli.help import Grouped
 from kanon_sql.cli.main import main
+from kanon_sql.cli.option_kinds import VERBOSITY
 from kanon_sql.cli.options import anonymize_options, tradeoff_options
 from kanon_sql.cli.output import (
     deliver,
     expected_page,
     files_of,
     form_of,
+    is_quiet,
     output_of,
     printing_steps,
     refuse_format,
@@ -71,12 +73,17 @@ def anonymize(context: click.Context, /, target: str, **values: Any) -> int:
     if result.anonymization.release:
         stops.code = result.exit_code
     form = form_of(context, values, result_file)
-    to_terminal = result_file is None
-    text = rendered(result, result.page(), form, to_terminal=to_terminal)
     release = result.anonymization.release
-    if result_file and release:
-        say_written(Path(release.path))
-    deliver(text, result_file, result.status.replace("_", " "))
+    if result_file:
+        if release:
+            say_written(Path(release.path))
+        text = rendered(result, result.page(), form, to_terminal=False)
+        deliver(text, result_file, result.status.replace("_", " "))
+        if is_quiet():
+            return result.exit_code
+        form = "human"
+    is_short = form == "human" and not context.meta.get(VERBOSITY)
+    deliver(rendered(result, result.brief() if is_short else result.page(), form), None)
     return result.exit_code
 
 

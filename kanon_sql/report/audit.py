@@ -32,14 +32,18 @@ def _section(table: TableResult) -> Iterator[Block]:
     if unanswered:
         yield Prose([unanswered], "strong")
         return
+    outcome, is_disclosing = tables.outcome(table), tables.holds_and_discloses(table)
     yield Heading(tables.headline(table))
+    if is_disclosing:
+        yield Prose([outcome], "strong")
     yield Verdicts(tables.verdicts(table))
     yield from warnings(table)
     yield from _histogram(table)
     for finding in tables.findings(table):
         yield Prose([finding])
     yield from limits(table)
-    yield Prose([tables.outcome(table), *tables.advice(table)])
+    if closing := [*([] if is_disclosing else [outcome]), *tables.advice(table)]:
+        yield Prose(closing)
     yield from _shown(table)
     yield Prose([tables.footer(table)], "footer")
 

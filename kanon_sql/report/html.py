@@ -48,7 +48,10 @@ _POINTS = {
 }  # fmt: skip
 _FACTS = {
     "fact": ('<dl class="facts">{}</dl>', "<dt>{}</dt><dd>{}</dd>"),
-    "limit": ("<ul>{}</ul>", "<li><strong>{}</strong> has its limits: {}</li>"),
+    "limit": (
+        "<p>What these checks do not cover:</p><ul>{}</ul>",
+        "<li><strong>{}</strong>: {}</li>",
+    ),
 }
 """What surrounds all points or facts, and each of them."""
 _BLANK = '<span class="blank"><span class="soft" hidden>to be filled in</span></span>'

@@ -129,7 +129,7 @@ def _before_and_after(result: ReleaseFindings) -> Grid:
         "",
         GridRow(
             ("",),
-            ("records", "classes", "k", "lost\n(Iyengar)", "precision", "average\nclass"),
+            ("records", "classes", "k", "information\nlost", "precision", "average\nclass"),
         ),
         (
             GridRow(

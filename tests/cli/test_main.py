@@ -564,7 +564,9 @@ def test_the_output_is_the_result_and_stdout_stays_empty(run):
 def test_a_release_and_its_result_are_both_told_where_neither_is_printed(run):
     asked = ["anonymize", "patients.csv", "--qi", "zip", "--k", "2", "--max-suppressed", "2"]
     written = run(*asked, "--output", "release.csv", "--result", "result.json")
-    assert written == Ended(0, "", "release.csv written.\nresult.json written: holds.\n")
+    assert written.err == "release.csv written.\nresult.json written: holds.\n"
+    assert "\nThe check holds.\n" in written.out
+    assert run(*asked, "-q", "--output", "b.csv", "--result", "b.json") == Ended(0, "", "")
 
 
 def test_a_pipe_is_no_file_to_be_told_of(run):

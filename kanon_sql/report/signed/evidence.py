@@ -9,6 +9,7 @@ from kanon_sql.report import diff
 from kanon_sql.report.document import Block, Facts, Points, Prose, Verbatim
 from kanon_sql.report.signed.subject import Signed, digest_of
 from kanon_sql.report.words.numbers import counted, printable
+from kanon_sql.report.words.tables import limitation
 from kanon_sql.results.table import TableResult
 from kanon_sql.spec.models.catalogue import MODELS
 
@@ -62,7 +63,8 @@ def limits(signed: Signed) -> Iterator[Block]:
     gated = [check for check in asked if check.holds is not None] or asked
     models = dict.fromkeys(check.model for check in gated)
     if models:
-        yield Facts([(MODELS[name].title, MODELS[name].limitation) for name in models], "limit")
+        names = list(dict.fromkeys(name for table in signed.answered for name in table.sensitive))
+        yield Facts([(MODELS[name].title, limitation(name, names)) for name in models], "limit")
     yield Points(BESIDE_THE_MODELS)
 
 
