@@ -45,7 +45,14 @@ def command_line(context: click.Context) -> str:
     return " ".join(shlex.quote(each) for each in _words(context))
 
 
-def _words(context: click.Context) -> Iterator[str]:
+def release_command(context: click.Context, *more: str) -> str:
+    """The command that makes a release from the question of another command, with `more` options
+    in place of its k and algorithm."""
+    _, _, *words = _words(context, ("k", "algorithm"))
+    return " ".join(shlex.quote(each) for each in ("kanon-sql", "anonymize", *words, *more))
+
+
+def _words(context: click.Context, but: Sequence[str] = ()) -> Iterator[str]:
     command = context.command
     given = list(context.meta[ARGUMENTS])[1:]
     values, _, order = command.make_parser(context).parse_args(given)
@@ -56,7 +63,7 @@ def _words(context: click.Context) -> Iterator[str]:
             # Of the context: the parser holds click's own sentinel where no argument is given.
             found = context.params.get(each.name or "") or ()
             yield from map(without_credentials, [found] if isinstance(found, str) else found)
-    asked = [each for each in dict.fromkeys(options) if not _is_of_the_result(each, command)]
+    asked = [each for each in dict.fromkeys(options) if _is_asked(each, command, but)]
     values_of = {each: iter(_as_list(values[each.name])) for each in asked}
     for each in options:
         if each in values_of:
@@ -64,7 +71,7 @@ def _words(context: click.Context) -> Iterator[str]:
                 each, next(values_of[each], None) if each.multiple else values[each.name]
             )
     for each in command.params:
-        if isinstance(each, click.Option) and not _is_of_the_result(each, command):
+        if isinstance(each, click.Option) and _is_asked(each, command, but):
             yield from _variable_words(each, context)
 
 
@@ -72,11 +79,13 @@ def _as_list(value: object) -> Sequence[object]:
     return value if isinstance(value, list | tuple) else [value]
 
 
-def _is_of_the_result(option: click.Option, command: click.Command) -> bool:
-    """Whether an option concerns the result; `--output` of anonymize is the release."""
-    return option.name in _OUTPUT_OPTIONS or (
+def _is_asked(option: click.Option, command: click.Command, but: Sequence[str]) -> bool:
+    """Whether an option is part of the question, and not `but` left out; `--output` of anonymize is
+    the release."""
+    is_of_the_result = option.name in _OUTPUT_OPTIONS or (
         option.name == "output" and command.name != "anonymize"
     )
+    return not is_of_the_result and option.name not in but
 
 
 def _variable_words(option: click.Option, context: click.Context) -> Iterator[str]:

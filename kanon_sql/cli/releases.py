@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import fields
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from kanon_sql.cli.clock import CLOCK
-from kanon_sql.cli.command_record import with_command
+from kanon_sql.cli.command_record import release_command, with_command
 from kanon_sql.cli.help import Grouped
 from kanon_sql.cli.main import main
 from kanon_sql.cli.option_kinds import VERBOSITY
@@ -102,6 +103,7 @@ def tradeoff(context: click.Context, /, target: str, **values: Any) -> int:
     """
     from kanon_sql.anonymizing.tradeoff import KS
     from kanon_sql.anonymizing.tradeoff import tradeoff as run
+    from kanon_sql.report import tradeoff as report
 
     ks = sizes(values) or KS
     spec = question(context, target, {**values, "k": None})
@@ -111,7 +113,8 @@ def tradeoff(context: click.Context, /, target: str, **values: Any) -> int:
         result = run(spec, options, ks, run_of(values, watch, files_of(output)))
     result = with_command(result, context, output)
     form = form_of(context, values, output)
-    text = rendered(result, result.page(), form, to_terminal=output is None)
+    page = report.page(result.tradeoff, partial(release_command, context))
+    text = rendered(result, page, form, to_terminal=output is None)
     deliver(text, output)
     return result.exit_code
 
