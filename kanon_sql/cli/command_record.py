@@ -5,20 +5,27 @@ from __future__ import annotations
 import shlex
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from glob import glob
+from hashlib import sha256
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
 from kanon_sql.cli.option_syntax import outer_parts
+from kanon_sql.files import sha256_of
+from kanon_sql.results.table import FileDigest
+
+if TYPE_CHECKING:
+    from kanon_sql.spec.spec import AuditSpec
 
 ARGUMENTS = "kanon_sql.arguments"
 """Key in the context's `meta` of the arguments as given."""
 _REDACTED = "…"
 _OUTPUT_OPTIONS = ("format", "also", "result", "overwrite", "force", "verbose", "quiet")
 """Options about the form and place of a result, which don't change the question."""
-_LISTS_OF_VALUES = ("values", "allowed", "order")
-"""Parameters of checks that contain values of a sensitive attribute."""
+_MOST_FILES = 8
+"""Maximum number of files of a glob with a digest each."""
 
 
 Result = TypeVar("Result")
@@ -35,6 +42,35 @@ def with_command(
     whole: Any = result
     recorded: Result = replace(whole, asked=command_line(context))
     return recorded
+
+
+def with_files(result: Result, spec: AuditSpec | None) -> Result:
+    """The result with the digests of the files that it is about, and the text of the spec."""
+    whole: Any = result
+    paths = [
+        ("source", table.source, *sorted(glob(table.source)))
+        for table in (spec.tables if spec else ())
+        if isinstance(table.source, str) and not table.connect
+    ]
+    release = whole.anonymization.release if hasattr(whole, "anonymization") else None
+    paths += [("release", release.path, release.path)] if release else []
+    paths += [("spec", str(spec.path), str(spec.path))] if spec and spec.path else []
+    try:
+        files = [digest for each in paths for digest in _digests(*each)]
+    except OSError:
+        return result
+    told: Result = replace(whole, files=tuple(files), spec=spec.text if spec else None)
+    return told
+
+
+def _digests(role: Any, name: str, *paths: str) -> Iterator[FileDigest]:
+    """A digest for each file; for many, one of their list as `sha256sum` prints it."""
+    found = [FileDigest(role, path, sha256_of(path)) for path in paths if Path(path).is_file()]
+    if len(found) <= _MOST_FILES:
+        yield from found
+        return
+    listed = "".join(f"{each.sha256}  {each.path}\n" for each in found)
+    yield FileDigest(role, f"{name} ({len(found)} files)", sha256(listed.encode()).hexdigest())
 
 
 def command_line(context: click.Context) -> str:
@@ -126,10 +162,12 @@ def _check_without_values(text: str) -> str:
     >>> _check_without_values('alpha_k_anonymity:alpha=0.5,values=[HIV, "a,b"],k=2')
     'alpha_k_anonymity:alpha=0.5,values=[…],k=2'
     """
+    from kanon_sql.spec.yaml_document import LISTS_OF_VALUES
+
     model, colon, parameters = text.partition(":")
     parts = [each.partition("=") for each in outer_parts(parameters)] if colon else []
     redacted = (
-        f"{key}={f'[{_REDACTED}]' if key.strip() in _LISTS_OF_VALUES else value}"
+        f"{key}={f'[{_REDACTED}]' if key.strip() in LISTS_OF_VALUES else value}"
         for key, _, value in parts
     )
     return f"{model}{colon}{','.join(redacted)}"

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from kanon_sql.cli.clock import CLOCK
-from kanon_sql.cli.command_record import release_command, with_command
+from kanon_sql.cli.command_record import release_command, with_command, with_files
 from kanon_sql.cli.help import Grouped
 from kanon_sql.cli.main import main
 from kanon_sql.cli.option_kinds import VERBOSITY
@@ -71,6 +71,8 @@ def anonymize(context: click.Context, /, target: str, **values: Any) -> int:
         how = run_of(values, watch, files_of(result_file))
         result = CLOCK.timed(run(spec, options, how, tell=tell))
     result = with_command(result, context, result_file)
+    if result_file:
+        result = with_files(result, spec)
     if result.anonymization.release:
         stops.code = result.exit_code
     form = form_of(context, values, result_file)

@@ -42,7 +42,7 @@ from kanon_sql.spec.question_parts import (
     generalisable,
     or_names_alone,
 )
-from kanon_sql.spec.yaml_document import Place, YamlDocument
+from kanon_sql.spec.yaml_document import LISTS_OF_VALUES, Place, YamlDocument
 
 Nulls = Literal["value", "wildcard"]
 SensitiveNulls = Literal["value", "unknown"]
@@ -239,6 +239,16 @@ class AuditSpec(SpecPart, BaseModel):
             name = self.tables[table].name if len(self.tables) > 1 else None
             return SpecError(f"{name}: {error.marked}") if name else error
         return self._document.error(("tables", table, *error.location), error.marked)
+
+    @property
+    def path(self) -> Path | None:
+        """The spec file, if it was read from one."""
+        return self._document.path if self._document else None
+
+    @property
+    def text(self) -> str | None:
+        """The text of its file, without secrets and the values that checks name."""
+        return self._document.text_without(LISTS_OF_VALUES) if self._document else None
 
     def places(self) -> tuple[TablePlaces, ...]:
         """The locations of the tables in the spec file; empty without a file."""

@@ -6,7 +6,6 @@ from collections.abc import Iterator, Sequence
 
 from kanon_sql.report.document import Bars, Block, Drawing, Grid, GridRow, Prose
 from kanon_sql.report.plots import Chart, CostPoint, cost_of_k
-from kanon_sql.report.signed.figures import WITHOUT_THE_EXTRA
 from kanon_sql.report.signed.subject import Signed
 from kanon_sql.report.words.numbers import NONE, number, percent, printable
 from kanon_sql.report.words.tables import Bin, required_k
@@ -28,7 +27,6 @@ def costs(signed: Signed) -> Iterator[Block]:
             cost_chart(found, chosen),
             f"{caption} {_cheapest(points, found)}"
             + (f" The diamond is the required k, {number(chosen)}." if chosen else ""),
-            WITHOUT_THE_EXTRA,
         )
         if not signed.is_external:  # its labels hold exact figures
             yield Grid("", GridRow(("",), ()), (), drawing=drawing)

@@ -171,15 +171,17 @@ PARTS: tuple[tuple[str, Callable[[Signed], Iterator[Block]]], ...] = (
     ("What k costs", costs.costs),
     ("Since the last release", evidence.changes),
     ("What this page does not show", evidence.limits),
-    ("Evidence", evidence.evidence),
     ("Decision", evidence.decision),
+    ("Evidence", evidence.evidence),
 )
 """The sections in order; empty ones are left out."""
 
 
 def write(signed: Signed) -> str:
     """The whole page as HTML. The same result gives the same text."""
-    return html.document(_title(signed), signed.status, _page(signed))
+    return html.document(
+        _title(signed), signed.status, scope.headline(signed), signed.digest, _page(signed)
+    )
 
 
 def _title(signed: Signed) -> str:
