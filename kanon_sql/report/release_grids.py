@@ -52,8 +52,8 @@ def grids(result: ReleaseFindings) -> Iterator[Grid]:
     yield _by_attribute(result) if made.recoded is None else _by_level(result, made.recoded)
     if made.minimal_nodes is not None:
         yield minimal_nodes(made.minimal_nodes)
-    if result.anonymization.associations:
-        yield _associations(result)
+    if made.associations:
+        yield associations(made)
 
 
 def _steps(result: ReleaseFindings) -> Grid:
@@ -225,7 +225,8 @@ def _bar(part: int, whole: int) -> str:
     return ("█" * round(_LONGEST_BAR * part / whole) or "▏") if whole else ""
 
 
-def _associations(result: ReleaseFindings) -> Grid:
+def associations(made: Anonymization) -> Grid:
+    """Cramér's V of each quasi-identifier with each sensitive attribute, before and after."""
     return Grid(
         "Association with a sensitive attribute (Cramér's V, from 0 to 1):",
         GridRow(("quasi-identifier", "sensitive"), ("before", "after")),
@@ -234,7 +235,7 @@ def _associations(result: ReleaseFindings) -> Grid:
                 (printable(each.quasi_identifier), printable(each.sensitive)),
                 (_hundredths(each.before), _hundredths(each.after)),
             )
-            for each in result.anonymization.associations
+            for each in made.associations
         ),
     )
 

@@ -251,7 +251,8 @@ def test_a_release_says_what_became_of_each_column(clinic, capsys):
     )  # fmt: skip
     text = html_as_text(page)
     assert code == 0
-    assert parts(page)[6:9] == [
+    assert parts(page)[3:4] == ["What was lost"]
+    assert parts(page)[7:10] == [
         "What each column adds", "Sensitive attributes", "Since the last release",
     ]  # fmt: skip
     assert "Records before 60" in text
@@ -686,3 +687,40 @@ def test_only_what_runs_in_a_shell_is_said_to_be_pasted(clinic, capsys):
     of_python = kanon.audit(pq.read_table("patients.parquet"), ["zip"]).to_html()
     assert pasted not in html_as_text(str(of_python))
     assert "classes (can't be pasted)" in html_as_text(str(of_python))
+
+
+def test_a_release_says_what_was_lost(clinic, capsys):
+    run(
+        capsys, "anonymize", "kanon.yml", "--output", "release.csv", "--result", "release.json",
+        "--untouched", "drop", "--max-suppressed", "3",
+    )  # fmt: skip
+    made = json.loads(Path("release.json").read_text(encoding="utf-8"))["anonymization"]
+    by_name = {each["quasi_identifier"]: each for each in made["distributions"]}
+    # Twenty records with one ZIP code, twenty with the second, nineteen with the third, and one.
+    assert by_name["zip"]["before"] == [20, 20, 19, 1, 0, 0, 0]
+    assert by_name["zip"]["values_before"] == 4
+    assert sum(by_name["zip"]["after"]) == 60 - made["suppressed"]
+    sizes = made["before"]["histogram"]
+    assert sum(each["records"] for each in sizes) == 60
+
+    _, page, _ = run(capsys, "report", "release.json")
+    lost = html_as_text(page).partition("4. What was lost")[2].partition("5. Risk")[0]
+    assert f"Information lost {made['metrics']['loss']:.1%}".replace("%", " %") in lost
+    assert f"zip before 4 33.3 % 33.3 % 31.7 %{' \u2013' * 4}" in lost
+    assert "before</text>" in page
+    assert "after</text>" in page
+    _, outside, _ = run(capsys, "report", "release.json", "--audience", "external")
+    lost = html_as_text(outside).partition("4. What was lost")[2].partition("5. Risk")[0]
+    assert "What each quasi-identifier lost" in lost
+    assert "Distributions" not in lost
+    assert "Information lost" not in lost  # one record was suppressed
+
+
+def test_a_release_that_is_one_of_the_points_is_no_other(clinic, capsys):
+    asked = ("patients.parquet", "--qi", "zip,born", "--hierarchy", "born=width:10,100",
+             "--identifiers", "person", "--algorithm", "local")  # fmt: skip
+    run(capsys, "anonymize", *asked, "--k", "5", "--untouched", "drop", "--result", "local.json")
+    for ks, is_one in (("2,5", True), ("40", False)):
+        run(capsys, "tradeoff", *asked, "--k", ks, "--output", "costs.json", "--overwrite")
+        _, page, _ = run(capsys, "report", "local.json", "--tradeoff", "costs.json")
+        assert ("The release is none of these" not in html_as_text(page)) is is_one

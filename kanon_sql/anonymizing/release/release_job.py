@@ -310,7 +310,9 @@ class ReleaseJob:
             classes=after.summary.classes,
             views=statements,
             views_without_values=self._without_values(statements, chain),
-            before=Before(before.name, before.summary, before.checks, before.risk),
+            before=Before(
+                before.name, before.summary, before.checks, before.risk, before.histogram
+            ),
             untouched=untouched,
             builders=builders(sets, highest),
             values_at_top={} if chain else sets.values_at(highest),

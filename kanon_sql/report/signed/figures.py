@@ -42,6 +42,7 @@ from kanon_sql.report.words.sensitive import in_order, worst_class
 from kanon_sql.report.words.tables import Bin, histogram, histogram_title, required_k
 from kanon_sql.report.worksheet_text import in_words
 from kanon_sql.results.profile import TableProfile
+from kanon_sql.results.release import Before
 from kanon_sql.results.table import HistogramBin, TableResult
 
 _ATTACKERS = {"prosecutor": "prosecutor", "journalist": "journalist", "marketer": "marketer"}
@@ -204,10 +205,11 @@ def curve(signed: Signed) -> Iterator[Block]:
     """Share of the records that can be found with each chance or a greater one; internal readers
     only, as each step of the curve would be another cut of the same records."""
     for table in [] if signed.is_external else signed.answered:
-        yield from signed.under_its_name(table, _curve(table))
+        before = _steps(signed.made.before) if signed.made and not table.entity else []
+        yield from signed.under_its_name(table, _curve(table, _thinned(before)))
 
 
-def _curve(table: TableResult) -> Iterator[Block]:
+def _curve(table: TableResult, before: Sequence[RiskPoint]) -> Iterator[Block]:
     steps = _steps(table)
     if not steps:
         return
@@ -223,7 +225,7 @@ def _curve(table: TableResult) -> Iterator[Block]:
             for chance, share in at.items()
         ],
         drawing=Drawing(
-            risk_curve(_thinned(steps), of_all, bounds),
+            risk_curve(_thinned(steps), of_all, bounds, before),
             f"{caption} {_in_words(at, of_all)}"
             + (" The dashed line is what was allowed." if bounds else ""),
         ),
@@ -247,11 +249,12 @@ def risk_points(table: TableResult) -> list[RiskPoint]:
     return _thinned(_steps(table))
 
 
-def _steps(table: TableResult) -> list[RiskPoint]:
+def _steps(table: TableResult | Before) -> list[RiskPoint]:
     """A point for each class size."""
     sizes_of_all = sorted(table.histogram, key=lambda each: each.size)
-    total = sum(_counted(each, table) for each in sizes_of_all)
-    so_far = accumulate(_counted(each, table) for each in sizes_of_all)
+    entity = getattr(table, "entity", None)
+    total = sum(_counted(each, entity) for each in sizes_of_all)
+    so_far = accumulate(_counted(each, entity) for each in sizes_of_all)
     return [
         RiskPoint(1 / each.size, count / total)
         for each, count in zip(sizes_of_all, so_far, strict=True)
@@ -268,8 +271,8 @@ def _thinned(points: Sequence[RiskPoint]) -> list[RiskPoint]:
     return [*kept, *rest[::step][:-1], points[-1]]
 
 
-def _counted(each: HistogramBin, table: TableResult) -> int:
-    if not table.entity:
+def _counted(each: HistogramBin, entity: str | None) -> int:
+    if not entity:
         return each.records
     return each.size * each.classes if each.people is None else each.people
 

@@ -11,7 +11,7 @@ from kanon_sql.errors import InputError, SpecError, did_you_mean
 from kanon_sql.report import html
 from kanon_sql.report.display import Chart
 from kanon_sql.report.document import Block, Heading
-from kanon_sql.report.signed import costs, evidence, figures, scope
+from kanon_sql.report.signed import costs, evidence, figures, losses, scope
 from kanon_sql.report.signed.figures import risk_chart, sizes_chart
 from kanon_sql.report.signed.subject import LEAST_CELL, Audience, Signed, digest_of
 from kanon_sql.report.words.numbers import listed
@@ -163,6 +163,7 @@ PARTS: tuple[tuple[str, Callable[[Signed], Iterator[Block]]], ...] = (
     ("What was audited", scope.subject),
     ("The finding", scope.finding),
     ("The data audited", scope.looked_at),
+    ("What was lost", losses.losses),
     ("Risk", figures.risk),
     ("Class sizes", figures.sizes),
     ("Risk curve", figures.curve),

@@ -178,7 +178,8 @@ def _rows(check: CheckResult, table: TableResult, signed: Signed) -> Iterator[Gr
     status = verdict_status(check)
     word = f"{_SIGNS[status]}{KEPT_TOGETHER}{STATUS_WORDS[status]}"
     for place, each in enumerate(margins(check)):
-        is_told = not place and check.holds is False and not signed.is_coarse(table.summary)
+        fails = check.holds is False or MODELS[check.model].counts_violations
+        is_told = not place and fails and not signed.is_coarse(table.summary)
         reach = violating(check, table, signed) if is_told else ""
         first = (word, title(check)) if not place else ("", "")
         shown = _pooled(each, check, table, signed)
