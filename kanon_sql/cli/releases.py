@@ -54,7 +54,7 @@ def anonymize(context: click.Context, /, target: str, **values: Any) -> int:
     2 invalid options, spec or input; 3 the engine failed; 4 no data; 130 interrupted.
     """
     from kanon_sql.anonymizing.anonymizer import anonymize as run
-    from kanon_sql.anonymizing.anonymizer import dry_run
+    from kanon_sql.anonymizing.anonymizer import compared, dry_run
 
     spec = question(context, target, values)
     result_file = result_file_of(context, values["result"], spec.files(), values)
@@ -70,6 +70,8 @@ def anonymize(context: click.Context, /, target: str, **values: Any) -> int:
     with watching(context) as watch, printing_steps(context) as tell:
         how = run_of(values, watch, files_of(result_file))
         result = CLOCK.timed(run(spec, options, how, tell=tell))
+        if values["compare"]:
+            result = compared(result, spec, options, how)
     result = with_command(result, context, result_file)
     if result_file:
         result = with_files(result, spec)

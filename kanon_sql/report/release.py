@@ -7,7 +7,12 @@ from dataclasses import replace
 
 from kanon_sql.report import audit
 from kanon_sql.report.document import Block, Heading, Prose, Verdicts
-from kanon_sql.report.release_grids import grids, only_k, tenths
+from kanon_sql.report.release_grids import (
+    comparison_of_algorithms,
+    grids,
+    only_k,
+    tenths,
+)
 from kanon_sql.report.words import models, tables
 from kanon_sql.report.words.models import Verdict
 from kanon_sql.report.words.numbers import (
@@ -75,6 +80,8 @@ def _opening(result: ReleaseFindings) -> Iterator[Block]:
     yield Verdicts(verdicts(result))
     yield from audit.warnings(table)
     yield Prose([*_cost(result), *rest])
+    if result.anonymization.compared:
+        yield comparison_of_algorithms(result.anonymization)
     if advice := [*after_datafly(result), *finer_levels(result)]:
         yield Prose(advice)
 
@@ -99,9 +106,10 @@ def after_datafly(result: ReleaseFindings) -> Iterator[str]:
     made = result.anonymization
     if made.algorithm != "datafly" or made.reached_top or not made.steps:
         return
+    others = "" if made.compared else " --compare shows all three."
     yield (
         "Datafly is quick and not the best: --algorithm optimal loses least with one level for "
-        "each column, local less still, with several. --compare shows all three."
+        f"each column, local less still, with several.{others}"
     )
 
 

@@ -90,6 +90,26 @@ def _how_found(made: Anonymization) -> str:
     return _BY_DATAFLY if made.algorithm == "datafly" else how_found(made)
 
 
+def comparison_of_algorithms(made: Anonymization) -> Grid:
+    """What a release by each algorithm loses."""
+    return Grid(
+        "The same question to each algorithm:",
+        GridRow(("algorithm", ""), ("lost", "suppressed", "classes", "seconds")),
+        tuple(
+            GridRow(
+                (each.algorithm, "holds" if each.holds else "no release"),
+                (
+                    short_percent(each.loss),
+                    number_or_none(each.suppressed),
+                    number_or_none(each.classes),
+                    tenths(each.seconds or None),
+                ),
+            )
+            for each in made.compared
+        ),
+    )
+
+
 def step_row(step: GeneralizationStep, place: int, from_level: int, whole: int = 0) -> GridRow:
     """A step as a row of the table of steps."""
     return GridRow(

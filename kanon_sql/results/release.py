@@ -9,6 +9,7 @@ from typing import Any, Literal
 from kanon_sql.results.algorithms import Algorithm as Algorithm
 from kanon_sql.results.table import (
     IF_SET,
+    UNWRITTEN,
     AuditFindings,
     CheckResult,
     HistogramBin,
@@ -121,6 +122,18 @@ class Distribution(JsonPart):
     before: tuple[int, ...]
     values_after: int
     after: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Compared(JsonPart):
+    """What a release by one of the algorithms loses; without figures if it can't make one here."""
+
+    algorithm: Algorithm
+    holds: bool
+    loss: float | None = None
+    suppressed: int | None = None
+    classes: int | None = None
+    seconds: float = field(default=0.0, compare=False, metadata=UNWRITTEN)
 
 
 @dataclass(frozen=True)
@@ -241,6 +254,8 @@ class Anonymization:
     """Suggested hierarchies for quasi-identifiers that have only `*`, by name."""
     values_at_top: Mapping[str, int] = field(default_factory=dict)
     """Number of distinct values per quasi-identifier, NULL included, if all tops were in vain."""
+    compared: tuple[Compared, ...] = ()
+    """The release by each algorithm, if they were compared."""
     distributions: tuple[Distribution, ...] = ()
     """The distribution of each quasi-identifier before and after."""
 
@@ -276,6 +291,7 @@ class Anonymization:
                 if self.distributions
                 else {}
             ),
+            **({"compared": [each.to_dict() for each in self.compared]} if self.compared else {}),
             "untouched": self.untouched.to_dict(),
             "views": list(self.views_for_reading),
             "before": self.before.to_dict(),
