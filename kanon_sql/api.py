@@ -595,7 +595,11 @@ def from_json(
                 found.tables,
                 found.version,
                 found.anonymization,
-                audited=found.audited,
-                asked=found.asked,
+                **_told(found),
             )
-    return AuditResult(found.tables, found.version, audited=found.audited, asked=found.asked)
+    return AuditResult(found.tables, found.version, **_told(found))
+
+
+def _told(found: Any) -> dict[str, Any]:
+    """What a result tells besides its tables."""
+    return {name: getattr(found, name) for name in ("audited", "asked", "files", "spec")}

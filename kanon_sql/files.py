@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import re
 import secrets
@@ -59,6 +60,12 @@ def null_text(null_strings: Sequence[str]) -> str:
     ('', 'NA')
     """
     return next(filter(None, null_strings), "")
+
+
+def sha256_of(path: str | Path) -> str:
+    """The hexadecimal SHA-256 digest of a file. Raises `OSError`."""
+    with open(path, "rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def stem(name: str) -> str:

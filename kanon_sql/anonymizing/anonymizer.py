@@ -17,7 +17,7 @@ from kanon_sql.anonymizing.recoding.recoded_views import (
     refuse_equality,
 )
 from kanon_sql.anonymizing.release.delivery import delivered, new_file, refuse_described
-from kanon_sql.anonymizing.release.options import ReleaseOptions
+from kanon_sql.anonymizing.release.options import ALGORITHMS, ReleaseOptions
 from kanon_sql.anonymizing.release.release_job import ReleaseJob, ReleaseOutcome, Tell, refuse_names
 from kanon_sql.anonymizing.release.result import AnonymizationResult, KeptRecords
 from kanon_sql.anonymizing.release.untouched import refuse_untouched
@@ -41,6 +41,7 @@ from kanon_sql.results.expected import ExpectedSearch, ExpectedTable
 from kanon_sql.results.release import (
     Anonymization,
     Before,
+    Compared,
     Metrics,
     Recoded,
 )
@@ -111,6 +112,33 @@ def anonymize(
             return result
         records.take_fingerprint()
         return replace(result, kept_records=records)
+
+
+def compared(
+    result: AnonymizationResult, spec: AuditSpec, options: ReleaseOptions, run: RunOptions
+) -> AnonymizationResult:
+    """The result with what each algorithm loses; the others write nothing."""
+    rows = []
+    for algorithm in ALGORITHMS:
+        if algorithm == options.algorithm:
+            rows.append(_compared(result))
+            continue
+        try:
+            rows.append(_compared(anonymize(spec, options.for_algorithm(algorithm), run)))
+        except (SpecError, InputError):
+            rows.append(Compared(algorithm, holds=False))
+    made = replace(result.anonymization, compared=tuple(rows))
+    return replace(result, anonymization=made)
+
+
+def _compared(result: AnonymizationResult) -> Compared:
+    made, [table] = result.anonymization, result.tables
+    if made.reached_top:
+        return Compared(made.algorithm, holds=False, seconds=table.seconds)
+    return Compared(
+        made.algorithm, result.holds, made.metrics.loss, made.suppressed, table.summary.classes,
+        table.seconds,
+    )  # fmt: skip
 
 
 def _telling(result: AnonymizationResult, warnings: Sequence[str]) -> AnonymizationResult:

@@ -22,7 +22,7 @@ from kanon_sql.anonymizing.search.datafly import Step as Taken
 from kanon_sql.anonymizing.search.datafly_counts import violating_on
 from kanon_sql.anonymizing.search.frequency_sets import FrequencySets
 from kanon_sql.anonymizing.search.lattice import Node
-from kanon_sql.anonymizing.search.losses import associations, losses
+from kanon_sql.anonymizing.search.losses import associations, distributions, losses
 from kanon_sql.anonymizing.search.node_evaluation import LatticeStatistics
 from kanon_sql.anonymizing.search.optimal_search import OptimalSearch
 from kanon_sql.anonymizing.search.qi_levels import Levels
@@ -63,6 +63,7 @@ def released_at_levels(
         steps=Rows(_as_taken(sets, step) for step in path.steps),
         records_violating=path.records_violating,
         associations=tuple(associations(sets, making.bound, path.levels)),
+        distributions=() if path.reached_top else tuple(distributions(sets, path.levels)),
         **_at_best(made, cost),
     )
 

@@ -98,6 +98,7 @@ def released_by_class(
         steps=Rows(),
         records_violating=recoding.records_violating,
         associations=associated,
+        distributions=() if recoding.fails else tuple(recoded.distributions()),
         recoded=Recoded(
             len(recoding.rounds),
             reached,

@@ -44,8 +44,7 @@ class AuditResult(Displayed, AuditFindings):
         It is a single file without scripts, holds counts only, and is identical for identical
         results. `earlier` is a result (or its JSON file) to compare with; `profile` and `tradeoff`
         are results (or JSON files) to include, as is a filled-in `worksheet`. `audience="external"`
-        pools figures about fewer than `min_cell` records and omits the SQL. Charts are drawn if the
-        `[report]` extra is installed, and are tables otherwise.
+        pools figures about fewer than `min_cell` records and omits the SQL.
 
         Raises `SpecError` for a file that exists, unless `overwrite` is set, that cannot be
         written, or whose name does not end with .html.

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from kanon_sql.cli.clock import CLOCK
-from kanon_sql.cli.command_record import with_command
+from kanon_sql.cli.command_record import with_command, with_files
 from kanon_sql.cli.flags import with_flags
 from kanon_sql.cli.help import Grouped
 from kanon_sql.cli.main import main, say_error
@@ -112,6 +112,8 @@ def audit(context: click.Context, /, target: str | None, **values: Any) -> int:
         result = result.noted(chosen.notes)
     if baseline:
         result = baseline.applied_to(result, values["by"])
+    if output or also:
+        result = with_files(result, spec)
     found = result.status.replace("_", " ")
     for path, form in forms:
         if form in PIPELINE_FORMATS:

@@ -5,20 +5,27 @@ from __future__ import annotations
 import shlex
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from glob import glob
+from hashlib import sha256
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
 from kanon_sql.cli.option_syntax import outer_parts
+from kanon_sql.files import sha256_of
+from kanon_sql.results.table import FileDigest
+
+if TYPE_CHECKING:
+    from kanon_sql.spec.spec import AuditSpec
 
 ARGUMENTS = "kanon_sql.arguments"
 """Key in the context's `meta` of the arguments as given."""
 _REDACTED = "…"
 _OUTPUT_OPTIONS = ("format", "also", "result", "overwrite", "force", "verbose", "quiet")
 """Options about the form and place of a result, which don't change the question."""
-_LISTS_OF_VALUES = ("values", "allowed", "order")
-"""Parameters of checks that contain values of a sensitive attribute."""
+_MOST_FILES = 8
+"""Maximum number of files of a glob with a digest each."""
 
 
 Result = TypeVar("Result")
@@ -37,6 +44,35 @@ def with_command(
     return recorded
 
 
+def with_files(result: Result, spec: AuditSpec | None) -> Result:
+    """The result with the digests of the files that it is about, and the text of the spec."""
+    whole: Any = result
+    paths = [
+        ("source", table.source, *sorted(glob(table.source)))
+        for table in (spec.tables if spec else ())
+        if isinstance(table.source, str) and not table.connect
+    ]
+    release = whole.anonymization.release if hasattr(whole, "anonymization") else None
+    paths += [("release", release.path, release.path)] if release else []
+    paths += [("spec", str(spec.path), str(spec.path))] if spec and spec.path else []
+    try:
+        files = [digest for each in paths for digest in _digests(*each)]
+    except OSError:
+        return result
+    told: Result = replace(whole, files=tuple(files), spec=spec.text if spec else None)
+    return told
+
+
+def _digests(role: Any, name: str, *paths: str) -> Iterator[FileDigest]:
+    """A digest for each file; for many, one of their list as `sha256sum` prints it."""
+    found = [FileDigest(role, path, sha256_of(path)) for path in paths if Path(path).is_file()]
+    if len(found) <= _MOST_FILES:
+        yield from found
+        return
+    listed = "".join(f"{each.sha256}  {each.path}\n" for each in found)
+    yield FileDigest(role, f"{name} ({len(found)} files)", sha256(listed.encode()).hexdigest())
+
+
 def command_line(context: click.Context) -> str:
     """The command with its question options in order, followed by those from environment variables.
 
@@ -45,7 +81,14 @@ def command_line(context: click.Context) -> str:
     return " ".join(shlex.quote(each) for each in _words(context))
 
 
-def _words(context: click.Context) -> Iterator[str]:
+def release_command(context: click.Context, *more: str) -> str:
+    """The command that makes a release from the question of another command, with `more` options
+    in place of its k and algorithm."""
+    _, _, *words = _words(context, ("k", "algorithm"))
+    return " ".join(shlex.quote(each) for each in ("kanon-sql", "anonymize", *words, *more))
+
+
+def _words(context: click.Context, but: Sequence[str] = ()) -> Iterator[str]:
     command = context.command
     given = list(context.meta[ARGUMENTS])[1:]
     values, _, order = command.make_parser(context).parse_args(given)
@@ -56,7 +99,7 @@ def _words(context: click.Context) -> Iterator[str]:
             # Of the context: the parser holds click's own sentinel where no argument is given.
             found = context.params.get(each.name or "") or ()
             yield from map(without_credentials, [found] if isinstance(found, str) else found)
-    asked = [each for each in dict.fromkeys(options) if not _is_of_the_result(each, command)]
+    asked = [each for each in dict.fromkeys(options) if _is_asked(each, command, but)]
     values_of = {each: iter(_as_list(values[each.name])) for each in asked}
     for each in options:
         if each in values_of:
@@ -64,7 +107,7 @@ def _words(context: click.Context) -> Iterator[str]:
                 each, next(values_of[each], None) if each.multiple else values[each.name]
             )
     for each in command.params:
-        if isinstance(each, click.Option) and not _is_of_the_result(each, command):
+        if isinstance(each, click.Option) and _is_asked(each, command, but):
             yield from _variable_words(each, context)
 
 
@@ -72,11 +115,13 @@ def _as_list(value: object) -> Sequence[object]:
     return value if isinstance(value, list | tuple) else [value]
 
 
-def _is_of_the_result(option: click.Option, command: click.Command) -> bool:
-    """Whether an option concerns the result; `--output` of anonymize is the release."""
-    return option.name in _OUTPUT_OPTIONS or (
+def _is_asked(option: click.Option, command: click.Command, but: Sequence[str]) -> bool:
+    """Whether an option is part of the question, and not `but` left out; `--output` of anonymize is
+    the release."""
+    is_of_the_result = option.name in _OUTPUT_OPTIONS or (
         option.name == "output" and command.name != "anonymize"
     )
+    return not is_of_the_result and option.name not in but
 
 
 def _variable_words(option: click.Option, context: click.Context) -> Iterator[str]:
@@ -117,10 +162,12 @@ def _check_without_values(text: str) -> str:
     >>> _check_without_values('alpha_k_anonymity:alpha=0.5,values=[HIV, "a,b"],k=2')
     'alpha_k_anonymity:alpha=0.5,values=[…],k=2'
     """
+    from kanon_sql.spec.yaml_document import LISTS_OF_VALUES
+
     model, colon, parameters = text.partition(":")
     parts = [each.partition("=") for each in outer_parts(parameters)] if colon else []
     redacted = (
-        f"{key}={f'[{_REDACTED}]' if key.strip() in _LISTS_OF_VALUES else value}"
+        f"{key}={f'[{_REDACTED}]' if key.strip() in LISTS_OF_VALUES else value}"
         for key, _, value in parts
     )
     return f"{model}{colon}{','.join(redacted)}"

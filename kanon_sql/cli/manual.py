@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 
+from kanon_sql.cli.command_record import with_files
 from kanon_sql.cli.main import main
 from kanon_sql.cli.options import demo_options, policy_options, schema_options
 from kanon_sql.cli.output import deliver, rendered, watching
@@ -108,7 +109,8 @@ def demo(context: click.Context, /, folder: str, overwrite: bool) -> int:
         from kanon_sql.engines.session import RunOptions
         from kanon_sql.spec.spec import AuditSpec
 
-        result = run(AuditSpec.from_file(path / example.SPEC), RunOptions(watch=watch))
+        spec = AuditSpec.from_file(path / example.SPEC)
+        result = with_files(run(spec, RunOptions(watch=watch)), spec)
     command = example.own_command()
     example.write_report(path, result)
     next_steps = example.what_next(path, command)

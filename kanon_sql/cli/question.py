@@ -1,6 +1,6 @@
 """Builds the question from command line options.
 
-Question options can't be combined with a spec file.
+Question options can't be combined with a spec file, except thresholds, which replace the spec's.
 """
 
 from __future__ import annotations
@@ -29,9 +29,10 @@ from kanon_sql.spec.other_tables import OTHER_TABLES, REFERENCE
 if TYPE_CHECKING:
     from kanon_sql.plan.identifying import Identifying
     from kanon_sql.spec.models.base import Model
-    from kanon_sql.spec.spec import AuditSpec, SelectedTables
+    from kanon_sql.spec.spec import AuditSpec, SelectedTables, TableSpec
 
 
+THRESHOLDS = ("k", "k_map", "l", "t", "check")
 _CHOICES = ("nulls", "sensitive_nulls", "hierarchy_faults")
 
 
@@ -40,15 +41,46 @@ def question(context: click.Context, target: str, values: Mapping[str, Any]) -> 
     from kanon_sql.spec.spec import AuditSpec, table_spec
 
     if is_spec_file(target):
-        return _spec_of_records(context, target)
+        return _with_thresholds(_spec_of_records(context, target, but=THRESHOLDS), values)
     quasi_identifiers = _quasi_identifiers(values, "may know", "; --qi '*' takes every column.")
     others = {kind.key: other_tables(kind, values) for kind in OTHER_TABLES}
     required = {
         **others,
-        "checks": _checks(values, list(others[REFERENCE.key])),
+        "checks": _checks(
+            values,
+            all_column_names("--sensitive", values["sensitive"]),
+            list(others[REFERENCE.key]),
+        ),
         "with_other_sensitive": values["with_other_sensitive"],
     }
     return AuditSpec(tables=[table_spec(**_table(target, quasi_identifiers, values), **required)])
+
+
+def _with_thresholds(spec: AuditSpec, values: Mapping[str, Any]) -> AuditSpec:
+    """The spec with the checks of the options in place of its own, or added to them."""
+    if not any(values.get(each) for each in THRESHOLDS):
+        return spec
+    tables = []
+    for table in spec.tables:
+        checks = {_about(check, table): check for check in table.checks}
+        more = _checks(values, table.sensitive, list(table.references))
+        checks |= {_about(check, table): check for check in more}
+        tables.append(table.model_copy(update={"checks": list(checks.values())}))
+    return spec.model_copy(update={"tables": tables})
+
+
+def _about(check: Model, table: TableSpec) -> tuple[object, ...]:
+    """The model of a check, with the column or the other table that it is about."""
+    only = {
+        "sensitive": table.sensitive,
+        "reference": list(table.references),
+        "earlier": list(table.earlier_releases),
+    }
+    return check.name(), *(
+        getattr(check, key, None) or (names[0] if len(names) == 1 else None)
+        for key, names in only.items()
+        if hasattr(check, key)
+    )
 
 
 def are_results(context: click.Context, targets: Sequence[str], values: Mapping[str, Any]) -> bool:
@@ -154,11 +186,11 @@ def _table(target: str, quasi_identifiers: list[str], values: Mapping[str, Any])
     }
 
 
-def _spec_of_records(context: click.Context, target: str) -> AuditSpec:
+def _spec_of_records(context: click.Context, target: str, but: Sequence[str] = ()) -> AuditSpec:
     """The spec in a file, which has tables of records. Raises `SpecError`."""
     from kanon_sql.spec.spec import AuditSpec
 
-    refuse_a_second_question(context, target)
+    refuse_a_second_question(context, target, but)
     spec = AuditSpec.from_file(target)
     if not spec.tables:
         raise SpecError(
@@ -172,9 +204,9 @@ def is_spec_file(target: str) -> bool:
     return target.lower().endswith((".yml", ".yaml"))
 
 
-def refuse_a_second_question(context: click.Context, target: str) -> None:
-    """Raise if a question option accompanies a spec file."""
-    given = _given(context)
+def refuse_a_second_question(context: click.Context, target: str, but: Sequence[str] = ()) -> None:
+    """Raise if a question option accompanies a spec file, except `but` some."""
+    given = _given(context, but)
     if given:
         raise SpecError(
             f"{target} is a spec and can't be combined with {', '.join(given)}. "
@@ -273,12 +305,12 @@ _OF_A_MANIFEST = ("select", "exclude", "state", "profiles_dir")
 _BESIDE_A_MANIFEST = ("--connect", "KANON_SQL_CONNECT")
 
 
-def _given(context: click.Context) -> list[str]:
-    """The question options that are set, by option or environment variable."""
+def _given(context: click.Context, but: Sequence[str] = ()) -> list[str]:
+    """The question options that are set, by option or environment variable, `but` for some."""
     sources = {
         option: context.get_parameter_source(option.name or "")
         for option in context.command.params
-        if isinstance(option, QuestionOption)
+        if isinstance(option, QuestionOption) and option.name not in but
     }
     return [
         str(option.envvar) if source is click.core.ParameterSource.ENVIRONMENT else option.opts[0]
@@ -344,11 +376,12 @@ def sizes(values: Mapping[str, Any]) -> list[int] | None:
     return [int(number) for number in numbers] or None
 
 
-def _checks(values: Mapping[str, Any], references: list[str]) -> list[Model]:
+def _checks(
+    values: Mapping[str, Any], sensitive: Sequence[str], references: list[str]
+) -> list[Model]:
     """The requested checks, short forms first."""
     from kanon_sql.spec.models.catalogue import short_checks
 
-    sensitive = all_column_names("--sensitive", values["sensitive"])
     for flag in ("l", "t"):
         if values[flag] is not None and not sensitive:
             raise SpecError(f"--{flag} needs a sensitive attribute: --sensitive COL.")

@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 from dataclasses import fields
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from kanon_sql.cli.clock import CLOCK
-from kanon_sql.cli.command_record import with_command
+from kanon_sql.cli.command_record import release_command, with_command, with_files
 from kanon_sql.cli.help import Grouped
 from kanon_sql.cli.main import main
+from kanon_sql.cli.option_kinds import VERBOSITY
 from kanon_sql.cli.options import anonymize_options, tradeoff_options
 from kanon_sql.cli.output import (
     deliver,
     expected_page,
     files_of,
     form_of,
+    is_quiet,
     output_of,
     printing_steps,
     refuse_format,
@@ -51,7 +54,7 @@ def anonymize(context: click.Context, /, target: str, **values: Any) -> int:
     2 invalid options, spec or input; 3 the engine failed; 4 no data; 130 interrupted.
     """
     from kanon_sql.anonymizing.anonymizer import anonymize as run
-    from kanon_sql.anonymizing.anonymizer import dry_run
+    from kanon_sql.anonymizing.anonymizer import compared, dry_run
 
     spec = question(context, target, values)
     result_file = result_file_of(context, values["result"], spec.files(), values)
@@ -67,16 +70,25 @@ def anonymize(context: click.Context, /, target: str, **values: Any) -> int:
     with watching(context) as watch, printing_steps(context) as tell:
         how = run_of(values, watch, files_of(result_file))
         result = CLOCK.timed(run(spec, options, how, tell=tell))
+        if values["compare"]:
+            result = compared(result, spec, options, how)
     result = with_command(result, context, result_file)
+    if result_file:
+        result = with_files(result, spec)
     if result.anonymization.release:
         stops.code = result.exit_code
     form = form_of(context, values, result_file)
-    to_terminal = result_file is None
-    text = rendered(result, result.page(), form, to_terminal=to_terminal)
     release = result.anonymization.release
-    if result_file and release:
-        say_written(Path(release.path))
-    deliver(text, result_file, result.status.replace("_", " "))
+    if result_file:
+        if release:
+            say_written(Path(release.path))
+        text = rendered(result, result.page(), form, to_terminal=False)
+        deliver(text, result_file, result.status.replace("_", " "))
+        if is_quiet():
+            return result.exit_code
+        form = "human"
+    is_short = form == "human" and not context.meta.get(VERBOSITY)
+    deliver(rendered(result, result.brief() if is_short else result.page(), form), None)
     return result.exit_code
 
 
@@ -95,6 +107,7 @@ def tradeoff(context: click.Context, /, target: str, **values: Any) -> int:
     """
     from kanon_sql.anonymizing.tradeoff import KS
     from kanon_sql.anonymizing.tradeoff import tradeoff as run
+    from kanon_sql.report import tradeoff as report
 
     ks = sizes(values) or KS
     spec = question(context, target, {**values, "k": None})
@@ -104,7 +117,8 @@ def tradeoff(context: click.Context, /, target: str, **values: Any) -> int:
         result = run(spec, options, ks, run_of(values, watch, files_of(output)))
     result = with_command(result, context, output)
     form = form_of(context, values, output)
-    text = rendered(result, result.page(), form, to_terminal=output is None)
+    page = report.page(result.tradeoff, partial(release_command, context))
+    text = rendered(result, page, form, to_terminal=output is None)
     deliver(text, output)
     return result.exit_code
 

@@ -247,6 +247,11 @@ SEARCH = (
         help="Let optimal stop at levels of whose loss at most this share could be saved.",
     ),
     run_option(
+        "--compare",
+        is_flag=True,
+        help="Also show what a release by each of the algorithms would lose.",
+    ),
+    run_option(
         "--minimal-nodes",
         is_flag=True,
         help="Also list every minimal node: the checks hold there, and at no lower node.",

@@ -42,8 +42,8 @@ def resolve_other(
     if kind is EARLIER and entity is None:
         with located(*here):
             raise SpecError(
-                f"{kind.called(name)}: nobody knows who is in both. Name the column that says "
-                f"which person a record is about: {option('entity', 'person')}."
+                f"{kind.called(name)}: to compare with an earlier release, name the column that "
+                f"identifies a person: {option('entity', 'person')}."
             )
     linked = [] if kind is REFERENCE or entity is None else [*sensitive, entity]
     with located(*here, "columns") if kind is EARLIER else nullcontext():

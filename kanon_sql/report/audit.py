@@ -37,7 +37,10 @@ def _section(table: TableResult) -> Iterator[Block]:
     if isinstance(table, CellsResult):
         yield from _cells(table)
         return
+    outcome, is_disclosing = tables.outcome(table), tables.holds_and_discloses(table)
     yield Heading(tables.headline(table))
+    if is_disclosing:
+        yield Prose([outcome], "strong")
     yield Verdicts(tables.verdicts(table))
     yield from warnings(table)
     yield from _histogram(table)
@@ -45,7 +48,8 @@ def _section(table: TableResult) -> Iterator[Block]:
         yield Prose([finding])
     yield from limits(table)
     yield from policies.outcomes(table)
-    yield Prose([tables.outcome(table), *tables.advice(table)])
+    if closing := [*([] if is_disclosing else [outcome]), *tables.advice(table)]:
+        yield Prose(closing)
     yield from _shown(table)
     yield Prose([tables.footer(table)], "footer")
 

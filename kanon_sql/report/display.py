@@ -26,11 +26,15 @@ class Displayed:
         """The value as blocks, for any writer of `kanon_sql.report`."""
         raise NotImplementedError
 
+    def brief(self) -> Iterator[Block]:
+        """The blocks that a terminal shows."""
+        return self.page()
+
     def __str__(self) -> str:
         from kanon_sql.report import terminal
         from kanon_sql.report.words.in_python import in_python
 
-        return terminal.write(in_python(self.page()))
+        return terminal.write(in_python(self.brief()))
 
     def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
         """IPython's text representation."""

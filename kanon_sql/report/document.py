@@ -100,8 +100,6 @@ class Drawing(NamedTuple):
 
     chart: Mapping[str, Any]
     described: str
-    undrawn: str
-    """The sentence below the table if the chart can't be drawn."""
 
 
 class Grid(NamedTuple):
@@ -114,7 +112,7 @@ class Grid(NamedTuple):
     spacious: bool = False
     """Whether a terminal indents it and widens its column gaps."""
     drawing: Drawing | None = None
-    """A chart that HTML draws in place of the table, if it can."""
+    """A chart that HTML draws in place of the table."""
 
 
 def cells_of(grid: Grid) -> Iterator[list[str]]:

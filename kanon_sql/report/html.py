@@ -23,7 +23,7 @@ from kanon_sql.report.document import (
     Verdicts,
     cells_of,
 )
-from kanon_sql.report.plots import drawn
+from kanon_sql.report.svg import svg
 from kanon_sql.report.words.models import STATUS_WORDS
 from kanon_sql.report.words.numbers import BLOCKS, KEPT_TOGETHER, number
 from kanon_sql.report.words.tables import Bin
@@ -48,7 +48,10 @@ _POINTS = {
 }  # fmt: skip
 _FACTS = {
     "fact": ('<dl class="facts">{}</dl>', "<dt>{}</dt><dd>{}</dd>"),
-    "limit": ("<ul>{}</ul>", "<li><strong>{}</strong> has its limits: {}</li>"),
+    "limit": (
+        "<p>What these checks do not cover:</p><ul>{}</ul>",
+        "<li><strong>{}</strong>: {}</li>",
+    ),
 }
 """What surrounds all points or facts, and each of them."""
 _BLANK = '<span class="blank"><span class="soft" hidden>to be filled in</span></span>'
@@ -62,8 +65,12 @@ def write(page: Iterable[Block]) -> str:
     return f'<div class="kanon-sql">\n<style>\n{style}</style>\n{body}\n</div>'
 
 
-def document(title: str, status: str, page: Iterable[Block]) -> str:
-    """The page as a document, with one h1, its status and its sections as landmarks."""
+def document(title: str, status: str, headline: str, digest: str, page: Iterable[Block]) -> str:
+    """The page as a document, with one h1, its status and its sections as landmarks.
+
+    Each printed sheet has the digest and its number.
+    """
+    beside = f' <strong class="soft">{_text(headline)}</strong>' if headline else ""
     return f"""\
 <!doctype html>
 <html lang="en">
@@ -75,12 +82,13 @@ def document(title: str, status: str, page: Iterable[Block]) -> str:
 <meta name="robots" content="noindex">
 <title>{_text(title)}</title>
 <style>
-{_style("page.css")}{_style("sheet.css")}</style>
+{_style("page.css")}{_style("sheet.css")}@page {{ @bottom-left {{ content: "SHA-256 {digest}"; }} }}
+</style>
 </head>
 <body class="kanon-sql">
 <header>
 <h1>{_text(title)}</h1>
-<p>{_word(STATUS_WORDS[status], status, "status")}</p>
+<p>{_word(STATUS_WORDS[status], status, "status")}{beside}</p>
 </header>
 <main>
 {_sections(page)}
@@ -104,9 +112,10 @@ def _sections(page: Iterable[Block]) -> str:
                 parts.append("</section>")
             number_of_parts += 1
             name = f"part-{number_of_parts}"
+            kind = block.parts[0].split()[0].lower()
             parts.append(
-                f'<section aria-labelledby="{name}">\n<h2 id="{name}">{number_of_parts}. '
-                f"{_text(block.parts[0])}</h2>"
+                f'<section class="{kind}" aria-labelledby="{name}">\n<h2 id="{name}">'
+                f"{number_of_parts}. {_text(block.parts[0])}</h2>"
             )
         else:
             parts += _markup(block, "h3")
@@ -147,7 +156,7 @@ def _markup(block: Block, level: str) -> Iterator[str]:
             changes = ([*map(_text, each[:3]), _marked(each.word)] for each in figures)
             yield _table((title or "figure", "then", "now", "change"), changes, figures=(1, 2))
         case Grid(drawing=Drawing() as drawing):
-            yield from _drawn(block, drawing)
+            yield _drawn(drawing)
         case Grid():
             yield from _grid(block)
         case Bars():
@@ -163,7 +172,7 @@ def _markup(block: Block, level: str) -> Iterator[str]:
         case Verbatim(text, title, note):
             beside = f" <code>{_text(note)}</code>" if note else ""
             yield (
-                f"<details>\n<summary>{_text(title)}{beside}</summary>\n"
+                f"<details open>\n<summary>{_text(title)}{beside}</summary>\n"
                 f'<pre tabindex="0">{_text(text, is_code=True)}</pre>\n</details>'
             )
 
@@ -232,15 +241,10 @@ def _breakable(markup: str) -> str:
     return _LONG_WORD.sub(r"\g<0><wbr>", markup)
 
 
-def _drawn(grid: Grid, drawing: Drawing) -> Iterator[str]:
-    """The chart as SVG, or its table if it can't be drawn."""
-    svg = drawn(drawing.chart)
-    if svg is not None:
-        yield f"<figure>\n{svg}\n<figcaption>{_text(drawing.described)}</figcaption>\n</figure>"
-        return
-    if grid.rows:
-        yield from _grid(grid)
-    yield f'<p class="soft">{_text(drawing.undrawn)}</p>'
+def _drawn(drawing: Drawing) -> str:
+    """The chart with its description."""
+    caption = f"<figcaption>{_text(drawing.described)}</figcaption>"
+    return f"<figure>\n{svg(drawing.chart)}\n{caption}\n</figure>"
 
 
 def _grid(grid: Grid) -> Iterator[str]:

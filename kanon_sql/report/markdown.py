@@ -32,7 +32,7 @@ _POINTS = {
     "choice": ("- [ ] {}", "\n"),
     "warning": ("> **Warning:** {}", "\n>\n"),
 }
-_FACTS = {"fact": ("- {}: {}", "\n"), "limit": ("What {} does not promise: {}", "\n\n")}
+_FACTS = {"fact": ("- {}: {}", "\n"), "limit": ("What {} does not cover: {}", "\n\n")}
 """Each point or fact, and what separates them."""
 
 

@@ -1,14 +1,11 @@
-"""Charts as Vega-Lite specifications, and their SVG, drawn by the `[report]` extra."""
+"""Charts as Vega-Lite specifications, of which `svg` draws those of the report."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 SCHEMA = "https://vega.github.io/schema/vega-lite/v5.json"
-_VERSION = "5.21"
-"""Pinned Vega-Lite version, so that pages are reproducible byte for byte."""
 _BLUE, _RED, _GREY = "#4f7ca8", "#c4453b", "#808a93"
 _WIDTH, _HEIGHT = 620, 220
 
@@ -78,15 +75,25 @@ def _side(below: bool, k: int | None) -> str:
     return f"below the required k of {k}" if below else f"{k} or more"
 
 
-def risk_curve(points: Sequence[RiskPoint], members: str, thresholds: Sequence[float]) -> Chart:
-    """Share of the records (people) at or above each risk, with thresholds as rules."""
+def risk_curve(
+    points: Sequence[RiskPoint],
+    members: str,
+    thresholds: Sequence[float],
+    before: Sequence[RiskPoint] = (),
+) -> Chart:
+    """Share of the records (people) at or above each risk, with thresholds as rules; of a release
+    also `before` it was made."""
+    of = {"before": before, "after": points} if before else {"": points}
     values = [
-        {"risk": each.risk, "share": each.share} for each in sorted(points, key=lambda at: at.risk)
+        {"risk": each.risk, "share": each.share, **({"table": name} if name else {})}
+        for name, points_of in of.items()
+        for each in sorted(points_of, key=lambda at: at.risk)
     ]
+    least = min(each.risk for points_of in of.values() for each in points_of)
     x = {
         "field": "risk",
         "type": "quantitative",
-        "scale": {"type": "log", "domain": [min(0.01, values[0]["risk"]), 1], "nice": False},
+        "scale": {"type": "log", "domain": [min(0.01, least), 1], "nice": False},
         "axis": {"format": "~%", "values": [0.001, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1]},
         "title": "chance of finding a person",
     }
@@ -97,13 +104,13 @@ def risk_curve(points: Sequence[RiskPoint], members: str, thresholds: Sequence[f
         "axis": {"format": "%", "tickCount": 5},
         "title": f"{members} at or above it",
     }
+    mark = {"type": "line", "interpolate": "step-before", "strokeWidth": 2.5}
     curve = {
-        "mark": {
-            "type": "line", "interpolate": "step-before", "strokeWidth": 2.5, "color": _BLUE,
-        },
-        "encoding": {"x": x, "y": y},
-    }  # fmt: skip
+        "mark": mark if before else {**mark, "color": _BLUE},
+        "encoding": {"x": x, "y": y, **({"color": _by_series("table", [*of])} if before else {})},
+    }
     bounds = {
+        "name": "allowed",
         "data": {"values": [{"risk": each} for each in thresholds]},
         "mark": {"type": "rule", "strokeDash": [5, 4], "strokeWidth": 2, "color": _RED},
         "encoding": {"x": {"field": "risk", "type": "quantitative"}},
@@ -134,15 +141,7 @@ def cost_of_k(points: Sequence[CostPoint], metric: str, *, are_shares: bool = Tr
     if len(several) > 1:
         line = {
             "mark": {"type": "line", "strokeWidth": 2.5},
-            "encoding": shared
-            | {
-                "color": {
-                    "field": "algorithm",
-                    "type": "nominal",
-                    "title": None,
-                    "scale": {"domain": several, "range": [_BLUE, _GREY]},
-                }
-            },
+            "encoding": shared | {"color": _by_series("algorithm", several[::-1])},
         }
     dots = {
         "mark": {"type": "point", "filled": True, "opacity": 1},
@@ -154,6 +153,16 @@ def cost_of_k(points: Sequence[CostPoint], metric: str, *, are_shares: bool = Tr
         },
     }
     return _chart("The loss for each k", values, layer=[line, dots])
+
+
+def _by_series(field: str, names: Sequence[str]) -> dict[str, Any]:
+    """The colours of two series: grey for the one to compare with, and blue."""
+    return {
+        "field": field,
+        "type": "nominal",
+        "title": None,
+        "scale": {"domain": list(names), "range": [_GREY, _BLUE]},
+    }
 
 
 def _by_choice(of: Sequence[Any]) -> dict[str, Any]:
@@ -197,12 +206,3 @@ def _chart(description: str, values: Sequence[Mapping[str, Any]], **drawn: Any) 
         **drawn,
         "config": {"axis": axis, "view": {"stroke": None}, "font": "sans-serif"},
     }
-
-
-def drawn(chart: Chart) -> str | None:
-    """The chart as SVG; None if the `[report]` extra is not installed."""
-    try:
-        import vl_convert
-    except ImportError:
-        return None
-    return str(vl_convert.vegalite_to_svg(json.dumps(chart), vl_version=_VERSION))

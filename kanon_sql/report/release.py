@@ -7,7 +7,12 @@ from dataclasses import replace
 
 from kanon_sql.report import audit
 from kanon_sql.report.document import Block, Heading, Prose, Verdicts
-from kanon_sql.report.release_grids import grids, only_k, tenths
+from kanon_sql.report.release_grids import (
+    comparison_of_algorithms,
+    grids,
+    only_k,
+    tenths,
+)
 from kanon_sql.report.words import models, tables
 from kanon_sql.report.words.models import Verdict
 from kanon_sql.report.words.numbers import (
@@ -16,6 +21,7 @@ from kanon_sql.report.words.numbers import (
     listed,
     number,
     number_or_none,
+    percent,
     printable,
     quasi_identifiers,
     short_percent,
@@ -36,36 +42,74 @@ _HOW_TO_WRITE_VIEWS = (
 )
 
 
+_MORE = "-v shows how the release was made, what each column lost, and what the checks don't cover."
+
+
 def page(result: ReleaseFindings) -> Iterator[Block]:
-    """The blocks of a release."""
+    """The blocks of a release: its verdict, then what it cost and how it was made."""
+    yield from _opening(result)
+    [table] = result.tables
+    if not tables.unanswered(table):
+        steps, comparison, *others = grids(result)
+        yield from audit.limits(table)
+        yield steps
+        yield comparison
+        yield Prose([other_metrics(result)])
+        yield from others
+        yield Prose([footer(result)], "footer")
+
+
+def brief(result: ReleaseFindings) -> Iterator[Block]:
+    """The verdict of a release and its cost, without the tables of `page`."""
+    yield from _opening(result)
+    [table] = result.tables
+    if not tables.unanswered(table):
+        yield Prose([_MORE])
+        yield Prose([footer(result)], "footer")
+
+
+def _opening(result: ReleaseFindings) -> Iterator[Block]:
     sentence = unanswered(result)
     if sentence:
         yield Prose([sentence], "strong")
         return
     [table] = result.tables
-    steps, comparison, *others = grids(result)
+    verdict, *rest = outcome(result)
     yield Heading(headline(result))
-    yield steps
-    yield comparison
-    yield Prose([other_metrics(result)])
-    yield from others
+    yield Prose([verdict], "strong")
     yield Verdicts(verdicts(result))
     yield from audit.warnings(table)
-    yield from audit.limits(table)
-    yield Prose(outcome(result))
+    yield Prose([*_cost(result), *rest])
+    if result.anonymization.compared:
+        yield comparison_of_algorithms(result.anonymization)
     if advice := [*after_datafly(result), *finer_levels(result)]:
         yield Prose(advice)
-    yield Prose([footer(result)], "footer")
+
+
+def _cost(result: ReleaseFindings) -> Iterator[str]:
+    """The records and classes released, and the information lost."""
+    made, [table] = result.anonymization, result.tables
+    if made.reached_top:
+        return
+    released, whole = table.summary.records or 0, made.before.summary.records or 0
+    kept = "kept as *" if made.suppressed_as == "star" else "suppressed"
+    suppressed = f", {number(made.suppressed)} {kept}" if made.suppressed else ""
+    lost = "" if made.metrics.loss is None else f"; {percent(made.metrics.loss)} information lost"
+    yield (
+        f"{number(released)} of {counted(whole, 'record')} released in "
+        f"{counted(table.summary.classes or 0, 'class')}{suppressed}{lost}."
+    )
 
 
 def after_datafly(result: ReleaseFindings) -> Iterator[str]:
-    """Advice after Datafly: other algorithms."""
+    """What the other algorithms are for, after Datafly."""
     made = result.anonymization
     if made.algorithm != "datafly" or made.reached_top or not made.steps:
         return
+    others = "" if made.compared else " --compare shows all three."
     yield (
-        "Datafly does not look for the least loss; --algorithm optimal does, and may lose less. "
-        "kanon-sql tradeoff shows what each k would cost."
+        "Datafly is quick and not the best: --algorithm optimal loses least with one level for "
+        f"each column, local less still, with several.{others}"
     )
 
 
@@ -143,7 +187,7 @@ def _compared(check: CheckResult, result: ReleaseFindings) -> Verdict:
 
 
 def outcome(result: ReleaseFindings) -> list[str]:
-    """What was written, or why nothing was, and what to do next."""
+    """Whether the release holds, what was written, or why nothing was, and what to do next."""
     made, [table] = result.anonymization, result.tables
     failed = [check for check in table.checks if check.holds is False]
     if made.reached_top:
@@ -153,9 +197,10 @@ def outcome(result: ReleaseFindings) -> list[str]:
         titles = listed([models.verdict(check, table).title for check in failed])
         fails = f"The release fails its own audit: {titles}."
         if written:
-            return [f"{fails} It was written anyway (--force).", *written]
-        return [f"{fails} It is not written; --force writes it.", *_star_class(made, table)]
-    return written or [_HOW_TO_WRITE if _is_embedded(table) else _HOW_TO_WRITE_VIEWS]
+            return [fails, "It was written anyway (--force).", *written]
+        return [fails, "It is not written; --force writes it.", *_star_class(made, table)]
+    how_to_write = _HOW_TO_WRITE if _is_embedded(table) else _HOW_TO_WRITE_VIEWS
+    return [tables.outcome(table), *(written or [how_to_write])]
 
 
 def _star_class(made: Anonymization, table: TableResult) -> Iterator[str]:

@@ -52,8 +52,8 @@ def grids(result: ReleaseFindings) -> Iterator[Grid]:
     yield _by_attribute(result) if made.recoded is None else _by_level(result, made.recoded)
     if made.minimal_nodes is not None:
         yield minimal_nodes(made.minimal_nodes)
-    if result.anonymization.associations:
-        yield _associations(result)
+    if made.associations:
+        yield associations(made)
 
 
 def _steps(result: ReleaseFindings) -> Grid:
@@ -88,6 +88,26 @@ def _how_found(made: Anonymization) -> str:
     if made.recoded is not None:
         return _BY_CLASS
     return _BY_DATAFLY if made.algorithm == "datafly" else how_found(made)
+
+
+def comparison_of_algorithms(made: Anonymization) -> Grid:
+    """What a release by each algorithm loses."""
+    return Grid(
+        "The same question to each algorithm:",
+        GridRow(("algorithm", ""), ("lost", "suppressed", "classes", "seconds")),
+        tuple(
+            GridRow(
+                (each.algorithm, "holds" if each.holds else "no release"),
+                (
+                    short_percent(each.loss),
+                    number_or_none(each.suppressed),
+                    number_or_none(each.classes),
+                    tenths(each.seconds or None),
+                ),
+            )
+            for each in made.compared
+        ),
+    )
 
 
 def step_row(step: GeneralizationStep, place: int, from_level: int, whole: int = 0) -> GridRow:
@@ -129,7 +149,7 @@ def _before_and_after(result: ReleaseFindings) -> Grid:
         "",
         GridRow(
             ("",),
-            ("records", "classes", "k", "lost\n(Iyengar)", "precision", "average\nclass"),
+            ("records", "classes", "k", "information\nlost", "precision", "average\nclass"),
         ),
         (
             GridRow(
@@ -225,7 +245,8 @@ def _bar(part: int, whole: int) -> str:
     return ("█" * round(_LONGEST_BAR * part / whole) or "▏") if whole else ""
 
 
-def _associations(result: ReleaseFindings) -> Grid:
+def associations(made: Anonymization) -> Grid:
+    """Cramér's V of each quasi-identifier with each sensitive attribute, before and after."""
     return Grid(
         "Association with a sensitive attribute (Cramér's V, from 0 to 1):",
         GridRow(("quasi-identifier", "sensitive"), ("before", "after")),
@@ -234,7 +255,7 @@ def _associations(result: ReleaseFindings) -> Grid:
                 (printable(each.quasi_identifier), printable(each.sensitive)),
                 (_hundredths(each.before), _hundredths(each.after)),
             )
-            for each in result.anonymization.associations
+            for each in made.associations
         ),
     )
 

@@ -124,7 +124,7 @@ def _titled(title: str, width: int) -> list[Line]:
 
 
 def _limits(limits: Iterable[tuple[str, str | None]], width: int) -> list[Line]:
-    above = folded("What holds has its limits:", width, INDENT)
+    above = folded("What these checks do not cover:", width, INDENT)
     return [*above, *_folded((f"{model}: {limit}" for model, limit in limits), width, INDENT * 2)]
 
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from itertools import pairwise
 
-from kanon_sql.report.document import Block, Grid, GridRow, Heading, Points, Prose
+from kanon_sql.report.document import Block, Grid, GridRow, Heading, Points, Prose, Verbatim
 from kanon_sql.report.search import distance, is_near
+from kanon_sql.report.signed.evidence import folded
 from kanon_sql.report.words.numbers import (
     NONE,
     bar,
@@ -23,8 +25,9 @@ _HARDLY = 0.02
 """Relative increase of loss that counts as "hardly more"."""
 
 
-def page(found: Tradeoff) -> Iterator[Block]:
-    """The best levels for each k, with their loss."""
+def page(found: Tradeoff, command: Callable[..., str] | None = None) -> Iterator[Block]:
+    """The best levels for each k, with their loss. `command` gives the command that makes a
+    release, with further options."""
     if found.status == "no_data":
         yield Prose(
             [f"{printable(found.name)} has no records, so there is nothing to compare."], "strong"
@@ -57,8 +60,8 @@ def page(found: Tradeoff) -> Iterator[Block]:
     if found.warnings:
         yield Points(found.warnings, "warning")
     yield Prose([*_remarks(found), _proof(found)])
-    if with_levels := [each.k for each in found.points if each.metrics]:
-        yield Prose([_next(found, with_levels[-1])])
+    if any(each.metrics for each in found.points):
+        yield from _next(found, command)
     yield Prose([f"{found.seconds:.1f} s · {found.engine}"], "footer")
 
 
@@ -174,10 +177,29 @@ def _proof(found: Tradeoff) -> str:
     return "Not every row is proved to be the least possible: the search was ended early."
 
 
-def _next(found: Tradeoff, k: int) -> str:
+def _next(found: Tradeoff, command: Callable[..., str] | None) -> Iterator[Block]:
+    """The command for the k after which the loss jumps most."""
+    k, why = _before_the_jump(found)
     output = "release.parquet" if found.engine == "duckdb" else "release.sql"
-    return (
-        f"To make one: kanon-sql anonymize … --k {k} --algorithm {found.algorithm} "
-        f"--metric {found.metric} "
-        f"--max-suppressed {found.max_suppressed} --output {output}"
-    )
+    options = ("--k", str(k), "--algorithm", found.algorithm)
+    if command is None:
+        more = ("--metric", found.metric, "--max-suppressed", str(found.max_suppressed))
+        words = " ".join((*options, *more, "--output", output))
+        yield Prose([f"{why} To make a release with k = {k}: kanon-sql anonymize … {words}"])
+        return
+    yield Prose([f"{why} To make a release with k = {k}:"])
+    yield Verbatim(folded(command(*options, "--output", output)))
+
+
+def _before_the_jump(found: Tradeoff) -> tuple[int, str]:
+    """The k after which the loss rises most, with the reason in words."""
+    costs = [(each.k, cost) for each in found.points if (cost := _cost(found, each)) is not None]
+    rises = [(after - before, k) for (k, before), (_, after) in pairwise(costs)]
+    most, k = max(rises, default=(0.0, 0), key=lambda rise: rise[0])
+    if most <= 0:
+        return costs[-1][0], "" if len(costs) == 1 else "No k costs more than a smaller one."
+    place = [each for each, _ in costs].index(k)
+    (_, before), (larger, after) = costs[place : place + 2]
+    in_shares = found.metric not in ("discernibility", "average_class_size")
+    from_to = " to ".join(_loss_text(each, in_shares=in_shares) for each in (before, after))
+    return k, f"The loss jumps most after k = {k}: from {from_to} at k = {number(larger)}."

@@ -9,8 +9,10 @@ from typing import Any, Literal
 from kanon_sql.results.algorithms import Algorithm as Algorithm
 from kanon_sql.results.table import (
     IF_SET,
+    UNWRITTEN,
     AuditFindings,
     CheckResult,
+    HistogramBin,
     JsonPart,
     Risk,
     Rows,
@@ -103,6 +105,37 @@ class Association(JsonPart):
     after: float | None
 
 
+RANKS = (1, 2, 3, 4, 6, 11, 21)
+"""First rank of each bin of a distribution."""
+
+
+@dataclass(frozen=True)
+class Distribution(JsonPart):
+    """The records with the most frequent value of a quasi-identifier, the second one and so on.
+
+    `before` and `after` have a count for each bin of ranks, which begins at that of `ranks`.
+    """
+
+    quasi_identifier: str
+    ranks: tuple[int, ...]
+    values_before: int
+    before: tuple[int, ...]
+    values_after: int
+    after: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Compared(JsonPart):
+    """What a release by one of the algorithms loses; without figures if it can't make one here."""
+
+    algorithm: Algorithm
+    holds: bool
+    loss: float | None = None
+    suppressed: int | None = None
+    classes: int | None = None
+    seconds: float = field(default=0.0, compare=False, metadata=UNWRITTEN)
+
+
 @dataclass(frozen=True)
 class Before(JsonPart):
     """The same audit of the original table."""
@@ -111,6 +144,7 @@ class Before(JsonPart):
     summary: Summary
     checks: tuple[CheckResult, ...]
     risk: Risk = field(default_factory=Risk)
+    histogram: Rows[HistogramBin] = field(default_factory=Rows, metadata=IF_SET)
 
 
 @dataclass(frozen=True)
@@ -220,6 +254,10 @@ class Anonymization:
     """Suggested hierarchies for quasi-identifiers that have only `*`, by name."""
     values_at_top: Mapping[str, int] = field(default_factory=dict)
     """Number of distinct values per quasi-identifier, NULL included, if all tops were in vain."""
+    compared: tuple[Compared, ...] = ()
+    """The release by each algorithm, if they were compared."""
+    distributions: tuple[Distribution, ...] = ()
+    """The distribution of each quasi-identifier before and after."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "steps", Rows(self.steps))
@@ -248,6 +286,12 @@ class Anonymization:
             "classes": self.classes,
             "metrics": self.metrics.to_dict(),
             "associations": [each.to_dict() for each in self.associations],
+            **(
+                {"distributions": [each.to_dict() for each in self.distributions]}
+                if self.distributions
+                else {}
+            ),
+            **({"compared": [each.to_dict() for each in self.compared]} if self.compared else {}),
             "untouched": self.untouched.to_dict(),
             "views": list(self.views_for_reading),
             "before": self.before.to_dict(),

@@ -25,7 +25,14 @@ from kanon_sql.results.json_document import (
 )
 from kanon_sql.results.profile import TableProfile
 from kanon_sql.results.release import Anonymization, Recoded, ReleaseFindings
-from kanon_sql.results.table import AuditFindings, CheckDetails, CheckResult, Rows, TableResult
+from kanon_sql.results.table import (
+    AuditFindings,
+    CheckDetails,
+    CheckResult,
+    FileDigest,
+    Rows,
+    TableResult,
+)
 from kanon_sql.results.tradeoff import Tradeoff
 from kanon_sql.spec.models.base import Model
 from kanon_sql.spec.models.catalogue import model_named
@@ -70,6 +77,8 @@ class _StoredAudit(_Written):
 
     tables: tuple[TableResult, ...]
     status: Any = None
+    files: tuple[FileDigest, ...] = ()
+    spec: str | None = None
 
 
 @dataclass(frozen=True)
@@ -121,9 +130,8 @@ def _findings(whole: JsonValue) -> AuditFindings:
         recoded=made.read(Recoded) if "levels_by_records" in made.value else None,
     )
     _refuse(made, release_faults(found, audit.tables[0]))
-    return ReleaseFindings(
-        audit.tables, audit.version, found, audited=audit.audited, asked=audit.asked
-    )
+    told = {key: getattr(audit, key) for key in _TOLD}
+    return ReleaseFindings(audit.tables, audit.version, found, **told)
 
 
 @dataclass(frozen=True)
@@ -304,6 +312,8 @@ def read_baseline(path: Path) -> tuple[TableResult, ...]:
 
 # --- the parts of a result ------------------------------------------------------------------
 
+_TOLD = ("audited", "asked", "files", "spec")
+"""What a result tells besides its figures."""
 _ONCE_UNWRITTEN = {"engine": "", "status": "measured", "quasi_identifiers": ()}
 """Parts of a table that old files lack."""
 
@@ -322,7 +332,8 @@ def _audit(whole: JsonValue) -> AuditFindings:
     )
     for part, table in zip(parts, tables, strict=True):
         _refuse(part, faults(table, has_status="status" in part.value))
-    audit = AuditFindings(tables, read.kanon_sql, audited=read.audited, asked=read.asked)
+    told = {key: getattr(read, key) for key in _TOLD}
+    audit = AuditFindings(tables, read.kanon_sql, **told)
     if read.status not in (None, audit.status):
         _refuse(whole, [("status", "the status of its tables")])
     return audit

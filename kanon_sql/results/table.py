@@ -398,6 +398,15 @@ def given_away(
                 yield check, count, whole
 
 
+@dataclass(frozen=True)
+class FileDigest(JsonPart):
+    """The SHA-256 digest of a file, or of the list of digests of a glob's files."""
+
+    role: Literal["source", "spec", "release"]
+    path: str
+    sha256: str
+
+
 def today() -> str:
     """The UTC date, as in 2026-11-22."""
     return f"{datetime.now(UTC):%Y-%m-%d}"
@@ -467,6 +476,10 @@ class AuditFindings:
     """UTC date of the audit; None if unknown."""
     asked: str | None = field(default=None, kw_only=True, compare=False)
     """The command that wrote it; None in Python."""
+    files: tuple[FileDigest, ...] = field(default=(), kw_only=True, compare=False)
+    """The files that it is about, if it was written to a file."""
+    spec: str | None = field(default=None, kw_only=True, compare=False)
+    """The text of the spec file, without secrets and listed values."""
 
     @property
     def status(self) -> Status:
@@ -526,6 +539,8 @@ class AuditFindings:
             "tables": [table.to_dict() for table in self.tables],
             **({"audited": self.audited} if self.audited else {}),
             **({"asked": self.asked} if self.asked else {}),
+            **({"files": [each.to_dict() for each in self.files]} if self.files else {}),
+            **({"spec": self.spec} if self.spec else {}),
         }
 
     def to_json(self) -> str:

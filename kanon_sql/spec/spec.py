@@ -47,7 +47,7 @@ from kanon_sql.spec.question_parts import (
     generalisable,
     or_names_alone,
 )
-from kanon_sql.spec.yaml_document import Place, YamlDocument
+from kanon_sql.spec.yaml_document import LISTS_OF_VALUES, Place, YamlDocument
 
 Nulls = Literal["value", "wildcard"]
 SensitiveNulls = Literal["value", "unknown"]
@@ -285,6 +285,16 @@ class AuditSpec(SpecPart, BaseModel):
             return SpecError(f"{name}: {error.marked}") if name else error
         return self._document.error((key, table, *error.location), error.marked)
 
+    @property
+    def path(self) -> Path | None:
+        """The spec file, if it was read from one."""
+        return self._document.path if self._document else None
+
+    @property
+    def text(self) -> str | None:
+        """The text of its file, without secrets and the values that checks name."""
+        return self._document.text_without(LISTS_OF_VALUES) if self._document else None
+
     def places(self, key: TablesKey = "tables") -> tuple[TablePlaces, ...]:
         """The locations of the tables in the spec file; empty without a file."""
         document = self._document
@@ -345,7 +355,7 @@ class AuditSpec(SpecPart, BaseModel):
         located = spec.model_copy(
             update={
                 "tables": [with_paths_in(table, folder) for table in spec.tables],
-                "published": [_cellswith_paths_in(table, folder) for table in spec.published],
+                "published": [_cells_with_paths_in(table, folder) for table in spec.published],
             }
         )
         located._document = document

@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from importlib.resources import files
+from itertools import accumulate
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -19,6 +20,8 @@ from kanon_sql.errors import SpecError, irregular_kind, truncated
 
 Location = Sequence[int | str]
 
+LISTS_OF_VALUES = ("values", "allowed", "order")
+"""Parameters of checks that contain values of a sensitive attribute."""
 MOST_LEVELS = 50
 MOST_NODES = 100_000
 """Maximum number of values after expanding aliases, which a few lines can multiply without
@@ -263,6 +266,19 @@ class YamlDocument:
             end -= 1
         return end
 
+    def text_without(self, keys: Sequence[str]) -> str:
+        """The file's text with URLs masked, and … in place of the values of these keys."""
+        text = "\n".join(self.lines)
+        starts = list(accumulate((len(line) + 1 for line in self.lines), initial=0))
+        marks = [
+            tuple(starts[mark.line] + mark.column for mark in (node.start_mark, node.end_mark))
+            for node in _values_of(keys, self.root)
+        ]
+        for start, end in sorted(set(marks), reverse=True):
+            given = text[start:end]
+            text = f"{text[:start]}…{given[len(given.rstrip()) :]}{text[end:]}"
+        return "\n".join(map(without_secrets, text.split("\n")))
+
     def _node(self, location: Location, at_key: bool = False) -> yaml.Node:
         node = self.root
         for position, step in enumerate(location):
@@ -273,6 +289,15 @@ class YamlDocument:
             last = position == len(location) - 1
             node = key if last and at_key and key is not None else node_below
         return node
+
+
+def _values_of(keys: Sequence[str], node: yaml.Node) -> Iterator[yaml.Node]:
+    """The nodes of all values that mappings have under these keys."""
+    pairs = node.value if isinstance(node, yaml.MappingNode) else ()
+    yield from (value for key, value in pairs if key.value in keys)
+    others = node.value if isinstance(node, yaml.SequenceNode) else ()
+    for below in (*others, *(value for key, value in pairs if key.value not in keys)):
+        yield from _values_of(keys, below)
 
 
 def _child(node: yaml.Node, step: int | str) -> tuple[yaml.Node | None, yaml.Node] | None:

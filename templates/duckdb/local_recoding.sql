@@ -956,6 +956,32 @@ cross join after_v
 {%- endmacro %}
 
 
+{# Distribution of a recoded quasi-identifier before and after; see distribution. #}
+{% macro distribution_of_recoded(records, members, shown, keys, qi, key, firsts) %}
+with
+
+held_values as (
+    select
+        held.{{ key }} as kanon_raw_place,
+        shown.kanon_shown_{{ qi }} as kanon_place,
+        sum(held.kanon_records) as kanon_held,
+        sum(case when members.kanon_class is null then 0 else held.kanon_records end) as kanon_released
+    from {{ records }} as held
+    inner join {{ members }} as members
+{% for each in keys %}
+        {{ "on" if loop.first else "and" }} members.{{ each }} = held.{{ each }}
+{% endfor %}
+    left join {{ shown }} as shown
+        on shown.kanon_class = members.kanon_class
+    group by
+        held.{{ key }},
+        shown.kanon_shown_{{ qi }}
+),
+
+{{ kanon_sql.frequency_ranks(firsts) }}
+{%- endmacro %}
+
+
 {# Parts of each class split in a round, in the order of their labels, the rest last. #}
 {% macro parts_as_texts(splits, texts) %}
 select

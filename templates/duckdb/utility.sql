@@ -214,6 +214,72 @@ cross join after_v
 {%- endmacro %}
 
 
+{#
+    Distribution of a quasi-identifier before and after generalisation: the records with the most
+    frequent value, the second one and so on, in bins of ranks that begin at `firsts`.
+#}
+{% macro distribution(marked, values, key, level, firsts) %}
+with
+
+held_values as (
+    select
+        value_places.kanon_place_0 as kanon_raw_place,
+        value_places.kanon_place_{{ level }} as kanon_place,
+        sum(marked.kanon_records) as kanon_held,
+        sum(marked.kanon_records - marked.kanon_suppressed) as kanon_released
+    from {{ marked }} as marked
+    inner join {{ values }} as value_places
+        on value_places.kanon_place_0 = marked.{{ key }}
+    group by
+        value_places.kanon_place_0{{ "," if level }}
+{% if level %}
+        value_places.kanon_place_{{ level }}
+{% endif %}
+),
+
+{{ kanon_sql.frequency_ranks(firsts) }}
+{%- endmacro %}
+
+
+{# Records and values of `held_values` by the rank of their frequency, before and after. #}
+{% macro frequency_ranks(firsts) %}
+{% for when, value, counted in (("before", "kanon_raw_place", "kanon_held"), ("after", "kanon_place", "kanon_released")) %}
+{{ when }}_values as (
+    select sum({{ counted }}) as kanon_records
+    from held_values
+    group by {{ value }}
+    having sum({{ counted }}) > 0
+),
+
+{{ when }}_ranks as (
+    select
+        kanon_records,
+        row_number() over (order by kanon_records desc) as kanon_rank
+    from {{ when }}_values
+),
+
+{{ when }}_bins as (
+    select
+{% for first in firsts %}
+        coalesce(sum(case when kanon_rank >= {{ first }}{{ "" if loop.last else " and kanon_rank < " ~ loop.nextitem }} then kanon_records else 0 end), 0) as kanon_records_{{ loop.index }},
+{% endfor %}
+        count(*) as kanon_values
+    from {{ when }}_ranks
+){{ "," if not loop.last }}
+
+{% endfor %}
+select
+{% for when in ("before", "after") %}
+{% for first in firsts %}
+    {{ when }}_bins.kanon_records_{{ loop.index }} as kanon_{{ when }}_{{ loop.index }},
+{% endfor %}
+    {{ when }}_bins.kanon_values as kanon_{{ when }}_values{{ "," if not loop.last }}
+{% endfor %}
+from before_bins
+cross join after_bins
+{%- endmacro %}
+
+
 {% macro cramers_v(when, row, counted) %}
 {{ when }}_cells as (
     select

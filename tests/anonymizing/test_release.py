@@ -16,6 +16,7 @@ import duckdb
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from commands import run
 from generated import few
 from hypothesis import given
 from hypothesis import strategies as st
@@ -1005,3 +1006,34 @@ def test_a_release_of_some_files_says_which_it_left_out(tmp_path: Path) -> None:
     assert [
         ".b.csv" in said for said in (result.tables[0].warnings[0], known.tables[0].warnings[0])
     ] == [True, True]
+
+
+def test_the_algorithms_are_compared_side_by_side(tmp_path: Path) -> None:
+    rows = "\n".join(f"{20 + n % 13},{'ab'[n % 2]}" for n in range(60))
+    (tmp_path / "people.csv").write_text(f"age,sex\n{rows}\n")
+    release = tmp_path / "release.csv"
+    asked = ["anonymize", str(tmp_path / "people.csv"), "--qi", "age,sex", "--k", "5",
+             "--hierarchy", "age=width:5,10,20", "--max-suppressed", "5%"]  # fmt: skip
+
+    done = run(*asked, "--compare", "--output", str(release), "--format", "json")
+    made = json.loads(done.stdout)["anonymization"]
+    alone = {
+        name: json.loads(run(*asked, "--algorithm", name, "--format", "json").stdout)
+        for name in ("datafly", "optimal", "local")
+    }
+
+    assert release.exists()
+    assert made["algorithm"] == "datafly"
+    assert made["compared"] == [
+        {
+            "algorithm": name,
+            "holds": True,
+            "loss": found["anonymization"]["metrics"]["loss"],
+            "suppressed": found["anonymization"]["suppressed"],
+            "classes": found["tables"][0]["summary"]["classes"],
+        }
+        for name, found in alone.items()
+    ]
+    shown = run(*asked, "--compare").stdout
+    assert "The same question to each algorithm:" in shown
+    assert "--compare shows" not in shown

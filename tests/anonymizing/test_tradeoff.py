@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+import shlex
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,10 @@ from commands import run
 
 import kanon_sql as kanon
 from kanon_sql.errors import SpecError
+from kanon_sql.report import terminal
+from kanon_sql.report import tradeoff as report
+from kanon_sql.results.release import Metrics, Search
+from kanon_sql.results.tradeoff import Point, Tradeoff
 
 LEVELS: dict[str, Any] = {
     "zip": {"levels": [{"prefix": 4}, {"prefix": 3}, "suppress"]},
@@ -93,7 +98,8 @@ def test_people_see_a_bar_for_each(people: Path) -> None:
     assert "█" in done.stdout
     assert "no levels hold" in done.stdout
     assert "--algorithm optimal" in done.stdout
-    assert not any(len(line) > 80 for line in done.stdout.splitlines())
+    command = done.stdout.index("  kanon-sql anonymize")  # as long as the paths in it
+    assert not any(len(line) > 80 for line in done.stdout[:command].splitlines())
 
 
 @pytest.mark.parametrize(
@@ -107,12 +113,51 @@ def test_the_next_command_writes_what_the_engine_can(
     assert f'output="{output}")' in " ".join(told.split())
 
 
+def test_the_next_command_runs_as_it_stands(people: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(people.parent)
+    spec = {"tables": [{"source": "people.csv", "quasi_identifiers": LEVELS,
+                        "checks": [{"k_anonymity": {"k": 3}}]}]}  # fmt: skip
+    Path("asked.yml").write_text(json.dumps(spec))
+
+    for asked in (
+        ("people.csv", "--qi", "zip,age", "--hierarchy", "zip=prefix:4,3"),
+        ("asked.yml",),
+    ):
+        done = run("tradeoff", *asked, "--k", "2,4,9", "--max-suppressed", "5%")
+        text = done.stdout[done.stdout.index("  kanon-sql anonymize") :]
+        _, *command = shlex.split(text[: text.index("release.parquet")].replace("\\\n", ""))
+        words = " ".join(done.stdout.split())
+        k = command[command.index("--k") + 1]
+
+        assert f"To make a release with k = {k}: kanon-sql anonymize {asked[0]}" in words
+        assert "--max-suppressed 5%" in words
+        made = run(*command, "release.parquet", "--format", "json", "--overwrite")
+        assert made.exit_code == 0, made.stderr
+        assert json.loads(made.stdout)["tables"][0]["checks"][0]["parameters"] == {"k": int(k)}
+
+
+@pytest.mark.parametrize(
+    ("lost", "k"), [([0.1, 0.2, 0.5], 3), ([0.1, 0.4, 0.5], 2), ([0.2, 0.2, 0.2], 9)], ids=str
+)
+def test_the_next_command_is_for_the_k_before_the_greatest_rise(lost: list[float], k: int) -> None:
+    metrics = Metrics(None, None, None, None, None, None, None, {})
+    points = tuple(
+        Point(each, {}, {}, 0, 1, replace(metrics, loss=cost), 0)
+        for each, cost in zip((2, 3, 9), lost, strict=True)
+    )
+    search = Search(1, 1, None, None, True)
+    found = Tradeoff("people", "duckdb", 9, "loss", 0, "optimal", points, search)
+    text = " ".join(terminal.write(report.page(found)).split())
+
+    assert f"To make a release with k = {k}: kanon-sql anonymize … --k {k} " in text
+
+
 def test_where_no_levels_will_do_none_are_made(people: Path) -> None:
     done = tradeoff(people, "--k", "500")
 
     assert done.exit_code == 0
     assert "No levels meet the checks" in done.stdout
-    assert "To make one" not in done.stdout
+    assert "To make a release" not in done.stdout
 
 
 def test_a_gap_that_will_do_is_told(people: Path) -> None:

@@ -314,7 +314,7 @@ BAD: dict[str, tuple[type[Exception], dict[str, Any], str]] = {
     "no entity": (
         SpecError,
         {"entity": None, "earlier_releases": table(BEFORE)},
-        "nobody knows who is in both",
+        "name the column that identifies a person",
     ),
     "strangers": (
         InputError, {"earlier_releases": table(STRANGERS)}, "nobody is in both .* drawn anew",

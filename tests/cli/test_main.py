@@ -440,9 +440,29 @@ def test_a_spec_file_asks_its_own_question(run, monkeypatch):
     assert run("audit", "kanon.yml", "--qi", "zip", "--k", "3") == Ended(
         2,
         "",
-        "error: kanon.yml is a spec and can't be combined with --qi, KANON_SQL_SENSITIVE, --k. "
+        "error: kanon.yml is a spec and can't be combined with --qi, KANON_SQL_SENSITIVE. "
         "Write it into the file, or name a table in place of the file.\n",
     )
+
+
+def test_thresholds_replace_those_of_the_spec(run):
+    Path("kanon.yml").write_text(f"{SPEC}    sensitive: [diagnosis]\n")
+
+    def checks(*more):
+        [table] = json.loads(run("audit", "kanon.yml", "--format", "json", *more).out)["tables"]
+        return {
+            (check["model"], check["parameters"].get("sensitive")): check["parameters"]
+            for check in table["checks"]
+            if check["holds"] is not None
+        }
+
+    own = checks()
+    assert own["k_anonymity", None] == {"k": 2}
+    assert checks("--k", "7") == own | {("k_anonymity", None): {"k": 7}}
+    more = checks("--l", "3", "--check", "prosecutor_risk:max_average=0.7")
+    assert more["l_diversity", "diagnosis"]["l"] == 3
+    assert more["prosecutor_risk", None]["max_average"] == 0.7
+    assert more["k_anonymity", None] == {"k": 2}
 
 
 def test_a_spec_file_takes_what_is_about_the_run(run):
@@ -564,7 +584,9 @@ def test_the_output_is_the_result_and_stdout_stays_empty(run):
 def test_a_release_and_its_result_are_both_told_where_neither_is_printed(run):
     asked = ["anonymize", "patients.csv", "--qi", "zip", "--k", "2", "--max-suppressed", "2"]
     written = run(*asked, "--output", "release.csv", "--result", "result.json")
-    assert written == Ended(0, "", "release.csv written.\nresult.json written: holds.\n")
+    assert written.err == "release.csv written.\nresult.json written: holds.\n"
+    assert "\nThe check holds.\n" in written.out
+    assert run(*asked, "-q", "--output", "b.csv", "--result", "b.json") == Ended(0, "", "")
 
 
 def test_a_pipe_is_no_file_to_be_told_of(run):

@@ -14,9 +14,9 @@ from typing import NamedTuple
 from kanon_sql.anonymizing.recoding.local_recoding import Recoding
 from kanon_sql.anonymizing.release.suppression import Suppression
 from kanon_sql.anonymizing.search.frequency_sets import RECORDS, FrequencySets
-from kanon_sql.anonymizing.search.losses import Loss
+from kanon_sql.anonymizing.search.losses import Loss, distribution
 from kanon_sql.anonymizing.search.qi_levels import PRIVATE, QuasiIdentifier
-from kanon_sql.results.release import Association
+from kanon_sql.results.release import RANKS, Association, Distribution
 from kanon_sql.sql.macros import render
 from kanon_sql.sql.tables import Row
 
@@ -124,6 +124,23 @@ class RecodedSets:
                 yield Association(
                     each.name, sensitive.name, row["kanon_before"], row["kanon_after"]
                 )
+
+    def distributions(self) -> Iterator[Distribution]:
+        """The distribution of each quasi-identifier, before and after the recoding."""
+        for each in self.sets.quasi_identifiers:
+            sql = render(
+                "distribution_of_recoded",
+                records=RECORDS,
+                members=self.recoding.members,
+                shown=self._shown,
+                keys=self._keys,
+                qi=each.place,
+                key=each.key,
+                firsts=RANKS,
+            )
+            question = f"How frequent are the values of {each.name}, before and after?"
+            [row] = self.sets.fetch(f"distribution_{each.place}", question, sql)
+            yield distribution(each.name, row)
 
     # --- internal ---------------------------------------------------------------------------
 

@@ -6,7 +6,7 @@ import math
 import os
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
 from pathlib import Path
@@ -112,6 +112,16 @@ class ReleaseOptions:
             raise SpecError(f"untouched must be warn, drop or error; found {self.untouched!r}.")
         if self.is_translated and self.single_view:
             refuse_single_view(str(self.dialect))
+
+    def for_algorithm(self, algorithm: Algorithm) -> ReleaseOptions:
+        """The same release by another algorithm, which is not written."""
+        is_optimal = algorithm == "optimal"
+        return replace(
+            self, algorithm=algorithm, output=None, dialect=None, emit="views", view_name=None,
+            single_view=False, metric=self.metric if is_optimal else None,
+            gap=self.gap if is_optimal else None,
+            minimal_nodes=False, weights={} if algorithm == "datafly" else self.weights,
+        )  # fmt: skip
 
     @property
     def is_translated(self) -> bool:

@@ -217,7 +217,11 @@ class ReleaseJob:
         return self._audited(self._published(chain, None), shown)
 
     def warnings(
-        self, sets: FrequencySets, generalised: Sequence[str], untouched: Untouched
+        self,
+        sets: FrequencySets,
+        generalised: Sequence[str],
+        untouched: Untouched,
+        after: TableResult,
     ) -> Iterator[str]:
         yield from left_out(self.bound)
         yield from time_zones(self.bound, generalised)
@@ -225,12 +229,13 @@ class ReleaseJob:
         for each in sets.quasi_identifiers:
             if each.name in generalised:
                 yield from summary_of_faults(each.levels.faults).splitlines()
-        is_optimal = self.options.algorithm == "optimal"
+        failed = {check.model for check in after.checks if check.holds is False}
         unsearched = [
             check.model.name()
             for check in self.bound.checks
-            if check.gates and not is_judged_by_class(check) and not is_optimal
+            if not is_judged_by_class(check) and check.model.name() in failed
         ]
+        unsearched = [] if self.options.algorithm == "optimal" else unsearched
         if self.bound.entity:
             yield (
                 f'The entity "{self.bound.entity.name}" is in the release and links the records of '
@@ -251,7 +256,7 @@ class ReleaseJob:
         if unsearched:
             yield (
                 f"The search ignores {' and '.join(unsearched)}, which no class alone can decide; "
-                "the audit of the release does."
+                f"{'it was' if len(unsearched) == 1 else 'they were'} checked on the release."
             )
 
     def cost(self, before: TableResult, left_out: Suppression, lost: Iterable[Loss]) -> Metrics:
@@ -284,7 +289,7 @@ class ReleaseJob:
         """
         generalised = [name for name, level in highest.items() if level]
         statements = chain.statements(self.engine.transpile) if chain else ()
-        said = (*self.warnings(sets, generalised, untouched), *warnings, *after.warnings)
+        said = (*self.warnings(sets, generalised, untouched, after), *warnings, *after.warnings)
         released = replace(
             after,
             why=before.why,
@@ -305,7 +310,9 @@ class ReleaseJob:
             classes=after.summary.classes,
             views=statements,
             views_without_values=self._without_values(statements, chain),
-            before=Before(before.name, before.summary, before.checks, before.risk),
+            before=Before(
+                before.name, before.summary, before.checks, before.risk, before.histogram
+            ),
             untouched=untouched,
             builders=builders(sets, highest),
             values_at_top={} if chain else sets.values_at(highest),

@@ -141,3 +141,9 @@ class AnonymizationResult(ReleaseFindings, AuditResult):
         from kanon_sql.report import release
 
         return release.page(self)
+
+    def brief(self) -> Iterator[Block]:
+        """The verdict and the cost of the release, without the tables of `page`."""
+        from kanon_sql.report import release
+
+        return release.brief(self)

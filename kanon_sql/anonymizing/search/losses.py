@@ -11,7 +11,7 @@ from kanon_sql.anonymizing.search.frequency_sets import MARKED, FrequencySets
 from kanon_sql.anonymizing.search.qi_levels import PRIVATE, Levels, QuasiIdentifier
 from kanon_sql.anonymizing.search.temp_relations import NodeQuery
 from kanon_sql.plan.question import ResolvedQuestion
-from kanon_sql.results.release import Association, Metrics
+from kanon_sql.results.release import RANKS, Association, Distribution, Metrics
 from kanon_sql.sql.macros import render
 from kanon_sql.sql.tables import Row
 
@@ -105,6 +105,39 @@ def associations(
     )
     for (each, _, sensitive), row in zip(pairs, rows, strict=True):
         yield Association(each.name, sensitive.name, row["kanon_before"], row["kanon_after"])
+
+
+def distributions(sets: FrequencySets, levels: Levels) -> Iterator[Distribution]:
+    """The distribution of each quasi-identifier, before and after generalisation."""
+    rows = sets.fetch_each(
+        [
+            NodeQuery(
+                f"distribution_{each.place}",
+                f"How frequent are the values of {each.name}, before and after?",
+                render(
+                    "distribution",
+                    marked=MARKED,
+                    values=each.values,
+                    key=each.key,
+                    level=levels[each.name],
+                    firsts=RANKS,
+                ),
+            )
+            for each in sets.quasi_identifiers
+        ]
+    )
+    for each, row in zip(sets.quasi_identifiers, rows, strict=True):
+        yield distribution(each.name, row)
+
+
+def distribution(name: str, row: Row) -> Distribution:
+    """The distribution in a row of counts by rank."""
+    before, after = (
+        tuple(int(row[f"kanon_{when}_{place}"]) for place, _ in enumerate(RANKS, start=1))
+        for when in ("before", "after")
+    )
+    values = (int(row[f"kanon_{when}_values"]) for when in ("before", "after"))
+    return Distribution(name, RANKS, next(values), before, next(values), after)
 
 
 def _weighted_mean(by_name: Mapping[str, float], weights: Mapping[str, float]) -> float:

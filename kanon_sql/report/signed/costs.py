@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 
 from kanon_sql.report.document import Bars, Block, Drawing, Grid, GridRow, Prose
 from kanon_sql.report.plots import Chart, CostPoint, cost_of_k
-from kanon_sql.report.signed.figures import WITHOUT_THE_EXTRA
 from kanon_sql.report.signed.subject import Signed
 from kanon_sql.report.words.numbers import NONE, number, percent, printable
 from kanon_sql.report.words.tables import Bin, required_k
 from kanon_sql.results.costs import CostOfK, Costs
+from kanon_sql.results.release import Anonymization
 
 
 def costs(signed: Signed) -> Iterator[Block]:
@@ -28,14 +29,13 @@ def costs(signed: Signed) -> Iterator[Block]:
             cost_chart(found, chosen),
             f"{caption} {_cheapest(points, found)}"
             + (f" The diamond is the required k, {number(chosen)}." if chosen else ""),
-            WITHOUT_THE_EXTRA,
         )
         if not signed.is_external:  # its labels hold exact figures
             yield Grid("", GridRow(("",), ()), (), drawing=drawing)
         yield Bars(
             caption,
             ("k", "suppressed", "lost"),
-            [_cost(each, found, signed, _mark_of(each, chosen, signed)) for each in points],
+            [_cost(each, found, signed, _mark_of(each, chosen, found, signed)) for each in points],
         )
         yield from _made_otherwise(points, found, signed)
         beside = [each for each in found.optimal if each.lost is not None]
@@ -77,25 +77,42 @@ def _lost(each: CostOfK, found: Costs) -> str:
     return percent(each.lost or 0.0) if found.are_shares else number(each.lost or 0.0)
 
 
-def _mark_of(each: CostOfK, chosen: int | None, signed: Signed) -> str:
+def _mark_of(each: CostOfK, chosen: int | None, found: Costs, signed: Signed) -> str:
     """A note on the required k; the release may use other levels."""
     if each.k != chosen:
         return ""
     made = signed.made
-    is_other = made is not None and (made.levels != each.levels or made.levels is None)
+    is_other = made is not None and not _is_made(each, found, made)
     return "this k was required" if is_other else "chosen"
+
+
+def _is_made(each: CostOfK, found: Costs, made: Anonymization) -> bool:
+    """Whether a point is the release; local recodings are told by their figures."""
+    if each.levels is not None or made.levels is not None:
+        return each.levels == made.levels
+    figures = (found.algorithm, each.suppressed, each.classes)
+    lost = _loss_of(made, found)
+    is_alike = None not in (lost, each.lost) and math.isclose(lost or 0, each.lost or 0)
+    return is_alike and figures == (made.algorithm, made.suppressed, made.classes)
+
+
+def _loss_of(made: Anonymization, found: Costs) -> float | None:
+    """The loss of the release by the metric of a trade-off."""
+    lost = made.metrics.to_dict().get(found.metric)
+    return 1 - lost if lost is not None and found.metric == "precision" else lost
 
 
 def _made_otherwise(points: Sequence[CostOfK], found: Costs, signed: Signed) -> Iterator[Prose]:
     """The release's loss, if it is none of these points."""
     made = signed.made
-    if made is None or any(each.levels == made.levels and each.levels for each in points):
+    beside = found.optimal if made and made.algorithm != found.algorithm else ()
+    if made is None or any(_is_made(each, found, made) for each in (*points, *beside)):
         return
     if signed.is_small(made.suppressed):
         return
-    lost = made.metrics.to_dict().get(found.metric)
+    lost = _loss_of(made, found)
     if lost is not None:
-        own = CostOfK(made.k or 0, 1 - lost if found.metric == "precision" else lost, 0, 0, None)
+        own = CostOfK(made.k or 0, lost, 0, 0, None)
         yield Prose(
             [
                 f"The release is none of these: {made.algorithm} made it, and it lost "

@@ -7,8 +7,11 @@ from collections.abc import Iterator
 
 from kanon_sql.report import diff
 from kanon_sql.report.document import Block, Facts, Points, Prose, Verbatim
+from kanon_sql.report.signed.scope import outcome
 from kanon_sql.report.signed.subject import Signed, digest_of
+from kanon_sql.report.words.models import STATUS_WORDS
 from kanon_sql.report.words.numbers import counted, printable
+from kanon_sql.report.words.tables import limitation
 from kanon_sql.results.table import TableResult
 from kanon_sql.spec.models.catalogue import MODELS
 
@@ -28,10 +31,12 @@ _OF_THE_VIEWS = (
     "The statements audited the release, and the views are how it was made: --output release.sql "
     "writes them in a form that runs."
 )
-_OF_STATEMENTS = (
-    "Each statement can be pasted into the database's own shell. The code is the start of the "
-    "SHA-256 of its text."
+_PASTED = "Each statement can be pasted into the database's own shell."
+_NOT_PASTED = (
+    "What is marked can't be pasted into a shell: … stands for values that are not shown, and a "
+    "table of the run, or of Python, is not in the database."
 )
+_OF_CODES = "The code is the start of the SHA-256 of its text."
 BESIDE_THE_MODELS = (
     "Several releases about the same people: each may hold by itself and disclose a person "
     "together with another one. kanon-sql explain releases.",
@@ -62,7 +67,8 @@ def limits(signed: Signed) -> Iterator[Block]:
     gated = [check for check in asked if check.holds is not None] or asked
     models = dict.fromkeys(check.model for check in gated)
     if models:
-        yield Facts([(MODELS[name].title, MODELS[name].limitation) for name in models], "limit")
+        names = list(dict.fromkeys(name for table in signed.answered for name in table.sensitive))
+        yield Facts([(MODELS[name].title, limitation(name, names)) for name in models], "limit")
     yield Points(BESIDE_THE_MODELS)
 
 
@@ -76,7 +82,11 @@ def evidence(signed: Signed) -> Iterator[Block]:
     yield from _command(signed)
     if not signed.result.tables:
         return
-    yield Prose([_OF_THE_VIEWS if signed.made else _OF_COMPILE, _OF_STATEMENTS])
+    if signed.result.spec:
+        yield Verbatim(signed.result.spec, "The spec; … stands for values and secrets.")
+    texts = [text for table in signed.result.tables for text in _texts(table, signed).values()]
+    pasted = _PASTED if all(map(_can_be_pasted, texts)) else _NOT_PASTED
+    yield Prose([_OF_THE_VIEWS if signed.made else _OF_COMPILE, pasted, _OF_CODES])
     left = _MOST_SQL
     for table in signed.result.tables:
         blocks = list(_statements(table, signed, left))
@@ -116,17 +126,14 @@ def folded(command: str) -> str:
 
 def _statements(table: TableResult, signed: Signed, left: int) -> Iterator[Block]:
     """The statements as collapsible blocks, up to a total size."""
-    texts = dict(table.sql)
-    if signed.made:
-        views = signed.made.views_for_reading
-        texts |= {f"view {place}": text for place, text in enumerate(views, start=1)}
     too_much = []
-    for name, text in texts.items():
+    for name, text in _texts(table, signed).items():
         if len(text) > left:
             too_much.append(f"{name}: {digest_of(text)}")
             continue
         left -= len(text)
-        yield Verbatim(text, name, digest_of(text)[:16])
+        mark = "" if _can_be_pasted(text) else " (can't be pasted)"
+        yield Verbatim(text, f"{name}{mark}", digest_of(text)[:16])
     if too_much:
         yield Prose(
             [
@@ -137,11 +144,27 @@ def _statements(table: TableResult, signed: Signed, left: int) -> Iterator[Block
         yield Points(too_much)
 
 
+def _texts(table: TableResult, signed: Signed) -> dict[str, str]:
+    """The statements of a table, and the views of a release."""
+    views = signed.made.views_for_reading if signed.made else ()
+    return dict(table.sql) | {f"view {place}": text for place, text in enumerate(views, start=1)}
+
+
+def _can_be_pasted(text: str) -> bool:
+    """Whether a statement runs in a shell: it has no redacted value, and reads no table of the run
+    or of Python."""
+    own = ("…", '"kanon_private', '"pandas.', '"polars.', '"pyarrow.')
+    return not any(each in text for each in own)
+
+
 # --- 13 ---------------------------------------------------------------------------------------
 
 
 def decision(signed: Signed) -> Iterator[Block]:
-    """Blanks for the decision and the signature."""
+    """The verdict, and blanks for the decision and the signature, on one sheet."""
+    found = [outcome(table, signed) for table in signed.answered]
+    word = STATUS_WORDS[signed.status].lower()
+    yield Prose([*(found or [f"The verdict: {word}."]), f"SHA-256: {signed.digest}"], "flush")
     yield Points(["released", "released under these conditions", "not released"], "choice")
     blanks = ("Conditions", "Name", "Role", "Date", "Signature")
     yield Facts([(blank, None) for blank in blanks])

@@ -28,6 +28,7 @@ from kanon_sql.report.plots import (
 from kanon_sql.report.signed.subject import Signed, members_of
 from kanon_sql.report.words.models import title
 from kanon_sql.report.words.numbers import (
+    KEPT_TOGETHER,
     NONE,
     TO,
     listed,
@@ -41,12 +42,9 @@ from kanon_sql.report.words.sensitive import in_order, worst_class
 from kanon_sql.report.words.tables import Bin, histogram, histogram_title, required_k
 from kanon_sql.report.worksheet_text import in_words
 from kanon_sql.results.profile import TableProfile
+from kanon_sql.results.release import Before
 from kanon_sql.results.table import HistogramBin, TableResult
 
-WITHOUT_THE_EXTRA = (
-    "The curve is drawn if vl-convert is installed: pip install 'kanon-sql[report]'. These are "
-    "its figures."
-)
 _ATTACKERS = {"prosecutor": "prosecutor", "journalist": "journalist", "marketer": "marketer"}
 _AT = (1, 1 / 2, 1 / 3, 0.2, 0.1, 0.05, 0.02, 0.01)
 """The risks listed in the curve's table."""
@@ -93,17 +91,32 @@ def _measures(
     attacker: str, table: TableResult, signed: Signed
 ) -> Iterator[tuple[str, tuple[str, ...]]]:
     risk_now = table.risk[attacker] or {}
-    for key in ("highest", "average"):
-        if key not in risk_now:
-            continue
+    for key in ("highest", "average", "at_risk"):
         bound = _bound(attacker, key, table)
+        if key not in risk_now or (key == "at_risk" and bound is None):
+            continue
         before = (_before(attacker, key, signed),) if signed.made else ()
         found = _chance(key, risk_now[key], members_of(table), signed)
-        yield key, (*before, NONE if bound is None else significant_percent(bound), found)
+        above = significant_percent(risk_now.get("threshold", 0))
+        name = f"{members(table)} above {above}" if key == "at_risk" else key
+        yield name, (*before, _asked(attacker, key, bound, table), found)
+
+
+def _asked(attacker: str, key: str, bound: float | None, table: TableResult) -> str:
+    """The threshold of a chance, with where it comes from."""
+    if bound is None:
+        return NONE
+    explicit = any(
+        check.model == f"{attacker}_risk" and check.parameters.get(f"max_{key}") is not None
+        for check in table.checks
+    )
+    return f"{significant_percent(bound)}{'' if explicit else f'{KEPT_TOGETHER}(1/k)'}"
 
 
 def _chance(key: str, chance: float, members: int, signed: Signed) -> str:
     """A chance; the average is outside as few classes as it would give away."""
+    if key == "at_risk":
+        return signed.share(chance, members)
     return signed.average(chance, members) if key == "average" else percent(chance)
 
 
@@ -192,10 +205,11 @@ def curve(signed: Signed) -> Iterator[Block]:
     """Share of the records that can be found with each chance or a greater one; internal readers
     only, as each step of the curve would be another cut of the same records."""
     for table in [] if signed.is_external else signed.answered:
-        yield from signed.under_its_name(table, _curve(table))
+        before = _steps(signed.made.before) if signed.made and not table.entity else []
+        yield from signed.under_its_name(table, _curve(table, _thinned(before)))
 
 
-def _curve(table: TableResult) -> Iterator[Block]:
+def _curve(table: TableResult, before: Sequence[RiskPoint]) -> Iterator[Block]:
     steps = _steps(table)
     if not steps:
         return
@@ -211,10 +225,9 @@ def _curve(table: TableResult) -> Iterator[Block]:
             for chance, share in at.items()
         ],
         drawing=Drawing(
-            risk_curve(_thinned(steps), of_all, bounds),
+            risk_curve(_thinned(steps), of_all, bounds, before),
             f"{caption} {_in_words(at, of_all)}"
             + (" The dashed line is what was allowed." if bounds else ""),
-            WITHOUT_THE_EXTRA,
         ),
     )
 
@@ -236,11 +249,12 @@ def risk_points(table: TableResult) -> list[RiskPoint]:
     return _thinned(_steps(table))
 
 
-def _steps(table: TableResult) -> list[RiskPoint]:
+def _steps(table: TableResult | Before) -> list[RiskPoint]:
     """A point for each class size."""
     sizes_of_all = sorted(table.histogram, key=lambda each: each.size)
-    total = sum(_counted(each, table) for each in sizes_of_all)
-    so_far = accumulate(_counted(each, table) for each in sizes_of_all)
+    entity = getattr(table, "entity", None)
+    total = sum(_counted(each, entity) for each in sizes_of_all)
+    so_far = accumulate(_counted(each, entity) for each in sizes_of_all)
     return [
         RiskPoint(1 / each.size, count / total)
         for each, count in zip(sizes_of_all, so_far, strict=True)
@@ -257,8 +271,8 @@ def _thinned(points: Sequence[RiskPoint]) -> list[RiskPoint]:
     return [*kept, *rest[::step][:-1], points[-1]]
 
 
-def _counted(each: HistogramBin, table: TableResult) -> int:
-    if not table.entity:
+def _counted(each: HistogramBin, entity: str | None) -> int:
+    if not entity:
         return each.records
     return each.size * each.classes if each.people is None else each.people
 

@@ -11,7 +11,7 @@ from kanon_sql.errors import InputError, SpecError, did_you_mean
 from kanon_sql.report import html
 from kanon_sql.report.display import Chart
 from kanon_sql.report.document import Block, Heading
-from kanon_sql.report.signed import costs, evidence, figures, scope
+from kanon_sql.report.signed import costs, evidence, figures, losses, scope
 from kanon_sql.report.signed.figures import risk_chart, sizes_chart
 from kanon_sql.report.signed.subject import LEAST_CELL, Audience, Signed, digest_of
 from kanon_sql.report.words.numbers import listed
@@ -163,6 +163,7 @@ PARTS: tuple[tuple[str, Callable[[Signed], Iterator[Block]]], ...] = (
     ("What was audited", scope.subject),
     ("The finding", scope.finding),
     ("The data audited", scope.looked_at),
+    ("What was lost", losses.losses),
     ("Risk", figures.risk),
     ("Class sizes", figures.sizes),
     ("Risk curve", figures.curve),
@@ -171,15 +172,17 @@ PARTS: tuple[tuple[str, Callable[[Signed], Iterator[Block]]], ...] = (
     ("What k costs", costs.costs),
     ("Since the last release", evidence.changes),
     ("What this page does not show", evidence.limits),
-    ("Evidence", evidence.evidence),
     ("Decision", evidence.decision),
+    ("Evidence", evidence.evidence),
 )
 """The sections in order; empty ones are left out."""
 
 
 def write(signed: Signed) -> str:
     """The whole page as HTML. The same result gives the same text."""
-    return html.document(_title(signed), signed.status, _page(signed))
+    return html.document(
+        _title(signed), signed.status, scope.headline(signed), signed.digest, _page(signed)
+    )
 
 
 def _title(signed: Signed) -> str:

@@ -19,7 +19,12 @@ from kanon_sql.report.words.numbers import (
     percent,
     printable,
 )
-from kanon_sql.report.words.tables import given_away_sentence, unanswered, warnings
+from kanon_sql.report.words.tables import (
+    given_away_sentence,
+    holds_and_discloses,
+    unanswered,
+    warnings,
+)
 from kanon_sql.results.release import Anonymization
 from kanon_sql.results.table import CheckResult, TableResult
 from kanon_sql.spec.models.catalogue import MODELS
@@ -48,11 +53,22 @@ def subject(signed: Signed) -> Iterator[Block]:
             ("Tables" if len(result.tables) > 1 else "Table", _names(signed)),
             ("Audited", result.audited or _NOT_RECORDED),
             ("By", f"kanon-sql {printable(result.version)}{f' on {engines}' if engines else ''}"),
+            *_files(signed),
             ("SHA-256 of the result", signed.digest),
             ("SHA-256 of the SQL", digest_of(statements) if statements else _NOT_RECORDED),
         ]
     )
     yield Prose([COUNTS_ONLY, *_for_whom(signed)])
+
+
+def _files(signed: Signed) -> Iterator[tuple[str, str]]:
+    """The digests of the files that the result is about."""
+    result = signed.result
+    for each in result.files:
+        path = printable(each.path)
+        yield f"SHA-256 of the {each.role}", f"{each.sha256}{KEPT_TOGETHER}· {path}"
+    if result.tables and not result.files:
+        yield "SHA-256 of the files", _NOT_RECORDED
 
 
 def _names(signed: Signed) -> str:
@@ -69,6 +85,16 @@ def _for_whom(signed: Signed) -> Iterator[str]:
             f"below {number(signed.min_cell)}, and numbers of classes below "
             f"{number(signed.fewest_classes)}, are pooled or left out, and the SQL is left out."
         )
+
+
+def headline(signed: Signed) -> str:
+    """What a release or a table discloses although its checks hold."""
+    found = [
+        f"What was asked holds; {given_away_sentence(table, signed.share)}."
+        for table in signed.answered
+        if holds_and_discloses(table) and not signed.is_coarse(table.summary)
+    ]
+    return " ".join(found[:1])
 
 
 # --- 2 ----------------------------------------------------------------------------------------
@@ -152,7 +178,8 @@ def _rows(check: CheckResult, table: TableResult, signed: Signed) -> Iterator[Gr
     status = verdict_status(check)
     word = f"{_SIGNS[status]}{KEPT_TOGETHER}{STATUS_WORDS[status]}"
     for place, each in enumerate(margins(check)):
-        is_told = not place and check.holds is False and not signed.is_coarse(table.summary)
+        fails = check.holds is False or MODELS[check.model].counts_violations
+        is_told = not place and fails and not signed.is_coarse(table.summary)
         reach = violating(check, table, signed) if is_told else ""
         first = (word, title(check)) if not place else ("", "")
         shown = _pooled(each, check, table, signed)
@@ -324,7 +351,7 @@ def _treatment(name: str, table: TableResult, signed: Signed) -> str:
     if made:
         level = (made.levels or {}).get(name)
         if level is None:
-            return f"{clipped}{_by_group(name, made, signed)}"
+            return f"{clipped}{_by_group(name, made)}"
         label = printable(made.labels.get(name, ""))
         lost = made.metrics.loss_by_quasi_identifier.get(name)
         # What few suppressed records add to a loss would tell their number.
@@ -338,16 +365,12 @@ def _treatment(name: str, table: TableResult, signed: Signed) -> str:
     return f"{clipped}audited at level {number(level)}" if level else "unchanged"
 
 
-def _by_group(name: str, made: Anonymization, signed: Signed) -> str:
-    """Number of records by final level, for a local recoding."""
-    reached = made.recoded.levels_by_records.get(name, {}) if made.recoded else {}
-    labels = made.recoded.labels_of_levels.get(name, {}) if made.recoded else {}
-    at = "; ".join(
-        f"level {number(level)} ({printable(labels.get(level, ''))}) in "
-        f"{signed.cell(records, 'record')}"
-        for level, records in sorted(reached.items())
-    )
-    return f"only as coarse as each class needs{f': {at}' if at else ''}"
+def _by_group(name: str, made: Anonymization) -> str:
+    """The final levels of a local recoding."""
+    reached = sorted(made.recoded.levels_by_records.get(name, {})) if made.recoded else []
+    if not reached or reached[-1] == 0:
+        return "level 0: unchanged"
+    return f"only as coarse as each class needs: levels {reached[0]} to {reached[-1]}"
 
 
 def _clipped(clip: Sequence[Any] | None) -> str:

@@ -273,7 +273,13 @@ def _above_threshold(risk: Mapping[str, Any], table: TableResult) -> str:
 def limitations(table: TableResult) -> list[tuple[str, str]]:
     """Title and limitation of each model that holds."""
     held = dict.fromkeys(check.model for check in table.checks if check.holds)
-    return [(ALL_MODELS[name].title, ALL_MODELS[name].limitation) for name in held]
+    return [(ALL_MODELS[name].title, limitation(name, table.sensitive)) for name in held]
+
+
+def limitation(model: str, sensitive: Sequence[str]) -> str:
+    """A model's limitation, in the words of the one sensitive attribute."""
+    text = ALL_MODELS[model].limitation
+    return text.replace("sensitive value", printable(sensitive[0])) if len(sensitive) == 1 else text
 
 
 def outcome(table: TableResult) -> str:
@@ -289,12 +295,16 @@ def outcome(table: TableResult) -> str:
         return "The check is violated."
     if violated:
         return f"{violated} of {len(gated)} checks {'is' if violated == 1 else 'are'} violated."
-    away = given_away_sentence(table)
-    if away:
-        return f"What was required holds; {away}."
+    if holds_and_discloses(table):
+        return f"What was asked holds; {given_away_sentence(table)}."
     if len(gated) == 1:
         return "The check holds."
     return f"{'Both' if len(gated) == 2 else f'All {len(gated)}'} checks hold."
+
+
+def holds_and_discloses(table: TableResult) -> bool:
+    """Whether the checks hold over classes that give a sensitive value away."""
+    return table.status == "holds" and bool(given_away_sentence(table))
 
 
 def given_away_sentence(
