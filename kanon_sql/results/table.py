@@ -232,6 +232,7 @@ class PolicyOutcome(JsonPart):
     """Whether its rules are for the cells of a table, and the table is one of records."""
 
 
+@dataclass(frozen=True)
 class CheckDetails:
     """The companion figures of a check, each only where its model has it."""
 
