@@ -129,15 +129,17 @@ def _refuse_values_without_label(plan: Plan, hub: Engine) -> None:
     """Raise unless every hierarchy can be read, is a tree, and covers the table's values."""
     bound = plan.bound
     levels = column_levels(bound.roles, bound.facts)
-    for column in bound.roles.quasi_identifiers:
-        first = AtLevel(column, levels[column.name], 1)
-        relation = records(bound, [column])
-        name = f"labels_{column.name}"
-        for precondition in without_label(bound, first, bound.table, relation, name):
-            precondition.step.check()
-            fault = precondition.fault(hub.query(precondition.step.sql)[0])
-            if fault is not None:
-                raise InputError(fault)
+    with Faults() as faults:
+        for column in bound.roles.quasi_identifiers:
+            first = AtLevel(column, levels[column.name], 1)
+            relation = records(bound, [column])
+            name = f"labels_{column.name}"
+            for precondition in without_label(bound, first, bound.table, relation, name):
+                precondition.step.check()
+                fault = precondition.fault(hub.query(precondition.step.sql)[0])
+                with faults.collected():
+                    if fault is not None:
+                        raise InputError(fault)
 
 
 def _audited(table: PlannedTable, show_values: bool, run: RunOptions) -> TableResult:

@@ -3,6 +3,7 @@ columns to decide by hand."""
 
 from __future__ import annotations
 
+import json
 import math
 import os
 import re
@@ -24,9 +25,11 @@ from kanon_sql.profiling.identifying import OpenProfile, RecordCounts, counted_r
 from kanon_sql.profiling.spec_text import Part, ProposedColumn, ProposedSpec, shortly
 from kanon_sql.results.identifying import BY_NAME, UNKNOWN_NAME, ColumnProfile
 from kanon_sql.results.writing import write_atomically
-from kanon_sql.spec.spec import AuditSpec, TableSpec
+from kanon_sql.spec.spec import AuditSpec, TableSpec, json_schema
 from kanon_sql.sql.column_types import family
 
+SCHEMA = "kanon.schema.json"
+"""The file of the JSON Schema beside a spec."""
 FEW_VALUES = 10
 """Maximum number of distinct numbers that are categories instead of amounts."""
 _PARTS: dict[str, Part] = {
@@ -73,8 +76,8 @@ def propose(
 ) -> Proposal:
     """Propose a spec for the single table of `spec`, keeping the roles it already gives.
 
-    Writes it to `output` if given. Raises `SpecError`, `InputError` (also for a table without
-    records) and `EngineError`.
+    Writes it to `output` if given, and the JSON Schema of specs beside it unless one is there.
+    Raises `SpecError`, `InputError` (also for a table without records) and `EngineError`.
     """
     [asked], engine = spec.tables, run.engine
     where = asked.connect or (engine if isinstance(engine, str) else None)
@@ -88,6 +91,8 @@ def propose(
         asked=as_profiled(asked),
         is_open=True,
     )
+    is_file = output is not None and (output.is_file() or not output.exists())
+    schema = (output.parent if output else Path()) / SCHEMA
     proposed = ProposedSpec(
         table=bound.table.name,
         records=counted.records,
@@ -96,10 +101,13 @@ def propose(
         k=DEFAULT_K,
         entity=bound.entity.name if bound.entity else None,
         settings=settings,
+        schema=SCHEMA if is_file or schema.is_file() else None,
         by_connection=source is not None and engine is not None and where is None,
     )
     if output:
         write_atomically(output, f"{proposed.text}\n")
+        if is_file and not schema.exists():
+            write_atomically(schema, f"{json.dumps(json_schema(), indent=2)}\n")
     return Proposal(proposed, output)
 
 

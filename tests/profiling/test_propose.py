@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 import stat
 from datetime import time
@@ -18,7 +19,7 @@ from real_data import DATA
 import kanon_sql as kanon
 from kanon_sql.cli import main
 from kanon_sql.cli.demo import write as write_demo
-from kanon_sql.spec.spec import AuditSpec
+from kanon_sql.spec.spec import AuditSpec, json_schema
 
 needs_data = pytest.mark.skipif(not DATA.is_dir(), reason=f"there are no data in {DATA}")
 
@@ -58,6 +59,18 @@ def parts(text: str, folder: Path) -> dict[str, Any]:
         "undecided": table.undecided,
         "checks": [each.parameters for each in table.checks],
     }
+
+
+def test_the_schema_that_a_spec_names_is_there(folder: Path) -> None:
+    assert "$schema" not in kanon.init("people.parquet").text
+    Path("specs").mkdir()
+    written = kanon.init("people.parquet", output="specs/kanon.yml")
+    name = written.text.partition("$schema=")[2].splitlines()[0]
+    schema = folder / "specs" / name
+    assert json.loads(schema.read_text()) == json_schema()
+    schema.write_text("{}")
+    kanon.init("people.parquet", output="specs/kanon.yml", overwrite=True)
+    assert schema.read_text() == "{}", "a file that is there is somebody's"
 
 
 def test_each_column_gets_the_part_that_it_looks_like(folder: Path) -> None:
