@@ -24,6 +24,7 @@ from kanon_sql.profiling import profiler
 from kanon_sql.profiling.propose import Proposal, propose
 from kanon_sql.profiling.result import ProfileResult
 from kanon_sql.report.explain import Explanation, explained
+from kanon_sql.report.words.in_python import with_python_words
 from kanon_sql.results.release import (
     Algorithm,
     Emitted,
@@ -119,7 +120,7 @@ def audit(
         null_strings=null_strings, delimiter=delimiter, header=header, name=name,
     )  # fmt: skip
     run = RunOptions(engine, memory_limit, threads, timeout)
-    return auditor.audit(spec, run, show_values=show_values)
+    return with_python_words(auditor.audit(spec, run, show_values=show_values))
 
 
 @suggests_parameters
@@ -278,7 +279,7 @@ def anonymize(
     )
     require_name(spec.tables[0], writes_views=options.writes_views)
     run = RunOptions(engine, memory_limit, threads, timeout)
-    result = anonymizer.anonymize(spec, options, run, keep_records=True)
+    result = with_python_words(anonymizer.anonymize(spec, options, run, keep_records=True))
     if is_nameless(spec.tables[0]):
         result = replace(
             result, anonymization=views_of_no_table(result.anonymization, spec.tables[0])

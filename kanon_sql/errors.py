@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import re
 import stat
+import traceback
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import date
@@ -99,6 +100,16 @@ class KanonError(Exception):
     def __str__(self) -> str:
         message: Message = self.args[0]
         return message
+
+    def _render_traceback_(self) -> list[str]:
+        """IPython's traceback: the lines of the cell, and the message."""
+        ours = (str(Path(__file__).parent), f"{os.sep}IPython{os.sep}")
+        lines = [
+            f"line {each.lineno}: {each.line}"
+            for each in traceback.extract_tb(self.__traceback__)
+            if not any(folder in each.filename for folder in ours)
+        ]
+        return [*lines, f"{type(self).__name__}: {self}"]
 
 
 class SpecError(KanonError, ValueError):

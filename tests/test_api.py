@@ -379,7 +379,7 @@ def test_a_spec_is_begun_from_what_no_file_can_name(kind: str, tmp_path: Path) -
     text = file.read_text(encoding="utf-8")
 
     assert "  - source:    # " in text
-    assert "      zip:    # named like a postcode" in text
+    assert "      zip:    # name suggests postcode" in text
     with pytest.raises(kanon.SpecError, match=r"kanon.yml:9:12: must be a file, a glob or a table"):
         kanon.AuditSpec.from_file(file)
 

@@ -187,8 +187,9 @@ def _sham_diversity(look: SpellingLook, plan: Plan, answers: Answers) -> Iterato
     by_null = 0 if plan.bound.unknown else total(sizes, "kanon_diverse_by_null_classes")
     if by_null:
         yield (
-            f"{plural(by_null, 'class')} {_has(by_null)} a single value of {name} besides NULL: "
-            "anyone who ignores NULL knows it. --sensitive-nulls unknown counts NULL as no value."
+            f"{plural(by_null, 'class')} {_has(by_null)} one {name} plus missing values: anyone "
+            f"who ignores the missing ones knows the {name}. To count missing values as no value: "
+            "--sensitive-nulls unknown"
         )
     row = answers.looks.get(look.by_spelling.name) if look.by_spelling else None
     by_spelling = int(row["kanon_diverse_by_spelling_classes"] or 0) if row else 0

@@ -203,7 +203,7 @@ def test_names_of_every_script_are_written_as_people_read_them(folder: Path) -> 
 
     found = parts(text, folder)
     assert sorted([*found["quasi_identifiers"], *found["undecided"]]) == sorted(names)
-    assert "\n      Größe:    # named like a body" in text
+    assert "\n      Größe:    # name suggests body measurement" in text
     assert "\n      - 年齢    # " in text
     assert '\n      - "🏠 x"    # ' in text
     assert [each for each in text if not each.isprintable() and each != "\n"] == []
