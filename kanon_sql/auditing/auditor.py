@@ -65,20 +65,21 @@ def audit(spec: AuditSpec, run: RunOptions, *, show_values: bool = False) -> Aud
     return AuditResult(tuple(results), VERSION, audited=today())
 
 
-def validate(spec: AuditSpec, *, engine: Any = None) -> list[str]:
-    """One sentence for each table of `spec`, once its columns and checks are valid."""
+def validate(spec: AuditSpec, *, engine: Any = None, show_values: bool = False) -> list[str]:
+    """One sentence for each table of `spec`, once its columns and checks are valid. With
+    `show_values` an error names the values that a hierarchy lacks."""
     sentences = []
     with Faults() as faults:
         for place in range(len(spec.tables)):
             with faults.collected():
-                sentences.append(_fits(spec, place, engine))
+                sentences.append(_fits(spec, place, engine, show_values))
     return sentences
 
 
-def _fits(spec: AuditSpec, place: int, engine: Any) -> str:
+def _fits(spec: AuditSpec, place: int, engine: Any, show_values: bool) -> str:
     """A summary of one table, once its whole question is valid."""
     with opened(spec.tables[place], RunOptions(engine)) as hub:
-        plan = planned(spec, place, hub).plan
+        plan = planned(spec, place, hub, show_values=show_values).plan
         try:
             _refuse_values_without_label(plan, hub)
         except SpecError as error:

@@ -153,7 +153,9 @@ def _undecided(spec: ProposedSpec) -> Iterator[str]:
 
 def _checks(spec: ProposedSpec) -> Iterator[str]:
     yield ""
-    yield from _comment("The required checks, as a start.", "    ")
+    yield from _comment(
+        "The required checks, as a start: kanon-sql explain thresholds says how to choose.", "    "
+    )
     yield "    checks:"
     yield f"      - k_anonymity: {{k: {spec.k}}}"
     for column in spec.of("sensitive"):

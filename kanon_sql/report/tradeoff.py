@@ -56,7 +56,9 @@ def page(found: Tradeoff) -> Iterator[Block]:
             yield _levels(found.optimal.points)
     if found.warnings:
         yield Points(found.warnings, "warning")
-    yield Prose([*_remarks(found), _proof(found)])
+    yield Prose(
+        [*_remarks(found), _proof(found), "Which k to choose: kanon-sql explain thresholds."]
+    )
     if with_levels := [each.k for each in found.points if each.metrics]:
         yield Prose([_next(found, with_levels[-1])])
     yield Prose([f"{found.seconds:.1f} s · {found.engine}"], "footer")

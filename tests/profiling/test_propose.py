@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import math
 import stat
+from collections import Counter
 from datetime import time
 from pathlib import Path
 from typing import Any
@@ -367,6 +369,51 @@ def test_every_hierarchy_can_be_used_as_it_stands(
     if '"' not in Path("h.csv").read_text():
         [table] = kanon.audit("people.parquet", asked, levels={name: height}, k=60).tables
         assert table.summary.classes == 1
+
+
+def test_groups_are_proposed_that_keep_the_order_and_merge_what_is_rare(
+    capsys: pytest.CaptureFixture[str], folder: Path
+) -> None:
+    ages = [str(n) for n in range(18, 78) for _ in range(10)]
+    jobs = ["clerk"] * 300 + ["nurse"] * 280 + ["other"] * 10 + ["judge"] * 9 + ["miner"]
+    days = ["2024-02-01", "2023-12-31", "2024-01-15"] * 200
+    pyarrow.parquet.write_table(
+        pyarrow.table(
+            {"age": ages, "job": jobs, "day": days, "text": [str(n) for n in range(600)]}
+        ),
+        "survey.parquet",
+    )
+
+    def rows(column: str) -> list[list[str]]:
+        code, _, err = run(
+            capsys, "hierarchy", "new", column, "--from", "survey.parquet", "--output", "h.csv",
+            "--show-values", "--overwrite",
+        )  # fmt: skip
+        assert code == 0, err
+        with Path("h.csv").open(newline="") as file:
+            return list(csv.reader(file))
+
+    assert rows("age")[:4] == [
+        ["18", "18 to 20", "18 to 29", "*"],
+        ["19", "18 to 20", "18 to 29", "*"],
+        ["20", "18 to 20", "18 to 29", "*"],
+        ["21", "21 to 23", "18 to 29", "*"],
+    ]
+    for share, level in ((0.05, 1), (0.2, 2)):
+        sizes = Counter(row[level] for row in rows("age") for _ in range(10))
+        assert min(sizes.values()) >= share * 600
+    assert rows("job") == [
+        ["clerk", "clerk", "*"],
+        ["judge", "other values", "*"],
+        ["miner", "other values", "*"],
+        ["nurse", "nurse", "*"],
+        ["other", "other values", "*"],
+    ]
+    assert [row[0] for row in rows("day")] == ["2023-12-31", "2024-01-15", "2024-02-01"]
+    for column in ("age", "job", "text"):
+        rows(column)
+        asked = {column: {"hierarchy": "h.csv"}}
+        assert kanon.anonymize("survey.parquet", asked, k=30, untouched="drop").holds
 
 
 def test_a_column_with_an_equals_sign_is_quoted(

@@ -34,7 +34,8 @@ _FUNCTION = re.compile(r"kanon-sql (tradeoff|compile|profile|anonymize|init|audi
 _PAGE = re.compile(r"(?:kanon-sql )?\bexplain (?P<page>[a-z_-]+)(?=[.,;)])")
 """A reference to a manual page."""
 _CHOICE = re.compile(
-    r"--(unassigned|algorithm|suppressed|sensitive-nulls|nulls|output) (?P<value>[a-z]+(?:\.[a-z]+)?)"
+    r"--(unassigned|algorithm|suppressed|sensitive-nulls|nulls|output) "
+    r"(?P<value>[a-z]+(?:\.[a-z]+)?)"
 )
 """An option with a keyword value."""
 _HIERARCHY = re.compile(r"--hierarchy (?P<name>[^\s=]+)=(?P<levels>[\w:,.]*\w)")
