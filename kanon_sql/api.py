@@ -17,12 +17,14 @@ from kanon_sql.auditing import auditor, compiler, published_tables
 from kanon_sql.auditing.compiler import CompiledAudit
 from kanon_sql.auditing.result import AuditResult
 from kanon_sql.engines.session import RunOptions
+from kanon_sql.errors import percentage
 from kanon_sql.plan import profile_plan
 from kanon_sql.plan.identifying import SAMPLING_FRACTION, Identifying
 from kanon_sql.profiling import profiler
 from kanon_sql.profiling.propose import Proposal, propose
 from kanon_sql.profiling.result import ProfileResult
 from kanon_sql.report.explain import Explanation, explained
+from kanon_sql.report.words.in_python import with_python_words
 from kanon_sql.results.release import (
     Algorithm,
     Emitted,
@@ -125,7 +127,7 @@ def audit(
         policy=policy,
     )  # fmt: skip
     run = RunOptions(engine, memory_limit, threads, timeout)
-    return auditor.audit(spec, run, show_values=show_values)
+    return with_python_words(auditor.audit(spec, run, show_values=show_values))
 
 
 @suggests_parameters
@@ -268,11 +270,11 @@ def anonymize(
     earlier_releases: Any = None,
     algorithm: Algorithm = "datafly",
     metric: MetricName | None = None,
-    max_suppressed: int | str | None = None,
+    max_suppressed: int | float | str | None = None,
     keep: Names = (),
     at_most: Mapping[str, int] | None = None,
     weights: Mapping[str, float] | None = None,
-    gap: str | None = None,
+    gap: str | float | None = None,
     minimal_nodes: bool = False,
     suppressed: Suppressed = "remove",
     pull_frequencies: bool = False,
@@ -294,11 +296,11 @@ def anonymize(
 
     `quasi_identifiers` maps columns to a `GeneralizationHierarchy`; a column without one can only
     be suppressed entirely. `max_suppressed` is how many records may be suppressed (default: `k` for
-    Datafly, none for the other algorithms), or a share of them as in "5%"; `suppressed="star"`
-    keeps them with `*` in every quasi-identifier. `keep` lists quasi-identifiers to publish raw,
-    `at_most` maps columns to their highest level, and `weights` to their weight in the metric
-    loss. The release is audited again, and written only if it passes; `release` of the result
-    returns its records as a data frame.
+    Datafly, none for the other algorithms), or a share of them as in "5%" or 0.05;
+    `suppressed="star"` keeps them with `*` in every quasi-identifier. `keep` lists
+    quasi-identifiers to publish raw, `at_most` maps columns to their highest level, and `weights`
+    to their weight in the metric loss. The release is audited again, and written only if it passes;
+    `release` of the result returns its records as a data frame.
 
     `output` is a .parquet, .csv or .tsv file for the records, or a .sql file for the views that
     define the release, in `dialect` (default: the database's); for a data frame these need its
@@ -364,7 +366,7 @@ def anonymize(
     )
     require_name(spec.tables[0], writes_views=options.writes_views)
     run = RunOptions(engine, memory_limit, threads, timeout)
-    result = anonymizer.anonymize(spec, options, run, keep_records=True)
+    result = with_python_words(anonymizer.anonymize(spec, options, run, keep_records=True))
     if is_nameless(spec.tables[0]):
         result = replace(
             result, anonymization=views_of_no_table(result.anonymization, spec.tables[0])
@@ -383,7 +385,7 @@ def profile(
     columns: Names = (),
     subsets: int | None = None,
     suda: int | Literal["all"] | None = None,
-    sampling_fraction: float = SAMPLING_FRACTION,
+    sampling_fraction: float | str = SAMPLING_FRACTION,
     scores: str | Path | None = None,
     show_values: bool = False,
     overwrite: bool = False,
@@ -428,11 +430,13 @@ def profile(
     spec = spec_from_arguments(
         data, quasi_identifiers, sensitive, (), None, None, {}, **table_arguments
     )
+    percent = percentage(sampling_fraction)
+    share: Any = sampling_fraction if percent is None else float(percent)
     identifying = Identifying(
         subsets=subsets,
         suda=suda,
         columns=tuple(column_list("columns", columns)),
-        sampling_fraction=sampling_fraction,
+        sampling_fraction=share,
         scores=profiler.scores_file(
             path_argument(scores, "scores"),
             spec.files(engine),
@@ -494,11 +498,11 @@ def tradeoff(
     references: Any = None,
     algorithm: Algorithm = "optimal",
     metric: MetricName | None = None,
-    max_suppressed: int | str | None = None,
+    max_suppressed: int | float | str | None = None,
     keep: Names = (),
     at_most: Mapping[str, int] | None = None,
     weights: Mapping[str, float] | None = None,
-    gap: str | None = None,
+    gap: str | float | None = None,
     pull_frequencies: bool = False,
     engine: Any = None,
     memory_limit: str | None = None,

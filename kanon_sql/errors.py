@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import re
 import stat
+import traceback
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import date
@@ -100,6 +101,16 @@ class KanonError(Exception):
         message: Message = self.args[0]
         return message
 
+    def _render_traceback_(self) -> list[str]:
+        """IPython's traceback: the lines of the cell, and the message."""
+        ours = (str(Path(__file__).parent), f"{os.sep}IPython{os.sep}")
+        lines = [
+            f"line {each.lineno}: {each.line}"
+            for each in traceback.extract_tb(self.__traceback__)
+            if not any(folder in each.filename for folder in ours)
+        ]
+        return [*lines, f"{type(self).__name__}: {self}"]
+
 
 class SpecError(KanonError, ValueError):
     """An invalid request: a bad option, key, column name or threshold."""
@@ -110,6 +121,8 @@ class SpecError(KanonError, ValueError):
         self.key = key
         self.location: tuple[int | str, ...] = ()
         """Location of the fault in the table's spec, if known."""
+        self.parts: tuple[SpecError | InputError, ...] = ()
+        """The faults of which this error is the list."""
 
 
 class InputError(KanonError, ValueError):
@@ -152,6 +165,9 @@ class Faults:
         except (SpecError, InputError) as error:
             self._found.append(error)
 
+    def __bool__(self) -> bool:
+        return bool(self._found)
+
     def __enter__(self) -> Self:
         return self
 
@@ -160,9 +176,12 @@ class Faults:
         if not self._found or error is not None:
             return
         first, *more = self._found
-        if more:
-            raise type(first)("\n".join(dict.fromkeys(each.marked for each in self._found)))
-        raise first
+        if not more:
+            raise first
+        together = type(first)("\n".join(dict.fromkeys(each.marked for each in self._found)))
+        if isinstance(together, SpecError):
+            together.parts = tuple(self._found)
+        raise together
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:
@@ -223,17 +242,24 @@ def kind_of(value: Any) -> str:
     return f"{'an' if name[0].lower() in 'aeiou' else 'a'} {name}"
 
 
+def percentage(value: object) -> Decimal | None:
+    """The share that a text such as `20%` stands for; None for any other value.
+
+    >>> percentage("20%"), percentage("0.5 %"), percentage("0.2"), percentage(0.2)
+    (Decimal('0.2'), Decimal('0.005'), None, None)
+    """
+    found = re.fullmatch(r"\s*([0-9]+(?:\.[0-9]+)?) ?%\s*", str(value))
+    return None if found is None else (Decimal(found[1]) / 100).normalize()
+
+
 def fraction_hint(value: object) -> str:
     """A closing sentence that converts a percentage to a fraction, or "".
 
-    >>> fraction_hint("20%"), fraction_hint("0.5 %"), fraction_hint("five")
-    (' Write 20% as 0.2.', ' Write 0.5 % as 0.005.', '')
+    >>> fraction_hint("20%"), fraction_hint("five")
+    (' Write 20% as 0.2.', '')
     """
-    percent = re.fullmatch(r"\s*([0-9]+(?:\.[0-9]+)?) ?%\s*", str(value))
-    if percent is None:
-        return ""
-    share = (Decimal(percent[1]) / 100).normalize()
-    return f" Write {value} as {share:f}."
+    share = percentage(value)
+    return "" if share is None else f" Write {value} as {share:f}."
 
 
 def nearest(name: str, known: Iterable[str], most: int = 8) -> str:

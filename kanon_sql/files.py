@@ -14,7 +14,7 @@ import weakref
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path, PurePath
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from kanon_sql.errors import EngineError
 
@@ -46,6 +46,57 @@ def file_kind(path: str) -> Kind | None:
     """
     lower = path.lower()
     return next((kind for suffix, kind in KINDS.items() if lower.endswith(suffix)), None)
+
+
+class ForeignFormat(NamedTuple):
+    """A format that DuckDB doesn't read: the program that has it, and how to convert a file."""
+
+    program: str
+    way_out: str
+
+
+_WITH_PANDAS = (
+    'Convert it, for example with pandas: pd.{0}("{1}").to_parquet("{2}", index=False), or pass '
+    "the data frame to kanon_sql.audit."
+)
+_EXPORT = "Write it as CSV or Parquet there."
+_FOREIGN = {
+    ".xlsx": ("Excel", "read_excel"),
+    ".xls": ("Excel", "read_excel"),
+    ".xlsm": ("Excel", "read_excel"),
+    ".ods": ("LibreOffice", "read_excel"),
+    ".dta": ("Stata", "read_stata"),
+    ".sav": ("SPSS", "read_spss"),
+    ".zsav": ("SPSS", "read_spss"),
+    ".sas7bdat": ("SAS", "read_sas"),
+    ".xpt": ("SAS", "read_sas"),
+    ".orc": ("ORC", "read_orc"),
+    ".pkl": ("pandas", "read_pickle"),
+    ".pickle": ("pandas", "read_pickle"),
+    ".h5": ("HDF5", "read_hdf"),
+    ".hdf5": ("HDF5", "read_hdf"),
+    ".por": ("SPSS", ""),
+    ".rds": ("R", ""),
+    ".rda": ("R", ""),
+    ".rdata": ("R", ""),
+    ".avro": ("Avro", ""),
+    ".mdb": ("Access", ""),
+    ".accdb": ("Access", ""),
+}
+
+
+def foreign_format(path: str) -> ForeignFormat | None:
+    """The format of a file that has to be converted first, by its suffix.
+
+    >>> foreign_format("data/Survey.SAV").program, foreign_format("survey.csv")
+    ('SPSS', None)
+    """
+    name = PurePath(path)
+    program, reader = _FOREIGN.get(name.suffix.lower(), ("", ""))
+    if not program:
+        return None
+    to_convert = _WITH_PANDAS.format(reader, path, name.with_suffix(".parquet"))
+    return ForeignFormat(program, to_convert if reader else _EXPORT)
 
 
 def is_typed_file(name: str) -> bool:

@@ -379,7 +379,7 @@ def test_a_spec_is_begun_from_what_no_file_can_name(kind: str, tmp_path: Path) -
     text = file.read_text(encoding="utf-8")
 
     assert "  - source:    # " in text
-    assert "      zip:    # named like a postcode" in text
+    assert "      zip:    # name suggests postcode" in text
     with pytest.raises(kanon.SpecError, match=r"kanon.yml:9:12: must be a file, a glob or a table"):
         kanon.AuditSpec.from_file(file)
 
@@ -454,13 +454,59 @@ def test_times_keep_their_zone_and_their_months_are_said_to_be_those_of_utc(libr
     assert '"at" has a time zone. Its days, months and years are those of UTC.' in (
         months.tables[0].warnings
     )
+    audited = kanon.audit(data, {"at": "month"}, levels={"at": 1})
+    assert '"at" has a time zone. Its days, months and years are those of UTC.' in str(
+        " ".join(str(audited).split())
+    )
     assert not any("time zone" in each for each in kanon.audit(data, ["at"]).tables[0].warnings)
+    released = kanon.anonymize(data, ["zip"], k=3, insensitive={"at": "of a clock"})
+    assert '"at" has a time zone: a data frame keeps it' in " ".join(str(released).split())
+
+
+@pytest.mark.parametrize("short", ["month", ["month", "year"], {"years": 5}, {"date": "5y"}])
+def test_levels_of_dates_have_short_forms(short: Any) -> None:
+    days = pd.DataFrame({"day": pd.date_range("2020-01-01", periods=8)})
+
+    assert kanon.audit(days, {"day": short}, levels={"day": 1}).tables[0].summary.k == 8
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars", "pyarrow"])
+def test_a_hierarchy_is_a_frame_of_any_library(library: str) -> None:
+    ages = pd.DataFrame({"age": range(20)})
+    frame = pd.DataFrame({"age": range(20), "half": ["low"] * 10 + ["high"] * 10})
+
+    def as_library(frame: pd.DataFrame) -> Any:
+        return {"pandas": frame, "polars": pl.from_pandas(frame), "pyarrow": pa.table(frame)}[
+            library
+        ]
+
+    [table] = kanon.audit(ages, {"age": as_library(frame)}, levels={"age": 1}).tables
+    assert table.summary.k == 10
+    for wrong, said in (
+        (frame.assign(half=[None, *["low"] * 19]), "the frame lacks a value"),
+        (pd.concat([frame, frame.assign(half="all")]), "gives a raw value two parents"),
+    ):
+        with pytest.raises(kanon.SpecError, match=said):
+            kanon.audit(ages, {"age": as_library(wrong)}, levels={"age": 1})
+
+
+def test_a_duration_is_refused_with_its_conversion() -> None:
+    spans = pd.DataFrame({"stay": pd.to_timedelta(range(8), unit="D"), "zip": ["a"] * 8})
+
+    for frame, way in ((spans, ".dt.days"), (pl.from_pandas(spans), ".dt.total_days()")):
+        assert kanon.audit(frame, ["zip"], k=2).holds
+        with pytest.raises(kanon.SpecError) as refused:
+            kanon.audit(frame, ["stay"], k=2)
+        assert f'is a timedelta: convert it, for example df["stay"]{way}.' in str(refused.value)
 
 
 @pytest.mark.parametrize(
     "levels",
     ["width:5,10", [5, 10], {"width": [5, 10]}, {"levels": [5, 10]}, {"levels": "width:5,10"},
-     {"levels": [{"width": 5}, {"width": 10}]}],
+     {"levels": [{"width": 5}, {"width": 10}]}, [{"width": 5}, {"width": 10}],
+     ["width:5", "width:10"], [5, 10, "suppress"], (5, 10), np.array([5, 10]), pd.Series([5, 10]),
+     range(5, 11, 5), {"levels": [5, 10, "suppress"]}],
+    ids=str,
 )  # fmt: skip
 def test_levels_come_in_several_forms(levels: Any) -> None:
     ages = pd.DataFrame({"age": range(20)})

@@ -77,20 +77,21 @@ def audit(
     return AuditResult(tuple(results), VERSION, audited=today())
 
 
-def validate(spec: AuditSpec, *, engine: Any = None) -> list[str]:
-    """One sentence for each table of `spec`, once its columns and checks are valid."""
+def validate(spec: AuditSpec, *, engine: Any = None, show_values: bool = False) -> list[str]:
+    """One sentence for each table of `spec`, once its columns and checks are valid. With
+    `show_values` an error names the values that a hierarchy lacks."""
     sentences = []
     with Faults() as faults:
         for place in range(len(spec.tables)):
             with faults.collected():
-                sentences.append(_fits(spec, place, engine))
+                sentences.append(_fits(spec, place, engine, show_values))
     return sentences
 
 
-def _fits(spec: AuditSpec, place: int, engine: Any) -> str:
+def _fits(spec: AuditSpec, place: int, engine: Any, show_values: bool) -> str:
     """A summary of one table, once its whole question is valid."""
     with opened(spec.tables[place], RunOptions(engine)) as hub:
-        plan = planned(spec, place, hub).plan
+        plan = planned(spec, place, hub, show_values=show_values).plan
         try:
             _refuse_values_without_label(plan, hub)
         except SpecError as error:
@@ -141,15 +142,17 @@ def _refuse_values_without_label(plan: Plan, hub: Engine) -> None:
     """Raise unless every hierarchy can be read, is a tree, and covers the table's values."""
     bound = plan.bound
     levels = column_levels(bound.roles, bound.facts)
-    for column in bound.roles.quasi_identifiers:
-        first = AtLevel(column, levels[column.name], 1)
-        relation = records(bound, [column])
-        name = f"labels_{column.name}"
-        for precondition in without_label(bound, first, bound.table, relation, name):
-            precondition.step.check()
-            fault = precondition.fault(hub.query(precondition.step.sql)[0])
-            if fault is not None:
-                raise InputError(fault)
+    with Faults() as faults:
+        for column in bound.roles.quasi_identifiers:
+            first = AtLevel(column, levels[column.name], 1)
+            relation = records(bound, [column])
+            name = f"labels_{column.name}"
+            for precondition in without_label(bound, first, bound.table, relation, name):
+                precondition.step.check()
+                fault = precondition.fault(hub.query(precondition.step.sql)[0])
+                with faults.collected():
+                    if fault is not None:
+                        raise InputError(fault)
 
 
 def _audited(table: PlannedTable, show_values: bool, run: RunOptions) -> TableResult:

@@ -15,7 +15,7 @@ from kanon_sql.results.table import CheckResult, Summary, given_away
 from kanon_sql.spec.hierarchy import DATES, Years
 from kanon_sql.spec.hierarchy_table import summary as summary_of_faults
 from kanon_sql.spec.other_tables import REFERENCE
-from kanon_sql.sql.tables import Row
+from kanon_sql.sql.tables import Row, Table
 
 _FEW = 20
 """Number of records below which nearly all values differ in any column."""
@@ -78,13 +78,31 @@ def certain_values(checks: Iterable[CheckResult], summary: Summary) -> Iterator[
             )
 
 
+WITH_ZONE = "WITH TIME ZONE"
+"""How the type of a point in time ends."""
+
+
 def time_zones(bound: ResolvedQuestion, generalised: Container[str]) -> Iterator[str]:
     """A warning about each quasi-identifier with a time zone that is generalised to dates."""
-    for column in bound.quasi_identifiers:
+    for column in bound.roles.quasi_identifiers:
         levels = bound.roles.hierarchy(column).levels or ()
         has_dates = any(level in DATES or isinstance(level, Years) for level in levels)
-        if has_dates and column.name in generalised and column.type.endswith("WITH TIME ZONE"):
+        if has_dates and column.name in generalised and column.type.endswith(WITH_ZONE):
             yield f'"{column.name}" has a time zone. Its days, months and years are those of UTC.'
+
+
+def zones_kept(table: Table, but: Container[str]) -> Iterator[str]:
+    """A warning that names the columns, `but` some, that a release publishes with a time zone."""
+    names = [
+        f'"{each.name}"'
+        for each in table.columns
+        if each.type.endswith(WITH_ZONE) and each.name not in but
+    ]
+    if names:
+        yield (
+            f"{', '.join(names)} {'has' if len(names) == 1 else 'have'} a time zone: a data frame "
+            "keeps it, a file holds the same points in time in UTC."
+        )
 
 
 def left_out(bound: ResolvedQuestion) -> Iterator[str]:

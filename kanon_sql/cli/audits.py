@@ -289,7 +289,10 @@ def validate(context: click.Context, /, targets: Sequence[str], **values: Any) -
     found = (
         sentence
         for spec, notes in chosen
-        for sentence in (*look(spec), *(note for each in notes for note in each))
+        for sentence in (
+            *look(spec, show_values=values["show_values"]),
+            *(note for each in notes for note in each),
+        )
     )
     deliver("\n".join(found), None)
     return 0

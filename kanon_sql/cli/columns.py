@@ -116,8 +116,10 @@ def new(context: click.Context, /, column: str, target: str, **values: Any) -> i
     """Write a hierarchy file from the values of a column.
 
     The file has no header. Each line holds a value, its generalisation at every level of the
-    builder, as in zip=mask:right or age=width:5,10, and finally *; without a builder, the value and
-    * only. Edit it by hand. Rare values are personal data, so the command needs --show-values.
+    builder, as in zip=mask:right or age=width:5,10, and finally *. Without a builder, groups are
+    proposed: neighbours in the order of numbers and dates, or the rare values together, until each
+    has a twentieth of the records, then a fifth. Edit it by hand. Rare values are personal data, so
+    the command needs --show-values.
 
     Exit codes: 0 written; 2 invalid options or input; 3 the engine failed; 4 no data.
     """

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 import click
 from click.types import FloatParamType, IntParamType, StringParamType
 
-from kanon_sql.errors import SpecError, did_you_mean, fraction_hint
+from kanon_sql.errors import SpecError, did_you_mean, percentage
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -46,16 +46,19 @@ class WholeNumberOrAll(WholeNumber):
         return "all" if value == "all" else super().convert(value, param, ctx)
 
 
-class Decimal(FloatParamType):
-    """A number; its range is validated by the model."""
+class Share(FloatParamType):
+    """A number or a percentage; its range is validated by the model."""
 
     def convert(
         self, value: Any, param: click.Parameter | None, ctx: click.Context | None
     ) -> float:
         if re.fullmatch(r"-?([0-9]+(\.[0-9]*)?|\.[0-9]+)", str(value)):
             return float(value)
+        share = percentage(value)
+        if share is not None:
+            return float(share)
         raise SpecError(
-            f"{_flag(param)} must be a number, as in 0.2; found {value!r}.{fraction_hint(value)}"
+            f"{_flag(param)} must be a number or a percentage, as in 0.2 or 20%; found {value!r}."
         )
 
 
@@ -98,17 +101,18 @@ class QuestionOption(click.Option):
 
 
 def _option(
-    flag: str, *parameter: str, cls: type[click.Option], **settings: Any
+    flag: str, *names: str, cls: type[click.Option], **settings: Any
 ) -> Callable[[Command], Command]:
-    """An option with an environment variable: `--memory-limit` is KANON_SQL_MEMORY_LIMIT."""
+    """An option with an environment variable: `--memory-limit` is KANON_SQL_MEMORY_LIMIT. `names`
+    are other flags for it, and its parameter."""
     variable = f"KANON_SQL_{flag.removeprefix('--').replace('-', '_').upper()}"
-    return click.option(flag, *parameter, cls=cls, envvar=variable, **settings)
+    return click.option(flag, *names, cls=cls, envvar=variable, **settings)
 
 
-def question_option(flag: str, **settings: Any) -> Callable[[Command], Command]:
+def question_option(flag: str, *names: str, **settings: Any) -> Callable[[Command], Command]:
     if settings.get("multiple"):
         settings["type"] = OneALine()
-    return _option(flag, cls=QuestionOption, **settings)
+    return _option(flag, *names, cls=QuestionOption, **settings)
 
 
 def run_option(flag: str, *parameter: str, **settings: Any) -> Callable[[Command], Command]:

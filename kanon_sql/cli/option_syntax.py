@@ -103,7 +103,7 @@ def check_named(text: str) -> Model:
     parameters: dict[str, Any] = {}
     for part in outer_parts(rest) if colon else ():
         key, equals, value = part.partition("=")
-        key = key.strip()
+        key = key.strip().replace("-", "_")
         if not (key and equals and value.strip()):
             raise SpecError(f"--check {text}: {part.strip()!r} is not KEY=VALUE, as in k=5.")
         if key in parameters:

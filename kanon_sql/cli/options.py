@@ -48,7 +48,7 @@ audit_options = together(QUESTION, MANIFEST, BASELINE, AUDIT_FORMAT, OUTPUT, RUN
 baseline_options = together(QUESTION, MANIFEST, OUTPUT, LIMITS, TELL)
 diff_options = together(FORMAT, WORSE, OUTPUT, TELL)
 compile_options = together(QUESTION, MANIFEST, COMPILED, COMPILE_OUTPUT, RUN, TELL)
-validate_options = together(QUESTION, MANIFEST, TELL)
+validate_options = together(QUESTION, MANIFEST, SHOWN, TELL)
 anonymize_options = together(RELEASE_QUESTION, SEARCH, RELEASE, FORMAT, LIMITS, DRY_RUN, TELL)
 tradeoff_options = together(
     PARTS,

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from kanon_sql.cli.option_kinds import COLUMNS, Decimal, WholeNumber, question_option
+from kanon_sql.cli.option_kinds import COLUMNS, Share, WholeNumber, question_option
 from kanon_sql.spec.other_tables import EARLIER, REFERENCE, OtherTableKind
 
 _METAVARS = {
@@ -38,7 +38,10 @@ def _other_table(kind: OtherTableKind, help: str, **parts: str) -> Iterator[Call
 
 PARTS = (
     question_option(
-        "--qi", **COLUMNS, help="Quasi-identifiers; '*' takes every column without another role."
+        "--qi",
+        "--quasi-identifiers",
+        **COLUMNS,
+        help="Quasi-identifiers; '*' takes every column without another role.",
     ),
     question_option("--sensitive", **COLUMNS, help="Sensitive attributes, such as a diagnosis."),
     question_option(
@@ -71,7 +74,7 @@ DEMANDS = (
     ),
     question_option(
         "--t",
-        type=Decimal(),
+        type=Share(),
         metavar="X",
         help="t-closeness: each class within distance X of the whole table, for each --sensitive.",
     ),

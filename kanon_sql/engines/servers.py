@@ -17,7 +17,7 @@ from kanon_sql.engines.names import name_parts
 from kanon_sql.engines.postgres import Postgres
 from kanon_sql.engines.sqlite import SQLite
 from kanon_sql.engines.urls import Url
-from kanon_sql.errors import SpecError
+from kanon_sql.errors import SpecError, option
 from kanon_sql.sql.quoting import identifier
 from kanon_sql.sql.tables import Table
 
@@ -193,8 +193,8 @@ class Redshift(DBAPI):
 
 SQL_SERVER = (
     "SQL Server takes 'a' and 'a ' for one text, whatever the collation, so classes would look "
-    "larger than they are. Its SQL can be written to be read and run by hand: kanon-sql "
-    "compile --dialect tsql."
+    "larger than they are. Its SQL can be written to be read and run by hand: compile with "
+    f"{option('dialect', 'tsql')}."
 )
 """Why nothing is queried on SQL Server."""
 _OF_SQL_SERVER = ("mssql", "tsql", "microsoft sql server", "mssql_python", "pymssql")

@@ -89,6 +89,8 @@ class ColumnLevels:
         column = cls(name, type, hierarchy, longest, table or rows_of(name, hierarchy))
         column._refuse_another_type()
         if faults == "error":
+            if column.table is not None:
+                column.table.refuse_header(name)
             refuse(column.faults, show_values=show_values)
         return column
 

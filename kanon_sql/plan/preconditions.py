@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from typing import Any, NamedTuple
 
-from kanon_sql.errors import option, plural
+from kanon_sql.errors import option, plural, truncated
 from kanon_sql.plan.check_sql import labelled
 from kanon_sql.plan.join_columns import pairs
 from kanon_sql.plan.levels import ColumnLevels
@@ -65,19 +65,29 @@ class PreconditionKind(NamedTuple):
 def _no_label(row: Row, *, table: str, column: str, levels: ColumnLevels, level: str) -> str:
     lacking = row["kanon_values_without_label"]
     held = plural(row["kanon_records_without_label"], "record")
-    shown = row.get("kanon_value_without_label")
-    which = "" if shown is None else f" ({'it is' if lacking == 1 else 'one is'} {str(shown)!r})"
+    shown = row.get("kanon_named_values")
+    which = "" if shown is None else f" ({truncated(str(shown), _MOST_NAMED)})"
     what = f'{plural(lacking, "value")} of "{column}"{which}, held by {held},'
+    one = lacking == 1
+    it, shows = "it" if one else "them", option("show_values", True)
     if levels.table is not None:
+        of_file = not levels.table.is_in_spec
         return (
-            f"{table}: {what} {'is' if lacking == 1 else 'are'} not in "
-            f"{levels.table.display_name}. Add what is lacking, spelled as in the table."
+            f"{table}: {what} {'is' if one else 'are'} not in {levels.table.display_name}. Add "
+            "what is lacking, spelled as in the table."
+            f"{'' if shown or not of_file else f' kanon-sql validate names {it} with {shows}.'}"
         )
+    are = f"is not a {levels.needs}" if one else f"are not {levels.needs}s"
+    decimals = _OF_DECIMALS if levels.needs == "number" else ""
     return (
-        f"{table}: {what} {'is' if lacking == 1 else 'are'} no {levels.needs} that the "
-        f"level {level} has a place for. Leave those records out with a "
-        "condition, or mend them."
+        f"{table}: {what} {are}, so {level} can't group {it}.{decimals} Leave those records out "
+        "with a condition, or mend them."
     )
+
+
+_MOST_NAMED = 2_000
+"""Maximum length of a list of values in an error."""
+_OF_DECIMALS = " If they use a decimal comma, replace it in a view."
 
 
 def _not_listed(row: Row, *, table: str, column: str, model: Model, listed: str) -> str:

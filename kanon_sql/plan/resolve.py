@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 from dataclasses import replace
 
-from kanon_sql.errors import SpecError, located
+from kanon_sql.errors import Faults, SpecError, located
 from kanon_sql.plan.levels import ColumnLevels, rows_of
 from kanon_sql.plan.question import (
     AtLevel,
@@ -67,11 +67,13 @@ def column_levels(
 
     Raises `SpecError` for a hierarchy that can't be read, has faults or doesn't fit the type.
     """
-    return {
-        column.name: _levels_for(roles, column, column, facts or DataFacts())
-        for column in roles.quasi_identifiers
-        if column.name not in without
-    }
+    levels = {}
+    with Faults() as faults:
+        for column in roles.quasi_identifiers:
+            if column.name not in without:
+                with faults.collected():
+                    levels[column.name] = _levels_for(roles, column, column, facts or DataFacts())
+    return levels
 
 
 def _levels_for(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from kanon_sql.errors import SpecError, did_you_mean, located, option
+from kanon_sql.errors import Faults, SpecError, did_you_mean, located, option
 from kanon_sql.plan.join_columns import are_of_one_kind
 from kanon_sql.plan.question import BoundCheck, BoundColumn, OtherTable
 from kanon_sql.spec.hierarchy_table import read_tree
@@ -42,13 +42,14 @@ def bound_checks(
     """Requested checks, gating ones first; then the checks measured by default."""
     earlier = {each.name: each for each in others if each.kind is EARLIER}
     asked = []
-    for place, model in enumerate(spec.checks):
-        with located("checks", place):
-            asked.append(
-                _composed(model, table, sensitive, earlier)
-                if isinstance(model, ComposedModel)
-                else _complete(model, spec, table, sensitive)
-            )
+    with Faults() as faults:
+        for place, model in enumerate(spec.checks):
+            with faults.collected(), located("checks", place):
+                asked.append(
+                    _composed(model, table, sensitive, earlier)
+                    if isinstance(model, ComposedModel)
+                    else _complete(model, spec, table, sensitive)
+                )
     asked.sort(key=lambda check: not check.gates)
     models = [check.model for check in asked]
     yield from asked

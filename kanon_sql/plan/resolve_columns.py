@@ -80,9 +80,18 @@ def _refuse_nested(column: BoundColumn, table: Table) -> None:
         )
 
 
+_DAYS = {"pandas.DataFrame": ".dt.days", "polars.DataFrame": ".dt.total_days()"}
+"""How a column of a data frame gives the days of a duration."""
+
+
 def _refuse_span(column: BoundColumn, table: Table) -> None:
     """Reject types whose equality merges distinct values, such as 1 month and 30 days."""
     if family(column.type) == "span":
+        if table.name in _DAYS:
+            raise SpecError(
+                f'column "{column.name}" of {table.name} is a timedelta: convert it, for example '
+                f'df["{column.name}"]{_DAYS[table.name]}.'
+            )
         raise SpecError(
             f'column "{column.name}" of {table.name} is {column.type}, of which SQL takes '
             "different values for one. Cast it to text in a view, or leave it out."

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
-from kanon_sql.errors import SpecError, located, no_first_records
+from kanon_sql.errors import Faults, SpecError, located, no_first_records
 from kanon_sql.plan.question import BoundColumn, OtherTable, OtherTableKey, Roles
 from kanon_sql.plan.resolve_checks import bound_checks, sensitive_of
 from kanon_sql.plan.resolve_columns import (
@@ -18,6 +18,7 @@ from kanon_sql.plan.resolve_columns import (
     refuse_uncomparable,
 )
 from kanon_sql.plan.resolve_other import resolve_other
+from kanon_sql.spec.hierarchy_table import read_hierarchy
 from kanon_sql.spec.spec import TableSpec
 from kanon_sql.sql.conditions import columns_of
 from kanon_sql.sql.tables import Table, find
@@ -37,6 +38,7 @@ def resolve(
     `SpecError` with its location in the spec.
     """
     _refuse_undecided(spec, table)
+    _refuse_unknown(spec, table)
     has_none = is_open and not spec.quasi_identifiers
     quasi_identifiers = () if has_none else tuple(_raw_quasi_identifiers(spec, table))
     sensitive = tuple(
@@ -112,6 +114,31 @@ def _refuse_undecided(spec: TableSpec, table: Table) -> None:
                 "insensitive if it tells nothing of a person: a quasi-identifier that was missed "
                 'makes a false "holds".'
             )
+
+
+def _refuse_unknown(spec: TableSpec, table: Table) -> None:
+    """Raise `SpecError` for every name that is no column of the table, and then for every hierarchy
+    file that can't be read."""
+    named: list[tuple[str, tuple[str | int, ...]]] = [
+        (name, (part, name))
+        for part in ("quasi_identifiers", "sensitive", "identifiers", "insensitive")
+        for name in getattr(spec, part)
+        if name != "*"
+    ]
+    named += [(name, (part,)) for part in ("entity", "weight") if (name := getattr(spec, part))]
+    named += [
+        (name, ("checks", place))
+        for place, model in enumerate(spec.checks)
+        if (name := sensitive_of(model)) and name not in spec.sensitive
+    ]
+    with Faults() as faults:
+        for name, location in named:
+            with faults.collected():
+                found_column(name, table, location)
+        for name, each in spec.quasi_identifiers.items() if faults else ():
+            with faults.collected(), located("quasi_identifiers", name):
+                if isinstance(each.hierarchy, str) and each.source is None:
+                    read_hierarchy(each.hierarchy)
 
 
 def named_columns(spec: TableSpec, dialect: str) -> list[str]:

@@ -40,10 +40,10 @@ def meaning_of(name: str) -> Meaning | None:
 
     >>> for name in ("patient_id", "Geb.-Datum", "E-Mail", "maritalStatus"):
     ...     print((found := meaning_of(name)).part, "·", found.spoken)
-    identifier · a number of something
-    quasi_identifier · a date of birth
-    identifier · an e-mail address
-    quasi_identifier · a family status
+    identifier · record number
+    quasi_identifier · date of birth
+    identifier · e-mail address
+    quasi_identifier · family status
     >>> meaning_of("x27") is None
     True
     """

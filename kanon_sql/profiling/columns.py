@@ -7,8 +7,9 @@ undecided. Candidates are ranked by the records that they make newly unique.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import combinations as subsets_of
 
 from kanon_sql.engines.session import Session
 from kanon_sql.errors import EngineError
@@ -17,7 +18,14 @@ from kanon_sql.plan.steps import counted
 from kanon_sql.plan.subset_plan import Subset
 from kanon_sql.profiling.column_names import Meaning, meaning_of
 from kanon_sql.profiling.subsets import Combinations
-from kanon_sql.results.identifying import BY_NAME, UNKNOWN_NAME, ColumnProfile, LooksLike
+from kanon_sql.results.identifying import (
+    BEST_OF,
+    BY_NAME,
+    MOST_TRIED,
+    UNKNOWN_NAME,
+    ColumnProfile,
+    LooksLike,
+)
 from kanon_sql.sql.column_types import family
 from kanon_sql.sql.macros import render
 from kanon_sql.sql.statement import Statement
@@ -29,9 +37,6 @@ FEW_RECORDS = 20
 """Minimum number of records for conclusions from the number of distinct values."""
 MOST_RANKED = 30
 """Maximum number of candidates ranked by the records they make unique."""
-IN_TURN = 3
-"""Number of greedy steps of the ranking; the remaining candidates are ranked by the records they
-make unique when added to the columns chosen so far."""
 PHRASE = 30
 """Minimum average length, in characters, of free text."""
 OFTEN = 5
@@ -233,14 +238,14 @@ def _column_profile(
     if is_unique:
         return "undecided", f"a measurement, {share}: anyone who knows it finds the record"
     if meaning is not None and meaning.part == "identifier":
-        return "undecided", f"named like {meaning.spoken}, but values recur"
+        return "undecided", f"name suggests {meaning.spoken}, but values recur"
     return "undecided", UNKNOWN_NAME
 
 
 def _by_name(meaning: Meaning, looks: Looks, known: int) -> tuple[LooksLike, str] | None:
     """The likely role by the column's name, unless the values contradict it."""
     if meaning.part == "undecided":
-        return "undecided", f"named like {meaning.spoken}"
+        return "undecided", f"name suggests {meaning.spoken}"
     if meaning.part != "identifier":
         return meaning.part, f"{BY_NAME}{meaning.spoken}"
     often = 20 * looks.known >= known if meaning.certain else 2 * looks.known >= known
@@ -264,7 +269,8 @@ def ranked(
 
     `combinations` are those of the candidates; only the candidates at `places` are ranked.
     """
-    added = dict(_added(combinations, places))
+    columns = tuple(columns)
+    added = dict(_added(combinations, places, _tried(columns, combinations, places)))
     return tuple(
         replace(each, rank=added[each.column][0], adds=added[each.column][1])
         if each.column in added
@@ -273,28 +279,62 @@ def ranked(
     )
 
 
+def _tried(
+    columns: Sequence[ColumnProfile], combinations: Combinations, places: Sequence[int]
+) -> list[int]:
+    """The candidates of which every set is tried: in turn the one with most values and the one
+    that tells most pairs of records apart."""
+    found = {each.column: each for each in columns}
+    profile_at = {at: found[combinations.columns[at - 1].name] for at in places}
+    by_values = sorted(places, key=lambda at: -(profile_at[at].distinct or 0))
+    by_pairs = sorted(places, key=lambda at: -(profile_at[at].separation or 0))
+    in_turn = dict.fromkeys(at for both in zip(by_values, by_pairs, strict=True) for at in both)
+    return list(in_turn)[:MOST_TRIED]
+
+
 def _added(
-    combinations: Combinations, places: Sequence[int]
+    combinations: Combinations, places: Sequence[int], tried: Sequence[int]
 ) -> Iterator[tuple[str, tuple[int, int]]]:
     """By name, each candidate's rank and number of newly unique records."""
-    left = list(places)
+    left = list(_best_set(combinations, tried))
     chosen: tuple[int, ...] = ()
-    alone, rank = 0, 0
+    alone = 0
     while left:
-        asked = [Subset(place, (*chosen, place)) for place in left]
+        rows = combinations.classes(f"added_to_{len(chosen)}", [_with(chosen, at) for at in left])
+        place = min(left, key=lambda at: _adds_most(rows[at], at))
+        uniques = int(rows[place]["kanon_uniques"])
+        left.remove(place)
+        chosen = (*chosen, place)
+        yield combinations.columns[place - 1].name, (len(chosen), uniques - alone)
+        alone = uniques
+    others = [place for place in places if place not in chosen]
+    if others:
+        asked = [_with(chosen, place) for place in others]
         rows = combinations.classes(f"added_to_{len(chosen)}", asked)
-        in_order = sorted(left, key=lambda place: _adds_most(rows, place))
-        for place in in_order if len(chosen) == IN_TURN else in_order[:1]:
-            rank += 1
-            name = combinations.columns[place - 1].name
-            yield name, (rank, int(rows[place]["kanon_uniques"]) - alone)
-            left.remove(place)
-        if left and len(chosen) < IN_TURN:
-            chosen = (*chosen, in_order[0])
-            alone = int(rows[in_order[0]]["kanon_uniques"])
+        in_order = sorted(others, key=lambda at: _adds_most(rows[at], at))
+        for rank, place in enumerate(in_order, start=len(chosen) + 1):
+            uniques = int(rows[place]["kanon_uniques"])
+            yield combinations.columns[place - 1].name, (rank, uniques - alone)
 
 
-def _adds_most(rows: Mapping[int, Row], place: int) -> tuple[int, int, int]:
+def _with(chosen: tuple[int, ...], place: int) -> Subset:
+    """A set and one more column, with the number of that column."""
+    return Subset(place, (*chosen, place))
+
+
+def _best_set(combinations: Combinations, places: Sequence[int]) -> tuple[int, ...]:
+    """The set of `BEST_OF` columns that singles out most records; all columns if there are no
+    more."""
+    if len(places) <= BEST_OF:
+        return tuple(places)
+    sets = [
+        Subset(number, each)
+        for number, each in enumerate(subsets_of(sorted(places), BEST_OF), start=1)
+    ]
+    rows = combinations.classes(f"sets_of_{BEST_OF}", sets)
+    return min(sets, key=lambda each: _adds_most(rows[each.number], *each.places)).places
+
+
+def _adds_most(row: Row, *places: int) -> tuple[int, ...]:
     """Sort key: unique records, then classes, then the order of the table."""
-    row = rows[place]
-    return -int(row["kanon_uniques"]), -int(row["kanon_classes"]), place
+    return -int(row["kanon_uniques"]), -int(row["kanon_classes"]), *places

@@ -3,6 +3,7 @@ columns to decide by hand."""
 
 from __future__ import annotations
 
+import json
 import math
 import os
 import re
@@ -22,11 +23,14 @@ from kanon_sql.profiling.column_names import meaning_of
 from kanon_sql.profiling.columns import LookedAt, Looks
 from kanon_sql.profiling.identifying import OpenProfile, RecordCounts, counted_records, open_profile
 from kanon_sql.profiling.spec_text import Part, ProposedColumn, ProposedSpec, shortly
-from kanon_sql.results.identifying import BY_NAME, UNKNOWN_NAME, ColumnProfile
+from kanon_sql.report.words.numbers import listed
+from kanon_sql.results.identifying import BEST_OF, BY_NAME, UNKNOWN_NAME, ColumnProfile
 from kanon_sql.results.writing import write_atomically
-from kanon_sql.spec.spec import AuditSpec, TableSpec
+from kanon_sql.spec.spec import AuditSpec, TableSpec, json_schema
 from kanon_sql.sql.column_types import family
 
+SCHEMA = "kanon.schema.json"
+"""The file of the JSON Schema beside a spec."""
 FEW_VALUES = 10
 """Maximum number of distinct numbers that are categories instead of amounts."""
 _PARTS: dict[str, Part] = {
@@ -34,8 +38,8 @@ _PARTS: dict[str, Part] = {
     "quasi_identifier": "quasi_identifiers",
     "sensitive": "sensitive",
 }
-_POSTCODE = "a postcode"
-_DATES = {"a date of birth", "a date of death", "an event that others may know of"}
+_POSTCODE = "postcode"
+_DATES = {"date of birth", "date of death", "event that others may know of"}
 """Meanings that get no mask: of a date with the day first, as in 17.03.1985, a mask from the right
 removes the year first and leaves the day."""
 _YEARS = (1800, 2200)
@@ -73,8 +77,8 @@ def propose(
 ) -> Proposal:
     """Propose a spec for the single table of `spec`, keeping the roles it already gives.
 
-    Writes it to `output` if given. Raises `SpecError`, `InputError` (also for a table without
-    records) and `EngineError`.
+    Writes it to `output` if given, and the JSON Schema of specs beside it unless one is there.
+    Raises `SpecError`, `InputError` (also for a table without records) and `EngineError`.
     """
     [asked], engine = spec.tables, run.engine
     where = asked.connect or (engine if isinstance(engine, str) else None)
@@ -88,6 +92,8 @@ def propose(
         asked=as_profiled(asked),
         is_open=True,
     )
+    is_file = output is not None and (output.is_file() or not output.exists())
+    schema = (output.parent if output else Path()) / SCHEMA
     proposed = ProposedSpec(
         table=bound.table.name,
         records=counted.records,
@@ -96,10 +102,13 @@ def propose(
         k=DEFAULT_K,
         entity=bound.entity.name if bound.entity else None,
         settings=settings,
+        schema=SCHEMA if is_file or schema.is_file() else None,
         by_connection=source is not None and engine is not None and where is None,
     )
     if output:
         write_atomically(output, f"{proposed.text}\n")
+        if is_file and not schema.exists():
+            write_atomically(schema, f"{json.dumps(json_schema(), indent=2)}\n")
     return Proposal(proposed, output)
 
 
@@ -171,38 +180,44 @@ def _without_secret(url: str, output: Path | None) -> str:
 def _columns(profile: OpenProfile, counted: RecordCounts) -> list[ProposedColumn]:
     """The columns in table order; quasi-identifiers by what they add."""
     looked_at = {each.column.name: each for each in profile.looked_at}
+    ranked = sorted((each for each in profile.columns if each.rank), key=lambda at: at.rank or 0)
+    most = [each.column for each in ranked[:BEST_OF]]
     proposed = [
-        (column.rank or math.inf, _proposed(column, looked_at[column.column], counted))
+        (column.rank or math.inf, _proposed(column, looked_at[column.column], counted, most))
         for column in profile.columns
         if column.role not in ("entity", "weight")
     ]
     return [each for _, each in sorted(proposed, key=lambda pair: pair[0])]
 
 
-def _proposed(column: ColumnProfile, found: LookedAt, counted: RecordCounts) -> ProposedColumn:
+def _proposed(
+    column: ColumnProfile, found: LookedAt, counted: RecordCounts, most: Sequence[str]
+) -> ProposedColumn:
     part = _PARTS.get(column.role or column.looks_like, "undecided")
-    reason = "as named" if column.role else _reason(column, counted)
+    reason = "as named" if column.role else _reason(column, counted, most)
     levels = levels_for(column, found) if part == "quasi_identifiers" else ()
     return ProposedColumn(column.column, part, reason, levels)
 
 
-def _reason(column: ColumnProfile, counted: RecordCounts) -> str:
-    """The reason for a column's proposed role, in words and shares."""
+def _reason(column: ColumnProfile, counted: RecordCounts, most: Sequence[str]) -> str:
+    """The reason for a column's proposed role, in words and shares; `most` are the columns that
+    together single out most."""
     if column.distinct is None:
         return column.why
     by_name = column.why.startswith(BY_NAME)
-    why = f"named like {column.why.removeprefix(BY_NAME)}" if by_name else column.why
+    why = f"name suggests {column.why.removeprefix(BY_NAME)}" if by_name else column.why
     if column.looks_like == "identifier":
         return shortly([f"{_percent(column.distinct, counted.records)} distinct: identifier", why])
     if column.looks_like in ("constant", "free_text"):
         return column.why
     alone = column.alone or 0
-    singled = _percent(alone, counted.members) if alone else "nobody"
+    unique = _percent(alone, counted.members) if alone else "nobody"
     adds = ""
     if column.rank and column.rank > 1 and column.adds:
-        adds = f", and {_percent(column.adds, counted.members)} more beside those that add most"
+        more = _percent(column.adds, counted.members)
+        adds = f"{more} more become unique when it is added to {listed(most[: column.rank - 1])}"
     values = f"{column.distinct:,} values" if why == UNKNOWN_NAME else ""
-    return shortly([why, values, f"alone it singles out {singled}{adds}"])
+    return shortly([why, values, f"unique by itself: {unique}", adds])
 
 
 def _percent(part: int, whole: int) -> str:
@@ -251,7 +266,7 @@ def _widths(looks: Looks, spoken: str) -> Sequence[float | int]:
     if not math.isfinite(span) or span <= 0 or looks.known <= FEW_VALUES:
         return ()
     are_years = looks.are_whole and _YEARS[0] <= looks.least and looks.most <= _YEARS[1]
-    are_ages = spoken == "an age" and looks.least >= 0 and 5 < looks.most <= _LONGEST_AGE
+    are_ages = spoken == "age" and looks.least >= 0 and 5 < looks.most <= _LONGEST_AGE
     if are_years or are_ages:
         return (5, 10, 20)
     power = math.floor(math.log10(span / 10))

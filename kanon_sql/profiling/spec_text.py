@@ -41,6 +41,8 @@ class ProposedSpec:
     entity: str | None = None
     settings: Mapping[str, Any] = field(default_factory=dict)
     """Further settings of the table, such as connect, where or delimiter."""
+    schema: str | None = None
+    """The file of the JSON Schema, for editors, beside the spec."""
     by_connection: bool = False
     """Whether it was read through a connection object, which no file can name."""
 
@@ -54,8 +56,9 @@ class ProposedSpec:
 
 
 def _lines(spec: ProposedSpec) -> Iterator[str]:
-    yield "# yaml-language-server: $schema=kanon.schema.json"
-    yield "#"
+    if spec.schema:
+        yield f"# yaml-language-server: $schema={spec.schema}"
+        yield "#"
     yield from _comment(
         f"A first spec, proposed from {printable(spec.table)}: {spec.records:,} records. "
         "It is guessed from names and counts, so nothing is decided yet: read every line. The "
@@ -150,7 +153,9 @@ def _undecided(spec: ProposedSpec) -> Iterator[str]:
 
 def _checks(spec: ProposedSpec) -> Iterator[str]:
     yield ""
-    yield from _comment("The required checks, as a start.", "    ")
+    yield from _comment(
+        "The required checks, as a start: kanon-sql explain thresholds says how to choose.", "    "
+    )
     yield "    checks:"
     yield f"      - k_anonymity: {{k: {spec.k}}}"
     for column in spec.of("sensitive"):

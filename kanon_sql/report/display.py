@@ -10,10 +10,17 @@ if TYPE_CHECKING:
 
 
 class Chart(dict[str, Any]):
-    """A Vega-Lite chart, which notebooks draw."""
+    """A Vega-Lite chart, which notebooks draw; as SVG where they have no Vega-Lite."""
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, Any]:
-        return {"application/vnd.vegalite.v5+json": dict(self), "text/plain": repr(self)}
+        from kanon_sql.report.plots import drawn
+
+        svg = drawn(self)
+        return {
+            "application/vnd.vegalite.v5+json": dict(self),
+            **({"image/svg+xml": svg} if svg else {}),
+            "text/plain": repr(self),
+        }
 
     def __repr__(self) -> str:
         return f"<Chart {self.get('description')}>"

@@ -61,7 +61,9 @@ def write(page: Iterable[Block]) -> str:
     """The page as one fragment, with its styles."""
     body = "\n".join(markup for block in page for markup in _markup(block, "h4"))
     # Jupyter's rules for cells, such as text-align: right, have the specificity of two classes.
-    style = _style("page.css").replace(".kanon-sql ", ".kanon-sql.kanon-sql.kanon-sql ")
+    style = f"{_style('page.css')}{_style('notebook.css')}".replace(
+        ".kanon-sql ", ".kanon-sql.kanon-sql.kanon-sql "
+    )
     return f'<div class="kanon-sql">\n<style>\n{style}</style>\n{body}\n</div>'
 
 

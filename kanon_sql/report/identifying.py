@@ -15,10 +15,13 @@ from kanon_sql.report.words.numbers import (
     number,
     percent,
     printable,
+    short_percent,
     short_share,
 )
 from kanon_sql.results.identifying import (
+    BEST_OF,
     BY_NAME,
+    MOST_TRIED,
     UNKNOWN_NAME,
     ColumnProfile,
     SpecialUniques,
@@ -32,7 +35,6 @@ MOST_COLUMNS = 40
 """Number of columns shown."""
 _WIDEST_BAR = 24
 _LARGE = 10**15
-_IN_TURN = 3
 _KINDS = (
     "quasi_identifier",
     "undecided",
@@ -64,28 +66,44 @@ def columns_told(table: TableProfile) -> Iterator[Block]:
         return
     in_order = sorted(found, key=_place)
     yield Grid(
-        f"Each column by itself. Alone: {members(table)} whose value occurs only once:",
-        GridRow(("column", "looks like"), ("values", "NULL", "alone")),
+        f"Each column by itself. Unique: {members(table)} whose value occurs only once:",
+        GridRow(("column", "looks like"), ("values", "NULL", "unique")),
         [_column(each, table) for each in in_order[:MOST_COLUMNS]],
         below=_left_out(len(in_order) - MOST_COLUMNS),
         spacious=True,
     )
     ranked = sorted((each for each in found if each.rank), key=lambda each: each.rank or 0)
     if len(ranked) > 1:
-        yield Grid(
-            f"{members(table).capitalize()} newly alone by each candidate, {in_turn(len(ranked))}:",
-            GridRow(("column",), ("newly alone", "share")),
-            [_added(each, table) for each in ranked],
-            spacious=True,
+        first, further = ranked[:BEST_OF], ranked[BEST_OF:]
+        title = (
+            f"The three columns that together single out most {members(table)}, added one after "
+            "the other:"
+            if further
+            else "Added one after the other:"
         )
+        tried = (
+            f"Of the {MOST_TRIED} columns with most values or the highest separation; --subsets 3 "
+            "tries every set of three."
+        )
+        yield _added_grid(title, first, table, tried if len(ranked) > MOST_TRIED else "")
+        if further:
+            yield _added_grid("Each further column, added to these three:", further, table)
     yield Prose(list(_in_words(table, ranked)))
+
+
+def _added_grid(
+    title: str, some: Sequence[ColumnProfile], table: TableProfile, below: str = ""
+) -> Grid:
+    heads = ("newly unique", "share", "distinction", "separation")
+    rows = [_added(each, table) for each in some]
+    return Grid(title, GridRow(("column",), heads), rows, below, spacious=True)
 
 
 def in_turn(candidates: int) -> str:
     """The columns to which each candidate is added, in words."""
-    if candidates <= _IN_TURN:
+    if candidates <= BEST_OF:
         return "added one after the other"
-    return f"the first {_IN_TURN} added one after the other, each further one to these {_IN_TURN}"
+    return "the first three added one after the other, each further one to these three"
 
 
 def _place(column: ColumnProfile) -> tuple[bool, int, int]:
@@ -117,38 +135,44 @@ def _added(column: ColumnProfile, table: TableProfile) -> GridRow:
     added = column.adds or 0
     return GridRow(
         (printable(column.column),),
-        (number(added), short_share(added, table.summary.members or 0)),
+        (
+            number(added),
+            short_share(added, table.summary.members or 0),
+            short_percent(column.distinction),
+            short_percent(column.separation),
+        ),
     )
 
 
 def _in_words(table: TableProfile, ranked: Sequence[ColumnProfile]) -> Iterator[str]:
-    members = table.summary.members or 0
-    first = ranked[:_IN_TURN]
-    alone = sum(each.adds or 0 for each in first)
+    first = ranked[:BEST_OF]
+    unique = sum(each.adds or 0 for each in first)
     if len(first) > 1 and len(ranked) > len(first):
-        yield (
-            f"{listed([each.column for each in first])} together leave "
-            f"{counted(alone, member(table))} alone ({short_share(alone, members)})."
-        )
+        yield (f"By {listed([each.column for each in first])} together {_unique(unique, table)}.")
     in_all = table.together
     if in_all is not None and len(in_all.columns) > 1:
         yield (
             f"{_all(len(in_all.columns))} candidates together: k is {number(in_all.k)}, and "
-            f"{_alone(in_all.uniques, table)}."
+            f"{_unique(in_all.uniques, table)}."
+        )
+    if len(ranked) > 1:
+        yield (
+            "Distinction: distinct values per record. Separation: the share of pairs of records "
+            "that have different values."
         )
     if not ranked:
         yield "No column looks like one that singles out a person."
     yield (
-        "These guesses come from names and values; what others may know is for you to decide. "
-        "kanon-sql init writes a spec that lists the open columns under undecided."
+        "These guesses come from column names and values; you decide. kanon-sql init writes a spec "
+        "with the open columns listed under undecided."
     )
 
 
-def _alone(uniques: int, table: TableProfile) -> str:
+def _unique(uniques: int, table: TableProfile) -> str:
     if not uniques:
-        return f"no {member(table)} is alone"
+        return f"no {member(table)} is unique"
     share = short_share(uniques, table.summary.members or 0)
-    return f"{counted(uniques, member(table))} {'is' if uniques == 1 else 'are'} alone ({share})"
+    return f"{counted(uniques, member(table))} {'is' if uniques == 1 else 'are'} unique ({share})"
 
 
 def subsets_told(table: TableProfile) -> Iterator[Block]:
@@ -159,10 +183,11 @@ def subsets_told(table: TableProfile) -> Iterator[Block]:
     k = number(table.k_threshold)
     sizes = sorted({len(each.columns) for each in found})
     worst = [_worst([each for each in found if len(each.columns) == size]) for size in sizes]
-    shown = [each for some in worst for each in some]
+    # The stable sort keeps the declared order among equals.
+    shown = sorted((each for some in worst for each in some), key=_violating, reverse=True)
     yield Grid(
         f"Sets of at most {counted(sizes[-1], 'column')}, by their records in classes below {k}:",
-        GridRow(("columns",), (f"below {k}", "share", "alone", "k")),
+        GridRow(("columns",), (f"below {k}", "share", "unique", "k")),
         [_subset(each, table) for each in shown],
         below=_more(len(found) - len(shown)),
         spacious=True,
@@ -180,6 +205,10 @@ def subsets_told(table: TableProfile) -> Iterator[Block]:
 
 def _all(candidates: int) -> str:
     return "Both" if candidates == 2 else f"All {number(candidates)}"
+
+
+def _violating(each: SubsetProfile) -> int:
+    return each.violating_records
 
 
 def _worst(sets: Sequence[SubsetProfile]) -> list[SubsetProfile]:

@@ -59,7 +59,9 @@ def page(found: Tradeoff, command: Callable[..., str] | None = None) -> Iterator
             yield _levels(found.optimal.points)
     if found.warnings:
         yield Points(found.warnings, "warning")
-    yield Prose([*_remarks(found), _proof(found)])
+    yield Prose(
+        [*_remarks(found), _proof(found), "Which k to choose: kanon-sql explain thresholds."]
+    )
     if any(each.metrics for each in found.points):
         yield from _next(found, command)
     yield Prose([f"{found.seconds:.1f} s · {found.engine}"], "footer")

@@ -14,6 +14,11 @@ LooksLike = Literal[
 BY_NAME = "by its name: "
 """Prefix of a reason that rests on a column's name."""
 UNKNOWN_NAME = "nothing is known by its name"
+BEST_OF = 3
+"""Size of the set of candidates that singles out most records; the other candidates are ranked by
+the records that they make unique when added to it."""
+MOST_TRIED = 12
+"""Maximum number of candidates of which every set of that size is tried."""
 SpecialNulls = Literal["nobody", "value"]
 
 
@@ -26,7 +31,7 @@ class ColumnProfile(JsonPart):
     `separation` (share of record pairs it distinguishes). All are None where the column's values
     can't be compared. Candidates have a `rank`, the order in which they are added, and `adds`, the
     number of records (people) each makes unique beyond the previous ones (from the fourth on,
-    beyond the first three).
+    beyond the first three, which are the set of three that makes most unique).
 
     Motwani and Xu 2007, Efficient algorithms for masking and finding quasi-identifiers.
     """

@@ -81,7 +81,7 @@ class Elimination(JsonPart):
     eliminations_to_certainty: int | None
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class TableProfile(JsonPart):
     """What one table reveals to an attacker with knowledge beyond its quasi-identifiers."""
 
@@ -107,6 +107,10 @@ class TableProfile(JsonPart):
     sql: Mapping[str, str] = field(default_factory=dict)
     seconds: float = field(default=0.0, compare=False, metadata=UNWRITTEN)
     error: str | None = field(default=None, metadata=IF_SET)
+
+    def __repr__(self) -> str:
+        """One line; the result of the profile shows everything."""
+        return f"<TableProfile {self.name} {self.status}>"
 
     def to_dict(self) -> dict[str, Any]:
         found = super().to_dict()

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from kanon_sql.errors import InputError, SpecError, kind_of
+from kanon_sql.errors import InputError, SpecError, kind_of, option
 from kanon_sql.results.consistency import faults, release_faults
 from kanon_sql.results.costs import CostOfK, Costs
 from kanon_sql.results.json_document import (
@@ -39,10 +39,11 @@ from kanon_sql.spec.models.catalogue import model_named
 
 BASELINE_VERSION = 1
 """Format version of baselines."""
-_HOW_A_RESULT = "kanon-sql audit … --format json --output FILE writes one."
-_HOW_A_PROFILE = "kanon-sql profile … --format json --output FILE writes one."
-_HOW_COSTS = "kanon-sql tradeoff … --format json --output FILE writes one."
-_HOW_A_BASELINE = "kanon-sql baseline … --output FILE writes one."
+_AS_JSON = f"{option('format', 'json')} {option('output', 'FILE')}"
+_HOW_A_RESULT = f"kanon-sql audit … {_AS_JSON} writes one."
+_HOW_A_PROFILE = f"kanon-sql profile … {_AS_JSON} writes one."
+_HOW_COSTS = f"kanon-sql tradeoff … {_AS_JSON} writes one."
+_HOW_A_BASELINE = f"kanon-sql baseline … {option('output', 'FILE')} writes one."
 
 
 @dataclass(frozen=True)
@@ -162,7 +163,7 @@ def read_to_sign(path: Path) -> ToSign:
     if any(_of_profile(whole)):
         raise InputError(
             f"{path} is a profile, which can accompany a result: kanon-sql report RESULT.json "
-            f"--profile {path}. {_HOW_A_RESULT}"
+            f"{option('profile', str(path))}. {_HOW_A_RESULT}"
         )
     return ToSign(path, text, _findings(whole))
 
@@ -297,8 +298,9 @@ def read_baseline(path: Path) -> tuple[TableResult, ...]:
     whole = result_document(path, _HOW_A_BASELINE, parsed(path, _HOW_A_BASELINE))
     if "baseline" not in whole.value:
         raise InputError(
-            f"{path} is a result and no baseline. kanon-sql baseline {path} --output baseline.json "
-            "makes one of it: what is violated in it is then accepted."
+            f"{path} is a result and no baseline. kanon-sql baseline {path} "
+            f"{option('output', 'baseline.json')} makes one of it: what is violated in it is "
+            "then accepted."
         )
     version = whole.part("baseline").read(int)
     if version != BASELINE_VERSION:

@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from importlib import import_module
 from typing import Any, Literal, Self, TypeVar, get_args
 
-from kanon_sql.errors import EngineError, MissingDriverError, PrivacyViolation
+from kanon_sql.errors import EngineError, MissingDriverError, PrivacyViolation, plural
 from kanon_sql.results.lineage import Lineage
 from kanon_sql.results.version import FORMAT
 
@@ -67,11 +67,12 @@ class Rows(Tabular, tuple[Part, ...]):
         return [_as_row(each) for each in self]
 
     def __repr__(self) -> str:
-        """One line for several parts; `to_pandas()` shows them."""
-        if len(self) < 2:
-            return super().__repr__()
+        """One line; `to_pandas()` shows the parts."""
+        if not self:
+            return "<no rows>"
         return (
-            f"<{len(self)} rows of {type(self[0]).__name__}: to_pandas(), to_polars(), to_arrow()>"
+            f"<{plural(len(self), 'row')} of {type(self[0]).__name__}: to_pandas(), to_polars(), "
+            "to_arrow()>"
         )
 
     @classmethod
@@ -86,6 +87,10 @@ class Rows(Tabular, tuple[Part, ...]):
 
 class Risk(Tabular, dict[str, Mapping[str, float] | None]):
     """Figures by attacker; None for one not measured."""
+
+    def __repr__(self) -> str:
+        """One line with what was measured."""
+        return f"<Risk {', '.join(f'{name} {each}' for name, each in self.items() if each)}>"
 
     def rows(self) -> list[dict[str, Any]]:
         return [{"attacker": attacker, **each} for attacker, each in self.items() if each]
@@ -288,7 +293,7 @@ class CheckDetails:
     """k of each release alone."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class CheckResult(JsonPart):
     """One check's result. `holds` is None where nothing was required.
 
@@ -317,6 +322,12 @@ class CheckResult(JsonPart):
     @property
     def _of_policy(self) -> dict[str, str]:
         return {} if self.policy is None else {"policy": self.policy}
+
+    def __repr__(self) -> str:
+        """One line with the verdict."""
+        verdict = {True: "holds", False: "violated", None: "measured"}[self.holds]
+        of = f" {name}" if (name := self.parameters.get("sensitive")) else ""
+        return f"<CheckResult {self.model}{of} {verdict}: {self.achieved}>"
 
     @property
     def figures(self) -> dict[str, Any]:
@@ -413,7 +424,7 @@ def today() -> str:
     return f"{datetime.now(UTC):%Y-%m-%d}"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class TableResult(JsonPart):
     """One table's audit. `shown` holds values of the data, and only on request."""
 
@@ -457,6 +468,10 @@ class TableResult(JsonPart):
     )
     lineage: Lineage | None = field(default=None, repr=False, compare=False, metadata=UNWRITTEN)
     """Its datasets and its checks' own statements, if requested."""
+
+    def __repr__(self) -> str:
+        """One line with the verdict."""
+        return f"<TableResult {self.name} {self.status}: {plural(len(self.checks), 'check')}>"
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "histogram", Rows(self.histogram))

@@ -38,7 +38,7 @@ class Curve(JsonPart):
     search: Search | None
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Tradeoff(JsonPart):
     """The best levels for each k, in ascending order of k, by one search for all."""
 
@@ -58,6 +58,10 @@ class Tradeoff(JsonPart):
     """For a local recoding: the cost of the best full-domain levels."""
     audited: str | None = field(default=None, compare=False, metadata=IF_SET)
     """UTC date of the result; None if unknown."""
+
+    def __repr__(self) -> str:
+        """One line; the result shows everything."""
+        return f"<Tradeoff {self.name} {self.status}: k {', '.join(str(p.k) for p in self.points)}>"
 
     @property
     def status(self) -> Literal["measured", "no_data"]:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Literal, ParamSpec, TypedDict, TypeVar
 
 from kanon_sql.errors import NO_SOURCE_ORDER, KanonError, SpecError, did_you_mean, kind_of
 from kanon_sql.spec.builders import BUILDERS, parse_builder
-from kanon_sql.spec.hierarchy import GeneralizationHierarchy
+from kanon_sql.spec.hierarchy import DATES, KINDS_OF_LEVELS, SUPPRESS, GeneralizationHierarchy
 from kanon_sql.spec.models.base import Model
 from kanon_sql.spec.models.catalogue import model_named, short_checks
 from kanon_sql.spec.models.cells import Differences, Dominance, MinContributors, PPercent
@@ -247,27 +247,75 @@ def _hierarchy(name: Any, given: Any) -> Any:
 def _levels(name: Any, given: Any) -> dict[str, Any] | None:
     """The part of a hierarchy that a short form stands for; None for any other value.
 
-    Short forms are a builder or a file as on the command line, widths (`[5, 10]`), one builder with
-    its arguments (`{"date": "year"}`), and a frame: the raw value, then one column per level.
+    Short forms are a builder or a file as on the command line, a width or several (`[5, 10]`), one
+    builder with its arguments (`{"date": "year"}`), a list of levels in any of these forms
+    (`[5, "suppress"]`), and a frame: the raw value, then one column per level.
     """
-    match given:
-        case str():
-            text = given
-        case [*widths] if widths and all(isinstance(each, int | float) for each in widths):
-            text = f"width:{','.join(map(str, widths))}"
-        case Mapping() if len(given) == 1 and next(iter(given)) in BUILDERS:
-            [(builder, arguments)] = given.items()
-            several = arguments if isinstance(arguments, list | tuple) else [arguments]
-            text = f"{builder}:{','.join(map(str, several))}"
-        case _ if hasattr(given, "columns") and hasattr(given, "to_dict"):
-            rows = zip(*(map(str, given[column]) for column in given.columns), strict=True)
-            return {"hierarchy": {raw: above for raw, *above in rows}}
-        case _:
-            return None
     try:
-        return parse_builder(text).model_dump(exclude_defaults=True)
+        if _is_frame(given):
+            return {"hierarchy": _ancestors(given)}
+        levels = [level for each in _several(given) for level in _level(each)]
     except SpecError as error:
         raise SpecError(f"quasi_identifiers.{name}: {error}") from None
+    if any(each is None for each in levels):
+        return None
+    match levels:
+        case [GeneralizationHierarchy() as file]:
+            return file.model_dump(exclude_defaults=True)
+    return {"levels": levels} if levels else None
+
+
+def _several(given: Any) -> list[Any]:
+    """A value or the items of a list, also of a numpy array, a range or a pandas Series."""
+    value = given.tolist() if hasattr(given, "tolist") else given
+    return list(value) if isinstance(value, list | tuple | range) else [value]
+
+
+def _level(given: Any) -> Iterator[Any]:
+    """The levels that one short form stands for; None for any other value."""
+    match given:
+        case bool() | None:
+            yield None
+        case int() | float():
+            yield {"width": given}
+        case str() if given in (*DATES, SUPPRESS):
+            yield given
+        case str():
+            found = parse_builder(given)
+            yield from found.levels or (found,)
+        case Mapping() if len(given) == 1 and next(iter(given)) in BUILDERS:
+            [(builder, arguments)] = given.items()
+            several = _several(arguments)
+            yield from parse_builder(f"{builder}:{','.join(map(str, several))}").levels or (None,)
+        case Mapping() if next(iter(given), None) in KINDS_OF_LEVELS:
+            yield given
+        case _:
+            yield None
+
+
+def _is_frame(given: Any) -> bool:
+    return hasattr(given, "columns") and (hasattr(given, "to_dict") or hasattr(given, "to_pydict"))
+
+
+_MISSING = ("None", "nan", "NaT", "<NA>")
+
+
+def _ancestors(frame: Any) -> dict[str, list[str]]:
+    """The ancestors of each raw value of a pandas, polars or pyarrow table. Raises `SpecError` for
+    a missing value, and for a raw value with two parents."""
+    names = frame.column_names if hasattr(frame, "column_names") else list(frame.columns)
+    found: dict[str, list[str]] = {}
+    for cells in zip(*(_several(_cells(frame[name])) for name in names), strict=True):
+        if any(not isinstance(cell, str) and str(cell) in _MISSING for cell in cells):
+            raise SpecError("the frame lacks a value. Give each raw value a label at every level.")
+        raw, *above = map(str, cells)
+        if found.setdefault(raw, above) != above:
+            raise SpecError("the frame gives a raw value two parents. Give each value one row.")
+    return found
+
+
+def _cells(column: Any) -> Any:
+    return column.to_pylist() if hasattr(column, "to_pylist") else column.to_list()
 
 
 def _models(checks: Any) -> list[Any]:

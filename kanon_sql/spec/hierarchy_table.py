@@ -21,6 +21,10 @@ Paths = tuple[tuple[str, ...], ...]
 _DELIMITERS = ";,\t|"
 
 
+_NUMBERED = re.compile(r"(level|stufe|ebene|niveau|nivel|livello)[\W_]*\d*", re.IGNORECASE)
+"""What a header calls a level."""
+_RAW = ("value", "raw", "raw_value", "original")
+"""What a header calls the raw value, besides the column's name."""
 _LINE_ENDS = tuple("\n\r\v\f\x1c\x1d\x1e\x85\u2028\u2029")
 FaultKind = Literal["duplicate", "two parents", "not nested"]
 Faults = Literal["error", "warn"]
@@ -72,6 +76,20 @@ class HierarchyTable:
     @property
     def height(self) -> int:
         return len(self.rows[0].ancestors)
+
+    def refuse_header(self, column: str) -> None:
+        """Raise `SpecError` if the first line of a file names its columns instead of a value."""
+        first = self.rows[0]
+        named = {column.casefold(), *_RAW}
+        if self.has_lines and (
+            first.value.casefold() in named
+            or all(_NUMBERED.fullmatch(label) for label in first.ancestors)
+        ):
+            raise SpecError(
+                f"{self.at(first.line)}: the first line looks like a header, and a hierarchy file "
+                f"has none: it would be a value of the column. Remove the line, or continue with "
+                f"{option('hierarchy_faults', 'warn')}."
+            )
 
     def labels(self, level: int) -> dict[str, str]:
         """What each raw value becomes. The first row of a value wins."""

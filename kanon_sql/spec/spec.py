@@ -277,13 +277,19 @@ class AuditSpec(SpecPart, BaseModel):
             yield from (str(each) for each in sources if isinstance(each, str | Path))
 
     def with_location(self, error: SpecError, table: int, key: TablesKey = "tables") -> SpecError:
-        """The error with its location in the spec file; without a file, with the table's name if
-        there are several."""
+        """The error, or each one of a list, with its location in the spec file; without a file,
+        with the table's name if there are several."""
         if self._document is None:
             tables: Sequence[TableSpec | PublishedSpec] = getattr(self, key)
             name = tables[table].name if len(tables) > 1 else None
             return SpecError(f"{name}: {error.marked}") if name else error
-        return self._document.error((key, table, *error.location), error.marked)
+        document = self._document
+        return SpecError(
+            "\n".join(
+                document.error((key, table, *getattr(each, "location", ())), each.marked).marked
+                for each in error.parts or (error,)
+            )
+        )
 
     @property
     def path(self) -> Path | None:
@@ -345,8 +351,11 @@ class AuditSpec(SpecPart, BaseModel):
         try:
             spec = cls.model_validate(document.value, context={"folder": Path(path).parent})
         except ValidationError as error:
-            location, message, at_key = _first_fault(error)
-            raise document.error(location, message, at_key=at_key) from None
+            found = {
+                document.place(location): document.error(location, message, at_key=at_key).marked
+                for location, message, at_key in reversed(_faults(error))
+            }
+            raise SpecError("\n".join(text for _, text in sorted(found.items()))) from None
         for place, source in _sources(spec):
             if not isinstance(source, str):
                 message = f"must be a file, a glob or a table; found {described_value(source)}."
@@ -406,7 +415,7 @@ def _spec_of_parts(kind: type[OneTable], parts: Mapping[str, Any]) -> OneTable:
     try:
         return kind(**parts)
     except ValidationError as error:
-        location, message, _ = _first_fault(error)
+        location, message, _ = _faults(error)[0]
         place = ".".join(str(step) for step in location if isinstance(step, str))
         raise SpecError(f"{place}: {message}" if place else message) from None
 
@@ -510,10 +519,25 @@ def _source_label(source: Any) -> str:
     return str(source) if isinstance(source, str | Path) else type(source).__name__
 
 
-def _first_fault(error: ValidationError) -> tuple[Sequence[int | str], str, bool]:
-    """The location and message of the first error, and whether the key itself is at fault."""
+def _faults(error: ValidationError) -> list[tuple[Sequence[int | str], str, bool]]:
+    """The location and message of each error, and whether the key itself is at fault. Unknown keys
+    come first, and a key that is missing beside one is probably the same."""
     faults = error.errors(include_url=False)
-    fault = next((fault for fault in faults if fault["type"] == "extra_forbidden"), faults[0])
+    unknown = [each for each in faults if each["type"] == "extra_forbidden"]
+    # The defaults are in every table, too.
+    of_defaults = {each["loc"][1:] for each in unknown if each["loc"][0] == "defaults"}
+    unknown = [each for each in unknown if each["loc"][2:] not in of_defaults]
+    beside = {each["loc"][:-1] for each in unknown}
+    others = [
+        each
+        for each in faults
+        if each["type"] != "extra_forbidden"
+        and not (each["type"] == "missing" and each["loc"][:-1] in beside)
+    ]
+    return [_described(each) for each in (*unknown, *others)]
+
+
+def _described(fault: Any) -> tuple[Sequence[int | str], str, bool]:
     found = described_value(fault["input"])
     location = fault["loc"]
     match fault["type"]:

@@ -16,17 +16,21 @@
 {%- endmacro %}
 
 
-{# Distinct values of a column, each with its label at every level. NULL has none. #}
+{# Distinct values of a column, each with its records and its label at every level. NULL has none. #}
 {% macro hierarchy_of_values(relation, column, labels) %}
 select
+    kanon_records,
     {{ kanon_sql.as_text("kanon_raw", kanon_sql.type_of(column)) }} as kanon_value
 {%- for label in labels %},
     {{ label | indent(4) }} as kanon_label_{{ loop.index }}
 {%- endfor %}
 
 from (
-    select distinct {{ kanon_sql.ident(column) }} as kanon_raw
+    select
+        {{ kanon_sql.ident(column) }} as kanon_raw,
+        count(*) as kanon_records
     from {{ relation | indent(4) }}
+    group by {{ kanon_sql.ident(column) }}
 ) as known
 where kanon_raw is not null
 {%- endmacro %}

@@ -30,6 +30,7 @@ from pyarrow import parquet
 from searches import EXERCISE, Cells, Drawn, anonymize, cells, figures, labels, questions
 
 import kanon_sql as kanon
+from kanon_sql.anonymizing.release.options import ReleaseOptions
 from kanon_sql.anonymizing.search import datafly_counts
 
 
@@ -653,7 +654,14 @@ def test_a_table_without_records(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.parametrize("bound", ["0.05", 0.05, "-1%", "101%", -1, "a%", "%", True])
+@pytest.mark.parametrize("bound", ["34%", "0.34", 0.34, "34 %"])
+def test_a_share_is_a_percentage_or_a_fraction(bound: Any) -> None:
+    asked = ReleaseOptions(max_suppressed=bound, algorithm="optimal", gap=bound)
+    assert [asked.allowed(records=records, k=2) for records in (3, 50, 100)] == [1, 17, 34]
+    assert asked.share_of_gap == 0.34
+
+
+@pytest.mark.parametrize("bound", ["1.5", 1.0, "-1%", "101%", -1, -0.5, "a%", "%", True])
 def test_a_bound_that_is_none(bound: Any) -> None:
     with pytest.raises(kanon.SpecError, match="max_suppressed"):
         anonymize(PEOPLE_OF_TWO_TOWNS, TWO_TOWNS | {"max_suppressed": bound})

@@ -129,7 +129,7 @@ def test_values_that_the_level_has_no_place_for() -> None:
             words, quasi_identifiers={"age": {"levels": [{"width": 10}]}}, levels={"age": 1}
         )
 
-    assert '1 value of "age", held by 2 records, is no number' in str(refused.value)
+    assert '1 value of "age", held by 2 records, is not a number' in str(refused.value)
 
 
 def test_a_file_with_faults_is_refused_or_warned_of(tmp_path: Path) -> None:
@@ -214,7 +214,8 @@ def test_a_large_hierarchy_is_joined_and_what_it_lacks_is_refused(tmp_path: Path
     assert (listed.summary.classes, listed.summary.largest_class) == (101, 200)
     assert str(refused.value) == (
         'pyarrow.Table: 1 value of "zip", held by 2 records, is not in the hierarchy '
-        f"{file}. Add what is lacking, spelled as in the table."
+        f"{file}. Add what is lacking, spelled as in the table. kanon-sql validate names it with "
+        "show_values=True."
     )
 
 
@@ -317,7 +318,8 @@ MEND = (
         (b"1,a,x\n2,a,y\n", "how.csv:2: the label of level 1 in this line lies under another label "
          f"of level 2 than in line 1, so level 2 would publish a wrong label for 2 values.{MEND}"),
         (b"1,a\n", 'people.csv: 2 values of "size", held by 2 records, are not in the hierarchy '
-         "how.csv. Add what is lacking, spelled as in the table."),
+         "how.csv. Add what is lacking, spelled as in the table. kanon-sql validate names them "
+         "with --show-values."),
         (b"".join(b"%d,%d,%d,*\n" % (raw, raw % 977, raw % 31) for raw in range(100_000)),
          "how.csv:978: the label of level 1 in this line lies under another label of level 2 than "
          "in line 1, so level 2 would publish a wrong label for 103 values. In all 977 labels or "
@@ -350,14 +352,14 @@ def test_a_bad_hierarchy_ends_with_a_sentence(
         ("width:0", "width:0: width must be a number above 0"),
         ("width:-5", "width:-5: width must be a number above 0"),
         ("width:9999999999999999999", "width:9999999999999999999: width must be a number above 0"),
-        ("width:2.5", 'people.csv: 1 value of "size", held by 1 record, is no number that the '
-         "level width 2.5 has a place for. Leave those records out with a condition, or mend "
-         "them.\n"),
+        ("width:2.5", 'people.csv: 1 value of "size", held by 1 record, is not a number, so width '
+         "2.5 can't group it. If they use a decimal comma, replace it in a view. "
+         "Leave those records out with a condition, or mend them.\n"),
         ("round:1.5", "round:1.5: round must be a whole number from 1 to 10^18"),
         ("cuts:40,18", "cuts:40,18: cuts must be numbers in ascending order"),
         ("cuts:18,18", "cuts:18,18: cuts must be numbers in ascending order"),
-        ("date:month", 'people.csv: 3 values of "size", held by 3 records, are no date that the '
-         "level month has a place for."),
+        ("date:month", 'people.csv: 3 values of "size", held by 3 records, are not dates, so month '
+         "can't group them."),
         ("top:80,90", "top:80,90: top 90 comes after top 80 and is finer."),
         ("width:10,15", '"size": level 2 (width 15) doesn\'t follow from level 1 (width 10): '),
     ],
@@ -758,12 +760,39 @@ def test_a_condition_reads_an_infinite_date_as_its_database_does(endless: Any) -
     assert table.summary.records == (3 if isinstance(endless, str) else 2)
 
 
+@pytest.mark.parametrize(
+    ("first", "is_header"),
+    [
+        ("zip,prefix,all", True),
+        ("ZIP,a,b", True),
+        ("value,a,b", True),
+        ("x,Level 1,Level 2", True),
+        ("02140,0214*,*", False),
+        ("unknown,unknown,*", False),
+        (",none,*", False),
+    ],
+)
+def test_a_header_of_a_hierarchy_is_noticed(tmp_path: Path, first: str, is_header: bool) -> None:
+    file = tmp_path / "zips.csv"
+    first = first.replace(",none", '"",none')
+    file.write_text(f"{first}\n02138,0213*,*\n02139,0213*,*\n", encoding="utf-8")
+    table = pa.table({"zip": ["02138", "02139"] * 3})
+    asked = {"zip": {"hierarchy": str(file)}}
+
+    if is_header:
+        with pytest.raises(kanon.SpecError, match=r"csv:1: the first line looks like a header"):
+            kanon.anonymize(table, asked, k=6)
+    faults = "warn" if is_header else "error"
+    found = kanon.anonymize(table, asked, k=6, max_suppressed=0, hierarchy_faults=faults)
+    assert found.anonymization.levels == {"zip": 1}
+
+
 def test_which_value_a_hierarchy_lacks_is_told_on_demand_only(tmp_path: Path) -> None:
     (tmp_path / "zips.csv").write_text("02138,0213*\n", encoding="utf-8")
     table = pa.table({"zip": ["02138", "02141", "02139"]})
     asked = {"zip": {"hierarchy": str(tmp_path / "zips.csv")}}
     told = '2 values of "zip"{}, held by 2 records, are not in the hierarchy'
 
-    for show_values, which in ((True, r" \(one is '02139'\)"), (False, "")):
+    for show_values, which in ((True, r" \(02139,02141\)"), (False, "")):
         with pytest.raises(kanon.InputError, match=told.format(which)):
             kanon.audit(table, asked, levels={"zip": 1}, show_values=show_values)

@@ -149,11 +149,14 @@ def test_exit_codes(run, arguments, code):
             ["--k", "5; drop table"],
             "--k must be a whole number, 1 or more; found '5; drop table'.",
         ),
-        (["--t", "20%"], "--t must be a number, as in 0.2; found '20%'. Write 20% as 0.2."),
+        (["--t", "x%"], "--t must be a number or a percentage, as in 0.2 or 20%; found 'x%'."),
         (
-            ["--check", "prosecutor_risk:max_at_risk=2.5%"],
-            "prosecutor_risk: max_at_risk must be a number from 0 to 1; found '2.5%'. Write 2.5% "
-            "as 0.025.",
+            ["--check", "prosecutor_risk:max_at_risk=250%"],
+            "prosecutor_risk: max_at_risk must be a number from 0 to 1; found '250%'.",
+        ),
+        (
+            ["--check", "basic_beta_likeness:beta=20%,sensitive=diagnosis"],
+            "basic_beta_likeness: beta must be a number, 0 or more; found '20%'. Write 20% as 0.2.",
         ),
         (["--timeout", "0"], "--timeout must be a number of seconds above 0; found '0'."),
         (["--qi", "zip"], 'column "zip" is named twice.'),
@@ -182,6 +185,76 @@ def test_bad_options(run, arguments, message):
     assert (ended.code, ended.out) == (2, "")
     assert message in ended.err
     assert ended.err.startswith("error: ")
+
+
+@pytest.mark.parametrize(
+    ("typed", "meant"),
+    [
+        (["--quasi-identifiers", "zip"], ["--qi", "zip"]),
+        (["--qi", "zip", "--t", "20%"], ["--qi", "zip", "--t", "0.2"]),
+        (["--qi", "zip", "--check", "l-diversity:l=2"],
+         ["--qi", "zip", "--check", "l_diversity:l=2"]),
+        (["--qi", "zip", "--check", "KAnonymity:k=2"],
+         ["--qi", "zip", "--check", "k_anonymity:k=2"]),
+        (["--qi", "zip", "--check", "prosecutor-risk:max-at-risk=2.5 %"],
+         ["--qi", "zip", "--check", "prosecutor_risk:max_at_risk=0.025"]),
+    ],
+)  # fmt: skip
+def test_what_people_type_is_what_is_meant(run, typed, meant):
+    first, second = (
+        run("audit", "patients.csv", "--sensitive", "diagnosis", *arguments, "--format", "json")
+        for arguments in (typed, meant)
+    )
+    assert first.code == second.code
+    assert json.loads(first.out) == json.loads(second.out)
+
+
+def test_a_file_of_another_program_is_refused_with_the_way_out(run):
+    for name, said in (
+        ("survey.xlsx", 'is a file of Excel, which DuckDB doesn\'t read. Convert it, for example '
+         'with pandas: pd.read_excel("survey.xlsx").to_parquet("survey.parquet", index=False)'),
+        ("survey.dta", "pd.read_stata("),
+        ("survey.SAV", "pd.read_spss("),
+        ("survey.RData", "is a file of R, which DuckDB doesn't read. Write it as CSV or Parquet"),
+        ("survey.zip", "the name does not give the format of the file"),
+    ):  # fmt: skip
+        Path(name).touch()
+        ended = run("audit", name, "--qi", "zip")
+        assert (ended.code, ended.out) == (2, "")
+        assert said in ended.err
+
+
+def test_validate_lists_all_faults_of_a_spec(run):
+    Path("all.yml").write_text(
+        "version: 1\n"
+        "tables:\n"
+        "  - source: patients.csv\n"
+        "    quasi_identifiers:\n"
+        "      zipp: {}\n"
+        "      sex: {hierarchy: lacking.csv}\n"
+        "    sensitive: [diagnosys]\n"
+        "    checks:\n"
+        "      - l_diversity: {l: 2, sensitive: diag}\n",
+        encoding="utf-8",
+    )
+    ended = run("validate", "all.yml")
+    assert (ended.code, ended.out) == (2, "")
+    for said in (
+        'all.yml:5:13: patients.csv has no column "zipp"',
+        "all.yml:6:12: lacking.csv: the hierarchy can't be read",
+        'all.yml:7:17: patients.csv has no column "diagnosys"',
+        'all.yml:9:9: patients.csv has no column "diag"',
+    ):
+        assert said in ended.err
+    Path("keys.yml").write_text(
+        "version: 1\ntables:\n  - sorce: a.csv\n    quasi_identifiers: {age: {levels: [{w: 5}]}}\n"
+        "    checks: [{k_anonymity: {k: 0}}, {l_diversty: {}}]\n",
+        encoding="utf-8",
+    )
+    ended = run("validate", "keys.yml")
+    places = [ended.err.find(each) for each in ("sorce", "not a level", "k must", "no model")]
+    assert -1 not in places
+    assert places == sorted(places)
 
 
 def test_the_quasi_identifiers_must_be_named(run):

@@ -195,7 +195,7 @@ def test_a_shell_completes_names():
 @pytest.mark.parametrize(
     ("given", "said"),
     [
-        (["--max-suppressed", "0.05"], "--max-suppressed must be a number of records"),
+        (["--max-suppressed", "1.5"], "--max-suppressed must be a number of records"),
         (["--metric", "loss"], "Leave out --metric, or choose --algorithm optimal."),
         (["--gap", "3%"], "--gap is for the algorithm optimal"),
         (["--algorithm", "optimal", "--gap", "3"], "--gap must be a share above 0%"),

@@ -812,8 +812,7 @@ def test_a_database_is_told_from_a_file(tmp_path: Path) -> None:
         kanon.audit("visits", engine="clinic.duckdb", quasi_identifiers=["zip"])
 
     assert str(as_table.value) == (
-        f"{database} is a database; name one of its tables: kanon-sql audit TABLE "
-        f"--connect duckdb:{database}."
+        f"{database} is a database; name one of its tables, and engine='duckdb:{database}'."
     )
     assert str(as_url.value) == "a DuckDB file is connected to as duckdb:clinic.duckdb."
 
@@ -824,7 +823,7 @@ def test_a_database_of_sqlite_is_said_to_be_one(tmp_path: Path) -> None:
         connection.execute("create table visits (zip text)")
 
     for data, engine in ((database, None), ("visits", database), ("visits", f"duckdb:{database}")):
-        with pytest.raises(kanon.KanonError, match=rf"SQLite.* sqlite:{database}\."):
+        with pytest.raises(kanon.KanonError, match=rf"SQLite.*\bsqlite:{database}'?\."):
             kanon.audit(data, ["zip"], engine=engine)
 
 

@@ -9,6 +9,8 @@ from __future__ import annotations
 import json
 import math
 import os
+import random
+import re
 import sqlite3
 import stat
 from collections import Counter
@@ -492,6 +494,44 @@ def test_what_candidates_add_is_counted_one_after_the_other() -> None:
     ]
 
 
+def test_the_three_columns_that_single_out_most_are_found() -> None:
+    """Every set of three is tried: greedily, the column that is best alone would come first."""
+    rng = random.Random(7)
+    columns: dict[str, list[int]] = {
+        # Best alone, and of no use with others.
+        "lure": [*range(40), *[0] * 460],
+        **{name: [rng.randrange(9) for _ in range(500)] for name in "abc"},
+        **{f"flag_{n}": [rng.randrange(2) for _ in range(500)] for n in range(4)},
+    }
+    records = [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+    result = kanon.profile(pyarrow.table(columns))
+    found = result.tables[0]
+
+    def unique(names: Sequence[str]) -> int:
+        return sum(len(group) == 1 for group in alike(records, names))
+
+    best = max(combinations(columns, 3), key=unique)
+    ranked = sorted((each for each in found.columns or () if each.rank), key=lambda e: e.rank or 0)
+    first = [each.column for each in ranked[:3]]
+    assert set(first) == set(best)
+    assert sum(each.adds or 0 for each in ranked[:3]) == unique(best) > unique(["lure"]) + 200
+    for each in ranked[3:]:
+        assert each.adds == unique([*first, each.column]) - unique(best)
+    text = " ".join(as_text(result).split())
+    assert text.index("The three columns that together single out most records") < text.index(
+        "Each further column, added to these three:"
+    )
+
+
+def test_sets_are_shown_in_the_order_that_their_title_names() -> None:
+    records = {"a": [n % 7 for n in range(60)], "b": [n % 5 for n in range(60)], "c": [0, 1] * 30}
+    found = kanon.profile(pyarrow.table(records), subsets=3, columns=["a", "b", "c"], k=9)
+    lines = as_text(found).partition("Sets of at most")[2].splitlines()
+    below = [int(re.split(r"\s{2,}", line.strip())[1]) for line in lines[2:] if "%" in line]
+    assert len(below) > 3
+    assert below == sorted(below, reverse=True)
+
+
 @pytest.mark.parametrize(
     ("name", "part"),
     [
@@ -510,6 +550,22 @@ def test_what_candidates_add_is_counted_one_after_the_other() -> None:
         ("household_weights", "undecided"),
         ("samplingWeight", "undecided"),
         ("fnlwgt", "undecided"),
+        ("black", "quasi_identifier"),
+        ("female", "quasi_identifier"),
+        ("married", "quasi_identifier"),
+        ("divorce", "quasi_identifier"),
+        ("kids", "quasi_identifier"),
+        ("educ", "quasi_identifier"),
+        ("Kinderzahl", "quasi_identifier"),
+        ("niveau_etude", "quasi_identifier"),
+        ("estadoCivil", "quasi_identifier"),
+        ("health", "sensitive"),
+        ("vote", "sensitive"),
+        ("religious", "sensitive"),
+        ("Gesundheitszustand", "sensitive"),
+        ("opinion_politique", "sensitive"),
+        ("partido", "sensitive"),
+        ("year", "undecided"),
         ("x", None),
         ("", None),
         ("   ", None),
@@ -523,7 +579,7 @@ def test_names_are_known_in_several_languages(name: str, part: str | None) -> No
 
 def test_of_several_words_the_most_count() -> None:
     assert [meaning_of(name).spoken for name in ("birth_country", "birth_weight", "country")] == [  # type: ignore[union-attr]
-        *("an origin", "a body", "a place"),
+        *("origin", "body measurement", "place"),
     ]
 
 
@@ -655,7 +711,7 @@ def test_the_pages_tell_all_of_it() -> None:
     )
 
     for text in (as_text(table), as_markdown(table), table._repr_html_()):
-        for said in ("zip", "newly alone", "minimal sample uniques", "not a probability", "a key"):
+        for said in ("zip", "newly unique", "minimal sample uniques", "not a probability", "a key"):
             assert said in " ".join(text.split())
 
 
@@ -668,7 +724,7 @@ def test_one_column_is_told_as_one() -> None:
 
     assert "At most 1 column singles out 1 record (33.3 %)" in one
     assert "a key" not in alike
-    assert "Both candidates together: k is 3, and no record is alone." in both
+    assert "Both candidates together: k is 3, and no record is unique." in both
 
 
 def table_of(columns: dict[str, list[Any]]) -> pyarrow.Table:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import csv
+import json
 import math
 import stat
+from collections import Counter
 from datetime import time
 from pathlib import Path
 from typing import Any
@@ -18,7 +21,7 @@ from real_data import DATA
 import kanon_sql as kanon
 from kanon_sql.cli import main
 from kanon_sql.cli.demo import write as write_demo
-from kanon_sql.spec.spec import AuditSpec
+from kanon_sql.spec.spec import AuditSpec, json_schema
 
 needs_data = pytest.mark.skipif(not DATA.is_dir(), reason=f"there are no data in {DATA}")
 
@@ -58,6 +61,18 @@ def parts(text: str, folder: Path) -> dict[str, Any]:
         "undecided": table.undecided,
         "checks": [each.parameters for each in table.checks],
     }
+
+
+def test_the_schema_that_a_spec_names_is_there(folder: Path) -> None:
+    assert "$schema" not in kanon.init("people.parquet").text
+    Path("specs").mkdir()
+    written = kanon.init("people.parquet", output="specs/kanon.yml")
+    name = written.text.partition("$schema=")[2].splitlines()[0]
+    schema = folder / "specs" / name
+    assert json.loads(schema.read_text()) == json_schema()
+    schema.write_text("{}")
+    kanon.init("people.parquet", output="specs/kanon.yml", overwrite=True)
+    assert schema.read_text() == "{}", "a file that is there is somebody's"
 
 
 def test_each_column_gets_the_part_that_it_looks_like(folder: Path) -> None:
@@ -190,7 +205,7 @@ def test_names_of_every_script_are_written_as_people_read_them(folder: Path) -> 
 
     found = parts(text, folder)
     assert sorted([*found["quasi_identifiers"], *found["undecided"]]) == sorted(names)
-    assert "\n      Größe:    # named like a body" in text
+    assert "\n      Größe:    # name suggests body measurement" in text
     assert "\n      - 年齢    # " in text
     assert '\n      - "🏠 x"    # ' in text
     assert [each for each in text if not each.isprintable() and each != "\n"] == []
@@ -354,6 +369,51 @@ def test_every_hierarchy_can_be_used_as_it_stands(
     if '"' not in Path("h.csv").read_text():
         [table] = kanon.audit("people.parquet", asked, levels={name: height}, k=60).tables
         assert table.summary.classes == 1
+
+
+def test_groups_are_proposed_that_keep_the_order_and_merge_what_is_rare(
+    capsys: pytest.CaptureFixture[str], folder: Path
+) -> None:
+    ages = [str(n) for n in range(18, 78) for _ in range(10)]
+    jobs = ["clerk"] * 300 + ["nurse"] * 280 + ["other"] * 10 + ["judge"] * 9 + ["miner"]
+    days = ["2024-02-01", "2023-12-31", "2024-01-15"] * 200
+    pyarrow.parquet.write_table(
+        pyarrow.table(
+            {"age": ages, "job": jobs, "day": days, "text": [str(n) for n in range(600)]}
+        ),
+        "survey.parquet",
+    )
+
+    def rows(column: str) -> list[list[str]]:
+        code, _, err = run(
+            capsys, "hierarchy", "new", column, "--from", "survey.parquet", "--output", "h.csv",
+            "--show-values", "--overwrite",
+        )  # fmt: skip
+        assert code == 0, err
+        with Path("h.csv").open(newline="") as file:
+            return list(csv.reader(file))
+
+    assert rows("age")[:4] == [
+        ["18", "18 to 20", "18 to 29", "*"],
+        ["19", "18 to 20", "18 to 29", "*"],
+        ["20", "18 to 20", "18 to 29", "*"],
+        ["21", "21 to 23", "18 to 29", "*"],
+    ]
+    for share, level in ((0.05, 1), (0.2, 2)):
+        sizes = Counter(row[level] for row in rows("age") for _ in range(10))
+        assert min(sizes.values()) >= share * 600
+    assert rows("job") == [
+        ["clerk", "clerk", "*"],
+        ["judge", "other values", "*"],
+        ["miner", "other values", "*"],
+        ["nurse", "nurse", "*"],
+        ["other", "other values", "*"],
+    ]
+    assert [row[0] for row in rows("day")] == ["2023-12-31", "2024-01-15", "2024-02-01"]
+    for column in ("age", "job", "text"):
+        rows(column)
+        asked = {column: {"hierarchy": "h.csv"}}
+        assert kanon.anonymize("survey.parquet", asked, k=30, untouched="drop").holds
 
 
 def test_a_column_with_an_equals_sign_is_quoted(

@@ -100,3 +100,68 @@ def test_what_is_alone_stands_apart_only_from_something():
     words = " ".join(str(kanon.audit(table, ["zip"], sensitive="illness")).split())
     assert "1 record is alone in the class" in words
     assert "Apart from these" not in words
+
+
+ODD = {
+    "data": lambda: kanon.audit("survey.xlsx", ["zip"], k=2),
+    "no file": lambda: kanon.audit("nowhere.csv", ["zip"], k=2),
+    "no column": lambda: kanon.audit(pa.table({"zip": ["1"]}), ["zap"], k=2),
+    "share": lambda: kanon.anonymize(pa.table({"zip": ["1"]}), "zip", k=2, max_suppressed="x"),
+    "gap": lambda: kanon.anonymize(pa.table({"zip": ["1"]}), "zip", k=2, algorithm="local", gap=1),
+    "server": lambda: kanon.audit("people", ["zip"], engine="mssql://host/db"),
+    "result": lambda: kanon.from_json("{}"),
+    "sensitive": lambda: kanon.audit(pa.table({"zip": ["1"]}), ["zip"], l=2),
+    "subsets": lambda: kanon.profile(pa.table({"zip": ["1"]}), suda=9),
+    "nothing to publish": lambda: kanon.audit(pa.table({"zip": ["1"]}), ["zip"], k=2)
+    .raise_if_violated(),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ODD)
+def test_an_error_has_the_words_of_python(name, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("survey.xlsx").touch()
+    with pytest.raises(kanon.KanonError) as raised:
+        ODD[name]()
+    assert not re.search(r"(?<![\w-])--[a-z]|exit code", str(raised.value))
+    assert raised.value.__cause__ is None
+    assert raised.value._render_traceback_()[-1] == (
+        f"{type(raised.value).__name__}: {raised.value}"
+    )
+
+
+def test_a_warning_has_the_words_of_python():
+    table = pa.table({"zip": ["1"] * 4, "ill": ["flu", None] * 2, "note": ["a", "b", "c", "d"]})
+    audit = kanon.audit(table, ["zip"], sensitive="ill", k=2)
+    release = kanon.anonymize(table, ["zip"], sensitive="ill", k=2)
+    told = [*audit.tables[0].warnings, *release.tables[0].warnings]
+    assert any('sensitive_nulls="unknown"' in each for each in told)
+    assert any('unassigned="drop"' in each for each in told)
+    assert not re.search(r"(?<![\w-])--[a-z]", " ".join(told))
+
+
+def test_a_result_is_one_line_at_a_prompt(clinic):
+    audit, tradeoff = RESULTS["audit"](clinic), RESULTS["tradeoff"](clinic)
+    parts = (audit, audit.tables[0], audit.checks, audit.checks[0], audit.histogram, tradeoff,
+             audit.tables[0].risk, tradeoff.tradeoff, RESULTS["profile"](clinic).tables[0],
+             RESULTS["diff"](clinic), RESULTS["datafly"](clinic).release)  # fmt: skip
+    for each in parts:
+        assert len(repr(each)) < 160, repr(each)
+        assert "\n" not in repr(each)
+
+
+def test_a_chart_is_a_picture_where_there_is_no_vega_lite(clinic):
+    for chart in (
+        RESULTS["audit"](clinic).chart("class_sizes"),
+        RESULTS["tradeoff"](clinic).chart(),
+    ):
+        assert "<svg" in chart._repr_mimebundle_()["image/svg+xml"]
+
+
+def test_a_page_has_the_colours_of_the_notebook(clinic):
+    """A dark theme sets the text of tables to white, and says so in variables."""
+    page = RESULTS["audit"](clinic)._repr_html_()
+    style = re.search(r"<style>.*?</style>", page, flags=re.DOTALL)[0]
+    for variable in ("--jp-content-font-color1", "--vscode-editor-foreground"):
+        assert style.rindex(variable) > style.index("--ink: #1b2126")
+    assert re.search(r"(\.kanon-sql){3} thead, (\.kanon-sql){3} tr \{ background: none", style)

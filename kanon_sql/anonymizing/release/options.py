@@ -15,7 +15,14 @@ from typing import get_args
 from kanon_sql.anonymizing.release.dbt_model import is_unchanged, seed_name
 from kanon_sql.anonymizing.release.view_names import LONGEST_NAME
 from kanon_sql.anonymizing.release.views import refuse_single_view
-from kanon_sql.errors import SpecError, described_value, did_you_mean, irregular_kind, option
+from kanon_sql.errors import (
+    SpecError,
+    described_value,
+    did_you_mean,
+    irregular_kind,
+    option,
+    percentage,
+)
 from kanon_sql.results.release import Algorithm, Emitted, MetricName, Suppressed
 from kanon_sql.results.table import Status
 from kanon_sql.spec.dbt.project import seeds_around
@@ -32,8 +39,9 @@ class ReleaseOptions:
     """How a release is made and where it is written. Raises `SpecError` for invalid options."""
 
     algorithm: Algorithm = "datafly"
-    max_suppressed: int | str | None = None
-    """A number of records, or `P%` of them; by default k for Datafly, and 0 for the others."""
+    max_suppressed: int | float | str | None = None
+    """A number of records, or a share of them as in `5%` or 0.05; by default k for Datafly, and 0
+    for the others."""
     metric: MetricName | None = None
     """The metric that an optimal search minimises; loss by default."""
     keep: tuple[str, ...] = ()
@@ -42,9 +50,9 @@ class ReleaseOptions:
     """The highest allowed level of a quasi-identifier."""
     weights: Mapping[str, float] = field(default_factory=dict)
     """The weight of a quasi-identifier's loss; 1 by default."""
-    gap: str | None = None
-    """`P%`: an optimal search may end once at most this share of the loss could still be saved; by
-    default it ends with a proof of optimality."""
+    gap: str | float | None = None
+    """A share as in `3%` or 0.03: an optimal search may end once at most this share of the loss
+    could still be saved; by default it ends with a proof of optimality."""
     minimal_nodes: bool = False
     """Whether to list all minimal satisfying nodes."""
     suppressed: Suppressed = "remove"
@@ -189,13 +197,13 @@ class ReleaseOptions:
         asked = unsaid if self.max_suppressed is None else self.max_suppressed
         if re.fullmatch(r"[0-9]+", str(asked)):
             return int(asked)
-        percent = re.fullmatch(r"([0-9]+(\.[0-9]+)?) ?%", str(asked))
-        if percent is None or Fraction(percent[1]) > 100:
+        share = _share(asked)
+        if share is None or share > 1:
             raise SpecError(
                 f"{option('max_suppressed')} must be a number of records, or a share of them as in "
-                f"5%; found {asked!r}."
+                f"5% or 0.05; found {described_value(asked)}."
             )
-        return int(Fraction(records) * Fraction(percent[1]) / 100)
+        return int(Fraction(records) * share)
 
     def _refuse_metric(self) -> None:
         """Raise `SpecError` for an unknown metric, or one that the algorithm does not use."""
@@ -220,13 +228,13 @@ class ReleaseOptions:
     @property
     def share_of_gap(self) -> float:
         """The gap as a share; 0 if a proof is required."""
-        return 0.0 if self.gap is None else _share(self.gap)
+        return 0.0 if self.gap is None else _gap(self.gap)
 
     def _refuse_search(self) -> None:
         """Raise `SpecError` for an invalid gap, or optimal search options with another
         algorithm."""
         if self.gap is not None:
-            _share(self.gap)
+            _gap(self.gap)
         for name, given in (("gap", self.gap is not None), ("minimal_nodes", self.minimal_nodes)):
             if given and self.algorithm != "optimal":
                 raise SpecError(
@@ -257,13 +265,30 @@ class ReleaseOptions:
             )
 
 
-def _share(gap: str) -> float:
-    """The share given as `P%`. Raises `SpecError` unless it is between 0% and 100%."""
-    percent = re.fullmatch(r"([0-9]+(\.[0-9]+)?) ?%", str(gap))
-    if percent is None or not 0 < Fraction(percent[1]) < 100:
+def _share(given: object) -> Fraction | None:
+    """The share given as a percentage, or as a fraction below 1; None for any other value.
+
+    >>> _share("5%"), _share(0.05), _share("5"), _share("1.5")
+    (Fraction(1, 20), Fraction(1, 20), None, None)
+    """
+    percent = percentage(given)
+    if percent is not None:
+        return Fraction(percent)
+    try:
+        # The digits as written: the binary value of 0.05 is a little more than a twentieth.
+        share = Fraction(str(given)) if "." in str(given) or isinstance(given, float) else None
+    except ValueError:
+        return None
+    return share if share is not None and 0 <= share < 1 else None
+
+
+def _gap(gap: str | float) -> float:
+    """The share given as a gap. Raises `SpecError` unless it is above 0 and below 1."""
+    share = _share(gap)
+    if share is None or not 0 < share < 1:
         raise SpecError(
-            f"{option('gap')} must be a share above 0% and below 100%, as in 3%: the search "
-            f"ends when no levels can lose less by more than that. Found {gap!r}; leave it out for "
-            "the optimum."
+            f"{option('gap')} must be a share above 0% and below 100%, as in 3% or 0.03: the "
+            "search ends when no levels can lose less by more than that. Found "
+            f"{described_value(gap)}; leave it out for the optimum."
         )
-    return float(Fraction(percent[1]) / 100)
+    return float(share)

@@ -27,7 +27,7 @@ from kanon_sql.anonymizing.search.preferences import Preferences
 from kanon_sql.anonymizing.search.qi_levels import Levels
 from kanon_sql.anonymizing.search.suggest_hierarchies import builders
 from kanon_sql.auditing.auditor import answered, clips
-from kanon_sql.auditing.warnings import left_out, time_zones
+from kanon_sql.auditing.warnings import left_out, time_zones, zones_kept
 from kanon_sql.engines.base import Engine, Hub
 from kanon_sql.engines.session import Session, Watch
 from kanon_sql.errors import EngineError, InputError, SpecError
@@ -225,6 +225,8 @@ class ReleaseJob:
     ) -> Iterator[str]:
         yield from left_out(self.bound)
         yield from time_zones(self.bound, generalised)
+        dropped = dropped_columns(self.bound, untouched=self.unassigned == "drop")
+        yield from zones_kept(self.bound.table, {*dropped, *generalised})
         yield from untouched_warnings(untouched, self.bound)
         for each in sets.quasi_identifiers:
             if each.name in generalised:

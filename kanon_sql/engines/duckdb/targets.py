@@ -26,8 +26,8 @@ from kanon_sql.engines.duckdb.views import definitions_read, paths_in, stored_in
 from kanon_sql.engines.failures import stopped
 from kanon_sql.engines.names import display_name, name_parts, named, shortened
 from kanon_sql.engines.readers import Run, as_pattern, folder_of_files, require_usable_names
-from kanon_sql.errors import EngineError, InputError, KanonError
-from kanon_sql.files import KINDS, Kind, file_kind, is_sqlite
+from kanon_sql.errors import EngineError, InputError, KanonError, option
+from kanon_sql.files import KINDS, Kind, file_kind, foreign_format, is_sqlite
 from kanon_sql.sql.macros import render
 from kanon_sql.sql.quoting import DIALECT, identifier, literal
 from kanon_sql.sql.tables import Column, Table
@@ -270,15 +270,18 @@ def _kind(path: str, known_as: str) -> Kind:
     refuse_sqlite(path)
     if is_database(path):
         raise InputError(
-            f"{path} is a database; name one of its tables: kanon-sql audit TABLE "
-            f"--connect duckdb:{path}."
+            f"{path} is a database; name one of its tables, and "
+            f"{option('engine', f'duckdb:{path}')}."
         )
     if path.lower().endswith((".yml", ".yaml")):
         raise InputError(
             f"{path} is a spec, and a table is needed. Read it with AuditSpec.from_file({path!r})."
         )
+    foreign = foreign_format(known_as)
     raise InputError(
-        f"{path}: the name does not give the format of the file. Its suffix should be one of "
+        f"{path} is a file of {foreign.program}, which DuckDB doesn't read. {foreign.way_out}"
+        if foreign
+        else f"{path}: the name does not give the format of the file. Its suffix should be one of "
         f"{' '.join(KINDS)}."
     )
 
@@ -287,6 +290,6 @@ def refuse_sqlite(path: str) -> None:
     """Raise `InputError` for a SQLite database file, with how to connect to it."""
     if is_sqlite(path):
         raise InputError(
-            f"{path} is a SQLite database; name one of its tables: kanon-sql audit "
-            f"TABLE --connect sqlite:{path}."
+            f"{path} is a SQLite database; name one of its tables, and "
+            f"{option('engine', f'sqlite:{path}')}."
         )

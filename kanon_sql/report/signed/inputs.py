@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from kanon_sql.errors import InputError, SpecError, did_you_mean
+from kanon_sql.errors import InputError, SpecError, did_you_mean, option
 from kanon_sql.report import html
 from kanon_sql.report.display import Chart
 from kanon_sql.report.document import Block, Heading
@@ -64,7 +64,7 @@ def page_of_file(
     except (KeyError, TypeError, ValueError, AttributeError, IndexError):
         raise InputError(
             f"{path}: a figure is missing, or is of another kind than kanon-sql writes. Is this "
-            "file as it was written? kanon-sql audit … --output FILE.json writes one."
+            f"file as it was written? kanon-sql audit … {option('output', 'FILE.json')} writes one."
         ) from None
 
 

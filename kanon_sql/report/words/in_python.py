@@ -36,19 +36,29 @@ _FUNCTION = re.compile(r"kanon-sql (tradeoff|compile|profile|anonymize|init|audi
 _PAGE = re.compile(r"(?:kanon-sql )?\bexplain (?P<page>[a-z_-]+)(?=[.,;)])")
 """A reference to a manual page."""
 _CHOICE = re.compile(
-    r"--(unassigned|algorithm|suppressed|nulls|output) (?P<value>[a-z]+(?:\.[a-z]+)?)"
+    r"--(unassigned|algorithm|suppressed|sensitive-nulls|nulls|output) "
+    r"(?P<value>[a-z]+(?:\.[a-z]+)?)"
 )
 """An option with a keyword value."""
 _HIERARCHY = re.compile(r"--hierarchy (?P<name>[^\s=]+)=(?P<levels>[\w:,.]*\w)")
 """The levels of a quasi-identifier."""
 _FLAG = re.compile(r"(?<![\w-])--([a-z][a-z-]+)")
 _Text = TypeVar("_Text")
+_Result = TypeVar("_Result")
 
 
 def in_python(blocks: Iterable[_Text]) -> Iterator[_Text]:
     """The blocks with command line options replaced by Python parameters."""
     for block in blocks:
         yield _spoken(block)
+
+
+def with_python_words(result: _Result) -> _Result:
+    """The result with its warnings in Python's words."""
+    whole: Any = result
+    tables = (replace(each, warnings=tuple(map(spoken, each.warnings))) for each in whole.tables)
+    spoken_result: _Result = replace(whole, tables=tuple(tables))
+    return spoken_result
 
 
 def _spoken(value: Any) -> Any:

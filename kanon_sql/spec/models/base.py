@@ -16,7 +16,7 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import BeforeValidator, Field, ValidationError, WithJsonSchema
 
-from kanon_sql.errors import SpecError, described_value, did_you_mean, fraction_hint
+from kanon_sql.errors import SpecError, described_value, did_you_mean, fraction_hint, percentage
 from kanon_sql.spec.models.described import Described
 from kanon_sql.spec.models.examples import Example
 from kanon_sql.spec.models.words import ClassWords
@@ -36,11 +36,15 @@ def _plain(value: Any) -> Any:
     return int(value) if isinstance(value, Integral) else float(str(value))
 
 
-def _number(words: str, fits: Callable[[float], bool]) -> BeforeValidator:
-    """Validator for numbers for which `fits` holds; `words` describe them."""
+def _number(
+    words: str, fits: Callable[[float], bool], *, is_share: bool = False
+) -> BeforeValidator:
+    """Validator for numbers for which `fits` holds; `words` describe them. A share may be given as
+    a percentage."""
 
     def checked(given: Any) -> Any:
-        value = _plain(given)
+        percent = percentage(given) if is_share and isinstance(given, str) else None
+        value = _plain(given if percent is None else percent)
         is_number = isinstance(value, int | float) and not isinstance(value, bool)
         if not is_number or not math.isfinite(value) or not fits(value):
             raise ValueError(f"must be {words}")
@@ -59,22 +63,29 @@ def _value_list(value: Any) -> Any:
     return tuple(value)
 
 
+def _or_percentage(number: dict[str, Any]) -> WithJsonSchema:
+    """The JSON Schema of a share: a number, or a percentage as text."""
+    return WithJsonSchema(
+        {"anyOf": [number, {"type": "string", "pattern": r"^\s*[0-9]+(\.[0-9]+)? ?%\s*$"}]}
+    )
+
+
 Count = Annotated[int, Field(ge=1), BeforeValidator(_whole_number)]
 Number = int | float
 Share = Annotated[
     Number,
-    _number("a number from 0 to 1", lambda x: 0 <= x <= 1),
-    WithJsonSchema({"type": "number", "minimum": 0, "maximum": 1}),
+    _number("a number from 0 to 1", lambda x: 0 <= x <= 1, is_share=True),
+    _or_percentage({"type": "number", "minimum": 0, "maximum": 1}),
 ]
 PositiveShare = Annotated[
     Number,
-    _number("a number above 0 and no more than 1", lambda x: 0 < x <= 1),
-    WithJsonSchema({"type": "number", "exclusiveMinimum": 0, "maximum": 1}),
+    _number("a number above 0 and no more than 1", lambda x: 0 < x <= 1, is_share=True),
+    _or_percentage({"type": "number", "exclusiveMinimum": 0, "maximum": 1}),
 ]
 Probability = Annotated[
     Number,
-    _number("a number between 0 and 1", lambda x: 0 < x < 1),
-    WithJsonSchema({"type": "number", "exclusiveMinimum": 0, "exclusiveMaximum": 1}),
+    _number("a number between 0 and 1", lambda x: 0 < x < 1, is_share=True),
+    _or_percentage({"type": "number", "exclusiveMinimum": 0, "exclusiveMaximum": 1}),
 ]
 Positive = Annotated[
     Number,
@@ -85,6 +96,11 @@ NotNegative = Annotated[
     Number,
     _number("a number, 0 or more", lambda x: x >= 0),
     WithJsonSchema({"type": "number", "minimum": 0}),
+]
+Ratio = Annotated[
+    Number,
+    _number("a number, 0 or more", lambda x: x >= 0, is_share=True),
+    _or_percentage({"type": "number", "minimum": 0}),
 ]
 OneOrMore = Annotated[
     Number,

@@ -19,6 +19,7 @@ its phrases in `report/words/phrases`; a new family is added to `FAMILIES` and
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from types import ModuleType
 from typing import Any
@@ -63,13 +64,25 @@ ALL_MODELS = MODELS | CELL_MODELS
 
 
 def model_named(name: str) -> type[Model]:
-    """The model of this name. Raises `SpecError` that names the nearest one."""
-    if name not in ALL_MODELS:
+    """The model of this name, also in the spelling of its class or with hyphens.
+
+    >>> model_named("l-diversity").name(), model_named("KAnonymity").name()
+    ('l_diversity', 'k_anonymity')
+
+    Raises `SpecError` that names the nearest one.
+    """
+    known = {_letters(each): model for each, model in ALL_MODELS.items()}
+    if _letters(name) not in known:
         raise SpecError(
             f'there is no model "{name}".{did_you_mean(name, ALL_MODELS)} kanon-sql explain lists '
             f"the {len(ALL_MODELS)} there are."
         )
-    return ALL_MODELS[name]
+    return known[_letters(name)]
+
+
+def _letters(name: str) -> str:
+    """A name in lower case without the marks between its words."""
+    return re.sub(r"[\s_-]", "", name).casefold()
 
 
 def short_checks(

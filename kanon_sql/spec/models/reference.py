@@ -6,7 +6,7 @@ from typing import ClassVar
 
 from pydantic import model_validator
 
-from kanon_sql.spec.models.base import LACKED, Count, NotNegative, ReferenceModel, Share, Worst
+from kanon_sql.spec.models.base import LACKED, Count, Ratio, ReferenceModel, Share, Worst
 from kanon_sql.spec.models.examples import ALONE, ONE_CLASS, REGISTER, SPREAD, Example
 
 __all__ = ["DeltaPresence", "KMap"]
@@ -90,7 +90,7 @@ class DeltaPresence(ReferenceModel):
 
     min: Share | None = None
     """Minimum chance that a person of the reference is in the release."""
-    max: NotNegative | None = None
+    max: Ratio | None = None
     """Maximum of that chance."""
 
     @property

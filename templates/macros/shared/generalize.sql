@@ -309,7 +309,7 @@ select
     coalesce(sum(case when kanon_label is null then 1 else 0 end), 0) as kanon_values_without_label,
     coalesce(sum(case when kanon_label is null then kanon_held else 0 end), 0) as kanon_records_without_label
 {%- if shown %},
-    min(case when kanon_label is null then kanon_value end) as kanon_value_without_label
+    {{ kanon_sql.texts_in_order("case when kanon_label is null then kanon_value end", "kanon_value") }} as kanon_named_values
 {%- endif %}
 
 from labelled_values
