@@ -59,6 +59,7 @@ def audit(
     k_map: int | None = None,
     checks: Checks = (),
     entity: str | None = None,
+    events: QuasiIdentifiers = (),
     identifiers: Names = (),
     references: Any = None,
     earlier_releases: Any = None,
@@ -86,7 +87,9 @@ def audit(
     table in the database given as `engine`, or an `AuditSpec`, which replaces all arguments about
     the table. `quasi_identifiers` are the columns an attacker may know ("*": every column without
     another role), or a mapping from column to `GeneralizationHierarchy`; with `levels` the table is
-    audited as if generalised to these levels. `sensitive` are the attributes to protect.
+    audited as if generalised to these levels. `events` are the columns that make an event of a
+    person (`entity`), with or without levels; an attacker knows some of them, and
+    `quasi_identifiers` may be left out. `sensitive` are the attributes to protect.
     `references` are the reference tables of k-map, by name or a single one: data like `data`, or a
     `ReferenceSpec`. `earlier_releases` are releases of the same people published before, by name or
     a single one: data like `data`, or an `EarlierReleaseSpec`; with `entity`, each is joined with
@@ -112,7 +115,7 @@ def audit(
     spec = spec_from_arguments(
         data, quasi_identifiers, sensitive, checks, references, earlier_releases,
         {"k": k, "l": l, "t": t, "k_map": k_map},
-        entity=entity, identifiers=identifiers, where=where, first=first, nulls=nulls,
+        entity=entity, events=events, identifiers=identifiers, where=where, first=first, nulls=nulls,
         sensitive_nulls=sensitive_nulls, levels=levels,
         hierarchy_faults=hierarchy_faults, with_other_sensitive=with_other_sensitive, weight=weight,
         null_strings=null_strings, delimiter=delimiter, header=header, name=name,

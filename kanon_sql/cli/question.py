@@ -42,7 +42,11 @@ def question(context: click.Context, target: str, values: Mapping[str, Any]) -> 
     if is_spec_file(target):
         _refuse_a_second_question(context, target)
         return AuditSpec.from_file(target)
-    quasi_identifiers = _quasi_identifiers(values, "may know", "; --qi '*' takes every column.")
+    quasi_identifiers = (
+        all_column_names("--qi", values["qi"])
+        if values["events"]
+        else _quasi_identifiers(values, "may know", "; --qi '*' takes every column.")
+    )
     others = {kind.key: other_tables(kind, values) for kind in OTHER_TABLES}
     required = {
         **others,
@@ -57,7 +61,11 @@ def are_results(context: click.Context, targets: Sequence[str], values: Mapping[
 
     Raises `SpecError` if there are question options, but no quasi-identifiers.
     """
-    if values["qi"] or not all(target.lower().endswith(".json") for target in targets):
+    if (
+        values["qi"]
+        or values["events"]
+        or not all(target.lower().endswith(".json") for target in targets)
+    ):
         return False
     given = _given(context)
     if given:
@@ -142,9 +150,12 @@ def attacker_knows(values: Mapping[str, Any]) -> list[str]:
 
 def _table(target: str, quasi_identifiers: list[str], values: Mapping[str, Any]) -> dict[str, Any]:
     """The table settings shared by all commands."""
+    events = all_column_names("--events", values.get("events", ()))
+    of_columns = _generalisable(quasi_identifiers, values, events)
     return {
         "source": target,
-        "quasi_identifiers": _generalisable(quasi_identifiers, values),
+        "quasi_identifiers": {name: of_columns[name] for name in quasi_identifiers},
+        "events": {name: of_columns[name] for name in events},
         "levels": parsed_levels("--level", values.get("level", ())),
         "sensitive": all_column_names("--sensitive", values["sensitive"]),
         "identifiers": all_column_names("--identifiers", values["identifiers"]),
@@ -218,8 +229,10 @@ def _given(context: click.Context) -> list[str]:
     ]
 
 
-def _generalisable(names: list[str], values: Mapping[str, Any]) -> dict[str, Any]:
-    """The quasi-identifiers with their hierarchy and clip options."""
+def _generalisable(
+    quasi_identifiers: list[str], values: Mapping[str, Any], events: list[str]
+) -> dict[str, Any]:
+    """The quasi-identifiers and event columns with their hierarchy and clip options."""
     from kanon_sql.spec.builders import parse_builder, parse_clip
 
     settings: dict[str, dict[str, Any]] = {}
@@ -233,9 +246,11 @@ def _generalisable(names: list[str], values: Mapping[str, Any]) -> dict[str, Any
                 if key == "clip"
                 else parse_builder(how, tables=bool(values.get("connect")))
             )
-    repeated = next((name for place, name in enumerate(names) if name in names[:place]), None)
-    if repeated is not None:
-        raise SpecError(f'column "{repeated}" is named twice. Name it once.')
+    for part in (quasi_identifiers, events):
+        repeated = next((name for place, name in enumerate(part) if name in part[:place]), None)
+        if repeated is not None:
+            raise SpecError(f'column "{repeated}" is named twice. Name it once.')
+    names = [*quasi_identifiers, *events]
     by_casefold = {name.casefold(): name for name in names}
     generalisable: dict[str, Any] = dict.fromkeys(names)
     for name, parts in settings.items():

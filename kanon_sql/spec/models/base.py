@@ -99,10 +99,10 @@ Values = Annotated[
 
 
 Need = Literal["shares", "bounds", "class_shares", "ranks", "table_values"]
-Answer = Literal["sizes", "values", "reference", "estimate", "earlier"]
+Answer = Literal["sizes", "values", "reference", "estimate", "earlier", "events"]
 """What a model is computed from: class sizes, the sensitive values of classes, their matches in a
-reference, an estimate of the population from class sizes, or an earlier release of the same people.
-"""
+reference, an estimate of the population from class sizes, an earlier release of the same people, or
+the events of people."""
 Worst = Literal["least", "greatest"]
 """Which of two figures is worse."""
 

@@ -28,6 +28,7 @@ from kanon_sql.spec.models import (
     composition,
     diversity,
     estimates,
+    events,
     reference,
     risk,
     sizes,
@@ -38,7 +39,7 @@ from kanon_sql.spec.models.diversity import LDiversity
 from kanon_sql.spec.models.reference import KMap
 from kanon_sql.spec.models.sizes import KAnonymity
 
-FAMILIES = (sizes, reference, diversity, closeness, risk, estimates, composition)
+FAMILIES = (sizes, reference, diversity, closeness, risk, estimates, composition, events)
 
 MODELS: dict[str, type[Model]] = {
     model.name(): model

@@ -1,0 +1,148 @@
+{#
+    k^m-anonymity: every combination of at most m events that occurs is shared by at least k people.
+
+    Terrovitis, Mamoulis, Kalnis 2008, Privacy-preserving anonymization of set-valued data, PVLDB
+    1(1), section 3.
+
+    A combination with an event of one person alone is shared by nobody, so these are counted and
+    never expanded.
+#}
+
+{# Number of combinations of each size, those of fewer than k people, and people with one of these. #}
+{% macro km_anonymity(relation, columns, entity, m, k=none, times=false) %}
+{% set below = kanon_sql.positive_int(k, "k") if k is not none else 0 %}
+with
+
+{{ kanon_sql.sets_of_slots(relation, columns, entity, m, times, numbered=m > 1) | trim }}
+{%- if m > 1 %},
+
+{{ kanon_sql.sets_of_combinations(m, times, weighted=false) | trim }},
+
+-- Combinations of each size with a slot of one person alone.
+people as (
+    select
+        cast(count(*) as {{ kanon_sql.float_type() }}) as kanon_events_1,
+        cast({{ kanon_sql.slots_where("kanon_holders_1 > 1") }} as {{ kanon_sql.float_type() }}) as kanon_shared_1
+{%- for i in range(2, m + 1) %},
+        {{ kanon_sql.slots_where("kanon_times >= " ~ i) if times else "0" }} as kanon_events_{{ i }},
+        {{ kanon_sql.slots_where("kanon_times >= " ~ i ~ " and kanon_holders_" ~ i ~ " > 1") if times else "0" }} as kanon_shared_{{ i }}
+{%- endfor %}
+
+    from coded
+    group by kanon_person
+),
+
+alone as (
+    select
+{% for j in range(2, m + 1) %}
+        sum({{ kanon_sql.combinations_of(j, "kanon_events") }} - ({{ kanon_sql.combinations_of(j, "kanon_shared") }})) as kanon_combinations_{{ j }}{{ "," if not loop.last }}
+{% endfor %}
+    from people
+)
+{%- endif %}
+{%- if below %},
+
+-- People with a combination of fewer than k people, once for each size.
+violators as (
+    select kanon_person
+    from coded
+    where kanon_holders_1 < {{ below }}
+{%- for i in range(2, (m if times else 1) + 1) %}
+
+        or (kanon_times >= {{ i }} and kanon_holders_{{ i }} < {{ below }})
+{%- endfor %}
+
+    group by kanon_person
+{%- for j in range(2, m + 1) %}
+
+
+    union all
+
+    select combinations_{{ j }}.kanon_person
+    {{ kanon_sql.with_crowds(j) | indent(4) }}
+    where crowds_{{ j }}.kanon_crowd < {{ below }}
+    group by combinations_{{ j }}.kanon_person
+{%- endfor %}
+
+),
+
+violating_people as (
+    select count(distinct kanon_person) as kanon_violating_people
+    from violators
+)
+{%- endif %},
+
+{% for j in range(2, m + 1) %}
+counted_{{ j }} as (
+    select
+        count(*) as kanon_combinations,
+{% if below %}
+        sum(case when kanon_crowd < {{ below }} then 1 else 0 end) as kanon_violating,
+{% endif %}
+        min(kanon_crowd) as kanon_least
+    from crowds_{{ j }}
+),
+
+{% endfor %}
+sizes as (
+    select
+        1 as kanon_size,
+        count(*) as kanon_combinations,
+{% if below %}
+        sum(case when kanon_holders_1 < {{ below }} then 1 else 0 end) as kanon_violating,
+{% endif %}
+        min(kanon_holders_1) as kanon_least
+    from slots
+{%- for j in range(2, m + 1) %}
+
+
+    union all
+
+    select
+        {{ j }} as kanon_size,
+        counted_{{ j }}.kanon_combinations + alone.kanon_combinations_{{ j }} as kanon_combinations,
+{% if below %}
+        coalesce(counted_{{ j }}.kanon_violating, 0){{ " + alone.kanon_combinations_" ~ j if below > 1 }} as kanon_violating,
+{% endif %}
+        case when alone.kanon_combinations_{{ j }} > 0 then 1 else counted_{{ j }}.kanon_least end as kanon_least
+    from counted_{{ j }}
+    cross join alone
+{%- endfor %}
+
+)
+
+select
+    kanon_size,
+    kanon_combinations,
+{% if below %}
+    kanon_violating,
+    kanon_violating_people,
+{% endif %}
+    kanon_least
+from sizes
+{% if below %}
+cross join violating_people
+{% endif %}
+order by kanon_size
+{%- endmacro %}
+
+
+{# Number of a person's events that satisfy a predicate. #}
+{% macro slots_where(predicate) -%}
+sum(case when {{ predicate }} then 1 else 0 end)
+{%- endmacro %}
+
+
+{#
+    Number of combinations of size j of a person with d events, d2 of them at least twice and d3 at
+    least three times: binom(d, 2) + d2, and binom(d, 3) + d2 (d - 1) + d3.
+#}
+{% macro combinations_of(j, events) -%}
+{% if j == 2 -%}
+{{ kanon_sql.quotient(events ~ "_1 * (" ~ events ~ "_1 - 1)", "2") }} + {{ events }}_2
+{%- else -%}
+{{ kanon_sql.quotient(
+    events ~ "_1 * (" ~ events ~ "_1 - 1) * (" ~ events ~ "_1 - 2)", "6"
+) }} + {{ events }}_2 * ({{ events }}_1 - 1) + {{ events }}_3
+{%- endif %}
+{%- endmacro %}
