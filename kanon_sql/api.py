@@ -115,8 +115,8 @@ def audit(
     spec = spec_from_arguments(
         data, quasi_identifiers, sensitive, checks, references, earlier_releases,
         {"k": k, "l": l, "t": t, "k_map": k_map},
-        entity=entity, events=events, identifiers=identifiers, where=where, first=first, nulls=nulls,
-        sensitive_nulls=sensitive_nulls, levels=levels,
+        entity=entity, events=events, identifiers=identifiers, where=where, first=first,
+        nulls=nulls, sensitive_nulls=sensitive_nulls, levels=levels,
         hierarchy_faults=hierarchy_faults, with_other_sensitive=with_other_sensitive, weight=weight,
         null_strings=null_strings, delimiter=delimiter, header=header, name=name,
     )  # fmt: skip

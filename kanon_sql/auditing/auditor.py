@@ -182,7 +182,7 @@ def answered(plan: Plan, session: Session, show_values: bool = False) -> TableRe
         histogram=Rows(histogram(answers)),
         checks=checks,
         risk=risk(plan, answers),
-        shown=_shown(plan, session) if show_values else None,
+        shown=_shown(plan, session, events) if show_values else None,
     )
 
 
@@ -198,13 +198,16 @@ def _of_events_alone(
         events=events.events,
         summary=Summary(records=events.records, people=events.people if events.records else None),
         checks=Rows(events.checks),
-        shown=_shown(plan, session) if show_values else None,
+        shown=_shown(plan, session, events) if show_values else None,
     )
 
 
-def _shown(plan: Plan, session: Session) -> dict[str, list[dict[str, Any]]]:
+def _shown(
+    plan: Plan, session: Session, events: EventAnswers | None
+) -> dict[str, list[dict[str, Any]]]:
     """Values of the data, on request."""
-    return {step.name: [dict(row) for row in session.rows(step)] for step in plan.shown}
+    steps = (*plan.shown, *events.shown) if events else plan.shown
+    return {step.name: [dict(row) for row in session.rows(step)] for step in steps}
 
 
 def _answers(plan: Plan, session: Session) -> Answers:

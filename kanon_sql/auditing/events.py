@@ -19,7 +19,8 @@ from kanon_sql.plan.preconditions import WITH_ENTITY
 from kanon_sql.plan.question import BoundColumn, ResolvedQuestion
 from kanon_sql.results.table import CheckResult, Events
 from kanon_sql.spec.models.base import Number
-from kanon_sql.spec.models.events import MOST_EXPANDED, KmAnonymity, KnownEvents
+from kanon_sql.spec.models.events import MOST_COMBINATIONS, MOST_EXPANDED, KmAnonymity, KnownEvents
+from kanon_sql.sql.statement import Statement
 from kanon_sql.sql.tables import Row
 from kanon_sql.sql.thresholds import exactly
 
@@ -154,6 +155,8 @@ class EventAnswers:
     people: int
     events: Events | None
     checks: tuple[CheckResult, ...]
+    shown: tuple[Statement, ...] = ()
+    """The step that lists values on request: of pairs, if these were few enough to count."""
 
 
 def answer_events(bound: ResolvedQuestion, plan: EventPlan, session: Session) -> EventAnswers:
@@ -168,7 +171,9 @@ def answer_events(bound: ResolvedQuestion, plan: EventPlan, session: Session) ->
         return EventAnswers(0, 0, None, tuple(checks))
     expanded = to_expand(plan, session)
     found = tuple(_judged(each, counts.people, expanded, session) for each in plan.checks)
-    return EventAnswers(counts.records, counts.people, counts.events, found)
+    lists_pairs = expanded.get(2, math.inf) <= MOST_COMBINATIONS
+    shown = plan.shown[1 if lists_pairs else 0]
+    return EventAnswers(counts.records, counts.people, counts.events, found, (shown,))
 
 
 def event_counts(bound: ResolvedQuestion, plan: EventPlan, session: Session) -> EventAnswers:
@@ -343,13 +348,14 @@ def _km_anonymity(
 
 
 def event_warnings(bound: ResolvedQuestion, checks: Sequence[CheckResult]) -> Iterator[str]:
-    """A warning about undecided checks, and one about a draw that other databases may not repeat."""
+    """Warnings about undecided checks, and about a draw that other databases may not repeat."""
     for check in checks:
         if check.undecided:
-            bounds = _bounds(check)
+            bounds, k = _bounds(check), check.parameters["k"]
+            few = "alone" if k == 2 else f"among fewer than {k} people"
             yield (
                 f"known_events m={check.parameters['m']} is undecided: a draw found "
-                f"{100 * check.achieved:.1f} % among fewer than {check.parameters['k']} people, "
+                f"{100 * check.achieved:.1f} % {few}, "
                 f"and {bounds} required. A draw can't show that no choice of events does worse, so "
                 "the table is measured and nothing is shown to hold."
             )

@@ -141,6 +141,7 @@ class Plan:
             self.insensitive and self.insensitive.step,
             *(self.events.steps if self.events else ()),
             *self.shown,
+            *(self.events.shown if self.events else ()),
         )
         return tuple(step for step in optional if step is not None)
 
@@ -170,7 +171,7 @@ def plan_audit(bound: ResolvedQuestion, *, short_keys: bool = True) -> Plan:
             earlier=(),
             unassigned=None,
             insensitive=None,
-            shown=events.shown,
+            shown=(),
             events=events,
         )
     keyed = with_short_keys(bound) if short_keys else bound
@@ -192,7 +193,7 @@ def plan_audit(bound: ResolvedQuestion, *, short_keys: bool = True) -> Plan:
         earlier=tuple(steps_with_earlier(bound)),
         unassigned=_unassigned(bound),
         insensitive=_insensitive(bound),
-        shown=(*_shown(bound), *(events.shown if events else ())),
+        shown=tuple(_shown(bound)),
         events=events,
     )
 

@@ -14,6 +14,7 @@ from kanon_sql.plan.pass_conditions import audited
 from kanon_sql.plan.question import BoundCheck, BoundColumn, ResolvedQuestion
 from kanon_sql.plan.steps import name_list, records, step
 from kanon_sql.spec.models.events import MOST_EXPANDED, EventModel, KmAnonymity, KnownEvents
+from kanon_sql.spec.spec import SHOWN
 from kanon_sql.sql.macros import render
 from kanon_sql.sql.statement import Statement
 
@@ -38,6 +39,7 @@ class EventPlan:
     """Counts the combinations to expand; None if no check may expand any."""
     checks: tuple[EventCheck, ...]
     shown: tuple[Statement, ...]
+    """Lists of values, of one event and of two; only one of them is run, on request."""
 
     @property
     def steps(self) -> tuple[Statement, ...]:
@@ -59,7 +61,7 @@ def plan_events(bound: ResolvedQuestion) -> EventPlan:
         quasi_identifiers=_quasi_identifiers(bound) if bound.quasi_identifiers else None,
         to_count=_to_count(bound) if any(_may_expand(each) for each in checks) else None,
         checks=checks,
-        shown=tuple(_shown(bound, checks)),
+        shown=tuple(_shown(bound)),
     )
 
 
@@ -213,7 +215,17 @@ class _Statements:
         raise AssertionError("one of the names is free")
 
 
-def _shown(bound: ResolvedQuestion, checks: Sequence[EventCheck]) -> Iterator[Statement]:
-    """The steps that list combinations by their values: personal data, run on demand only."""
-    return
-    yield
+def _shown(bound: ResolvedQuestion) -> Iterator[Statement]:
+    """The steps that list the combinations of fewest people, of one event and of two: personal
+    data, run on demand only."""
+    for m in (1, 2):
+        events = "one event" if m == 1 else "two events"
+        yield step(
+            bound,
+            f"rare_combinations_{m}",
+            f"Which {SHOWN} combinations of at most {events} in {audited(bound)} do the fewest "
+            "people share?",
+            render("rare_combinations", **_of_events(bound, _known(bound)), m=m, first=SHOWN),
+            KmAnonymity,
+            only="with --show-values only: its rows are personal data",
+        )

@@ -40,6 +40,10 @@ def resolve(
     has_none = is_open and not spec.quasi_identifiers
     has_none = has_none or bool(spec.events and not spec.quasi_identifiers)
     quasi_identifiers = () if has_none else tuple(_raw_quasi_identifiers(spec, table))
+    if "*" in spec.events and "*" not in table.column_names:
+        raise SpecError(
+            "events can't be '*', every column: name the columns that make an event.",
+        )
     events = tuple(
         _with_own_alias(column_named(name, table, ("events", name)), "event", place)
         for place, name in enumerate(spec.events, start=1)

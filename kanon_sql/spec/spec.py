@@ -164,8 +164,6 @@ class TableSpec(SpecPart, BaseModel):
     def _events_are_of_people(self) -> TableSpec:
         if not self.events:
             return self
-        if "*" in self.events:
-            raise ValueError("events can't be '*': name the columns that make an event.")
         if not self.entity:
             raise ValueError(
                 "events need an entity, the column that identifies the person: "

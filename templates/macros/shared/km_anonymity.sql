@@ -146,3 +146,75 @@ sum(case when {{ predicate }} then 1 else 0 end)
 ) }} + {{ events }}_2 * ({{ events }}_1 - 1) + {{ events }}_3
 {%- endif %}
 {%- endmacro %}
+
+
+{#
+    The combinations of at most one event, or two, that the fewest people share, with their values, which
+    are personal data: a row has the columns of the one event, then those of the other.
+#}
+{% macro rare_combinations(relation, columns, entity, m, first) %}
+with
+
+{{ kanon_sql.sets_of_slots(relation, columns, entity, m, times=false) | trim }}
+{%- if m > 1 %},
+
+-- Every pair of events of a person, those of one person alone too.
+pairs as (
+    select
+        one.kanon_event as kanon_event,
+        other.kanon_event as kanon_other,
+        count(*) as kanon_crowd
+    from coded as one
+    inner join coded as other
+        on other.kanon_person = one.kanon_person
+        and other.kanon_event > one.kanon_event
+    group by
+        one.kanon_event,
+        other.kanon_event
+)
+{%- endif %}
+
+
+select
+    kanon_crowd{{ "," }}
+{% for column in columns %}
+    {{ kanon_sql.alias(column) }}{{ "," if not loop.last or m > 1 }}
+{% endfor %}
+{% for column in columns if m > 1 %}
+    kanon_other_{{ loop.index }}{{ "," if not loop.last }}
+{% endfor %}
+from (
+    select
+        kanon_holders_1 as kanon_crowd,
+{{ kanon_sql.aliases(columns) | indent(4, first=true) }}
+{%- for column in columns if m > 1 %},
+        null as kanon_other_{{ loop.index }}
+{%- endfor %}
+
+    from slots
+{% if m > 1 %}
+
+    union all
+
+    select
+        pairs.kanon_crowd,
+{{ kanon_sql.aliases_in("slots", columns) | indent(4, first=true) }}
+{%- for column in columns %},
+        others.{{ kanon_sql.alias(column) }} as kanon_other_{{ loop.index }}
+{%- endfor %}
+
+    from pairs
+    inner join slots
+        on slots.kanon_event = pairs.kanon_event
+    inner join slots as others
+        on others.kanon_event = pairs.kanon_other
+{% endif %}
+) as kanon_combinations
+order by
+    kanon_crowd,
+{{ kanon_sql.aliases(columns) }}{{ "," if m > 1 }}
+{% for column in columns if m > 1 %}
+    kanon_other_{{ loop.index }}{{ "," if not loop.last }}
+{% endfor %}
+limit {{ kanon_sql.positive_int(first, "first") }}
+{%- endmacro %}
