@@ -60,21 +60,12 @@ cross join counted_events
 {% macro quasi_identifiers_of_people(relation, columns, entity) %}
 with
 
--- Each person once with a combination of the quasi-identifiers.
-class_people as (
-    {{ kanon_sql.frequency_set(relation, columns + [entity], counted=false) | trim | indent(4) }}
-),
-
-people as (
-    select count(*) as kanon_classes
-    from class_people
-    group by {{ kanon_sql.alias(entity) }}
-)
+{{ kanon_sql.sets_of_known(relation, columns, entity) | trim }}
 
 select
     count(*) as kanon_people,
-    coalesce(sum(case when kanon_classes > 1 then 1 else 0 end), 0) as kanon_in_several
-from people
+    coalesce(sum(case when kanon_combinations > 1 then 1 else 0 end), 0) as kanon_in_several
+from known_combinations
 {%- endmacro %}
 
 
@@ -248,4 +239,45 @@ inner join crowds_{{ j }}
     one ~ "." ~ kanon_sql.alias(column), other ~ "." ~ kanon_sql.alias(column)
 ) }}
 {% endfor %}
+{%- endmacro %}
+
+
+{# Number of records, as a subquery. #}
+{% macro records_in(relation) %}
+(
+    select count(*)
+    from {{ relation | indent(4) }}
+)
+{%- endmacro %}
+
+
+{# Precondition of a test: each person has one combination of the quasi-identifiers. #}
+{% macro known_of_people(relation, known, entity) -%}
+{{ return([kanon_sql.counted_error(
+    "people_of_several", "people with several values of the quasi-identifiers", "kanon_in_several",
+    kanon_sql.people_of_several(),
+    sets=kanon_sql.sets_of_known(relation, known, entity)
+)] if known else []) }}
+{%- endmacro %}
+
+
+{# People with several combinations of the quasi-identifiers. #}
+{% macro people_of_several() -%}
+select coalesce(sum(case when kanon_combinations > 1 then 1 else 0 end), 0) as kanon_in_several
+from known_combinations
+{%- endmacro %}
+
+
+{# CTEs of the combinations of the quasi-identifiers of each person. #}
+{% macro sets_of_known(relation, known, entity) %}
+-- Each person once with a combination of the quasi-identifiers.
+known_of_people as (
+    {{ kanon_sql.frequency_set(relation, known + [entity], counted=false) | trim | indent(4) }}
+),
+
+known_combinations as (
+    select count(*) as kanon_combinations
+    from known_of_people
+    group by {{ kanon_sql.alias(entity) }}
+)
 {%- endmacro %}

@@ -10,9 +10,29 @@
 
 {# Number of combinations of each size, those of fewer than k people, and people with one of these. #}
 {% macro km_anonymity(relation, columns, entity, m, k=none, times=false) %}
-{% set below = kanon_sql.positive_int(k, "k") if k is not none else 0 %}
 with
 
+{{ kanon_sql.sets_of_combination_sizes(relation, columns, entity, m, k, times) | trim }}
+
+select
+    kanon_size,
+    kanon_combinations,
+{% if k is not none %}
+    kanon_violating,
+    kanon_violating_people,
+{% endif %}
+    kanon_least
+from sizes
+{% if k is not none %}
+cross join violating_people
+{% endif %}
+order by kanon_size
+{%- endmacro %}
+
+
+{# CTEs of the sizes, each with its combinations, and of the people with one of fewer than k people. #}
+{% macro sets_of_combination_sizes(relation, columns, entity, m, k, times) %}
+{% set below = kanon_sql.positive_int(k, "k") if k is not none else 0 %}
 {{ kanon_sql.sets_of_slots(relation, columns, entity, m, times, numbered=m > 1) | trim }}
 {%- if m > 1 %},
 
@@ -87,9 +107,9 @@ counted_{{ j }} as (
 sizes as (
     select
         1 as kanon_size,
-        count(*) as kanon_combinations,
+        cast(count(*) as {{ kanon_sql.float_type() }}) as kanon_combinations,
 {% if below %}
-        sum(case when kanon_holders_1 < {{ below }} then 1 else 0 end) as kanon_violating,
+        cast({{ kanon_sql.slots_where("kanon_holders_1 < " ~ below) }} as {{ kanon_sql.float_type() }}) as kanon_violating,
 {% endif %}
         min(kanon_holders_1) as kanon_least
     from slots
@@ -102,7 +122,7 @@ sizes as (
         {{ j }} as kanon_size,
         counted_{{ j }}.kanon_combinations + alone.kanon_combinations_{{ j }} as kanon_combinations,
 {% if below %}
-        coalesce(counted_{{ j }}.kanon_violating, 0){{ " + alone.kanon_combinations_" ~ j if below > 1 }} as kanon_violating,
+        coalesce(counted_{{ j }}.kanon_violating, 0) + {{ "alone.kanon_combinations_" ~ j if below > 1 else "cast(0 as " ~ kanon_sql.float_type() ~ ")" }} as kanon_violating,
 {% endif %}
         case when alone.kanon_combinations_{{ j }} > 0 then 1 else counted_{{ j }}.kanon_least end as kanon_least
     from counted_{{ j }}
@@ -110,20 +130,6 @@ sizes as (
 {%- endfor %}
 
 )
-
-select
-    kanon_size,
-    kanon_combinations,
-{% if below %}
-    kanon_violating,
-    kanon_violating_people,
-{% endif %}
-    kanon_least
-from sizes
-{% if below %}
-cross join violating_people
-{% endif %}
-order by kanon_size
 {%- endmacro %}
 
 
@@ -218,3 +224,44 @@ order by
 {% endfor %}
 limit {{ kanon_sql.positive_int(first, "first") }}
 {%- endmacro %}
+
+
+{#
+    Generic test of k^m-anonymity, for one event or two; failures are people. Quasi-identifiers are
+    the first of the columns, and a person may have one combination of their values.
+#}
+{% macro km_anonymity_failures(relation, columns, entity, k, m=2, times=false, known=[]) %}
+{% set ctes %}
+with
+
+{{ kanon_sql.sets_of_combination_sizes(relation, columns, entity, m, k, times) | trim }},
+
+measured as (
+    select
+        {{ kanon_sql.records_in(relation) | trim | indent(8) }} as records,
+        min(violating_people.kanon_violating_people) as violating_people,
+        sum(sizes.kanon_violating) as violating_combinations,
+        min(sizes.kanon_least) as achieved
+    from sizes
+    cross join violating_people
+)
+{%- endset %}
+{{ kanon_sql.told_failures(
+    ctes,
+    violated="measured.violating_people > 0",
+    failures="measured.violating_people",
+    columns=["violating_people", "violating_combinations", "achieved"],
+    relation=relation, entity=entity,
+    more=kanon_sql.known_of_people(relation, known, entity)
+) }}
+{%- endmacro %}
+
+
+{% test km_anonymity(model) -%}
+{% set asked = kanon_sql.asked_of_test(
+    "km_anonymity", model, kwargs, {
+        "k": "count", "m": "events, two by default", "times": [false, true],
+    }, ["events"]
+) -%}
+{{ kanon_sql.tidy(kanon_sql.km_anonymity_failures(**asked), model) }}
+{%- endtest %}

@@ -62,7 +62,7 @@ found as (
 {% for j in range(1, m + 1) %}
 {% set person = ("coded" if j == 1 else "combinations_" ~ j) ~ ".kanon_person" %}
 {% set crowd = "coded.kanon_holders_1" if j == 1 else "crowds_" ~ j ~ ".kanon_crowd" %}
-{% set weight = ("coded.kanon_times" if j == 1 else "combinations_" ~ j ~ ".kanon_weight") if times else "1" %}
+{% set weight = ("cast(coded.kanon_times as " ~ float ~ ")" if j == 1 else "combinations_" ~ j ~ ".kanon_weight") if times else "1" %}
 {{ "\n    union all\n\n" if not loop.first }}    select
         {{ person }},
         min({{ crowd }}) as kanon_least,
@@ -120,7 +120,7 @@ judged_people as (
 {{ n }}
 {%- else %}
 case
-    when {{ n }} <= {{ m }} then 1
+    when {{ n }} <= {{ m }} then cast(1 as {{ kanon_sql.float_type() }})
     else {{ kanon_sql.quotient(
         n ~ " * (" ~ n ~ " - 1)" ~ (" * (" ~ n ~ " - 2)" if m == 3), "6" if m == 3 else "2"
     ) }}
@@ -376,3 +376,56 @@ case when {{ text }} like '%.%' then rtrim(rtrim({{ text }}, '0'), '.') else {{ 
 {{ text }}
 {%- endif %}
 {%- endmacro %}
+
+
+{#
+    Generic test of known events in the worst case, for one event or two; failures are people among
+    fewer than k. Quasi-identifiers are the first of the columns, and a person may have one
+    combination of their values.
+#}
+{% macro known_events_failures(
+    relation, columns, entity, m, k=2, times=false,
+    max_share=none, max_highest=none, max_average=none, known=[]
+) %}
+{% set chances = "sum(" ~ kanon_sql.quotient("1", "kanon_crowd") ~ ")" %}
+{% set ctes %}
+with
+
+{{ kanon_sql.sets_of_judged_people(relation, columns, entity, m, k, times) | trim }},
+
+measured as (
+    select
+        {{ kanon_sql.records_in(relation) | trim | indent(8) }} as records,
+        count(*) as kanon_people,
+        coalesce(sum(case when kanon_crowd < {{ kanon_sql.positive_int(k, "k") }} then 1 else 0 end), 0) as violating_people,
+        min(kanon_crowd) as kanon_least,
+        {{ kanon_sql.quotient("sum(case when kanon_crowd < " ~ k ~ " then 1 else 0 end)", "count(*)") }} as achieved,
+        {{ kanon_sql.quotient("1", "min(kanon_crowd)") }} as highest,
+        {{ kanon_sql.quotient(chances, "count(*)") }} as average
+    from judged_people
+)
+{%- endset %}
+{% set violated = [
+    kanon_sql.more_than_share("measured.violating_people", max_share, "measured.kanon_people")
+    if max_share is not none else none,
+    kanon_sql.chance_above(max_highest, "measured.kanon_least") if max_highest is not none else none,
+    kanon_sql.above_average("measured.average", max_average) if max_average is not none else none,
+] | reject("none") %}
+{{ kanon_sql.told_failures(
+    ctes,
+    violated=violated | join(" or "),
+    failures="measured.violating_people",
+    columns=["violating_people", "achieved", "highest", "average"],
+    relation=relation, entity=entity,
+    more=kanon_sql.known_of_people(relation, known, entity)
+) }}
+{%- endmacro %}
+
+
+{% test known_events(model) -%}
+{% set asked = kanon_sql.asked_of_test("known_events", model, kwargs, {
+    "m": "events", "k": {"least": 2, "default": 2}, "times": [false, true],
+    "max_share": {"most": 1}, "max_highest": {"most": 1}, "max_average": {"most": 1},
+}, ["events"]) -%}
+{{ kanon_sql.tidy(kanon_sql.known_events_failures(**asked), model) }}
+{%- endtest %}
