@@ -17,7 +17,6 @@ from kanon_sql.auditing import auditor, compiler
 from kanon_sql.auditing.compiler import CompiledAudit
 from kanon_sql.auditing.result import AuditResult
 from kanon_sql.engines.session import RunOptions
-from kanon_sql.plan import profile_plan
 from kanon_sql.plan.identifying import SAMPLING_FRACTION, Identifying
 from kanon_sql.profiling import profiler
 from kanon_sql.profiling.propose import Proposal, propose
@@ -295,7 +294,9 @@ def profile(
     *,
     sensitive: Names = (),
     attacker_knows: Names = (),
-    k: int = profile_plan.DEFAULT_K,
+    k: int | None = None,
+    known: Iterable[int] | None = None,
+    times: bool = False,
     columns: Names = (),
     subsets: int | None = None,
     suda: int | Literal["all"] | None = None,
@@ -331,6 +332,10 @@ def profile(
     `data`, the limits, the other arguments and the errors are those of `audit`; the checks and
     references of an `AuditSpec` are ignored. The result contains no values.
 
+    With `events` and `entity`: for each number of `known` events of a person (default: 1 to 4), how
+    many people are among fewer than `k` (default: 2) who have them all, in the worst case and at
+    random; with `times` an event counts as often as it occurs.
+
     Sweeney 2002, k-anonymity: a model for protecting privacy, section 4; Machanavajjhala, Kifer,
     Gehrke, Venkitasubramaniam 2007, l-diversity, section 2; Manning, Haglin, Keane 2008, SUDA2,
     DMKD 16.
@@ -362,6 +367,8 @@ def profile(
         attacker_knows=column_list("attacker_knows", attacker_knows),
         k=k,
         identifying=identifying,
+        known=None if known is None else tuple(known),
+        times=times,
     )
 
 

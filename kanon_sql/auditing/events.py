@@ -13,7 +13,7 @@ from fractions import Fraction
 from typing import Any, NamedTuple
 
 from kanon_sql.engines.session import Session
-from kanon_sql.errors import InputError, plural
+from kanon_sql.errors import InputError, option, plural
 from kanon_sql.plan.event_plan import EventCheck, EventPlan
 from kanon_sql.plan.preconditions import WITH_ENTITY
 from kanon_sql.plan.question import BoundColumn, ResolvedQuestion
@@ -66,7 +66,7 @@ class Attack(NamedTuple):
         return _sum([Fraction(count, crowd) for crowd, count in self.crowds])
 
     @property
-    def interval(self) -> list[float] | None:
+    def interval(self) -> tuple[float, float] | None:
         return wilson(self.below, self.attacked) if self.drawn else None
 
     def to_dict(self) -> dict[str, Any]:
@@ -105,7 +105,7 @@ def _sum(parts: Sequence[Fraction]) -> Fraction:
     return _sum(parts[:half]) + _sum(parts[half:])
 
 
-def wilson(found: int, attacked: int) -> list[float]:
+def wilson(found: int, attacked: int) -> tuple[float, float]:
     """The 95 % interval of a share (Wilson 1927).
 
     >>> [round(end, 4) for end in wilson(0, 120)], wilson(5, 5)[1]
@@ -114,7 +114,7 @@ def wilson(found: int, attacked: int) -> list[float]:
     n, x = attacked, found
     centre = (x / n + Z**2 / (2 * n)) / (1 + Z**2 / n)
     half = Z * math.sqrt(x * (n - x) / n**3 + Z**2 / (4 * n**2)) / (1 + Z**2 / n)
-    return [0.0 if x == 0 else centre - half, 1.0 if x == n else centre + half]
+    return 0.0 if x == 0 else centre - half, 1.0 if x == n else centre + half
 
 
 def upper_tail(found: int, attacked: int, share: float) -> float:
@@ -203,10 +203,11 @@ def _refuse_several(bound: ResolvedQuestion, row: Row) -> None:
     several, people = int(row["kanon_in_several"]), int(row["kanon_people"])
     if several:
         names = ", ".join(column.name for column in bound.quasi_identifiers)
+        it = "it" if len(bound.quasi_identifiers) == 1 else "them"
         has = "has several values" if len(bound.quasi_identifiers) == 1 else "have several values"
         raise InputError(
             f"{bound.table.name}: {names} {has} for {several:,} of {plural(people, 'person')}: "
-            f"name it among events, or leave it out."
+            f"name {it} among {option('events')}, or leave {it} out."
         )
 
 
@@ -219,10 +220,10 @@ def to_expand(plan: EventPlan, session: Session) -> dict[int, int]:
     return {1: 0, 2: pairs, 3: pairs + round(row["kanon_ordered_triples"]) // 6}
 
 
-def attack(
-    model: KnownEvents, each: EventCheck, people: int, expanded: dict[int, int], session: Session
-) -> Attack:
+def attack(each: EventCheck, people: int, expanded: dict[int, int], session: Session) -> Attack:
     """Attack everyone with every combination if these are few enough, otherwise draw."""
+    model = each.check.model
+    assert isinstance(model, KnownEvents)
     is_exact = model.m <= MOST_EXPANDED and (
         model.m == 1 or expanded[model.m] <= model.max_combinations
     )
@@ -248,7 +249,7 @@ def _judged(
         case KmAnonymity() as model:
             return _km_anonymity(model, each, expanded, session)
         case KnownEvents() as model:
-            return _known_events(model, each, attack(model, each, people, expanded, session))
+            return _known_events(model, each, attack(each, people, expanded, session))
     raise AssertionError(f"nothing judges {each.check.model.name()}")
 
 

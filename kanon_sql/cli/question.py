@@ -87,6 +87,24 @@ def profile_question(context: click.Context, target: str, values: Mapping[str, A
     return AuditSpec(tables=[table_spec(**_table(target, quasi_identifiers, values))])
 
 
+def known_events(values: Mapping[str, Any]) -> range | None:
+    """The numbers of known events in `--known`. Raises `SpecError`."""
+    text = values["known"]
+    if text is None:
+        return None
+    found = re.fullmatch(r"\s*([0-9]+)\s*(?:-\s*([0-9]+)\s*)?", text)
+    first, last = (int(found[1]), int(found[2] or found[1])) if found else (0, 0)
+    if not 1 <= first <= last <= _MOST_KNOWN:
+        raise SpecError(
+            f"--known must be a number of events from 1 to {_MOST_KNOWN}, or a range that grows, "
+            f"as in 1-4; found {text!r}."
+        )
+    return range(first, last + 1)
+
+
+_MOST_KNOWN = 20
+
+
 def table_question(context: click.Context, target: str, values: Mapping[str, Any]) -> AuditSpec:
     """A table without roles, to propose a spec for. Raises `SpecError`."""
     from kanon_sql.spec.spec import AuditSpec, table_spec

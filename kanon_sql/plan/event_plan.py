@@ -50,12 +50,15 @@ class EventPlan:
         return tuple(dict.fromkeys(each for each in found if each is not None))
 
 
-def plan_events(bound: ResolvedQuestion) -> EventPlan:
-    """The steps on the events of a table."""
-    models = _Statements(bound)
-    checks = tuple(
-        models.of(check) for check in bound.checks if isinstance(check.model, EventModel)
+def plan_events(bound: ResolvedQuestion, models: Sequence[EventModel] | None = None) -> EventPlan:
+    """The steps on the events of a table, for its checks or for these `models`."""
+    asked = (
+        [check for check in bound.checks if isinstance(check.model, EventModel)]
+        if models is None
+        else [BoundCheck(model, asked=False) for model in models]
     )
+    statements = _Statements(bound)
+    checks = tuple(statements.of(check) for check in asked)
     return EventPlan(
         counts=_counts(bound),
         quasi_identifiers=_quasi_identifiers(bound) if bound.quasi_identifiers else None,

@@ -75,7 +75,7 @@ def curves(table: TableResult) -> Iterator[Grid]:
 
 def curve_grid(curve: list[events.CurvePoint], people: int) -> Grid:
     """A curve as a table."""
-    rows = [GridRow(*events.curve_row(point, people)) for point in curve]
+    rows = [GridRow(*row) for row in events.curve_rows(curve, people)]
     return Grid(events.curve_title(curve), GridRow(*events.CURVE), rows)
 
 

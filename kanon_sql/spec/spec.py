@@ -134,6 +134,14 @@ class TableSpec(SpecPart, BaseModel):
     release: ReleaseSpec = ReleaseSpec()
     """Facts about the release for the sign-off report."""
 
+    def refuse_events(self, why: str) -> None:
+        """Raise `SpecError` for an event table where classes are needed; `why` says so."""
+        if self.events:
+            raise SpecError(
+                f"{why}, and has no use for {option('events')}: audit the release, or audit "
+                f"{option('levels', {next(iter(self.events)): 1})} to see what a coarser event gives."
+            )
+
     def other_tables(self) -> Iterator[tuple[OtherTableKind, str, OtherTableSpec]]:
         """The kind, name and spec of each reference and earlier release."""
         for kind in OTHER_TABLES:

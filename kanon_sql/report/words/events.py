@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple, Protocol
 
 from kanon_sql.report.words.numbers import (
     KEPT_TOGETHER,
@@ -15,9 +15,19 @@ from kanon_sql.report.words.numbers import (
     quasi_identifiers,
     short_percent,
 )
-from kanon_sql.results.table import CheckResult, TableResult
+from kanon_sql.results.table import CheckResult, Events, TableResult
 
 _WORDS = ("", "one event", "two events", "three events")
+
+
+class HasEvents(Protocol):
+    """A result on a table that may have events."""
+
+    @property
+    def events(self) -> Events | None: ...
+
+    @property
+    def quasi_identifiers(self) -> tuple[str, ...]: ...
 
 
 class CurvePoint(NamedTuple):
@@ -39,7 +49,7 @@ def points(table: TableResult) -> list[CurvePoint]:
     return [found[key] for key in sorted(found)]
 
 
-def headline(table: TableResult) -> list[str]:
+def headline(table: HasEvents) -> list[str]:
     """The events of a heading, with how many there are and how many a person has."""
     events = table.events
     if events is None:
@@ -79,15 +89,26 @@ CURVE = ("events known",), ("at random", "", "worst choice")
 """The headings of a curve, text and figures."""
 
 
-def curve_row(point: CurvePoint, people: int) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """The cells of a row of a curve, text and figures."""
+def curve_rows(
+    curve: Sequence[CurvePoint], people: int
+) -> Iterator[tuple[tuple[str, ...], tuple[str, ...]]]:
+    """The cells of each row of a curve, text and figures. More events never find fewer people, so
+    the worst choice of a draw is at least that of fewer events."""
+    least = 0.0
+    for point in curve:
+        figures = point.figures
+        found = figures["random"] if figures["drawn"] else figures["worst"]
+        least = max(least, found["share"] * figures["attacked"] / people)
+        yield _curve_row(point, least)
+
+
+def _curve_row(point: CurvePoint, least: float) -> tuple[tuple[str, ...], tuple[str, ...]]:
     figures = point.figures
     random = short_percent(figures["random"]["share"])
     if not figures["drawn"]:
         return (number(point.m),), (random, "", short_percent(figures["worst"]["share"]))
     drawn = f"({_range(figures['interval'])}, drawn)"
-    share = figures["random"]["share"] * figures["attacked"] / people
-    return (number(point.m),), (random, drawn, f"at least {short_percent(share)}")
+    return (number(point.m),), (random, drawn, f"at least {short_percent(least)}")
 
 
 def _range(interval: Sequence[float]) -> str:
@@ -95,12 +116,12 @@ def _range(interval: Sequence[float]) -> str:
     return f"{low} to {high}"
 
 
-def worst_case(table: TableResult) -> list[str]:
+def worst_case(curve: Sequence[CurvePoint], people: int) -> list[str]:
     """What someone finds who knows the events that tell most, in the largest exact case."""
-    exact = [point for point in points(table) if not point.figures["drawn"]]
+    exact = [point for point in curve if not point.figures["drawn"]]
     if not exact:
         return []
-    point, people = exact[-1], table.summary.people or 0
+    point = exact[-1]
     worst = point.figures["worst"]
     known = _WORDS[point.m]
     if worst["alone"]:
@@ -118,9 +139,8 @@ def worst_case(table: TableResult) -> list[str]:
     ]
 
 
-def advice(table: TableResult) -> str:
+def advice(events: Events | None) -> str:
     """How crowds grow."""
-    events = table.events
     if events is None:
         return ""
     leave = ", or leave a column out" if len(events.columns) > 1 else ""

@@ -198,7 +198,7 @@ def findings(table: TableResult) -> list[str]:
         *_generalised_references(table),
         *_journalist(table),
         *_individual(table),
-        *events.worst_case(table),
+        *events.worst_case(events.points(table), table.summary.people or 0),
     ]
 
 
@@ -346,7 +346,7 @@ THRESHOLDS = "Thresholds in use, and whose they are: kanon-sql explain threshold
 
 def advice(table: TableResult) -> list[str]:
     """Suggestions for next steps."""
-    coarser = [events.advice(table)] if table.events and table.status != "holds" else []
+    coarser = [events.advice(table.events)] if table.events and table.status != "holds" else []
     if table.events and not table.quasi_identifiers:
         gate = (
             "With --check km_anonymity:k=5,m=2 the audit ends with exit code 1 if two events of a "
