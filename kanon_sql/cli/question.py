@@ -172,7 +172,11 @@ def _table(target: str, quasi_identifiers: list[str], values: Mapping[str, Any])
     of_columns = _generalisable(quasi_identifiers, values, events)
     return {
         "source": target,
-        "quasi_identifiers": {name: of_columns[name] for name in quasi_identifiers},
+        "quasi_identifiers": {
+            name: each
+            for name, each in of_columns.items()
+            if name not in events or name in quasi_identifiers
+        },
         "events": {name: of_columns[name] for name in events},
         "levels": parsed_levels("--level", values.get("level", ())),
         "sensitive": all_column_names("--sensitive", values["sensitive"]),

@@ -67,10 +67,10 @@ class Baseline:
         """
         tables = tuple(_as_accepted(table) for result in results for table in result.tables)
         checks = [check for table in tables for check in table.checks]
-        if checks and all(check.holds is None for check in checks):
-            if any(check.undecided for check in checks):
-                raise SpecError("every check is undecided, so there is nothing to accept.")
-        if all(check.holds is None for check in checks):
+        is_open = all(check.holds is None for check in checks)
+        if is_open and any(check.undecided for check in checks):
+            raise SpecError("every check is undecided, so there is nothing to accept.")
+        if is_open:
             raise SpecError(
                 "no check has a threshold, so there is nothing to accept. Give one, as in "
                 f"{option('k', 5)}, or checks in a spec."

@@ -137,9 +137,10 @@ class TableSpec(SpecPart, BaseModel):
     def refuse_events(self, why: str) -> None:
         """Raise `SpecError` for an event table where classes are needed; `why` says so."""
         if self.events:
+            coarser = option("levels", {next(iter(self.events)): 1})
             raise SpecError(
                 f"{why}, and has no use for {option('events')}: audit the release, or audit "
-                f"{option('levels', {next(iter(self.events)): 1})} to see what a coarser event gives."
+                f"{coarser} to see what a coarser event gives."
             )
 
     def other_tables(self) -> Iterator[tuple[OtherTableKind, str, OtherTableSpec]]:
