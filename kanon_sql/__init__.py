@@ -49,6 +49,7 @@ if TYPE_CHECKING:
     from kanon_sql.spec.models.composition import *
     from kanon_sql.spec.models.diversity import *
     from kanon_sql.spec.models.estimates import *
+    from kanon_sql.spec.models.events import *
     from kanon_sql.spec.models.reference import *
     from kanon_sql.spec.models.risk import *
     from kanon_sql.spec.models.sizes import *

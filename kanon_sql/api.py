@@ -18,7 +18,6 @@ from kanon_sql.auditing.compiler import CompiledAudit
 from kanon_sql.auditing.result import AuditResult
 from kanon_sql.engines.session import RunOptions
 from kanon_sql.errors import percentage
-from kanon_sql.plan import profile_plan
 from kanon_sql.plan.identifying import SAMPLING_FRACTION, Identifying
 from kanon_sql.profiling import profiler
 from kanon_sql.profiling.propose import Proposal, propose
@@ -65,6 +64,7 @@ def audit(
     k_map: int | None = None,
     checks: Checks = (),
     entity: str | None = None,
+    events: QuasiIdentifiers = (),
     identifiers: Names = (),
     references: Any = None,
     earlier_releases: Any = None,
@@ -93,7 +93,9 @@ def audit(
     table in the database given as `engine`, or an `AuditSpec`, which replaces all arguments about
     the table. `quasi_identifiers` are the columns an attacker may know ("*": every column without
     another role), or a mapping from column to `GeneralizationHierarchy`; with `levels` the table is
-    audited as if generalised to these levels. `sensitive` are the attributes to protect.
+    audited as if generalised to these levels. `events` are the columns that make an event of a
+    person (`entity`), with or without levels; an attacker knows some of them, and
+    `quasi_identifiers` may be left out. `sensitive` are the attributes to protect.
     `references` are the reference tables of k-map, by name or a single one: data like `data`, or a
     `ReferenceSpec`. `earlier_releases` are releases of the same people published before, by name or
     a single one: data like `data`, or an `EarlierReleaseSpec`; with `entity`, each is joined with
@@ -120,8 +122,8 @@ def audit(
     spec = spec_from_arguments(
         data, quasi_identifiers, sensitive, checks, references, earlier_releases,
         {"k": k, "l": l, "t": t, "k_map": k_map},
-        entity=entity, identifiers=identifiers, where=where, first=first, nulls=nulls,
-        sensitive_nulls=sensitive_nulls, levels=levels,
+        entity=entity, events=events, identifiers=identifiers, where=where, first=first,
+        nulls=nulls, sensitive_nulls=sensitive_nulls, levels=levels,
         hierarchy_faults=hierarchy_faults, with_other_sensitive=with_other_sensitive, weight=weight,
         null_strings=null_strings, delimiter=delimiter, header=header, name=name,
         policy=policy,
@@ -381,7 +383,9 @@ def profile(
     *,
     sensitive: Names = (),
     attacker_knows: Names = (),
-    k: int = profile_plan.DEFAULT_K,
+    k: int | None = None,
+    known: Iterable[int] | None = None,
+    times: bool = False,
     columns: Names = (),
     subsets: int | None = None,
     suda: int | Literal["all"] | None = None,
@@ -417,6 +421,10 @@ def profile(
     `data`, the limits, the other arguments and the errors are those of `audit`; the checks and
     references of an `AuditSpec` are ignored. The result contains no values.
 
+    With `events` and `entity`: for each number of `known` events of a person (default: 1 to 4), how
+    many people are among fewer than `k` (default: 2) who have them all, in the worst case and at
+    random; with `times` an event counts as often as it occurs.
+
     Sweeney 2002, k-anonymity: a model for protecting privacy, section 4; Machanavajjhala, Kifer,
     Gehrke, Venkitasubramaniam 2007, l-diversity, section 2; Manning, Haglin, Keane 2008, SUDA2,
     DMKD 16.
@@ -450,6 +458,8 @@ def profile(
         attacker_knows=column_list("attacker_knows", attacker_knows),
         k=k,
         identifying=identifying,
+        known=None if known is None else tuple(known),
+        times=times,
     )
 
 

@@ -293,6 +293,7 @@ def the_table(spec: AuditSpec) -> TableSpec:
             "own file."
         )
     [asked] = spec.tables
+    asked.refuse_events("a release is generalised by its classes")
     if asked.levels:
         raise SpecError("anonymize finds the levels; leave them out, or audit at a level.")
     if asked.nulls == "wildcard":

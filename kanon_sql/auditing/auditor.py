@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from kanon_sql.auditing.answers import Answers, people_in, people_of_profiles
 from kanon_sql.auditing.composition import rows_with_earlier, saw_the_same_people
+from kanon_sql.auditing.events import EventAnswers, answer_events, event_warnings
 from kanon_sql.auditing.opening import PlannedTable, name_of, opened, opening, planned
 from kanon_sql.auditing.policies import with_policies
 from kanon_sql.auditing.result import AuditResult
@@ -31,7 +32,7 @@ from kanon_sql.plan.preconditions import without_label
 from kanon_sql.plan.question import AtLevel, ResolvedQuestion
 from kanon_sql.plan.resolve import column_levels
 from kanon_sql.plan.steps import records
-from kanon_sql.results.table import Rows, Status, TableResult, status_of, today
+from kanon_sql.results.table import Rows, Status, Summary, TableResult, status_of, today
 from kanon_sql.results.version import VERSION
 from kanon_sql.results.writing import refuse_to_overwrite
 from kanon_sql.spec.spec import AuditSpec
@@ -143,7 +144,7 @@ def _refuse_values_without_label(plan: Plan, hub: Engine) -> None:
     bound = plan.bound
     levels = column_levels(bound.roles, bound.facts)
     with Faults() as faults:
-        for column in bound.roles.quasi_identifiers:
+        for column in bound.roles.generalisable:
             first = AtLevel(column, levels[column.name], 1)
             relation = records(bound, [column])
             name = f"labels_{column.name}"
@@ -168,28 +169,63 @@ def _audited(table: PlannedTable, show_values: bool, run: RunOptions) -> TableRe
 def answered(plan: Plan, session: Session, show_values: bool = False) -> TableResult:
     """Run a plan and compute the verdicts from its rows. Raises `InputError` or `EngineError`."""
     refuse_unmet(plan.preconditions, session)
+    events = answer_events(plan.bound, plan.events, session) if plan.events else None
+    if events and not plan.bound.quasi_identifiers:
+        return _of_events_alone(plan, events, session, show_values)
     keys = session.rows(plan.keys) if plan.keys else []
     if not all(row["kanon_values"] == row["kanon_keys"] for row in keys):
         plan = plan_audit(plan.bound, short_keys=False)
     answers = _answers(plan, session)
-    judged, policies = with_policies(plan.bound.spec, list(verdicts(plan, answers)))
+    found = list(verdicts(plan, answers, events.checks if events else ()))
+    judged, policies = with_policies(plan.bound.spec, found)
     checks = Rows(judged)
     figures = summary(answers)
     return _result(
         plan,
         status_of(checks) if answers.sizes else "no_data",
         session,
-        warnings=tuple(dict.fromkeys((*certain_values(checks, figures), *warnings(plan, answers)))),
+        warnings=tuple(
+            dict.fromkeys(
+                (
+                    *certain_values(checks, figures),
+                    *warnings(plan, answers),
+                    *event_warnings(plan.bound, checks),
+                )
+            )
+        ),
+        events=events.events if events else None,
         numbers=tuple(_numbers(plan, answers.looks)),
         summary=figures,
         histogram=Rows(histogram(answers)),
         checks=checks,
         policies=policies,
         risk=risk(plan, answers),
-        shown={step.name: [dict(row) for row in session.rows(step)] for step in plan.shown}
-        if show_values
-        else None,
+        shown=_shown(plan, session, events) if show_values else None,
     )
+
+
+def _of_events_alone(
+    plan: Plan, events: EventAnswers, session: Session, show_values: bool
+) -> TableResult:
+    """The result of an event table without quasi-identifiers, which has no classes."""
+    return _result(
+        plan,
+        status_of(events.checks) if events.records else "no_data",
+        session,
+        warnings=tuple(event_warnings(plan.bound, events.checks)),
+        events=events.events,
+        summary=Summary(records=events.records, people=events.people if events.records else None),
+        checks=Rows(events.checks),
+        shown=_shown(plan, session, events) if show_values else None,
+    )
+
+
+def _shown(
+    plan: Plan, session: Session, events: EventAnswers | None
+) -> dict[str, list[dict[str, Any]]]:
+    """Values of the data, on request."""
+    steps = (*plan.shown, *events.shown) if events else plan.shown
+    return {step.name: [dict(row) for row in session.rows(step)] for step in steps}
 
 
 def _answers(plan: Plan, session: Session) -> Answers:
@@ -294,7 +330,7 @@ def _numbers(plan: Plan, looks: Mapping[str, Row]) -> Iterator[str]:
 
 def _said_why(bound: ResolvedQuestion) -> dict[str, str]:
     """The reasons given in the spec for its quasi-identifiers and insensitive columns."""
-    said = {each.name: bound.roles.hierarchy(each).why for each in bound.quasi_identifiers}
+    said = {each.name: bound.roles.hierarchy(each).why for each in bound.roles.generalisable}
     reviewed = zip(bound.roles.insensitive, bound.spec.insensitive.values(), strict=True)
     said |= {column.name: each.why for column, each in reviewed}
     return {name: why for name, why in said.items() if why}
@@ -302,7 +338,7 @@ def _said_why(bound: ResolvedQuestion) -> dict[str, str]:
 
 def clips(bound: ResolvedQuestion, levels: Mapping[str, int]) -> dict[str, list[Any]]:
     """The clip bounds of the quasi-identifiers above level 0."""
-    hierarchies = {each.name: bound.roles.hierarchy(each) for each in bound.quasi_identifiers}
+    hierarchies = {each.name: bound.roles.hierarchy(each) for each in bound.roles.generalisable}
     return {
         name: list(each.clip)
         for name, each in hierarchies.items()

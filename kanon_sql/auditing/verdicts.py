@@ -7,7 +7,7 @@ every figure that depends on the quasi-identifiers alone.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from typing import Any, NamedTuple
@@ -30,6 +30,7 @@ from kanon_sql.spec.models.base import Number, ReferenceModel, SensitiveModel
 from kanon_sql.spec.models.composition import ComposedModel
 from kanon_sql.spec.models.diversity import Homogeneity, RecursiveClDiversity
 from kanon_sql.spec.models.estimates import KMapEstimate, PopulationUniqueness
+from kanon_sql.spec.models.events import EventModel
 from kanon_sql.spec.models.reference import DeltaPresence, KMap
 from kanon_sql.spec.models.risk import (
     JournalistRisk,
@@ -57,13 +58,18 @@ class Violations(NamedTuple):
     people: int | None = None
 
 
-def verdicts(plan: Plan, answers: Answers) -> Iterator[CheckResult]:
-    """The verdict of each check, in the order of the spec."""
+def verdicts(
+    plan: Plan, answers: Answers, of_events: Sequence[CheckResult] = ()
+) -> Iterator[CheckResult]:
+    """The verdict of each check, in the order of the spec; those `of_events` are known."""
+    known = iter(of_events)
     for check in plan.bound.checks:
         if not answers.sizes:
             yield CheckResult(check.model.name(), check.model.parameters, None, None)
             continue
         match check.model:
+            case EventModel():
+                yield next(known)
             case KAnonymity():
                 yield _k_anonymity(check, check.model, plan, answers)
             case Homogeneity():

@@ -56,6 +56,7 @@ def write_worksheet(
         )
     if len(spec.tables) > 1:
         raise SpecError("a worksheet is of one table, and the spec has several.")
+    spec.tables[0].refuse_events("a worksheet samples classes")
 
     def answer(session: Session, table: OpenTable) -> list[list[str]]:
         bound = table.bound

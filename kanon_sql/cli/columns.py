@@ -26,6 +26,7 @@ from kanon_sql.cli.question import (
     attacker_knows,
     column_question,
     identifying_question,
+    known_events,
     profile_question,
     table_question,
 )
@@ -45,12 +46,14 @@ def profile(context: click.Context, /, target: str, **values: Any) -> int:
     With --qi: for each other column, the records that become unique if it is known too; for each
     quasi-identifier, what it costs, and how much of that is due to outliers; for each sensitive
     attribute, how certain an attacker is after ruling out other values. --subsets and --suda
-    measure sets of columns. No value is shown.
+    measure sets of columns. With --events: how many people are found by how many of their events.
+    No value is shown.
 
     Exit codes: 0 measured; 2 invalid options, spec or input; 3 the engine failed; 4 no data.
     """
     spec = profile_question(context, target, values)
     identifying = identifying_question(spec, values)
+    known = known_events(values)
     output = output_of(context, spec, values)
     if output and identifying.scores and output.resolve() == identifying.scores.resolve():
         raise SpecError(f"{output} can't hold both the result and the scores; name two files.")
@@ -64,6 +67,8 @@ def profile(context: click.Context, /, target: str, **values: Any) -> int:
                 attacker_knows=attacker_knows(values),
                 k=values["k"],
                 identifying=identifying,
+                known=known,
+                times=values["times"],
             )
         )
     refuse_failed(result)

@@ -55,6 +55,14 @@ class Patient(NamedTuple):
     diagnosis: str
 
 
+class Visit(NamedTuple):
+    """A patient's visit to a ward; most have several."""
+
+    patient_id: str
+    ward: str
+    month: str
+
+
 def write(folder: Path, *, overwrite: bool = False) -> None:
     """Write data and spec into `folder`, all or nothing.
 
@@ -68,12 +76,15 @@ def write(folder: Path, *, overwrite: bool = False) -> None:
     people = shipped("kanon_sql.cli", "demo_people.yml")
     voters = list(_voters(chance, people))
     patients = list(_patients(chance, voters, people["diagnoses"]))
+    visits = list(_visits(chance, patients, people["wards"].split()))
     with replaced_folder(folder) as unfinished:
         _write_csv(unfinished / "patients.csv", Patient, patients)
         _write_csv(unfinished / "voters.csv", Voter, voters)
-        for name in ("patients", "voters"):
+        _write_csv(unfinished / "visits.csv", Visit, visits)
+        for name in ("patients", "voters", "visits"):
             _write_parquet(unfinished / f"{name}.csv", unfinished / f"{name}.parquet")
-        (unfinished / "voters.csv").unlink()
+        for name in ("voters", "visits"):
+            (unfinished / f"{name}.csv").unlink()
         spec = files("kanon_sql.cli").joinpath("demo_spec.yml").read_text(encoding="utf-8")
         (unfinished / SPEC).write_text(spec, encoding="utf-8")
 
@@ -100,8 +111,8 @@ def own_command() -> str:
 
 def what_next(folder: Path, command: str = "kanon-sql") -> str:
     """Suggested commands on the demo folder, invoking the program as `command`."""
-    spec, table, report = (
-        shlex.quote(str(folder / name)) for name in (SPEC, "patients.csv", REPORT)
+    spec, table, visits, report = (
+        shlex.quote(str(folder / name)) for name in (SPEC, "patients.csv", "visits.parquet", REPORT)
     )
     return f"""\
 These people are made up. The sign-off report, for a browser:
@@ -115,6 +126,8 @@ What to try next:
   {command} compile {spec}
   # the same table without the year of birth, and without a spec
   {command} audit {table} --qi sex,zip --sensitive diagnosis --identifiers patient_id,name --k 5
+  # their visits: whom do two known visits single out?
+  {command} audit {visits} --entity patient_id --events ward,month
   # the result for a program
   {command} audit {spec} --format json"""
 
@@ -152,6 +165,16 @@ def _patients(
         )
 
 
+def _visits(
+    chance: random.Random, patients: Sequence[Patient], wards: Sequence[str]
+) -> Iterator[Visit]:
+    """One to eight visits of each patient in a year."""
+    popularity = [1 / rank for rank in range(1, len(wards) + 1)]
+    for patient in patients:
+        for ward in chance.choices(wards, popularity, k=chance.randint(1, 8)):
+            yield Visit(patient.patient_id, ward, f"2025-{chance.randint(1, 12):02}")
+
+
 def _how_likely(diagnosis: str, voter: Voter) -> float:
     """Relative frequency of a diagnosis for someone of this age and sex."""
     old = voter.birth_year < 1960
@@ -165,7 +188,9 @@ def _how_likely(diagnosis: str, voter: Voter) -> float:
     return 1
 
 
-def _write_csv(path: Path, kind: type[Voter | Patient], people: Sequence[Voter | Patient]) -> None:
+def _write_csv(
+    path: Path, kind: type[Voter | Patient | Visit], people: Sequence[Voter | Patient | Visit]
+) -> None:
     with path.open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(kind._fields)

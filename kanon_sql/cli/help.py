@@ -6,7 +6,8 @@ import click
 
 GROUPS: dict[str, tuple[str, ...]] = {
     "Question": (
-        "--qi", "--sensitive", "--identifiers", "--entity", "--where", "--first", "--nulls",
+        "--qi", "--sensitive", "--identifiers", "--entity", "--events", "--known", "--times",
+        "--where", "--first", "--nulls",
         "--sensitive-nulls", "--weight", "--with-other-sensitive", "--attacker-knows",
         "--columns", "--subsets", "--suda", "--sampling-fraction",
     ),

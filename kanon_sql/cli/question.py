@@ -42,7 +42,11 @@ def question(context: click.Context, target: str, values: Mapping[str, Any]) -> 
 
     if is_spec_file(target):
         return _with_thresholds(_spec_of_records(context, target, but=THRESHOLDS), values)
-    quasi_identifiers = _quasi_identifiers(values, "may know", "; --qi '*' takes every column.")
+    quasi_identifiers = (
+        all_column_names("--qi", values["qi"])
+        if values["events"]
+        else _quasi_identifiers(values, "may know", "; --qi '*' takes every column.")
+    )
     others = {kind.key: other_tables(kind, values) for kind in OTHER_TABLES}
     required = {
         **others,
@@ -88,7 +92,11 @@ def are_results(context: click.Context, targets: Sequence[str], values: Mapping[
 
     Raises `SpecError` if there are question options, but no quasi-identifiers.
     """
-    if values["qi"] or not all(target.lower().endswith(".json") for target in targets):
+    if (
+        values["qi"]
+        or values["events"]
+        or not all(target.lower().endswith(".json") for target in targets)
+    ):
         return False
     given = _given(context)
     if given:
@@ -107,6 +115,24 @@ def profile_question(context: click.Context, target: str, values: Mapping[str, A
         return _spec_of_records(context, target)
     quasi_identifiers = all_column_names("--qi", values["qi"])
     return AuditSpec(tables=[table_spec(**_table(target, quasi_identifiers, values))])
+
+
+def known_events(values: Mapping[str, Any]) -> range | None:
+    """The numbers of known events in `--known`. Raises `SpecError`."""
+    text = values["known"]
+    if text is None:
+        return None
+    found = re.fullmatch(r"\s*([0-9]+)\s*(?:-\s*([0-9]+)\s*)?", text)
+    first, last = (int(found[1]), int(found[2] or found[1])) if found else (0, 0)
+    if not 1 <= first <= last <= _MOST_KNOWN:
+        raise SpecError(
+            f"--known must be a number of events from 1 to {_MOST_KNOWN}, or a range that grows, "
+            f"as in 1-4; found {text!r}."
+        )
+    return range(first, last + 1)
+
+
+_MOST_KNOWN = 20
 
 
 def table_question(context: click.Context, target: str, values: Mapping[str, Any]) -> AuditSpec:
@@ -172,9 +198,16 @@ def attacker_knows(values: Mapping[str, Any]) -> list[str]:
 
 def _table(target: str, quasi_identifiers: list[str], values: Mapping[str, Any]) -> dict[str, Any]:
     """The table settings shared by all commands."""
+    events = all_column_names("--events", values.get("events", ()))
+    of_columns = _generalisable(quasi_identifiers, values, events)
     return {
         "source": target,
-        "quasi_identifiers": _generalisable(quasi_identifiers, values),
+        "quasi_identifiers": {
+            name: each
+            for name, each in of_columns.items()
+            if name not in events or name in quasi_identifiers
+        },
+        "events": {name: of_columns[name] for name in events},
         "levels": parsed_levels("--level", values.get("level", ())),
         "sensitive": all_column_names("--sensitive", values["sensitive"]),
         "identifiers": all_column_names("--identifiers", values["identifiers"]),
@@ -319,8 +352,10 @@ def _given(context: click.Context, but: Sequence[str] = ()) -> list[str]:
     ]
 
 
-def _generalisable(names: list[str], values: Mapping[str, Any]) -> dict[str, Any]:
-    """The quasi-identifiers with their hierarchy and clip options."""
+def _generalisable(
+    quasi_identifiers: list[str], values: Mapping[str, Any], events: list[str]
+) -> dict[str, Any]:
+    """The quasi-identifiers and event columns with their hierarchy and clip options."""
     from kanon_sql.spec.builders import parse_builder, parse_clip
 
     settings: dict[str, dict[str, Any]] = {}
@@ -334,9 +369,11 @@ def _generalisable(names: list[str], values: Mapping[str, Any]) -> dict[str, Any
                 if key == "clip"
                 else parse_builder(how, tables=bool(values.get("connect")))
             )
-    repeated = next((name for place, name in enumerate(names) if name in names[:place]), None)
-    if repeated is not None:
-        raise SpecError(f'column "{repeated}" is named twice. Name it once.')
+    for part in (quasi_identifiers, events):
+        repeated = next((name for place, name in enumerate(part) if name in part[:place]), None)
+        if repeated is not None:
+            raise SpecError(f'column "{repeated}" is named twice. Name it once.')
+    names = [*quasi_identifiers, *events]
     by_casefold = {name.casefold(): name for name in names}
     generalisable: dict[str, Any] = dict.fromkeys(names)
     for name, parts in settings.items():

@@ -43,6 +43,12 @@ PARTS = (
         **COLUMNS,
         help="Quasi-identifiers; '*' takes every column without another role.",
     ),
+    question_option(
+        "--events",
+        **COLUMNS,
+        help="The columns that make an event of a person; an attacker knows some events. Needs "
+        "--entity.",
+    ),
     question_option("--sensitive", **COLUMNS, help="Sensitive attributes, such as a diagnosis."),
     question_option(
         "--identifiers", **COLUMNS, help="Direct identifiers, such as a name; never published."

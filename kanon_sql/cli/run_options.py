@@ -54,9 +54,18 @@ KNOWLEDGE = (
         "--k",
         type=WholeNumber(),
         metavar="N",
-        default=5,
-        show_default=True,
-        help="A class with fewer than N records is small.",
+        help="A class with fewer than N records is small (5); with --events, fewer than N people "
+        "with the same events are few (2).",
+    ),
+    run_option(
+        "--known",
+        metavar="M|A-B",
+        help="With --events: how many events of a person an attacker knows, 1 to 20 (1-4).",
+    ),
+    run_option(
+        "--times",
+        is_flag=True,
+        help="With --events: an event counts as often as it occurs.",
     ),
 )
 IDENTIFYING = (

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
@@ -43,6 +44,11 @@ FILE = "main"
 """Pseudo-database above all schemas."""
 ORDERED = (3, 44)
 """First version with ordered string aggregation."""
+
+
+def _md5(text: str | None) -> str | None:
+    """The hash by which events are drawn, as hexadecimal digits."""
+    return None if text is None else hashlib.md5(text.encode(), usedforsecurity=False).hexdigest()
 
 
 class SQLite(DBAPI):
@@ -92,6 +98,8 @@ class SQLite(DBAPI):
                 "the SQLite connection has its own text_factory, which converts texts to another "
                 "type. Set it to str, or pass another connection."
             )
+        # SQLite has no md5 of its own.
+        connection.create_function("md5", 1, _md5, deterministic=True)
         super().__init__(connection, **settings)
         self._mixed: set[str] = set()
 

@@ -19,6 +19,7 @@ from kanon_sql.plan.check_sql import (
     reference_measures,
 )
 from kanon_sql.plan.earlier_plan import EarlierStep, steps_with_earlier
+from kanon_sql.plan.event_plan import EventPlan, plan_events
 from kanon_sql.plan.join_columns import pairs
 from kanon_sql.plan.pass_conditions import (
     audited,
@@ -111,6 +112,8 @@ class Plan:
     insensitive: ColumnsStep | None
     """Counts who is alone in each insensitive column that the spec gives no reason for."""
     shown: tuple[Statement, ...]
+    events: EventPlan | None = None
+    """The steps on events; None unless event columns are named."""
 
     @property
     def steps(self) -> tuple[Statement, ...]:
@@ -136,7 +139,9 @@ class Plan:
             *(step for each in self.earlier for step in each.steps),
             self.unassigned and self.unassigned.step,
             self.insensitive and self.insensitive.step,
+            *(self.events.steps if self.events else ()),
             *self.shown,
+            *(self.events.shown if self.events else ()),
         )
         return tuple(step for step in optional if step is not None)
 
@@ -148,6 +153,27 @@ def plan_audit(bound: ResolvedQuestion, *, short_keys: bool = True) -> Plan:
     or more; the plan's `keys` step checks that the hash is exact on this table. Raises `SpecError`
     where two columns can never be equal.
     """
+    events = plan_events(bound) if bound.events else None
+    if events and not bound.quasi_identifiers:
+        return Plan(
+            bound=bound,
+            preconditions=tuple(preconditions(bound)),
+            keys=None,
+            classes=None,
+            sensitive=(),
+            distances=(),
+            looks=(),
+            named_values=(),
+            profiles=None,
+            people=None,
+            survey=None,
+            references=(),
+            earlier=(),
+            unassigned=None,
+            insensitive=None,
+            shown=(),
+            events=events,
+        )
     keyed = with_short_keys(bound) if short_keys else bound
     reads_sensitive = bound.sensitive and not bound.wildcard
     looked = keyed.sensitive if reads_sensitive else ()
@@ -168,6 +194,7 @@ def plan_audit(bound: ResolvedQuestion, *, short_keys: bool = True) -> Plan:
         unassigned=_unassigned(bound),
         insensitive=_insensitive(bound),
         shown=tuple(_shown(bound)),
+        events=events,
     )
 
 

@@ -124,7 +124,7 @@ def plan_profile(
 
 
 def as_profiled(spec: TableSpec) -> TableSpec:
-    """The spec without its checks, references and levels.
+    """The spec without its checks, references and levels, except those of events.
 
     Attributes that only a check names stay sensitive.
     """
@@ -143,7 +143,7 @@ def as_profiled(spec: TableSpec) -> TableSpec:
             "checks": checks,
             "references": {},
             "earlier_releases": {},
-            "levels": {},
+            "levels": {name: n for name, n in spec.levels.items() if name in spec.events},
             "with_other_sensitive": False,
             "insensitive": {},
             "undecided": [],

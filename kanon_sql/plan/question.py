@@ -121,6 +121,8 @@ class Roles:
     spec: TableSpec
     table: Table
     quasi_identifiers: tuple[BoundColumn, ...]
+    events: tuple[BoundColumn, ...]
+    """The columns that make an event; none unless the table is one of events."""
     sensitive: tuple[BoundColumn, ...]
     identifiers: tuple[Column, ...]
     insensitive: tuple[Column, ...]
@@ -134,9 +136,15 @@ class Roles:
     """Requested generalisation level, by quasi-identifier."""
 
     @property
+    def generalisable(self) -> tuple[BoundColumn, ...]:
+        """The columns that may have levels."""
+        return (*self.quasi_identifiers, *self.events)
+
+    @property
     def unassigned(self) -> tuple[Column, ...]:
         """The columns without a role."""
-        assigned = {column.name for column in (*self.quasi_identifiers, *self.sensitive)}
+        known = (*self.quasi_identifiers, *self.events)
+        assigned = {column.name for column in (*known, *self.sensitive)}
         assigned |= {column.name for column in (*self.identifiers, *self.insensitive)}
         assigned |= {column.name for column in (self.entity, self.weight) if column}
         return tuple(column for column in self.table.columns if column.name not in assigned)
@@ -268,6 +276,8 @@ class ResolvedQuestion:
     """At their generalisation levels."""
     keys: tuple[BoundColumn, ...]
     """What classes are grouped by: the quasi-identifiers, some of them hashed."""
+    events: tuple[BoundColumn, ...]
+    """At their generalisation levels."""
     sensitive: tuple[BoundColumn, ...]
     entity: BoundColumn | None
     weight: BoundColumn | None
@@ -331,9 +341,11 @@ class ResolvedQuestion:
 
 
 def hierarchy_of(spec: TableSpec, column: BoundColumn) -> GeneralizationHierarchy:
-    """The generalisation hierarchy of a quasi-identifier; an empty one by default."""
+    """The generalisation hierarchy of a quasi-identifier or a part of an event; an empty one by
+    default."""
+    known = (*spec.quasi_identifiers.items(), *spec.events.items())
     return next(
-        (each for name, each in spec.quasi_identifiers.items() if same_name(name, column.name)),
+        (each for name, each in known if same_name(name, column.name)),
         GeneralizationHierarchy(),
     )
 

@@ -30,14 +30,16 @@ def bind(roles: Roles, facts: DataFacts | None = None) -> ResolvedQuestion:
     facts = facts or DataFacts()
     levels = tuple(_at_levels(roles, facts))
     generalised = {each.raw.name: each.column for each in levels}
-    quasi_identifiers = tuple(
-        generalised.get(column.name, column) for column in roles.quasi_identifiers
+    quasi_identifiers, events = (
+        tuple(generalised.get(column.name, column) for column in columns)
+        for columns in (roles.quasi_identifiers, roles.events)
     )
     return ResolvedQuestion(
         roles=roles,
         facts=facts,
         quasi_identifiers=quasi_identifiers,
         keys=quasi_identifiers,
+        events=events,
         sensitive=roles.sensitive,
         entity=roles.entity,
         weight=roles.weight,
@@ -63,13 +65,13 @@ def _bind_other(other: OtherTable, roles: Roles, facts: DataFacts) -> OtherTable
 def column_levels(
     roles: Roles, facts: DataFacts | None = None, *, without: Collection[str] = ()
 ) -> dict[str, ColumnLevels]:
-    """The levels of every quasi-identifier by name, except those in `without`.
+    """The levels of every quasi-identifier and event column by name, except those in `without`.
 
     Raises `SpecError` for a hierarchy that can't be read, has faults or doesn't fit the type.
     """
     levels = {}
     with Faults() as faults:
-        for column in roles.quasi_identifiers:
+        for column in roles.generalisable:
             if column.name not in without:
                 with faults.collected():
                     levels[column.name] = _levels_for(roles, column, column, facts or DataFacts())
@@ -98,7 +100,7 @@ def _levels_for(
 
 
 def _at_levels(roles: Roles, facts: DataFacts) -> Iterator[AtLevel]:
-    for place, column in enumerate(roles.quasi_identifiers, start=1):
+    for place, column in enumerate(roles.generalisable, start=1):
         level = roles.levels.get(column.name)
         if level:
             longest = facts.longest.get(column.name)
@@ -119,7 +121,7 @@ def _other_levels(other: OtherTable, roles: Roles, facts: DataFacts) -> Iterator
     """Another table's columns, generalised by the table's hierarchies."""
     longest = facts.longest_there.get(other.key, {})
     # Numbered after the release's tables of labels, which the same statement may join.
-    for place, column in enumerate(roles.quasi_identifiers, start=1 + len(roles.quasi_identifiers)):
+    for place, column in enumerate(roles.quasi_identifiers, start=1 + len(roles.generalisable)):
         level = other.levels.get(column.name)
         if level:
             there = other.columns[column.name]

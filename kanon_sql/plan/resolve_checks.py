@@ -17,6 +17,7 @@ from kanon_sql.spec.models.composition import (
     ComposedModel,
 )
 from kanon_sql.spec.models.diversity import Homogeneity
+from kanon_sql.spec.models.events import EventModel, KmAnonymity, KnownEvents
 from kanon_sql.spec.models.reference import KMap
 from kanon_sql.spec.models.sizes import KAnonymity
 from kanon_sql.spec.other_tables import EARLIER, REFERENCE, OtherTableKind
@@ -31,6 +32,8 @@ _UNASKED = tuple(
     and not any(field.is_required() for field in model.model_fields.values())
 )
 """Sensitive models that need no parameters, so they can be measured by default."""
+_OF_EVENTS = (KnownEvents(m=1), KnownEvents(m=2), KmAnonymity())
+"""Models of events measured by default."""
 
 
 def bound_checks(
@@ -53,6 +56,10 @@ def bound_checks(
     asked.sort(key=lambda check: not check.gates)
     models = [check.model for check in asked]
     yield from asked
+    if spec.events and not any(model.gates or isinstance(model, EventModel) for model in models):
+        yield from (BoundCheck(model, asked=False) for model in _OF_EVENTS)
+    if spec.events and not spec.quasi_identifiers:
+        return
     yield from _unasked(spec, sensitive, models)
     yield from _composed_unasked(sensitive, earlier, models)
 
@@ -106,6 +113,19 @@ def _complete(
         raise SpecError(
             f"{model.name()} is not defined with nulls: wildcard, where records form no classes. "
             f"Defined are {defined}."
+        )
+    if isinstance(model, EventModel):
+        if not spec.events:
+            raise SpecError(
+                f"{model.name()} needs events: name the columns that make an event of a person, as "
+                f"in {option('events', 'ward,month')}."
+            )
+        return BoundCheck(model, asked=True)
+    if spec.events and not spec.quasi_identifiers:
+        raise SpecError(
+            f"{model.name()} is about classes, and there are no quasi-identifiers: name what an "
+            f"attacker knows besides events with {option('quasi_identifiers', 'COLUMN')}, or check "
+            "km_anonymity or known_events."
         )
     if model.answered_by == "estimate":
         require(model.name())

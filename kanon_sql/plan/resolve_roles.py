@@ -40,7 +40,16 @@ def resolve(
     _refuse_undecided(spec, table)
     _refuse_unknown(spec, table)
     has_none = is_open and not spec.quasi_identifiers
+    has_none = has_none or bool(spec.events and not spec.quasi_identifiers)
     quasi_identifiers = () if has_none else tuple(_raw_quasi_identifiers(spec, table))
+    if "*" in spec.events and "*" not in table.column_names:
+        raise SpecError(
+            "events can't be '*', every column: name the columns that make an event.",
+        )
+    events = tuple(
+        _with_own_alias(column_named(name, table, ("events", name)), "event", place)
+        for place, name in enumerate(spec.events, start=1)
+    )
     sensitive = tuple(
         column_named(name, table, ("sensitive", name), alias=f"kanon_sensitive_{place}")
         for place, name in enumerate(_sensitive_names(spec, table), start=1)
@@ -62,13 +71,14 @@ def resolve(
     weight = column_named(spec.weight, table, ("weight",)) if spec.weight else None
     refuse_two_parts(
         [(column, "a quasi-identifier") for column in quasi_identifiers]
+        + [(column, "part of an event") for column in events]
         + [(column, "sensitive") for column in sensitive]
         + [(column, "an identifier") for column in identifiers]
         + [(column, "insensitive") for column in insensitive]
         + ([(entity, "the entity")] if entity else [])
         + ([(weight, "the weight")] if weight else [])
     )
-    for column in (*quasi_identifiers, *sensitive, *([entity] if entity else [])):
+    for column in (*quasi_identifiers, *events, *sensitive, *([entity] if entity else [])):
         refuse_uncomparable(column, table)
     if spec.first and not table.ordered:
         raise no_first_records(table.name)
@@ -90,6 +100,7 @@ def resolve(
         spec=spec,
         table=table,
         quasi_identifiers=quasi_identifiers,
+        events=events,
         sensitive=sensitive,
         identifiers=identifiers,
         insensitive=insensitive,
@@ -98,7 +109,7 @@ def resolve(
         where=bound_condition(spec.where, table, ("where",)),
         others=resolved,
         checks=tuple(bound_checks(spec, table, sensitive, resolved)),
-        levels=levels_of("", spec.levels, quasi_identifiers),
+        levels=levels_of("", spec.levels, (*quasi_identifiers, *events)),
     )
 
 
@@ -154,6 +165,7 @@ def named_columns(spec: TableSpec, dialect: str) -> list[str]:
     of_checks = [sensitive_of(each) for each in spec.checks]
     return each_once(
         *spec.quasi_identifiers,
+        *spec.events,
         *spec.sensitive,
         *of_checks,
         *spec.identifiers,
@@ -185,6 +197,7 @@ def _raw_quasi_identifiers(spec: TableSpec, table: Table) -> Iterator[BoundColum
                 column_named(name, table, ("quasi_identifiers", name))
         other = [
             *_sensitive_names(spec, table),
+            *spec.events,
             *spec.identifiers,
             *spec.insensitive,
             *(name for name in (spec.entity, spec.weight) if name),
@@ -198,16 +211,20 @@ def _raw_quasi_identifiers(spec: TableSpec, table: Table) -> Iterator[BoundColum
         )
     for place, name in enumerate(names, start=1):
         column = column_named(name, table, ("quasi_identifiers", name))
-        collides = column.name.casefold().startswith("kanon_")
-        alias = f"kanon_quasi_identifier_{place}" if collides else column.name
-        yield replace(column, alias=alias)
+        yield _with_own_alias(column, "quasi_identifier", place)
+
+
+def _with_own_alias(column: BoundColumn, role: str, place: int) -> BoundColumn:
+    """The column under its name, or a generated one if it has the prefix of generated names."""
+    collides = column.name.casefold().startswith("kanon_")
+    return replace(column, alias=f"kanon_{role}_{place}" if collides else column.name)
 
 
 def masked_columns(roles: Roles) -> list[BoundColumn]:
     """Masked columns, whose longest value must be known before their levels."""
     return [
         column
-        for column in roles.quasi_identifiers
+        for column in roles.generalisable
         if column.name in roles.levels and roles.hierarchy(column).has_mask
     ]
 
@@ -229,7 +246,7 @@ def hierarchy_sources(roles: Roles, *, every: bool = False) -> dict[str, str]:
     asked = [roles.levels, *(each.levels for each in roles.others)]
     sources = {
         column.name: roles.hierarchy(column).source
-        for column in roles.quasi_identifiers
+        for column in roles.generalisable
         if every or any(column.name in levels for levels in asked)
     }
     return {name: source for name, source in sources.items() if source is not None}

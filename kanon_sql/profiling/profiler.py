@@ -16,12 +16,14 @@ from pathlib import Path
 from typing import Any
 
 from kanon_sql.auditing.answers import Counted, everyone, people_in
+from kanon_sql.auditing.events import EventAnswers, attack, event_counts, to_expand
 from kanon_sql.auditing.opening import OpenTable, open_table, opening
 from kanon_sql.auditing.summary import refuse_without_entity
 from kanon_sql.auditing.warnings import left_out
 from kanon_sql.engines.base import Engine
 from kanon_sql.engines.session import RunOptions, Session, refuse_no_time, run_within
 from kanon_sql.errors import EngineError, SpecError, option
+from kanon_sql.plan.event_plan import EventPlan, plan_events
 from kanon_sql.plan.identifying import Identifying, refuse_unsupported
 from kanon_sql.plan.profile_plan import (
     DEFAULT_K,
@@ -48,6 +50,8 @@ from kanon_sql.profiling.subsets import Combinations
 from kanon_sql.results.profile import (
     Elimination,
     KnownColumn,
+    KnownEventsCurve,
+    KnownEventsPoint,
     LackedColumn,
     ProfileSummary,
     TableProfile,
@@ -55,9 +59,13 @@ from kanon_sql.results.profile import (
 from kanon_sql.results.table import Status
 from kanon_sql.results.version import VERSION
 from kanon_sql.results.writing import check_writable, refuse_to_overwrite, write_atomically
+from kanon_sql.spec.models.events import KnownEvents
 from kanon_sql.spec.spec import AuditSpec
 from kanon_sql.sql.quoting import positive_int
 from kanon_sql.sql.tables import Row
+
+KNOWN = range(1, 5)
+"""The numbers of known events of a curve by default."""
 
 
 def profile(
@@ -65,23 +73,32 @@ def profile(
     run: RunOptions,
     *,
     attacker_knows: Sequence[str] = (),
-    k: int = DEFAULT_K,
+    k: int | None = None,
     identifying: Identifying | None = None,
+    known: Sequence[int] | None = None,
+    times: bool = False,
 ) -> ProfileResult:
     """Profile every table of `spec` in place; its checks and references are ignored.
 
     `attacker_knows` are the columns to test, by default all without a role and the sensitive ones.
-    `k` is the size below which a class is small. For a table without quasi-identifiers the profile
-    finds the columns that identify people; `identifying` are the options for sets of columns. The
-    other parameters and the errors are those of an audit.
+    `k` is the size below which a class is small (5), and a crowd of people with the same events
+    (2). `known` are the numbers of events of a person that an attacker knows, for a table with
+    events; with `times` an event counts as often as it occurs. For a table without quasi-
+    identifiers the profile finds the columns that identify people; `identifying` are the options
+    for sets of columns. The other parameters and the errors are those of an audit.
     """
-    positive_int(k, "k")
+    if k is not None:
+        positive_int(k, "k")
     identifying = identifying or Identifying()
     _refuse_nonsense(spec, attacker_knows, identifying)
+    curve = _curve(spec, known, k, times)
+    k = k or DEFAULT_K
     refuse_no_time(run.timeout)
     with opening(run) as engine_of:
         planned = [
-            _planned(spec, place, engine_of(table), attacker_knows, k, identifying, run.timeout)
+            _planned(
+                spec, place, engine_of(table), attacker_knows, k, identifying, run.timeout, curve
+            )
             for place, table in enumerate(spec.tables)
         ]
         scores = identifying.scores
@@ -93,6 +110,23 @@ def profile(
     if scores and found[0].table.status == "measured":
         write_atomically(scores, _lines(found[0].scores), private=True)
     return ProfileResult(tuple(each.table for each in found), VERSION)
+
+
+def _curve(
+    spec: AuditSpec, known: Sequence[int] | None, k: int | None, times: bool
+) -> tuple[KnownEvents, ...]:
+    """The points of the curve of known events."""
+    if not any(table.events for table in spec.tables):
+        for name, value in (("known", known), ("times", times)):
+            if value:
+                raise SpecError(
+                    f"{option(name)} needs events: name the columns that make an event of a person "
+                    f"with {option('events')}."
+                )
+        return ()
+    if known is not None and not known:
+        raise SpecError("known is empty: name how many events an attacker knows, as in 1-4.")
+    return tuple(KnownEvents(m=m, k=k or 2, times=times) for m in known or KNOWN)
 
 
 def _refuse_nonsense(
@@ -141,6 +175,8 @@ class _Planned:
     plan: ProfilePlan | None
     k: int
     identifying: Identifying
+    events: EventPlan | None = None
+    """The steps of the curve of known events, if event columns are named."""
 
     @property
     def bound(self) -> ResolvedQuestion:
@@ -163,6 +199,7 @@ def _planned(
     k: int,
     identifying: Identifying,
     timeout: float | None,
+    curve: Sequence[KnownEvents],
 ) -> _Planned:
     try:
         asked = as_profiled(spec.tables[place])
@@ -175,10 +212,11 @@ def _planned(
         read = _from_kept(bound) if bound.table.parsed and engine.materialises else bound
         plan = plan_profile(read, attacker_knows=attacker_knows, k=k) if named else None
         refuse_unsupported(identifying, bound)
+        events = plan_events(bound, curve) if bound.events else None
     except SpecError as error:
         # An error without a location is in the options, not in the spec.
         raise spec.with_location(error, place) if error.location else error from None
-    return _Planned(table, plan, k, identifying)
+    return _Planned(table, plan, k, identifying, events)
 
 
 def _from_kept(bound: ResolvedQuestion) -> ResolvedQuestion:
@@ -201,11 +239,56 @@ def _profiled(planned: _Planned, run: RunOptions) -> _Profiled:
 def _found(planned: _Planned, session: Session) -> _Profiled:
     try:
         plan = planned.plan
-        return _answered(planned, plan, session) if plan else _openly(planned, session)
+        if not planned.events:
+            return _answered(planned, plan, session) if plan else _openly(planned, session)
+        events, curve = _known_events(planned, planned.events, session)
+        if plan:
+            found = _answered(planned, plan, session)
+            table = replace(found.table, events=events.events, known_events=curve)
+            return replace(found, table=table)
+        return _of_events_alone(planned, events, curve, session)
     finally:
         # A failed query may have dropped the temporary relations already.
         with suppress(EngineError):
             planned.table.engine.drop_all()
+
+
+def _known_events(
+    planned: _Planned, plan: EventPlan, session: Session
+) -> tuple[EventAnswers, KnownEventsCurve | None]:
+    """The figures of the events, and what each number of known ones tells."""
+    refuse_unreadable(planned.bound, session)
+    counts = event_counts(planned.bound, plan, session)
+    if counts.events is None:
+        return counts, None
+    expanded = to_expand(plan, session)
+    points = []
+    for each in plan.checks:
+        found = attack(each, counts.people, expanded, session)
+        points.append(KnownEventsPoint(m=found.m, **found.to_dict()))
+    first = plan.checks[0].check.model.parameters
+    curve = KnownEventsCurve(first["k"], first["times"], first["seed"], tuple(points))
+    return counts, curve
+
+
+def _of_events_alone(
+    planned: _Planned,
+    counts: EventAnswers,
+    curve: KnownEventsCurve | None,
+    session: Session,
+) -> _Profiled:
+    """The profile of an event table without quasi-identifiers."""
+    people = counts.people if curve else None
+    table = _result(
+        planned,
+        "measured" if curve else "no_data",
+        session,
+        warnings=tuple(left_out(planned.bound)),
+        summary=ProfileSummary(records=counts.records, people=people, members=people),
+        events=counts.events,
+        known_events=curve,
+    )
+    return _Profiled(table)
 
 
 def _openly(planned: _Planned, session: Session) -> _Profiled:

@@ -9,13 +9,15 @@ from kanon_sql.report.document import (
     Bars,
     Block,
     Facts,
+    Grid,
+    GridRow,
     Heading,
     Points,
     Prose,
     Values,
     Verdicts,
 )
-from kanon_sql.report.words import cells, numbers, tables
+from kanon_sql.report.words import cells, events, numbers, tables
 from kanon_sql.results.cells import CellsResult
 from kanon_sql.results.table import AuditFindings, TableResult
 
@@ -44,6 +46,7 @@ def _section(table: TableResult) -> Iterator[Block]:
     yield Verdicts(tables.verdicts(table))
     yield from warnings(table)
     yield from _histogram(table)
+    yield from curves(table)
     for finding in tables.findings(table):
         yield Prose([finding])
     yield from limits(table)
@@ -88,6 +91,18 @@ def _histogram(table: TableResult) -> Iterator[Bars]:
     if bins:
         header = ("class size", numbers.members(table), "share")
         yield Bars(tables.histogram_title(table), header, bins)
+
+
+def curves(table: TableResult) -> Iterator[Grid]:
+    """The share of people found, by the number of known events."""
+    for curve in events.curves(table):
+        yield curve_grid(curve, table.summary.people or 0)
+
+
+def curve_grid(curve: list[events.CurvePoint], people: int) -> Grid:
+    """A curve as a table."""
+    rows = [GridRow(*row) for row in events.curve_rows(curve, people)]
+    return Grid(events.curve_title(curve), GridRow(*events.CURVE), rows)
 
 
 def _shown(table: TableResult) -> Iterator[Values]:

@@ -86,6 +86,9 @@ def _notes(table: TableDiff) -> Iterator[str]:
     if table.left_out:
         columns = numbers.listed(table.left_out)
         yield f"No longer a quasi-identifier or entity: {columns}. Less is required than before."
+    for check in table.checks:
+        if check.is_undecided:
+            yield f"{models.title(check.check)} is undecided, so it is left out of the comparison."
     unanswered = tables.unanswered(table.new) if table.new else None
     if unanswered:
         yield unanswered

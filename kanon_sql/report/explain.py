@@ -265,6 +265,7 @@ def _kinds() -> Iterator[tuple[str, list[str]]]:
         "reference": "Linkage with a reference table",
         "estimate": "Estimates for a sample of a population",
         "earlier": "Several releases of the same people",
+        "events": "Many records of a person: what known events tell",
     }
     for answer, heading in headings.items():
         yield heading, [name for name, model in MODELS.items() if model.answered_by == answer]
@@ -300,7 +301,8 @@ def _table(columns: Sequence[str], rows: Sequence[tuple[Any, ...]]) -> Iterator[
 def _register(example: Example) -> Iterator[str]:
     """The reference as a sentence, with its number of people per class of the second table."""
     counts = Counter(
-        f"people in {zip[:4]}* and {age[0]}0-{age[0]}9" for zip, age, _ in example.reference
+        f"people in {str(zip)[:4]}* and {str(age)[0]}0-{str(age)[0]}9"
+        for zip, age, _ in example.reference
     )
     people = " and ".join(f"{count} {values}" for values, count in counts.items())
     yield from _folded(
@@ -334,9 +336,12 @@ def _sql(name: str, example: Example) -> Statement:
     model = MODELS[name]
     spec = TableSpec(
         source="patients",
-        quasi_identifiers=dict.fromkeys(QUASI_IDENTIFIERS, GeneralizationHierarchy()),
+        quasi_identifiers=dict.fromkeys(
+            () if example.events else QUASI_IDENTIFIERS, GeneralizationHierarchy()
+        ),
+        events=dict.fromkeys(example.events, GeneralizationHierarchy()),
         sensitive=[example.sensitive] if model.answered_by in ("values", "earlier") else [],
-        entity=PERSON if example.earlier else None,
+        entity=PERSON if example.earlier or example.events else None,
         references={"register": ReferenceSpec(source="register")} if example.reference else {},
         earlier_releases={"before": EarlierReleaseSpec(source="before")} if example.earlier else {},
         checks=[model(**example.parameters)],
@@ -352,6 +357,8 @@ def _sql(name: str, example: Example) -> Statement:
 
 def _step(model: type[Model], example: Example) -> str:
     """The name of the step that decides a model."""
+    if example.events:
+        return f"{model.name()}_{example.parameters['m']}"
     if example.earlier:
         return "composed_before"
     if example.reference:

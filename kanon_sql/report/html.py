@@ -35,8 +35,8 @@ _LONG_WORD = re.compile(r"[^\s<>&;]{25}(?=[^\s<>&;]{5})")
 _MOST_COLUMNS = 7
 """Wider tables may scroll horizontally, and get keyboard focus."""
 _BLOCK_WIDTH = 0.6
-_SIGNS = {"violated": "✗", "accepted": "△", "holds": "✓", "measured": "○", "no_data": "-",
-          "error": "✗"}  # fmt: skip
+_SIGNS = {"violated": "✗", "accepted": "△", "holds": "✓", "undecided": "?", "measured": "○",
+          "no_data": "-", "error": "✗"}  # fmt: skip
 """Signs preceding a verdict, so that colour is never the only cue."""
 _PROSE = {"strong": "<strong>{}</strong>", "footer": "<small>{}</small>"}
 _POINTS = {

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from kanon_sql.report.audit import curve_grid
 from kanon_sql.report.document import Block, Grid, GridRow, Heading, Points, Prose
 from kanon_sql.report.identifying import columns_told, special_uniques_told, subsets_told
+from kanon_sql.report.words import events
 from kanon_sql.report.words.numbers import (
     KEPT_TOGETHER,
     counted,
@@ -43,6 +45,7 @@ def _section(table: TableProfile) -> Iterator[Block]:
     yield Heading(headline(table))
     if table.warnings:
         yield Points([printable(text) for text in table.warnings], "warning")
+    yield from _known_events(table)
     if table.quasi_identifiers:
         yield Prose([as_it_is(table)])
         yield from grids(table)
@@ -52,6 +55,20 @@ def _section(table: TableProfile) -> Iterator[Block]:
     if table.quasi_identifiers:
         yield Prose(list(advice(table)))
     yield Prose([footer(table)], "footer")
+
+
+def _known_events(table: TableProfile) -> Iterator[Block]:
+    """The curve of known events."""
+    curve = table.known_events
+    if curve is None:
+        return
+    points = [
+        events.CurvePoint(each.m, curve.k, curve.times, each.to_dict()) for each in curve.points
+    ]
+    people = table.summary.people or 0
+    yield curve_grid(points, people)
+    sentences = [*events.worst_case(points, people), events.advice(table.events)]
+    yield Prose([each for each in sentences if each])
 
 
 def unanswered(table: TableProfile) -> str | None:
@@ -70,7 +87,11 @@ def unanswered(table: TableProfile) -> str | None:
 def headline(table: TableProfile) -> list[str]:
     """The parts of the headline: table, sizes and columns."""
     summary = table.summary
-    parts = [printable(table.name), counted(summary.records or 0, "record")]
+    records = counted(summary.records or 0, "record")
+    if table.events:
+        of_people = f"{records} of {counted(summary.people or 0, 'person')}"
+        return [printable(table.name), of_people, *events.headline(table)]
+    parts = [printable(table.name), records]
     if summary.people is not None:
         parts.append(f"{counted(summary.people, 'person')} ({printable(table.entity or '')})")
     if table.quasi_identifiers:

@@ -34,6 +34,7 @@ from kanon_sql.report.words import numbers
 
 _STYLES = {
     "violated": "bold red", "accepted": "bold yellow", "holds": "bold green", "measured": "bold",
+    "undecided": "bold yellow",
     "worse": "bold red", "better": "bold green", "new": "bold", "gone": "bold",
 }  # fmt: skip
 _WIDEST_BAR = 28
@@ -134,7 +135,7 @@ def _limits(limits: Iterable[tuple[str, str | None]], width: int) -> list[Line]:
 def _verdicts(verdicts: Verdicts, width: int) -> Iterator[Line]:
     """One line per check if the widest verdict fits, else with its extent below."""
     found = verdicts.checks
-    words = 7 if verdicts.are_changes else 8
+    words = 7 if verdicts.are_changes else max(8, widest(check.word for check in found))
     under = " " * (2 * len(INDENT) + words)
     titles = widest(check.title for check in found)
     achieved = widest(check.achieved for check in found)

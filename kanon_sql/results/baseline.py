@@ -66,7 +66,11 @@ class Baseline:
         Raises `SpecError` if there is nothing to accept: no data, a failed engine, no requirement.
         """
         tables = tuple(_as_accepted(table) for result in results for table in result.tables)
-        if all(check.holds is None for table in tables for check in table.checks):
+        checks = [check for table in tables for check in table.checks]
+        is_open = all(check.holds is None for check in checks)
+        if is_open and any(check.undecided for check in checks):
+            raise SpecError("every check is undecided, so there is nothing to accept.")
+        if is_open:
             raise SpecError(
                 "no check has a threshold, so there is nothing to accept. Give one, as in "
                 f"{option('k', 5)}, or checks in a spec."
@@ -191,7 +195,13 @@ _TWINS = (
 
 def _dropped(table: TableResult, baseline: TableResult) -> Iterator[str]:
     """A warning for each check of the baseline that is missing or has other thresholds."""
-    required = _gated(table)
+    undecided = [check for check in table.checks if check.undecided]
+    for check in undecided:
+        yield (
+            f"{check.model} m={check.parameters['m']} is undecided, so it is left out of the "
+            "comparison with the baseline."
+        )
+    required = [*_gated(table), *undecided]
     same = {check_key(check, table) for check in required}
     about = {check_key(check, table, thresholds=False) for check in required}
     for check in _gated(baseline):

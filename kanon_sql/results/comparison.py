@@ -36,6 +36,7 @@ _PARTS = ("records", "people", "classes")
 QUESTION = {
     "quasi_identifiers": "quasi-identifiers",
     "entity": "entity",
+    "events": "events",
     "levels": "levels",
     "nulls": "nulls",
     "sensitive_nulls": "sensitive nulls",
@@ -286,6 +287,7 @@ def question(table: TableResult) -> dict[str, Any]:
     """The parts of a table's question that affect the meaning of every check."""
     question = {part: getattr(table, part) for part in QUESTION}
     question["quasi_identifiers"] = sorted(table.quasi_identifiers)
+    question["events"] = sorted(table.events.columns) if table.events else None
     question["levels"] = {
         name: level for name, level in (table.levels or {}).items() if level
     } or None

@@ -17,6 +17,7 @@ from kanon_sql.results.table import CheckResult, Summary, TableResult, status_of
 from kanon_sql.spec.models.base import Model
 from kanon_sql.spec.models.diversity import RecursiveClDiversity
 from kanon_sql.spec.models.estimates import KMapEstimate
+from kanon_sql.spec.models.events import EventModel, KnownEvents
 from kanon_sql.spec.models.risk import ProsecutorRisk, SampleUniqueness
 from kanon_sql.spec.models.sizes import KAnonymity
 from kanon_sql.sql.thresholds import SLACK_OF_DISTANCES, exactly
@@ -35,7 +36,8 @@ def faults(table: TableResult, *, has_status: bool = True) -> Iterator[Fault]:
         return
     if has_status and table.status != status_of(table.checks):
         yield "status", "checks"
-    if table.summary.records and not table.histogram:
+    has_classes = table.quasi_identifiers or not table.events
+    if table.summary.records and has_classes and not table.histogram:
         yield "histogram", "summary.records"
     yield from _differing("summary", vars(table.summary), _summary_by_sizes(table), "histogram")
     yield from _sizes(table)
@@ -133,7 +135,9 @@ def _risks_by_sizes(table: TableResult, threshold: Any) -> dict[str, Any]:
 def _check_faults(check: CheckResult, table: TableResult) -> Iterator[Fault]:
     """Each figure of a check that contradicts its verdict, its bounds or the table."""
     model = model_of(check)
-    if check.holds is None:
+    if isinstance(model, EventModel):
+        yield from _event_faults(check, table)
+    if check.holds is None and not isinstance(model, KnownEvents):
         if model.gates and not model.counts_violations and check.achieved is not None:
             yield "holds", "parameters"
         if check.violating_classes is not None:
@@ -142,6 +146,9 @@ def _check_faults(check: CheckResult, table: TableResult) -> Iterator[Fault]:
             check.violating_records is not None or check.violating_people is not None
         ):
             yield "violating_records", "holds"
+    elif check.holds is None:
+        if model.gates and not check.undecided and check.achieved is not None:
+            yield "holds", "parameters"
     else:
         if not model.gates:
             yield "holds", "parameters"
@@ -151,6 +158,37 @@ def _check_faults(check: CheckResult, table: TableResult) -> Iterator[Fault]:
     yield from _baseline_faults(check)
     yield from _differing(
         "", check.figures, dict(_figures_by_table(check, model, table)), "the table's figures"
+    )
+
+
+def _event_faults(check: CheckResult, table: TableResult) -> Iterator[Fault]:
+    """Each figure of a check on events that contradicts its evidence or the people."""
+    details, people = check.details, table.summary.people or 0
+    if check.achieved is None:
+        return
+    if check.model == "km_anonymity":
+        sizes = [each.get("violating") for each in details.get("by_size", ())]
+        violating = details.get("violating_combinations")
+        if violating is not None and violating != sum(each or 0 for each in sizes):
+            yield "violating_combinations", "by_size"
+        if violating is not None and bool(violating) != bool(check.violating_people):
+            yield "violating_people", "violating_combinations"
+        return
+    is_drawn, found = details.get("drawn"), check.violating_people or 0
+    if is_drawn != (details.get("evidence") != "exact"):
+        yield "evidence", "drawn"
+    if check.holds and is_drawn:
+        yield "holds", "evidence"
+    attacked = details.get("attacked") or 0
+    if not found <= attacked <= people:
+        yield "attacked", "violating_people and summary.people"
+    yield from _differing("", check.figures, {"achieved": found / max(attacked, 1)}, "attacked")
+    of_attack = details.get("random" if is_drawn else "worst") or {}
+    yield from _differing(
+        "",
+        check.figures,
+        {name: of_attack.get(name) for name in ("highest", "average") if name in of_attack},
+        "random" if is_drawn else "worst",
     )
 
 

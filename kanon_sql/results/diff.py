@@ -85,7 +85,14 @@ class CheckDiff:
     def is_dropped(self) -> bool:
         """Whether the check gated and no longer does."""
         demanded = self.old is not None and self.old.holds is not None
-        return demanded and (self.new is None or self.new.holds is None)
+        return demanded and (
+            self.new is None or (self.new.holds is None and not self.new.undecided)
+        )
+
+    @property
+    def is_undecided(self) -> bool:
+        """Whether a draw decided nothing in one of the results, so that they are not compared."""
+        return any(each.undecided for each in (self.old, self.new) if each)
 
     @property
     def change(self) -> Change:
@@ -94,6 +101,8 @@ class CheckDiff:
         A new check is worse if it is violated. If the thresholds or the question changed, nothing
         is better; a figure that fell is worse whether or not the check holds.
         """
+        if self.is_undecided:
+            return "changed"
         if self.new is None or self.old is None:
             return "worse" if self.new is not None and self.new.holds is False else "changed"
         then, now, same_demand = self.old.holds, self.new.holds, self.demand == "same"
@@ -402,7 +411,10 @@ def _unjudged(found: Sequence[Figure]) -> tuple[Figure, ...]:
 def _check(old: CheckResult | None, new: CheckResult | None, sizes: Sizes | None) -> CheckDiff:
     if old is None or new is None:
         return CheckDiff(old, new)
-    return CheckDiff(old, new, tuple(changes(old, new, sizes)))
+    compared = CheckDiff(old, new, tuple(changes(old, new, sizes)))
+    if compared.is_undecided:
+        return replace(compared, figures=_unjudged(compared.figures), is_comparable=False)
+    return compared
 
 
 def _summary(

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from kanon_sql.results.identifying import ColumnProfile, SpecialUniques, SubsetProfile
-from kanon_sql.results.table import IF_SET, UNWRITTEN, JsonPart, Status
+from kanon_sql.results.table import IF_SET, UNWRITTEN, Events, JsonPart, Status
 
 
 @dataclass(frozen=True)
@@ -81,6 +81,36 @@ class Elimination(JsonPart):
     eliminations_to_certainty: int | None
 
 
+@dataclass(frozen=True)
+class KnownEventsPoint(JsonPart):
+    """How many people are found by `m` of their events.
+
+    `worst` is for the events that tell most, and None where events were drawn; `random` for events
+    chosen at random. Each has the share of people among fewer than k, the people alone (at random
+    their share) and the average chance of finding a person.
+    """
+
+    m: int
+    drawn: bool
+    attacked: int
+    fewer: int
+    """Number of people with fewer events, who are attacked with all of theirs."""
+    interval: tuple[float, float] | None
+    """The 95 % interval of the share, where events were drawn."""
+    worst: Mapping[str, float] | None
+    random: Mapping[str, float]
+
+
+@dataclass(frozen=True)
+class KnownEventsCurve(JsonPart):
+    """How many people are found among fewer than `k`, by the number of known events."""
+
+    k: int
+    times: bool
+    seed: int
+    points: tuple[KnownEventsPoint, ...]
+
+
 @dataclass(frozen=True, repr=False)
 class TableProfile(JsonPart):
     """What one table reveals to an attacker with knowledge beyond its quasi-identifiers."""
@@ -104,6 +134,9 @@ class TableProfile(JsonPart):
     subsets: tuple[SubsetProfile, ...] | None = None
     """Every small column set, worst first, if requested."""
     special_uniques: SpecialUniques | None = None
+    events: Events | None = field(default=None, metadata=IF_SET)
+    known_events: KnownEventsCurve | None = field(default=None, metadata=IF_SET)
+    """What known events tell, if event columns are named."""
     sql: Mapping[str, str] = field(default_factory=dict)
     seconds: float = field(default=0.0, compare=False, metadata=UNWRITTEN)
     error: str | None = field(default=None, metadata=IF_SET)

@@ -13,6 +13,7 @@ from typing import Any, Literal, Self, TypeVar, get_args
 from kanon_sql.errors import EngineError, MissingDriverError, PrivacyViolation, plural
 from kanon_sql.results.lineage import Lineage
 from kanon_sql.results.version import FORMAT
+from kanon_sql.spec.models.catalogue import MODELS
 
 Status = Literal["holds", "violated", "accepted", "measured", "no_data", "error"]
 
@@ -188,6 +189,22 @@ class Summary(JsonPart):
 
 
 @dataclass(frozen=True)
+class Events(JsonPart):
+    """The events of a table: combinations of the event columns in the records of a person.
+
+    `distinct` are different events; `person_events` pairs of a person and a different event, of
+    which each person has from `fewest` to `most`.
+    """
+
+    columns: tuple[str, ...]
+    distinct: int
+    person_events: int
+    fewest: int
+    most: int
+    records_with_null_event: int
+
+
+@dataclass(frozen=True)
 class InBaseline(JsonPart):
     """A check's result in the baseline, and the figures that got worse."""
 
@@ -330,6 +347,15 @@ class CheckResult(JsonPart):
         return f"<CheckResult {self.model}{of} {verdict}: {self.achieved}>"
 
     @property
+    def undecided(self) -> bool:
+        """Whether a draw can neither prove nor disprove what is required."""
+        return (
+            self.holds is None
+            and self.details.get("evidence") == "draw"
+            and MODELS[self.model](**self.parameters).gates
+        )
+
+    @property
     def figures(self) -> dict[str, Any]:
         """Every figure by name; both ends of an achieved range."""
         is_range = isinstance(self.achieved, Mapping)
@@ -387,13 +413,16 @@ def _flattened(kind: Any, name: str, schema: Any, missing: Mapping[str, Any] = {
 def status_of(checks: Iterable[CheckResult]) -> Status:
     """A table's status from its checks.
 
-    `violated` if any violation is not accepted, `holds` if a check gated and all gating ones hold.
+    `violated` if any violation is not accepted, `holds` if a check gated and all gating ones hold;
+    an undecided check leaves it `measured`.
     """
+    checks = tuple(checks)
     gated = [check for check in checks if check.holds is not None]
     violated = [check for check in gated if not check.holds]
     if violated:
         return "accepted" if all(check.accepted for check in violated) else "violated"
-    return "holds" if gated else "measured"
+    undecided = any(check.undecided for check in checks)
+    return "holds" if gated and not undecided else "measured"
 
 
 def given_away(
@@ -443,6 +472,8 @@ class TableResult(JsonPart):
     sources: Mapping[str, Any] = field(default_factory=dict)
     """Other inputs: each reference, and the hierarchy of each level."""
     first: int | None = None
+    events: Events | None = None
+    """The events of the table; None unless event columns are named."""
     summary: Summary = Summary()
     histogram: Rows[HistogramBin] = field(default_factory=Rows)
     checks: Rows[CheckResult] = field(default_factory=Rows)
@@ -508,8 +539,10 @@ class AuditFindings:
         return EXIT_CODES[self.status]
 
     @property
-    def holds(self) -> bool:
-        """Whether there was a requirement and every one is met."""
+    def holds(self) -> bool | None:
+        """Whether there was a requirement and every one is met; None if one is undecided."""
+        if self.status == "measured" and any(check.undecided for check in self.checks):
+            return None
         return self.status == "holds"
 
     @property

@@ -35,6 +35,7 @@ class TableArguments(TypedDict, total=False):
     """The table arguments that every function of the API takes besides the main ones."""
 
     entity: str | None
+    events: QuasiIdentifiers
     identifiers: Names
     insensitive: Names | Mapping[str, str]
     unassigned: Unassigned
@@ -229,10 +230,12 @@ def _short_rules(
     ]
 
 
-def _quasi_identifiers(names: QuasiIdentifiers) -> dict[str, Any] | list[str]:
+def _quasi_identifiers(
+    names: QuasiIdentifiers, parameter: str = "quasi_identifiers"
+) -> dict[str, Any] | list[str]:
     if isinstance(names, Mapping):
         return {_column(name): _hierarchy(name, each) for name, each in names.items()}
-    return column_list("quasi_identifiers", names)
+    return column_list(parameter, names)
 
 
 def _hierarchy(name: Any, given: Any) -> Any:
@@ -360,6 +363,8 @@ def _other_tables(kind: OtherTableKind, tables: Any) -> dict[str, Any]:
 
 def _argument(key: str, value: Any) -> Any:
     """The value of an argument as a spec has it; None means not given."""
+    if key == "events":
+        return _quasi_identifiers(value, key)
     if key == "insensitive" and isinstance(value, Mapping):
         return by_column(key, value)
     if key in ("identifiers", "insensitive", "undecided", "null_strings"):

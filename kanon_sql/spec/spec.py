@@ -24,7 +24,7 @@ from pydantic import (
     model_validator,
 )
 
-from kanon_sql.errors import SpecError, described_value, did_you_mean
+from kanon_sql.errors import SpecError, described_value, did_you_mean, option
 from kanon_sql.files import file_kind, file_of_url
 from kanon_sql.spec.hierarchy import KINDS_OF_LEVELS, GeneralizationHierarchy
 from kanon_sql.spec.models.base import Count, Model
@@ -103,6 +103,14 @@ class TableSpec(SpecPart, BaseModel):
     ] = {}
     """The columns an attacker may know, with their generalisation levels. "*" adds every column
     without another role."""
+    events: Annotated[
+        dict[str, GeneralizationHierarchy],
+        BeforeValidator(generalisable),
+        Field(json_schema_extra=or_names_alone),
+    ] = {}
+    """The columns that make an event of a person, such as a ward and a month, with their
+    generalisation levels. An attacker knows some events of a person; quasi-identifiers may then be
+    left out."""
     sensitive: ColumnNames = []
     """The sensitive attributes: what must not become known about a person."""
     entity: str | None = None
@@ -157,6 +165,15 @@ class TableSpec(SpecPart, BaseModel):
     lineage: LineageSpec = LineageSpec()
     """The name of the table in lineage events."""
 
+    def refuse_events(self, why: str) -> None:
+        """Raise `SpecError` for an event table where classes are needed; `why` says so."""
+        if self.events:
+            coarser = option("levels", {next(iter(self.events)): 1})
+            raise SpecError(
+                f"{why}, and has no use for {option('events')}: audit the release, or audit "
+                f"{coarser} to see what a coarser event gives."
+            )
+
     def other_tables(self) -> Iterator[tuple[OtherTableKind, str, OtherTableSpec]]:
         """The kind, name and spec of each reference and earlier release."""
         for kind in OTHER_TABLES:
@@ -178,10 +195,33 @@ class TableSpec(SpecPart, BaseModel):
         }
         found["hierarchies"] = {
             name: each.model_dump(exclude={"why"}, exclude_defaults=True)
-            for name, each in self.quasi_identifiers.items()
+            for name, each in (self.quasi_identifiers | self.events).items()
             if name in at_level
         }
         return {part: each for part, each in found.items() if each}
+
+    @model_validator(mode="after")
+    def _events_are_of_people(self) -> TableSpec:
+        if not self.events:
+            return self
+        if not self.entity:
+            raise ValueError(
+                "events need an entity, the column that identifies the person: "
+                f"{option('entity', 'COLUMN')}."
+            )
+        if self.weight or self.nulls == "wildcard":
+            raise ValueError(
+                f"events can't be combined with {'a weight' if self.weight else 'nulls: wildcard'}:"
+                " people are counted, and NULL is a value. Leave out one of the two."
+            )
+        for name, each in self.events.items():
+            idle = next((k for k in ("keep", "at_most", "weight") if getattr(each, k)), None)
+            if idle or each.at_most is not None:
+                raise ValueError(
+                    f"events.{name}: {idle or 'at_most'} is for a release, and events are only "
+                    "audited. Leave it out."
+                )
+        return self
 
     @model_validator(mode="after")
     def _columns_have_one_role(self) -> TableSpec:
@@ -203,6 +243,7 @@ class TableSpec(SpecPart, BaseModel):
 
     def _column_roles(self) -> Iterator[tuple[str, str]]:
         yield from (("a quasi-identifier", column) for column in self.quasi_identifiers)
+        yield from (("part of an event", column) for column in self.events)
         yield from (("sensitive", column) for column in self.sensitive)
         yield from (("an identifier", column) for column in self.identifiers)
         yield from (("insensitive", column) for column in self.insensitive)
@@ -266,7 +307,10 @@ class AuditSpec(SpecPart, BaseModel):
                 yield file
         for table in self.tables:
             sources = [table.source, *(other.source for _, _, other in table.other_tables())]
-            sources += [each.hierarchy for each in table.quasi_identifiers.values()]
+            sources += [
+                each.hierarchy
+                for each in (*table.quasi_identifiers.values(), *table.events.values())
+            ]
             sources += [getattr(check, "hierarchy", None) for check in table.checks]
             yield from (str(each) for each in sources if isinstance(each, str | Path))
         for cells in self.published:
@@ -491,14 +535,18 @@ def with_paths_in(table: TableSpec, folder: Path) -> TableSpec:
         else check
         for check in table.checks
     ]
-    quasi_identifiers = {
-        name: _hierarchy_in(hierarchy, table.connect, folder)
-        for name, hierarchy in table.quasi_identifiers.items()
-    }
+    quasi_identifiers, events = (
+        {
+            name: _hierarchy_in(hierarchy, table.connect, folder)
+            for name, hierarchy in columns.items()
+        }
+        for columns in (table.quasi_identifiers, table.events)
+    )
     return table.model_copy(
         update={
             "source": _source_in(table.source, table.connect, folder),
             "quasi_identifiers": quasi_identifiers,
+            "events": events,
             "connect": connect,
             "checks": checks,
             **others,
@@ -609,7 +657,7 @@ def _class_at(location: Sequence[int | str]) -> type[BaseModel]:
             return Defaults
         case [_, key, _] if key in SPECS:
             return SPECS[key]
-        case [_, "quasi_identifiers" | "hierarchies", _]:
+        case [_, "quasi_identifiers" | "events" | "hierarchies", _]:
             return GeneralizationHierarchy
         case ["published", "against", _]:
             return AgainstSpec

@@ -110,6 +110,8 @@ def test_small_table(example: dict[str, Any], tmp_path: Path) -> None:
             name: asking.table(release["columns"], release["rows"])
             for name, release in given.earlier.items()
         },
+        hierarchies_of_events=example.get("hierarchies_of_events"),
+        **({"levels": example["levels"]} if "levels" in example else {}),
     )
 
     found = asking.figures(result)
@@ -120,7 +122,12 @@ def test_small_table(example: dict[str, Any], tmp_path: Path) -> None:
 @pytest.mark.parametrize("example", SMALL.values(), ids=SMALL)
 def test_small_table_by_the_oracle(example: dict[str, Any], tmp_path: Path) -> None:
     given = data(example)
-    records = asking.records(given.columns, given.rows)
+    # Of a text at a level so many characters are left.
+    left = example.get("characters_left", {})
+    records = [
+        {name: cell[: left[name]] if name in left else cell for name, cell in record.items()}
+        for record in asking.records(given.columns, given.rows)
+    ]
 
     found = oracle.audit(records, question(example, tmp_path))
 

@@ -36,6 +36,7 @@ def test_it_writes_the_data_and_the_spec(folder):
         "kanon.yml",
         "patients.csv",
         "patients.parquet",
+        "visits.parquet",
         "voters.parquet",
     ]
     assert (folder / "patients.csv").read_text().splitlines()[0] == (
@@ -123,8 +124,10 @@ def test_the_command_audits_what_it_writes_and_ends_well(tmp_path, monkeypatch, 
 def test_what_it_proposes_works_when_pasted(folder, capsys):
     lines = demo.what_next(folder).splitlines()
     commands = [shlex.split(line) for line in lines if line.startswith("  kanon-sql")]
-    assert [run(capsys, *command[1:])[0] for command in commands] == [0, 0, 1]
-    _, table_without_birth_year, _ = commands
+    assert [run(capsys, *command[1:])[0] for command in commands] == [0, 0, 0, 1]
+    _, table_without_birth_year, visits, _ = commands
+    _, out = run(capsys, *visits[1:])
+    assert "events ward, month" in out
     _, out = run(capsys, *table_without_birth_year[1:])
     assert "  holds     k-anonymity" in out
 

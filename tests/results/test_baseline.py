@@ -115,6 +115,12 @@ WORSE: dict[str, list[tuple[dict[str, Any], dict[str, str]]]] = {
             {"achieved": "less", "certain_people": "more"},
         )
     ],
+    "km_anonymity": [({"k": 5}, {"achieved": "less"})],
+    "known_events": [
+        ({"m": 2, "max_share": 0.1}, {"achieved": "more"}),
+        ({"m": 2, "max_highest": 0.1}, {"achieved": "more", "highest": "more"}),
+        ({"m": 2, "max_average": 0.1}, {"achieved": "more", "average": "more"}),
+    ],
 }
 WORSE |= {
     name: [
@@ -132,7 +138,7 @@ CASES = [
     for model, cases in WORSE.items()
     for number, (parameters, worse) in enumerate(cases)
 ]
-OTHERS = ("average", "at_risk", "k", "distinct", "certain_people", *LACKED)
+OTHERS = ("average", "highest", "at_risk", "k", "distinct", "certain_people", *LACKED)
 BEFORE = 10
 
 

@@ -35,6 +35,7 @@ def audit(
     references: Mapping[str, Any] | None = None,
     *,
     hierarchies: Mapping[str, Any] | None = None,
+    hierarchies_of_events: Mapping[str, Any] | None = None,
     of_references: Mapping[str, Any] | None = None,
     earlier_releases: Mapping[str, Any] | None = None,
     **options: Any,
@@ -46,6 +47,7 @@ def audit(
         quasi_identifiers=hierarchies or question.quasi_identifiers,
         sensitive=question.sensitive,
         entity=question.entity,
+        **({"events": hierarchies_of_events or question.events} if question.events else {}),
         nulls=question.nulls,
         sensitive_nulls=question.sensitive_nulls,
         **({"weight": question.weight} if question.weight else {}),
@@ -88,7 +90,8 @@ def figures(result: kanon.AuditResult) -> dict[str, Any]:
     assert "error" not in found, found["error"]
     checks = [{k: v for k, v in each.items() if k != "assumes"} for each in found["checks"]]
     parts = ("status", "summary", "histogram", "risk")
-    return {part: found[part] for part in parts} | {"checks": checks}
+    events = {"events": found["events"]} if found["events"] else {}
+    return {part: found[part] for part in parts} | {"checks": checks} | events
 
 
 def near(expected: Any, relative: float = 1e-9) -> Any:

@@ -17,6 +17,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
+import oracle_of_events
 import oracle_of_releases
 from matching import as_text, matcher
 
@@ -91,6 +92,7 @@ class Question:
     earlier_releases: Mapping[str, Earlier] | None = None
     checks: Sequence[Mapping[str, Parameters]] = ()
     numeric: Sequence[str] | None = None
+    events: Sequence[str] = ()
 
     @property
     def asked(self) -> list[tuple[str, Parameters]]:
@@ -135,13 +137,34 @@ def audit(records: Sequence[Record], question: Question) -> dict[str, Any]:
         check(name, parameters, classes, question, gates) for name, parameters, gates in measured
     ]
     gated = [check["holds"] for check in checks if check["holds"] is not None]
-    status = "violated" if not all(gated) else "holds" if gated else "measured"
+    undecided = [
+        check
+        for check in checks
+        if check["holds"] is None
+        and check.get("evidence") == "draw"
+        and any(bound in check["parameters"] for bound in THRESHOLDS["known_events"])
+    ]
+    status = "violated" if not all(gated) else "holds" if gated and not undecided else "measured"
+    status = status if records else "no_data"
+    there = people_with_events(classes, question) if question.events and records else None
+    events = {"events": oracle_of_events.figures(records, there)} if there else {}
+    if question.events and not question.quasi_identifiers:
+        people_here = people(records, question.entity) if records else None
+        return {
+            "status": status,
+            "summary": dict.fromkeys(SUMMARY) | {"records": len(records), "people": people_here},
+            "histogram": [],
+            "checks": checks,
+            "risk": dict.fromkeys(["prosecutor", "journalist", "marketer"]),
+            **events,
+        }
     return {
-        "status": status if records else "no_data",
+        "status": status,
         "summary": summary(records, classes, question),
         "histogram": histogram(classes, question),
         "checks": checks,
         "risk": risk(classes, question, [(name, parameters) for name, parameters, _ in measured]),
+        **events,
     }
 
 
@@ -157,6 +180,8 @@ def check(
     stated = {"model": name, "parameters": _in_force(name, parameters, question)}
     if not classes:
         return stated | {"achieved": None} | nothing
+    if name in ("km_anonymity", "known_events"):
+        return stated | MODELS[name](classes, question, stated["parameters"]).figures
     if stated["parameters"].get("with_other_sensitive"):
         classes = _with_other_sensitive(classes, question, parameters["sensitive"])
     found = MODELS[name](classes, question, stated["parameters"])
@@ -230,6 +255,14 @@ def _asked_and_measured(
     marked = [(name, p, any(bound in p for bound in THRESHOLDS[name])) for name, p in asked]
     marked = [(name, p, gates or name == "homogeneity") for name, p, gates in marked]
     yield from sorted(marked, key=lambda each: not each[2])
+    if question.events:
+        names = {name for name, *_ in marked}
+        gated = any(gates for *_, gates in marked)
+        if not gated and names.isdisjoint({"km_anonymity", "known_events"}):
+            yield from (("known_events", {"m": m}, False) for m in (1, 2))
+            yield "km_anonymity", {}, False
+        if not question.quasi_identifiers:
+            return
     if "k_anonymity" not in dict(asked):
         yield "k_anonymity", {}, False
     names = list(question.references or {})
@@ -1380,3 +1413,35 @@ def composed_l_diversity(
     figures["in_both"] = len(here.keys() & there.keys())
     least = figures["achieved"]
     return Found(figures, None, None if least is None else least >= (l or 0), together=together)
+
+
+# --- events ---------------------------------------------------------------------------------
+
+_COMBINATIONS = {"times": False, "max_combinations": 500_000_000}
+
+
+def people_with_events(classes: Sequence[Class], question: Question) -> oracle_of_events.People:
+    records = [record for each in classes for record in each.records]
+    return oracle_of_events.People(
+        records, question.entity or "", question.events, question.quasi_identifiers
+    )
+
+
+@model("k", defaults={"m": 2, **_COMBINATIONS})
+def km_anonymity(classes: Sequence[Class], question: Question, parameters: Parameters) -> Found:
+    """Terrovitis, Mamoulis, Kalnis 2008: fewest people who share a combination of m events."""
+    k, m, times = parameters.get("k"), parameters["m"], parameters["times"]
+    there = people_with_events(classes, question)
+    return Found(oracle_of_events.km_anonymity(there, k, m, times), None)
+
+
+@model(
+    "max_share",
+    "max_highest",
+    "max_average",
+    defaults={"k": 2, "sample": 10_000, "seed": 1, **_COMBINATIONS},
+)
+def known_events(classes: Sequence[Class], question: Question, parameters: Parameters) -> Found:
+    """Pellungrini et al. 2018, and de Montjoye et al. 2013 at random."""
+    there = people_with_events(classes, question)
+    return Found(oracle_of_events.known_events(there, parameters), None)

@@ -12,6 +12,7 @@ import asking
 import oracle
 import pyarrow
 import sqlglot
+from event_tables import event_tables, visits
 from generated import (
     KINDS,
     LEAF,
@@ -220,6 +221,7 @@ DRAWN: dict[str, st.SearchStrategy[Asked]] = {
     ),
     "conditions on both": some_of_both(),
     "releases": two_releases().map(lambda asked: Asked.of(asked[0], asked[2], earlier=asked[1])),
+    "events": event_tables().map(lambda asked: Asked.of(*asked)),
 }
 
 # --- nothing left out -----------------------------------------------------------------------
@@ -378,6 +380,8 @@ EVERYTHING = {
         BEFORE, {"k": "dx"}, quasi_identifiers=["zip ☃"], entity="person"
     ),
     "after the same release": after(PEOPLE, {}),
+    "events": Asked.of(*visits(['a"b', "zip ☃"], [])),
+    "events of a known person": Asked.of(*visits(["kanon_records", "n"], ["{{ x }}"])),
     "beside wildcards": beside(of({"k_map": {"k": 2}}, **STRICT), nulls="wildcard"),
 }
 """A question each that has every model that can be in it."""

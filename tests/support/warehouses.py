@@ -373,6 +373,7 @@ class EngineUnderTest:
 _OF_PEOPLE = (
     *("people", "a survey of people", "beside a union", "beside people", "releases"),
     *("after a release", "after another release", "after the same release"),
+    "events of a known person",
 )
 
 ENGINES = {

@@ -24,6 +24,7 @@ _COMMANDS = {
     "no_data": "error",
     "error": "error",
     "accepted": "notice",
+    "undecided": "notice",
     "holds": "debug",
     "measured": "debug",
     "unasked": "debug",

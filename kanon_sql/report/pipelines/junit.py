@@ -20,6 +20,7 @@ _ENDS = {
     "no_data": "failure",
     "error": "error",
     "accepted": "skipped",
+    "undecided": "skipped",
     "measured": "skipped",
     "unasked": "skipped",
 }
@@ -51,7 +52,7 @@ def _add_suite(root: ElementTree.Element, found: TableOutcomes) -> None:
         tests=str(len(found.outcomes)),
         failures=str(found.count("violated", "no_data")),
         errors=str(found.count("error")),
-        skipped=str(found.count("accepted", "measured", "unasked")),
+        skipped=str(found.count("accepted", "undecided", "measured", "unasked")),
         time=_seconds(found.table.seconds),
     )
     if found.place:

@@ -20,7 +20,9 @@ from kanon_sql.spec.models.catalogue import ALL_MODELS
 from kanon_sql.spec.spec import TablePlaces
 from kanon_sql.spec.yaml_document import Place
 
-Kind = Literal["holds", "violated", "accepted", "measured", "unasked", "no_data", "error"]
+Kind = Literal[
+    "holds", "violated", "accepted", "undecided", "measured", "unasked", "no_data", "error"
+]
 """The outcome of a check, or with `no_data` and `error` of its table.
 
 The checks of a table without data are `unasked`.
@@ -29,6 +31,7 @@ _WORDS: dict[Kind, str] = {
     "holds": "holds",
     "violated": "is violated",
     "accepted": "is violated, as the baseline accepts",
+    "undecided": "is undecided",
     "measured": "was measured, nothing required",
     "unasked": "could not be evaluated",
     "no_data": "no data",
@@ -36,6 +39,7 @@ _WORDS: dict[Kind, str] = {
 }
 _COUNTED: dict[Kind, str] = {
     "accepted": "{0} accepted by the baseline",
+    "undecided": "{0} undecided",
     "measured": "{0} measured",
     "no_data": "{0} of {1} without data",
     "error": "{0} of {1} failed in the engine",

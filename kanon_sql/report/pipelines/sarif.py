@@ -34,6 +34,10 @@ _NO_DATA = {
 }
 
 
+_LEVELS = {"error": "error", "undecided": "note"}
+"""Level of a notification by outcome, none for the others."""
+
+
 def render(result: AuditFindings, places: Sequence[TablePlaces] = ()) -> str:
     """The result as SARIF, without a final newline."""
     found = outcomes(result, places)
@@ -122,7 +126,7 @@ def _notifications(
             number = numbers.get(outcome.rule)
             rule = {"associatedRule": {"id": outcome.rule, "index": number}}
             yield {
-                "level": "error" if outcome.kind == "error" else "none",
+                "level": _LEVELS.get(outcome.kind, "none"),
                 "message": {"text": outcome.text},
                 "locations": [_location(outcome.table, outcome.place)],
                 **(rule if number is not None else {}),

@@ -35,7 +35,8 @@ COUNTS_ONLY = (
     "the figures mean."
 )
 _NOT_RECORDED = "not recorded in this result"
-_SIGNS = {"violated": "✗", "accepted": "△", "holds": "✓", "measured": "○"}
+_SIGNS = {"violated": "✗", "accepted": "△", "holds": "✓", "undecided": "?",
+          "measured": "○"}  # fmt: skip
 _RELEASE = {"recipient": "Recipient", "purpose": "Purpose", "model": "How access is given",
             "review_by": "Review by"}  # fmt: skip
 

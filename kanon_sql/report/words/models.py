@@ -16,13 +16,14 @@ STATUS_WORDS = {
     "holds": "holds",
     "violated": "VIOLATED",
     "accepted": "accepted",
+    "undecided": "undecided",
     "measured": "measured",
     "no_data": "no data",
     "error": "failed",
 }
 
 
-VerdictStatus = Literal["holds", "violated", "accepted", "measured"]
+VerdictStatus = Literal["holds", "violated", "accepted", "undecided", "measured"]
 
 
 class Verdict(NamedTuple):
@@ -48,7 +49,7 @@ def verdict(check: CheckResult, table: TableResult) -> Verdict:
 def verdict_status(check: CheckResult) -> VerdictStatus:
     """The status of a check; `accepted` means violated and accepted by a baseline."""
     if check.holds is None:
-        return "measured"
+        return "undecided" if check.undecided else "measured"
     if check.holds:
         return "holds"
     return "accepted" if check.accepted else "violated"
@@ -117,4 +118,6 @@ def title(check: CheckResult) -> str:
     about = (check.parameters.get(key) for key in ("sensitive", "reference", "earlier"))
     joined = ["(others known)"] if check.parameters.get("with_other_sensitive") else []
     named = [printable(name) for name in about if name]
+    if check.model == "known_events":
+        named.append(f"m={check.parameters['m']}")
     return " ".join([ALL_MODELS[check.model].title, *named, *joined])

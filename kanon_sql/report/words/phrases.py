@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable
 from typing import NamedTuple
 
+from kanon_sql.report.words import events
 from kanon_sql.report.words.cells import has_words, words_of_rule
 from kanon_sql.report.words.numbers import (
     KEPT_TOGETHER,
@@ -323,6 +324,14 @@ def _composed_l(check: CheckResult, table: TableResult) -> Phrases:
     return Phrases(found, "; ".join(parts) or f"none of {both} in both is left with one", l)
 
 
+def _known_events(check: CheckResult, table: TableResult) -> Phrases:
+    return Phrases(*events.known_events_phrases(check, table))
+
+
+def _km_anonymity(check: CheckResult, table: TableResult) -> Phrases:
+    return Phrases(*events.km_anonymity_phrases(check, table))
+
+
 _CHOSEN: dict[str, Callable[[CheckResult, TableResult], Phrases]] = {
     "k_anonymity": _k_anonymity,
     "k_map": _k_map,
@@ -338,6 +347,8 @@ _CHOSEN: dict[str, Callable[[CheckResult, TableResult], Phrases]] = {
     "k_map_estimate": _k_map_estimate,
     "composed_k_anonymity": _composed_k,
     "composed_l_diversity": _composed_l,
+    "km_anonymity": _km_anonymity,
+    "known_events": _known_events,
 }
 """Phrases of models without declared words, or with words that depend on the result."""
 

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from kanon_sql.report.words import events
 from kanon_sql.report.words.models import STATUS_WORDS, Verdict, title, verdict
 from kanon_sql.report.words.numbers import (
     KEPT_TOGETHER,
@@ -63,10 +64,15 @@ def headline(table: TableResult) -> list[str]:
     if table.levels:
         levels = ", ".join(f"{printable(name)} {level}" for name, level in table.levels.items())
         hypothetical = [f"If the table were generalised to {levels}"]
-    parts = [*hypothetical, printable(table.name), counted(table.summary.records or 0, "record")]
-    if people is not None:
-        parts.append(f"{counted(people, 'person')} ({printable(table.entity or '')})")
-    parts.append(quasi_identifiers(table.quasi_identifiers))
+    records = counted(table.summary.records or 0, "record")
+    parts = [*hypothetical, printable(table.name)]
+    if table.events:
+        parts += [f"{records} of {counted(people or 0, 'person')}", *events.headline(table)]
+    else:
+        parts.append(records)
+        if people is not None:
+            parts.append(f"{counted(people, 'person')} ({printable(table.entity or '')})")
+        parts.append(quasi_identifiers(table.quasi_identifiers))
     if table.sensitive:
         parts.append(f"sensitive {listed(table.sensitive)}")
     if table.nulls == "wildcard":
@@ -192,6 +198,7 @@ def findings(table: TableResult) -> list[str]:
         *_generalised_references(table),
         *_journalist(table),
         *_individual(table),
+        *events.worst_case(events.points(table), table.summary.people or 0),
     ]
 
 
@@ -287,6 +294,9 @@ def outcome(table: TableResult) -> str:
     gated = [check for check in table.checks if check.holds is not None]
     accepted = sum(bool(check.accepted) for check in gated)
     violated = sum(check.holds is False for check in gated) - accepted
+    undecided = sum(check.undecided for check in table.checks)
+    if undecided and not violated:
+        return _outcome_undecided(undecided, len(gated) + undecided)
     if not gated:
         return "Nothing was required, so nothing can fail."
     if accepted:
@@ -305,6 +315,13 @@ def outcome(table: TableResult) -> str:
 def holds_and_discloses(table: TableResult) -> bool:
     """Whether the checks hold over classes that give a sensitive value away."""
     return table.status == "holds" and bool(given_away_sentence(table))
+
+
+def _outcome_undecided(undecided: int, gated: int) -> str:
+    which = "The check is" if gated == 1 else f"{undecided} of {gated} checks "
+    if gated > 1:
+        which += "is" if undecided == 1 else "are"
+    return f"{which} undecided, so the table is not shown to hold what was required."
 
 
 def given_away_sentence(
@@ -339,12 +356,20 @@ THRESHOLDS = "Thresholds in use, and whose they are: kanon-sql explain threshold
 
 def advice(table: TableResult) -> list[str]:
     """Suggestions for next steps."""
+    coarser = [events.advice(table.events)] if table.events and table.status != "holds" else []
+    if table.events and not table.quasi_identifiers:
+        gate = (
+            "With --check km_anonymity:k=5,m=2 the audit ends with exit code 1 if two events of a "
+            "person are shared by fewer than 5 people."
+        )
+        is_open = not any(check.holds is False or check.undecided for check in table.checks)
+        return [*([gate] if table.status == "measured" and is_open else []), *coarser]
     if table.status == "measured":
         return [
             "With --k 5 the audit ends with exit code 1 if a class is smaller than 5.",
             THRESHOLDS,
         ]
-    return [*_larger_classes(table), *_new_baseline(table)]
+    return [*_larger_classes(table), *coarser, *_new_baseline(table)]
 
 
 def _larger_classes(table: TableResult) -> Iterator[str]:
@@ -415,5 +440,9 @@ def closing(result: AuditFindings) -> str | None:
 
 def shown_heading(name: str, rows: Sequence[Mapping[str, Any]]) -> str:
     """The title of a step's rows, noting truncation."""
-    title = {"small_classes": "Classes that are too small"}.get(name, name)
+    title = {
+        "small_classes": "Classes that are too small",
+        "rare_combinations_1": "Events that the fewest people have",
+        "rare_combinations_2": "Combinations of at most two events that the fewest people share",
+    }.get(name, name)
     return f"{title}, the first {SHOWN} of them" if len(rows) == SHOWN else title

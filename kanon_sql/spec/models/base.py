@@ -115,11 +115,10 @@ Values = Annotated[
 
 
 Need = Literal["shares", "bounds", "class_shares", "ranks", "table_values"]
-Answer = Literal["sizes", "values", "reference", "estimate", "earlier", "cells"]
+Answer = Literal["sizes", "values", "reference", "estimate", "earlier", "events", "cells"]
 """What a model is computed from: class sizes, the sensitive values of classes, their matches in a
-reference, an estimate of the population from class sizes, an earlier release of the same people, or
-the cells of a table that is published.
-"""
+reference, an estimate of the population from class sizes, an earlier release of the same people,
+the events of people, or the cells of a table that is published."""
 Worst = Literal["least", "greatest"]
 """Which of two figures is worse."""
 

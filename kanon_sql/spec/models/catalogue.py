@@ -31,6 +31,7 @@ from kanon_sql.spec.models import (
     composition,
     diversity,
     estimates,
+    events,
     reference,
     risk,
     sizes,
@@ -41,7 +42,7 @@ from kanon_sql.spec.models.diversity import LDiversity
 from kanon_sql.spec.models.reference import KMap
 from kanon_sql.spec.models.sizes import KAnonymity
 
-FAMILIES = (sizes, reference, diversity, closeness, risk, estimates, composition)
+FAMILIES = (sizes, reference, diversity, closeness, risk, estimates, composition, events)
 
 
 def _of_families(*families: ModuleType) -> dict[str, type[Model]]:

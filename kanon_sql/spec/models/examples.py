@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-Rows = Sequence[tuple[str, str, str | int]]
+Rows = Sequence[tuple[str | int, ...]]
 
 QUASI_IDENTIFIERS = ("zip", "age")
 PERSON = "person"
@@ -26,9 +26,13 @@ class Example:
     reference: Rows = ()
     earlier: Rows = ()
     """The earlier release of the same six people, in the same order."""
+    events: tuple[str, ...] = ()
+    """The event columns, in the examples of event tables, whose rows begin with the person."""
 
     @property
     def columns(self) -> tuple[str, ...]:
+        if self.events:
+            return (PERSON, *self.events)
         who = (PERSON,) if self.earlier else ()
         return (*who, *QUASI_IDENTIFIERS, self.sensitive)
 
@@ -65,6 +69,16 @@ TOGETHER = [
 ACROSS = [
     (f"{digits}*", "30-49", value)
     for digits, value in zip(("0213", "0214", "0214", "0213", "0213", "0214"), _SIX, strict=True)
+]
+VISITS = [
+    *(("a", ward) for ward in ("surgery", "oncology")),
+    *(("b", ward) for ward in ("surgery", "maternity")),
+    *(("c", ward) for ward in ("oncology", "maternity")),
+]
+VISITS_SHARED = [
+    *(("a", ward) for ward in ("surgery", "oncology")),
+    *(("b", ward) for ward in ("surgery", "oncology")),
+    *(("c", "maternity"), ("d", "maternity")),
 ]
 SHARED = "All three people of 0213* and 30-39 have the flu."
 

@@ -184,6 +184,8 @@ RULES: Rules = {
     exp.GroupConcat: _text_of_group,
     # LEAD past the last row is 0 for a type without NULL.
     exp.Lead: written("lead(toNullable(x))", "clickhouse", x="this"),
+    # The name is case-sensitive.
+    exp.MD5: written("lower(hex(MD5(x)))", "clickhouse", x="this"),
     exp.Length: _named("lengthUTF8", "this"),
     exp.Substring: _named("substringUTF8", "this", "start", "length"),
     exp.StrPosition: _named("positionUTF8", "this", "substr"),

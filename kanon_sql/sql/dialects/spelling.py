@@ -122,6 +122,10 @@ def _generator(dialect: str) -> type[Generator]:
     return OnFewerLines
 
 
+_CASED = {("clickhouse", "MD5")}
+"""Functions that a dialect knows in upper case only."""
+
+
 def in_lower_case(sql: str, dialect: str) -> str:
     """Lower-case the keywords and separate CTEs by blank lines; every name must be quoted or
     lower-case.
@@ -138,7 +142,7 @@ def in_lower_case(sql: str, dialect: str) -> str:
 
     def lowered(token: Token, text: str) -> str:
         is_word = _UPPER.fullmatch(text) and token.token_type != TokenType.IDENTIFIER
-        return text.lower() if is_word else text
+        return text.lower() if is_word and (dialect, text) not in _CASED else text
 
     text = _ENDS_A_SET.sub("),\n\n", _respelled(sql, dialect, lowered))
     if text.startswith("with "):

@@ -54,6 +54,8 @@ def _trimmed(node: exp.Trim) -> exp.Expr:
     """Trim stars at one end, which only SQL Server 2022 has syntax for."""
     if not node.expression:
         return node
+    if node.expression.name in ("0", ".") and node.args.get("position") == "TRAILING":
+        return exp.Anonymous(this="rtrim", expressions=[node.this, node.expression])
     if node.expression.name != "*" or node.args.get("position") not in ("LEADING", "TRAILING"):
         return refused("trim of anything but stars", "tsql")(node)
     left = "substring(x, patindex('%[^*]%', x + '.'), len(x + '.'))"
@@ -146,6 +148,11 @@ RULES: Rules = {
     exp.Case: _float_as_text,
     exp.RegexpFullMatch: plain_number(_IS_PLAIN_NUMBER, "tsql"),
     exp.IgnoreNulls: _written("max(x)", x="this.this"),
+    exp.MD5: _written(
+        "lower(convert(varchar(32), hashbytes('MD5', "
+        "cast(x collate Latin1_General_100_BIN2_UTF8 as varchar(max))), 2))",
+        x="this",
+    ),
     exp.Length: _written("(len(x + '.') - 1)", x="this"),
     exp.Trim: _trimmed,
     exp.Pad: _padded,

@@ -72,6 +72,7 @@
     "earlier": [
         "earlier", "earlier_where", "earlier_columns", "earlier_quasi_identifiers", "earlier_entity",
     ],
+    "events": ["events"],
 }) }}
 {%- endmacro %}
 
@@ -114,10 +115,14 @@
 {{ kanon_sql.refuse(test ~ " needs sensitive, the column with the sensitive values") }}
 {%- endif %}
 {% endif %}
+{% set known = given.get("quasi_identifiers") or [] if "events" in parts else none %}
 {% set own = kanon_sql.columns_of_test(
-    test, model, given.get("quasi_identifiers"), given.get("quote_columns"), entity, sensitive
+    test, model,
+    given.get("quasi_identifiers") if known is none else known + kanon_sql.events_of_test(test, given),
+    given.get("quote_columns"), entity, sensitive
 ) %}
 {% do asked.update({"relation": own["relation"], "columns": own["columns"]}) %}
+{% do asked.update({"known": own["columns"][: known | length]} if known is not none else {}) %}
 {% if "earlier" in parts %}
 {% do asked.update(kanon_sql.earlier_of_test(test, given, own, sensitive)) %}
 {% else %}
@@ -131,13 +136,47 @@
 {%- endmacro %}
 
 
+{#
+    The columns that make an event. A test counts combinations of one event or two: three have no
+    bound in a database, and a draw can't hold.
+#}
+{% macro events_of_test(test, given) -%}
+{% set events = given.get("events") %}
+{% if events is none or events is string or events is mapping or events is not iterable or not events -%}
+{{ kanon_sql.refuse(test ~ " needs events, a list of the columns that make an event; found " ~ events) }}
+{%- elif given.get("entity") is none -%}
+{{ kanon_sql.refuse(test ~ " needs entity, the column that identifies the person") }}
+{%- elif given.get("k", 2) is number and given.get("k", 2) != given.get("k", 2) | int -%}
+{{ kanon_sql.refuse(test ~ ": k must be a whole number; found " ~ given.get("k")) }}
+{%- endif %}
+{{- return(events) -}}
+{%- endmacro %}
+
+
+{# The number of events that an attacker knows. #}
+{% macro events_known(test, m) -%}
+{% if m is boolean or m not in [1, 2] -%}
+{{ kanon_sql.refuse(
+    test ~ ": m must be 1 or 2; found " ~ kanon_sql.as_found(m) ~ ". Of more events there is no bound "
+    ~ "on the combinations here, and a draw can't show that it holds: kanon-sql audit has both"
+) }}
+{%- endif %}
+{{- return(m) -}}
+{%- endmacro %}
+
+
 {# A parameter of a test, or none: a "count", the "values" of an attribute or their "order", one of a list
-   of words (the first where none is given), or a number with its bounds. #}
+   of words (the first where none is given), the number of "events" that are known, or a number with its
+   bounds. #}
 {% macro parameter_of_test(test, name, given, values) -%}
 {% if values == "count" -%}
 {{ return(kanon_sql.count_of(test, name, given.get(name))) }}
 {%- elif values == "values" -%}
 {{ return(kanon_sql.values_of_test(test, name, given.get(name))) }}
+{%- elif values == "events" -%}
+{{ return(kanon_sql.events_known(test, given.get(name))) }}
+{%- elif values == "events, two by default" -%}
+{{ return(kanon_sql.events_known(test, given.get(name, 2))) }}
 {%- elif values == "order" -%}
 {{ return(kanon_sql.order_of_values(test, given.get(name))) }}
 {%- elif values is not mapping -%}

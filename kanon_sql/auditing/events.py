@@ -1,0 +1,384 @@
+"""Runs the steps on an event table and judges its checks.
+
+A draw proves violations and never that a bound is kept: the attack it makes is a possible one, and
+a better one may exist.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, NamedTuple
+
+from kanon_sql.engines.session import Session
+from kanon_sql.errors import InputError, option, plural
+from kanon_sql.plan.event_plan import EventCheck, EventPlan
+from kanon_sql.plan.preconditions import WITH_ENTITY
+from kanon_sql.plan.question import BoundColumn, ResolvedQuestion
+from kanon_sql.results.table import CheckResult, Events
+from kanon_sql.spec.models.base import Number
+from kanon_sql.spec.models.events import MOST_COMBINATIONS, MOST_EXPANDED, KmAnonymity, KnownEvents
+from kanon_sql.sql.statement import Statement
+from kanon_sql.sql.tables import Row
+from kanon_sql.sql.thresholds import exactly
+
+Z = 1.959963984540054
+"""The normal quantile of a 95 % interval."""
+TAIL = 0.025
+"""A chance below which a bound is rejected by what a draw finds."""
+
+
+class Attack(NamedTuple):
+    """The figures of one number of known events, exact or drawn."""
+
+    m: int
+    k: int
+    people: int
+    drawn: bool
+    crowds: tuple[tuple[int, int], ...]
+    """Number of attacked people by the size of their crowd."""
+    fewer: int
+    random_sums: tuple[float, float, float] = (0, 0, 0)
+    """Exact form: sums over people of the chances at random."""
+
+    @property
+    def attacked(self) -> int:
+        return sum(count for _, count in self.crowds)
+
+    @property
+    def below(self) -> int:
+        """The attacked among fewer than k."""
+        return sum(count for crowd, count in self.crowds if crowd < self.k)
+
+    @property
+    def alone(self) -> int:
+        return sum(count for crowd, count in self.crowds if crowd == 1)
+
+    @property
+    def highest(self) -> Fraction:
+        return Fraction(1, min(crowd for crowd, _ in self.crowds))
+
+    @property
+    def chances(self) -> Fraction:
+        """Sum of 1 / crowd over the attacked."""
+        return _sum([Fraction(count, crowd) for crowd, count in self.crowds])
+
+    @property
+    def interval(self) -> tuple[float, float] | None:
+        return wilson(self.below, self.attacked) if self.drawn else None
+
+    def to_dict(self) -> dict[str, Any]:
+        """The figures as the result has them."""
+        attacked = self.attacked
+        share, average = self.below / attacked, float(self.chances / attacked)
+        highest = float(self.highest)
+        if self.drawn:
+            worst = None
+            random = {
+                "share": share,
+                "alone": self.alone / attacked,
+                "average": average,
+                "highest": highest,
+            }
+        else:
+            names = ("share", "alone", "average")
+            sums = zip(names, self.random_sums, strict=True)
+            random = {name: found / attacked for name, found in sums}
+            worst = {"share": share, "alone": self.alone, "highest": highest, "average": average}
+        return {
+            "drawn": self.drawn,
+            "attacked": attacked,
+            "fewer": self.fewer,
+            "interval": self.interval,
+            "worst": worst,
+            "random": random,
+        }
+
+
+def _sum(parts: Sequence[Fraction]) -> Fraction:
+    """The sum by halves, which keeps denominators short."""
+    if len(parts) < 3:
+        return sum(parts, Fraction(0))
+    half = len(parts) // 2
+    return _sum(parts[:half]) + _sum(parts[half:])
+
+
+def wilson(found: int, attacked: int) -> tuple[float, float]:
+    """The 95 % interval of a share (Wilson 1927).
+
+    >>> [round(end, 4) for end in wilson(0, 120)], wilson(5, 5)[1]
+    ([0.0, 0.031], 1.0)
+    """
+    n, x = attacked, found
+    centre = (x / n + Z**2 / (2 * n)) / (1 + Z**2 / n)
+    half = Z * math.sqrt(x * (n - x) / n**3 + Z**2 / (4 * n**2)) / (1 + Z**2 / n)
+    return 0.0 if x == 0 else centre - half, 1.0 if x == n else centre + half
+
+
+def upper_tail(found: int, attacked: int, share: float) -> float:
+    """Chance that `attacked` draws find `found` or more, each with a chance of `share`.
+
+    >>> round(upper_tail(2, 3, 0.5), 12)
+    0.5
+    """
+    n, x = attacked, found
+    if x == 0 or share >= 1:
+        return 1.0
+    if share <= 0:
+        return 0.0
+    if x <= n * share:
+        return 1 - sum(_binomial(each, n, share) for each in range(x)) if n < 1000 else 0.5
+    term = total = _binomial(x, n, share)
+    for each in range(x, n):
+        term *= (n - each) / (each + 1) * share / (1 - share)
+        total += term
+        if term < total * 1e-17:
+            break
+    return total
+
+
+def _binomial(x: int, n: int, share: float) -> float:
+    choices = math.lgamma(n + 1) - math.lgamma(x + 1) - math.lgamma(n - x + 1)
+    return math.exp(choices + x * math.log(share) + (n - x) * math.log1p(-share))
+
+
+# --- running the steps ----------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class EventAnswers:
+    """The figures of the events, and the verdict of each check on them."""
+
+    records: int
+    people: int
+    events: Events | None
+    checks: tuple[CheckResult, ...]
+    shown: tuple[Statement, ...] = ()
+    """The step that lists values on request: of pairs, if these were few enough to count."""
+
+
+def answer_events(bound: ResolvedQuestion, plan: EventPlan, session: Session) -> EventAnswers:
+    """Run the steps on events. Raises `InputError` for records without a person, quasi-identifiers
+    that differ within a person, and combinations that are too many."""
+    counts = event_counts(bound, plan, session)
+    if counts.events is None:
+        checks = [
+            CheckResult(each.check.model.name(), each.check.model.parameters, None, None)
+            for each in plan.checks
+        ]
+        return EventAnswers(0, 0, None, tuple(checks))
+    expanded = to_expand(plan, session)
+    found = tuple(_judged(each, counts.people, expanded, session) for each in plan.checks)
+    lists_pairs = expanded.get(2, math.inf) <= MOST_COMBINATIONS
+    shown = plan.shown[1 if lists_pairs else 0]
+    return EventAnswers(counts.records, counts.people, counts.events, found, (shown,))
+
+
+def event_counts(bound: ResolvedQuestion, plan: EventPlan, session: Session) -> EventAnswers:
+    """The figures of the events, without checks."""
+    row = session.row(plan.counts)
+    fault = WITH_ENTITY.fault(
+        row, table=bound.table.name, column=bound.entity.name if bound.entity else ""
+    )
+    if fault is not None:
+        raise InputError(fault)
+    if not row["kanon_records"]:
+        return EventAnswers(0, 0, None, ())
+    if plan.quasi_identifiers is not None:
+        _refuse_several(bound, session.row(plan.quasi_identifiers))
+    events = Events(
+        columns=tuple(column.name for column in bound.events),
+        distinct=int(row["kanon_distinct"]),
+        person_events=int(row["kanon_person_events"]),
+        fewest=int(row["kanon_fewest"]),
+        most=int(row["kanon_most"]),
+        records_with_null_event=int(row["kanon_with_null"]),
+    )
+    return EventAnswers(int(row["kanon_records"]), int(row["kanon_people"]), events, ())
+
+
+def _refuse_several(bound: ResolvedQuestion, row: Row) -> None:
+    several, people = int(row["kanon_in_several"]), int(row["kanon_people"])
+    if several:
+        names = ", ".join(column.name for column in bound.quasi_identifiers)
+        it = "it" if len(bound.quasi_identifiers) == 1 else "them"
+        has = "has several values" if len(bound.quasi_identifiers) == 1 else "have several values"
+        raise InputError(
+            f"{bound.table.name}: {names} {has} for {several:,} of {plural(people, 'person')}: "
+            f"name {it} among {option('events')}, or leave {it} out."
+        )
+
+
+def to_expand(plan: EventPlan, session: Session) -> dict[int, int]:
+    """Number of combinations to expand, by number of events."""
+    if plan.to_count is None:
+        return {1: 0}
+    row = session.row(plan.to_count)
+    pairs = round(row["kanon_ordered_pairs"]) // 2
+    return {1: 0, 2: pairs, 3: pairs + round(row["kanon_ordered_triples"]) // 6}
+
+
+def attack(each: EventCheck, people: int, expanded: dict[int, int], session: Session) -> Attack:
+    """Attack everyone with every combination if these are few enough, otherwise draw."""
+    model = each.check.model
+    assert isinstance(model, KnownEvents)
+    is_exact = model.m <= MOST_EXPANDED and (
+        model.m == 1 or expanded[model.m] <= model.max_combinations
+    )
+    statement = each.exact[0] if is_exact else each.drawn
+    assert statement is not None
+    rows = session.rows(statement)
+    crowds = tuple((int(row["kanon_crowd"]), int(row["kanon_people"])) for row in rows)
+    if not is_exact:
+        fewer = int(rows[0]["kanon_fewer"])
+        return Attack(model.m, model.k, people, True, crowds, fewer)
+    below, alone, chance = (
+        math.fsum(float(row[name]) for row in rows)
+        for name in ("kanon_below", "kanon_alone", "kanon_chance")
+    )
+    fewer = sum(int(row["kanon_fewer"]) for row in rows)
+    return Attack(model.m, model.k, people, False, crowds, fewer, (below, alone, chance))
+
+
+def _judged(
+    each: EventCheck, people: int, expanded: dict[int, int], session: Session
+) -> CheckResult:
+    match each.check.model:
+        case KmAnonymity() as model:
+            return _km_anonymity(model, each, expanded, session)
+        case KnownEvents() as model:
+            return _known_events(model, each, attack(each, people, expanded, session))
+    raise AssertionError(f"nothing judges {each.check.model.name()}")
+
+
+# --- known events ---------------------------------------------------------------------------
+
+
+def _known_events(model: KnownEvents, each: EventCheck, found: Attack) -> CheckResult:
+    holds, evidence = _by_draw(model, found) if found.drawn else (_is_kept(model, found), "exact")
+    figures = found.to_dict()
+    judged = figures["random"] if found.drawn else figures["worst"]
+    return CheckResult(
+        model=model.name(),
+        parameters=model.parameters,
+        holds=holds if each.check.gates else None,
+        achieved=judged["share"],
+        violating_people=found.below,
+        details={
+            "drawn": found.drawn,
+            "evidence": evidence,
+            **{name: figure for name, figure in figures.items() if name != "drawn"},
+            "highest": judged["highest"],
+            "average": judged["average"],
+        },
+    )
+
+
+def _exceeds(model: KnownEvents, found: Attack) -> Iterator[bool]:
+    """Whether each figure of the attacked, taken of everyone, exceeds its bound."""
+    everyone = found.people
+    yield _is_above(Fraction(found.below, everyone), model.max_share)
+    yield _is_above(found.highest, model.max_highest)
+    if model.max_average is not None:
+        yield _is_above(found.chances / everyone, model.max_average)
+
+
+def _is_above(figure: Fraction, bound: Number | None) -> bool:
+    return bound is not None and figure > exactly(bound)
+
+
+def _is_kept(model: KnownEvents, found: Attack) -> bool:
+    return not any(_exceeds(model, found))
+
+
+def _by_draw(model: KnownEvents, found: Attack) -> tuple[bool | None, str]:
+    """The verdict of a draw and its evidence: a bound is exceeded by the people found, or so many
+    would hardly be found if it were kept; otherwise the check is undecided."""
+    if any(_exceeds(model, found)):
+        return False, "witnesses"
+    if model.max_share is not None and (
+        Fraction(found.below, found.attacked) > exactly(model.max_share)
+        and upper_tail(found.below, found.attacked, float(model.max_share)) < TAIL
+    ):
+        return False, "interval"
+    return None, "draw"
+
+
+# --- k^m-anonymity --------------------------------------------------------------------------
+
+
+def _km_anonymity(
+    model: KmAnonymity, each: EventCheck, expanded: dict[int, int], session: Session
+) -> CheckResult:
+    """Count combinations of each size, or of the smaller ones if all are too many."""
+    most = max(m for m in range(1, model.m + 1) if m == 1 or expanded[m] <= model.max_combinations)
+    complete = most == model.m
+    rows = session.rows(each.exact[most - 1])
+    found = [row for row in rows if row["kanon_combinations"]]
+    violating = sum(round(row["kanon_violating"]) for row in rows) if model.k else None
+    if not complete and not violating and each.check.asked:
+        raise InputError(
+            f"m = {most + 1} has {expanded[most + 1]:,} combinations to count: raise "
+            f"max_combinations, ask m = {most}, or coarsen the events."
+        )
+    by_size: list[dict[str, int | None]] = [
+        {
+            "size": int(row["kanon_size"]),
+            "combinations": round(row["kanon_combinations"]),
+            "violating": round(row["kanon_violating"]) if model.k else None,
+        }
+        for row in rows
+    ]
+    by_size += [
+        {"size": m, "combinations": None, "violating": None} for m in range(most + 1, model.m + 1)
+    ]
+    return CheckResult(
+        model=model.name(),
+        parameters=model.parameters,
+        holds=not violating if model.k else None,
+        achieved=min(int(row["kanon_least"]) for row in found),
+        violating_people=int(rows[0]["kanon_violating_people"]) if model.k else None,
+        details={
+            "violating_combinations": violating,
+            "complete": complete,
+            "by_size": by_size,
+        },
+    )
+
+
+def event_warnings(bound: ResolvedQuestion, checks: Sequence[CheckResult]) -> Iterator[str]:
+    """Warnings about undecided checks, and about a draw that other databases may not repeat."""
+    for check in checks:
+        if check.undecided:
+            bounds, k = _bounds(check), check.parameters["k"]
+            few = "alone" if k == 2 else f"among fewer than {k} people"
+            yield (
+                f"known_events m={check.parameters['m']} is undecided: a draw found "
+                f"{100 * check.achieved:.1f} % {few}, "
+                f"and {bounds} required. A draw can't show that no choice of events does worse, so "
+                "the table is measured and nothing is shown to hold."
+            )
+    hashed = (*bound.events, *([bound.entity] if bound.entity else []))
+    floats = [each.name for each in hashed if _is_float(each)]
+    if floats and any(check.details.get("drawn") for check in checks):
+        names = ", ".join(f'"{name}"' for name in floats)
+        yield (
+            f"{names} {'is a' if len(floats) == 1 else 'are'} floating-point "
+            f"number{'' if len(floats) == 1 else 's'}, which databases write differently: another "
+            "one may draw other events."
+        )
+
+
+def _bounds(check: CheckResult) -> str:
+    given = [
+        f"{name.removeprefix('max_')} at most {check.parameters[name]}"
+        for name in KnownEvents.thresholds
+        if check.parameters.get(name) is not None
+    ]
+    return f"{', '.join(given)} {'is' if len(given) == 1 else 'are'}"
+
+
+def _is_float(column: BoundColumn) -> bool:
+    return column.generalised is None and column.type.startswith(("DOUBLE", "FLOAT", "REAL"))

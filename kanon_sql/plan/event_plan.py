@@ -1,0 +1,234 @@
+"""Plans the checks of an event table: what is known of it first, then each model's statements.
+
+Whether combinations are counted or events are drawn depends on how many combinations there are, so
+a check has a statement for each form that may run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+from kanon_sql.plan.pass_conditions import audited
+from kanon_sql.plan.question import BoundCheck, BoundColumn, ResolvedQuestion
+from kanon_sql.plan.steps import name_list, records, step
+from kanon_sql.spec.models.events import MOST_EXPANDED, EventModel, KmAnonymity, KnownEvents
+from kanon_sql.spec.spec import SHOWN
+from kanon_sql.sql.macros import render
+from kanon_sql.sql.statement import Statement
+
+
+class EventCheck(NamedTuple):
+    """A check on events with the statements that may answer it."""
+
+    check: BoundCheck
+    exact: tuple[Statement, ...] = ()
+    """For k^m-anonymity one for each m up to the requested one; empty if events must be drawn."""
+    drawn: Statement | None = None
+
+
+@dataclass(frozen=True)
+class EventPlan:
+    """The steps on the events of a table, in execution order."""
+
+    counts: Statement
+    quasi_identifiers: Statement | None
+    """Counts the people with several combinations of the quasi-identifiers, if there are any."""
+    to_count: Statement | None
+    """Counts the combinations to expand; None if no check may expand any."""
+    checks: tuple[EventCheck, ...]
+    shown: tuple[Statement, ...]
+    """Lists of values, of one event and of two; only one of them is run, on request."""
+
+    @property
+    def steps(self) -> tuple[Statement, ...]:
+        """Every step, each once."""
+        found = [self.counts, self.quasi_identifiers, self.to_count]
+        for check in self.checks:
+            found += [*check.exact, check.drawn]
+        return tuple(dict.fromkeys(each for each in found if each is not None))
+
+
+def plan_events(bound: ResolvedQuestion, models: Sequence[EventModel] | None = None) -> EventPlan:
+    """The steps on the events of a table, for its checks or for these `models`."""
+    asked = (
+        [check for check in bound.checks if isinstance(check.model, EventModel)]
+        if models is None
+        else [BoundCheck(model, asked=False) for model in models]
+    )
+    statements = _Statements(bound)
+    checks = tuple(statements.of(check) for check in asked)
+    return EventPlan(
+        counts=_counts(bound),
+        quasi_identifiers=_quasi_identifiers(bound) if bound.quasi_identifiers else None,
+        to_count=_to_count(bound) if any(_may_expand(each) for each in checks) else None,
+        checks=checks,
+        shown=tuple(_shown(bound)),
+    )
+
+
+def _may_expand(check: EventCheck) -> bool:
+    model = check.check.model
+    return isinstance(model, EventModel) and 1 < model.parameters["m"] <= MOST_EXPANDED
+
+
+def _entity(bound: ResolvedQuestion) -> BoundColumn:
+    assert bound.entity is not None
+    return bound.entity
+
+
+def _of_events(bound: ResolvedQuestion, columns: Sequence[BoundColumn]) -> dict[str, Any]:
+    """The arguments that every macro on events takes."""
+    entity = _entity(bound)
+    return {
+        "relation": records(bound, [entity, *columns]),
+        "columns": list(columns),
+        "entity": entity,
+    }
+
+
+def _counts(bound: ResolvedQuestion) -> Statement:
+    return step(
+        bound,
+        "events",
+        f"How many events by {name_list(bound.events)} are there in {audited(bound)}, and how many "
+        "has a person?",
+        render("events", **_of_events(bound, bound.events)),
+    )
+
+
+def _quasi_identifiers(bound: ResolvedQuestion) -> Statement:
+    columns = bound.quasi_identifiers
+    return step(
+        bound,
+        "quasi_identifiers_of_people",
+        f"How many people in {bound.table.name} have several values of {name_list(columns)}?",
+        render("quasi_identifiers_of_people", **_of_events(bound, columns)),
+    )
+
+
+def _to_count(bound: ResolvedQuestion) -> Statement:
+    return step(
+        bound,
+        "combinations_to_count",
+        f"How many ordered pairs and triples of events do the people in {bound.table.name} have, "
+        "of events that somebody else has too?",
+        render("combinations_to_count", **_of_events(bound, _known(bound))),
+        KmAnonymity,
+        KnownEvents,
+        only="before combinations are counted: 1/2 of the pairs and 1/6 of the triples",
+    )
+
+
+def _known(bound: ResolvedQuestion) -> tuple[BoundColumn, ...]:
+    """What an attacker knows with each event: the quasi-identifiers, and the event."""
+    return (*bound.quasi_identifiers, *bound.events)
+
+
+@dataclass
+class _Statements:
+    """The statements of the checks of a table; equal ones are shared."""
+
+    bound: ResolvedQuestion
+    by_name: dict[str, Statement] = field(default_factory=dict)
+
+    def of(self, check: BoundCheck) -> EventCheck:
+        match check.model:
+            case KmAnonymity() as model:
+                sizes = range(1, model.m + 1)
+                return EventCheck(check, tuple(self._km_anonymity(model, m) for m in sizes))
+            case KnownEvents() as model:
+                return self.known_events(model, check)
+        raise AssertionError(f"{check.model.name()} is no model of events")
+
+    def known_events(self, model: KnownEvents, check: BoundCheck) -> EventCheck:
+        is_exact = model.m <= MOST_EXPANDED
+        return EventCheck(
+            check,
+            (self._exact(model),) if is_exact else (),
+            self._drawn(model) if model.m > 1 else None,
+        )
+
+    def _asked(self, macro: str, **arguments: Any) -> str:
+        return render(macro, **_of_events(self.bound, _known(self.bound)), **arguments)
+
+    def _known_words(self, times: bool) -> str:
+        names = name_list(self.bound.quasi_identifiers) if self.bound.quasi_identifiers else ""
+        besides = f" and {names}" if names else ""
+        return f"{besides}{', each as often as it occurs,' if times else ''}"
+
+    def _km_anonymity(self, model: KmAnonymity, m: int) -> Statement:
+        few = f" and how many are shared by fewer than {model.k} people" if model.k else ""
+        return self._stored(
+            f"km_anonymity_{m}",
+            f"How many combinations of at most {m} events{self._known_words(model.times)} occur in "
+            f"{audited(self.bound)}{few}, and which is the smallest number who share one?",
+            self._asked("km_anonymity", m=m, k=model.k, times=model.times),
+            KmAnonymity,
+            only=(
+                f"if a person has no more than {model.max_combinations:,} combinations in all"
+                if m == model.m
+                else f"if combinations of {m + 1} events are too many to count"
+            )
+            if model.m > 1
+            else "",
+        )
+
+    def _exact(self, model: KnownEvents) -> Statement:
+        return self._stored(
+            f"known_events_{model.m}",
+            f"How many people of {audited(self.bound)} are found among each number of people, by "
+            f"the {model.m} of their events{self._known_words(model.times)} that tell most?",
+            self._asked("known_events", m=model.m, k=model.k, times=model.times),
+            KnownEvents,
+            only=f"if there are no more than {model.max_combinations:,} combinations to count"
+            if model.m > 1
+            else "",
+        )
+
+    def _drawn(self, model: KnownEvents) -> Statement:
+        is_alone = model.m > MOST_EXPANDED
+        return self._stored(
+            f"known_events_{model.m}" if is_alone else f"drawn_known_events_{model.m}",
+            f"How many of {model.sample:,} people of {audited(self.bound)} are found among each "
+            f"number of people, by {model.m} of their events{self._known_words(model.times)} drawn "
+            "at random?",
+            self._asked(
+                "drawn_events",
+                m=model.m,
+                times=model.times,
+                sample=model.sample,
+                seed=model.seed,
+                qi=len(self.bound.quasi_identifiers),
+            ),
+            KnownEvents,
+            only=""
+            if is_alone
+            else f"if there are more than {model.max_combinations:,} combinations to count",
+        )
+
+    def _stored(self, name: str, question: str, sql: str, *models: Any, only: str) -> Statement:
+        """The statement under its name, or under a numbered one if another has it."""
+        for number in range(1, 1 + len(self.by_name) + 1):
+            own = name if number == 1 else f"{name}_{number}"
+            made = step(self.bound, own, question, sql, *models, only=only)
+            if self.by_name.setdefault(own, made).sql == made.sql:
+                return self.by_name[own]
+        raise AssertionError("one of the names is free")
+
+
+def _shown(bound: ResolvedQuestion) -> Iterator[Statement]:
+    """The steps that list the combinations of fewest people, of one event and of two: personal
+    data, run on demand only."""
+    for m in (1, 2):
+        events = "one event" if m == 1 else "two events"
+        yield step(
+            bound,
+            f"rare_combinations_{m}",
+            f"Which {SHOWN} combinations of at most {events} in {audited(bound)} do the fewest "
+            "people share?",
+            render("rare_combinations", **_of_events(bound, _known(bound)), m=m, first=SHOWN),
+            KmAnonymity,
+            only="with --show-values only: its rows are personal data",
+        )

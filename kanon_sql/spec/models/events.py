@@ -1,0 +1,169 @@
+"""Models of event tables, where a person has many records and an attacker knows some of them."""
+
+from __future__ import annotations
+
+from numbers import Integral
+from typing import Annotated, Any, ClassVar
+
+from pydantic import BeforeValidator, WithJsonSchema
+
+from kanon_sql.spec.models.base import Model, Number, _number
+from kanon_sql.spec.models.examples import VISITS, VISITS_SHARED, Example
+
+__all__ = ["KmAnonymity", "KnownEvents"]
+
+MOST_EXPANDED = 3
+"""Maximum number of events whose combinations are counted; they grow as n^m."""
+MOST_COMBINATIONS = 500_000_000
+
+
+def _whole(words: str, least: int, most: int | None = None) -> BeforeValidator:
+    """Validator for whole numbers in a range that `words` describe."""
+
+    def checked(value: Any) -> Any:
+        is_whole = isinstance(value, Integral) and not isinstance(value, bool)
+        if not is_whole or value < least or (most is not None and value > most):
+            raise ValueError(f"must be a whole number{words}")
+        return int(value)
+
+    return BeforeValidator(checked)
+
+
+def _schema(least: int, most: int | None = None) -> WithJsonSchema:
+    bounds = {"minimum": least} | ({} if most is None else {"maximum": most})
+    return WithJsonSchema({"type": "integer", **bounds})
+
+
+def _yes_or_no(value: Any) -> Any:
+    if not isinstance(value, bool):
+        raise ValueError("must be true or false")
+    return value
+
+
+SmallCrowd = Annotated[int, _whole(", 2 or more", 2), _schema(2)]
+Events = Annotated[int, _whole(" from 1 to 20", 1, 20), _schema(1, 20)]
+FewEvents = Annotated[
+    int,
+    _whole(f" from 1 to {MOST_EXPANDED} (known_events draws for more)", 1, MOST_EXPANDED),
+    _schema(1, MOST_EXPANDED),
+]
+Attacks = Annotated[int, _whole(", 100 or more", 100), _schema(100)]
+NotNegativeCount = Annotated[int, _whole(", 0 or more", 0), _schema(0)]
+OneOrMoreCount = Annotated[int, _whole(", 1 or more", 1), _schema(1)]
+YesOrNo = Annotated[bool, BeforeValidator(_yes_or_no)]
+ShareOfPeople = Annotated[
+    Number,
+    _number("a share, and a share is between 0 and 1", lambda x: 0 <= x <= 1),
+    WithJsonSchema({"type": "number", "minimum": 0, "maximum": 1}),
+]
+
+
+class EventModel(Model):
+    """A model of the events of a person, of which an attacker knows some."""
+
+    answered_by: ClassVar = "events"
+
+
+class KmAnonymity(EventModel):
+    """Any m events are shared by at least k people (Terrovitis et al. 2008)."""
+
+    title: ClassVar = "k^m-anonymity"
+    promise: ClassVar = (
+        "An attacker who knows at most m events of a person finds at least k people who have all "
+        "of them."
+    )
+    formula: ClassVar = (
+        "min crowd(C) ≥ k, over all combinations C of 1 to m events that occur; crowd(C) is the "
+        "number of people who have all events of C"
+    )
+    limitation: ClassVar = (
+        "An attacker who knows more than m events, their order or how often they occur finds fewer "
+        "people, and what a crowd shares is not bounded."
+    )
+    source: ClassVar = (
+        "Terrovitis, Mamoulis, Kalnis 2008, Privacy-preserving anonymization of set-valued data, "
+        "PVLDB 1(1), section 3"
+    )
+    asked_as: ClassVar = "--events ward,month --check km_anonymity:k=5,m=2"
+    holds_when: ClassVar = "any m events of a person are shared by at least k people"
+    example: ClassVar = Example(
+        {"k": 2, "m": 2},
+        VISITS,
+        VISITS_SHARED,
+        "Each ward has two patients, but each pair of wards only one.",
+        events=("ward",),
+    )
+    thresholds: ClassVar = ("k",)
+    table_thresholds: ClassVar = thresholds
+    worst: ClassVar = "least"
+
+    k: OneOrMoreCount | None = None
+    """Minimum number of people who share a combination of events."""
+    m: FewEvents = 2
+    """Maximum number of events that an attacker knows."""
+    times: YesOrNo = False
+    """Whether an event counts as often as it occurs."""
+    max_combinations: NotNegativeCount = MOST_COMBINATIONS
+    """Maximum number of combinations to count."""
+
+
+class KnownEvents(EventModel):
+    """Few people are found by m of their events (de Montjoye et al. 2013)."""
+
+    title: ClassVar = "known events"
+    promise: ClassVar = (
+        "Whichever m events of a person an attacker knows, only a bounded share of the people is "
+        "among fewer than k who have all of them."
+    )
+    formula: ClassVar = (
+        "share of people with min crowd(C) < k, over the combinations C of m of their events; at "
+        "random the mean over C"
+    )
+    limitation: ClassVar = (
+        "It is a share: single people may be found with certainty. An attacker who knows the order "
+        "of events, or events that a person does not have, finds more."
+    )
+    source: ClassVar = (
+        "Pellungrini, Pappalardo, Pratesi, Monreale 2018, A data mining approach to assess privacy "
+        "risk in human mobility data, ACM TIST 9(3); de Montjoye, Hidalgo, Verleysen, Blondel "
+        "2013, Unique in the Crowd, Scientific Reports 3:1376"
+    )
+    asked_as: ClassVar = "--events ward,month --check known_events:m=2,max_share=0.05"
+    holds_when: ClassVar = (
+        "any m events leave a bounded share of the people alone; drawn for m of 4 or more, which "
+        "never shows that it holds"
+    )
+    example: ClassVar = Example(
+        {"m": 2, "max_share": 0.1},
+        VISITS,
+        VISITS_SHARED,
+        "Two events single out everyone: no two people were in the same two wards.",
+        events=("ward",),
+    )
+    thresholds: ClassVar = ("max_share", "max_highest", "max_average")
+    table_thresholds: ClassVar = thresholds
+    companion_figures: ClassVar = {
+        "highest": ("greatest", "max_highest"),
+        "average": ("greatest", "max_average"),
+    }
+    in_percent: ClassVar = True
+    worst: ClassVar = "greatest"
+
+    m: Events
+    """Number of events that an attacker knows."""
+    k: SmallCrowd = 2
+    """A person is found among fewer than k people."""
+    times: YesOrNo = False
+    """Whether an event counts as often as it occurs."""
+    sample: Attacks = 10_000
+    """Number of people attacked, where events are drawn."""
+    seed: NotNegativeCount = 1
+    """Seed of the draw, which is the same in every database."""
+    max_combinations: NotNegativeCount = MOST_COMBINATIONS
+    """Maximum number of combinations to count; beyond it events are drawn."""
+    max_share: ShareOfPeople | None = None
+    """Maximum share of people among fewer than k."""
+    max_highest: ShareOfPeople | None = None
+    """Maximum chance of finding any person."""
+    max_average: ShareOfPeople | None = None
+    """Maximum average chance."""

@@ -1,0 +1,283 @@
+{#
+    Event tables: the events of a person are the combinations of values of the event columns in the
+    person's records. With quasi-identifiers, which the attacker knows too, the event is the
+    combination of both. By default the events of a person are a set; with `times` a multiset, in
+    which an event counts as often as the person has records of it.
+
+    A slot is an event with a number i: whoever has the event i times or more holds it. A combination
+    of events is a set of slots, and its crowd are the people who hold all of them.
+
+    Terrovitis, Mamoulis, Kalnis 2008, Privacy-preserving anonymization of set-valued data, PVLDB
+    1(1), section 3.
+#}
+
+{# Figures of the events: how many there are, how many a person has, and records with a NULL. #}
+{% macro events(relation, columns, entity) %}
+with
+
+-- A person with an event, and how often.
+held as (
+    {{ kanon_sql.frequency_set(relation, [entity] + columns) | trim | indent(4) }}
+),
+
+different_events as (
+    select count(*) as kanon_holders
+    from held
+    group by
+{{ kanon_sql.aliases(columns) | indent(4, first=true) }}
+),
+
+people as (
+    select
+        {{ kanon_sql.alias(entity) }},
+        count(*) as kanon_events,
+        sum(kanon_records) as kanon_records,
+        {{ kanon_sql.sum_where(kanon_sql.any_null(columns) | trim, "kanon_records", "kanon_with_null") }}
+    from held
+    group by {{ kanon_sql.alias(entity) }}
+),
+
+counted_events as (
+    select count(*) as kanon_distinct
+    from different_events
+)
+
+select
+    coalesce(sum(kanon_records), 0) as kanon_records,
+    count(*) as kanon_people,
+    coalesce(sum(case when {{ kanon_sql.is_null(entity) }} then kanon_records else 0 end), 0) as kanon_without_entity,
+    min(counted_events.kanon_distinct) as kanon_distinct,
+    coalesce(sum(kanon_events), 0) as kanon_person_events,
+    min(kanon_events) as kanon_fewest,
+    max(kanon_events) as kanon_most,
+    coalesce(sum(kanon_with_null), 0) as kanon_with_null
+from people
+cross join counted_events
+{%- endmacro %}
+
+
+{# Number of people with several combinations of the quasi-identifiers. #}
+{% macro quasi_identifiers_of_people(relation, columns, entity) %}
+with
+
+{{ kanon_sql.sets_of_known(relation, columns, entity) | trim }}
+
+select
+    count(*) as kanon_people,
+    coalesce(sum(case when kanon_combinations > 1 then 1 else 0 end), 0) as kanon_in_several
+from known_combinations
+{%- endmacro %}
+
+
+{#
+    Number of combinations to expand, times the orders of their events: ordered pairs and triples of
+    the events that a person shares with somebody. An event of one person needs no expansion.
+#}
+{% macro combinations_to_count(relation, columns, entity) %}
+with
+
+{{ kanon_sql.sets_of_slots(relation, columns, entity, 1, times=false, numbered=false) | trim }},
+
+people as (
+    select
+        kanon_person,
+        cast(count(*) as {{ kanon_sql.float_type() }}) as kanon_shared
+    from coded
+    where kanon_holders_1 > 1
+    group by kanon_person
+)
+
+select
+    coalesce(sum(kanon_shared * (kanon_shared - 1)), 0) as kanon_ordered_pairs,
+    coalesce(sum(kanon_shared * (kanon_shared - 1) * (kanon_shared - 2)), 0) as kanon_ordered_triples
+from people
+{%- endmacro %}
+
+
+{#
+    CTEs of the events of each person: `coded` has a row for each person and event, with the number
+    of holders of each slot up to m. If `numbered`, people and events are integers, the rarest event
+    first, and otherwise the event has no number.
+#}
+{% macro sets_of_slots(relation, columns, entity, m, times, numbered=true) %}
+-- A person with an event, and how often.
+held as (
+    {{ kanon_sql.frequency_set(relation, [entity] + columns) | trim | indent(4) }}
+),
+
+-- An event with its holders{{ "; rarest first" if numbered }}.
+slots as (
+    select
+{{ kanon_sql.aliases(columns) | indent(4, first=true) }},
+{% if numbered %}
+        row_number() over (
+            order by
+                count(*),
+{{ kanon_sql.aliases(columns) | indent(12, first=true) }}
+        ) as kanon_event,
+{% endif %}
+        count(*) as kanon_holders_1
+{%- for i in range(2, m + 1) if times %},
+        sum(case when kanon_records >= {{ i }} then 1 else 0 end) as kanon_holders_{{ i }}
+{%- endfor %}
+
+    from held
+    group by
+{{ kanon_sql.aliases(columns) | indent(4, first=true) }}
+),
+
+{% if numbered %}
+numbered_people as (
+    select
+        {{ kanon_sql.alias(entity) }},
+        row_number() over (order by {{ kanon_sql.alias(entity) }}) as kanon_person
+    from held
+    group by {{ kanon_sql.alias(entity) }}
+),
+
+{% endif %}
+coded as (
+    select
+        {{ "numbered_people.kanon_person" if numbered else "held." ~ kanon_sql.alias(entity) ~ " as kanon_person" }},
+{% if numbered %}
+        slots.kanon_event,
+{% endif %}
+        held.kanon_records as kanon_times
+{%- for i in range(1, (m if times else 1) + 1) %},
+        slots.kanon_holders_{{ i }}
+{%- endfor %}
+
+    from held
+    inner join slots
+        {{ kanon_sql.in_both("slots", "held", columns) | trim | indent(8) }}
+{% if numbered %}
+    inner join numbered_people
+        on numbered_people.{{ kanon_sql.alias(entity) }} = held.{{ kanon_sql.alias(entity) }}
+{% endif %}
+)
+{%- endmacro %}
+
+
+{#
+    CTEs of the combinations of 2 to m slots that two people or more may share, and their crowds: a
+    person has a combination once, so its crowd is its number of rows. `weighted` adds the number of
+    choices of the person's records that give the combination.
+#}
+{% macro sets_of_combinations(m, times, weighted) %}
+-- The slots of each person that somebody else holds too.
+shared as (
+{% for i in range(1, (m if times else 1) + 1) %}
+{{ "\n    union all\n\n" if not loop.first }}    select
+        kanon_person,
+        {{ "kanon_event * " ~ m ~ " + " ~ (i - 1) if times else "kanon_event" }} as kanon_slot
+{%- if times %},
+        {{ i }} as kanon_copy,
+        kanon_times
+{%- endif %}
+
+    from coded
+    where kanon_holders_{{ i }} > 1{{ " and kanon_times >= " ~ i if i > 1 }}
+{% endfor %}
+)
+{%- for j in range(2, m + 1) %},
+
+combinations_{{ j }} as (
+    select
+        shorter.kanon_person,
+{% for i in range(1, j) %}
+        shorter.kanon_slot{{ "_" ~ i if j > 2 }} as kanon_slot_{{ i }},
+{% endfor %}
+        added.kanon_slot as kanon_slot_{{ j }}
+{%- if weighted and times %},
+        {{ "shorter.kanon_weight" if j > 2 else "cast(shorter.kanon_times as " ~ kanon_sql.float_type() ~ ")" }}
+            * {{ kanon_sql.quotient("added.kanon_times - added.kanon_copy + 1", "added.kanon_copy") }} as kanon_weight
+{%- endif %}
+
+    from {{ "combinations_" ~ (j - 1) if j > 2 else "shared" }} as shorter
+    inner join shared as added
+        on added.kanon_person = shorter.kanon_person
+        and added.kanon_slot > shorter.kanon_slot{{ "_" ~ (j - 1) if j > 2 }}
+{% if times %}
+        and (added.kanon_copy = 1 or added.kanon_slot = shorter.kanon_slot{{ "_" ~ (j - 1) if j > 2 }} + 1)
+{% if j == 2 %}
+    where shorter.kanon_copy = 1
+{% endif %}
+{% endif %}
+),
+
+crowds_{{ j }} as (
+    select
+{% for i in range(1, j + 1) %}
+        kanon_slot_{{ i }},
+{% endfor %}
+        count(*) as kanon_crowd
+    from combinations_{{ j }}
+    group by
+{% for i in range(1, j + 1) %}
+        kanon_slot_{{ i }}{{ "," if not loop.last }}
+{% endfor %}
+)
+{%- endfor %}
+{%- endmacro %}
+
+
+{# Join of the combinations of j slots with their crowds. #}
+{% macro with_crowds(j) -%}
+from combinations_{{ j }}
+inner join crowds_{{ j }}
+{%- for i in range(1, j + 1) %}
+
+    {{ "on" if loop.first else "and" }} crowds_{{ j }}.kanon_slot_{{ i }} = combinations_{{ j }}.kanon_slot_{{ i }}
+{%- endfor %}
+{%- endmacro %}
+
+
+{# Join condition: two CTEs have the same values of some columns. #}
+{% macro in_both(one, other, columns) %}
+{% for column in columns %}
+{{ "on" if loop.first else "and" }} {{ kanon_sql.same(
+    one ~ "." ~ kanon_sql.alias(column), other ~ "." ~ kanon_sql.alias(column)
+) }}
+{% endfor %}
+{%- endmacro %}
+
+
+{# Number of records, as a subquery. #}
+{% macro records_in(relation) %}
+(
+    select count(*)
+    from {{ relation | indent(4) }}
+)
+{%- endmacro %}
+
+
+{# Precondition of a test: each person has one combination of the quasi-identifiers. #}
+{% macro known_of_people(relation, known, entity) -%}
+{{ return([kanon_sql.counted_error(
+    "people_of_several", "people with several values of the quasi-identifiers", "kanon_in_several",
+    kanon_sql.people_of_several(),
+    sets=kanon_sql.sets_of_known(relation, known, entity)
+)] if known else []) }}
+{%- endmacro %}
+
+
+{# People with several combinations of the quasi-identifiers. #}
+{% macro people_of_several() -%}
+select coalesce(sum(case when kanon_combinations > 1 then 1 else 0 end), 0) as kanon_in_several
+from known_combinations
+{%- endmacro %}
+
+
+{# CTEs of the combinations of the quasi-identifiers of each person. #}
+{% macro sets_of_known(relation, known, entity) %}
+-- Each person once with a combination of the quasi-identifiers.
+known_of_people as (
+    {{ kanon_sql.frequency_set(relation, known + [entity], counted=false) | trim | indent(4) }}
+),
+
+known_combinations as (
+    select count(*) as kanon_combinations
+    from known_of_people
+    group by {{ kanon_sql.alias(entity) }}
+)
+{%- endmacro %}

@@ -1,0 +1,431 @@
+{#
+    Known events: an attacker who knows m events of a person looks for the people who have all of
+    them. In the worst case these are the m events with the smallest crowd (Pellungrini, Pappalardo,
+    Pratesi, Monreale 2018, A data mining approach to assess privacy risk in human mobility data,
+    ACM TIST 9(3)); at random they are any m of the person's records (de Montjoye, Hidalgo,
+    Verleysen, Blondel 2013, Unique in the Crowd, Scientific Reports 3:1376). Whoever has fewer is
+    attacked with all of theirs.
+#}
+
+{#
+    Number of people by the crowd of their worst combination; `kanon_fewer` of them have fewer than m
+    events. The other figures are sums over people of the chance, for events chosen at random, of a
+    crowd of fewer than k or of one person, and of the mean of 1 / crowd.
+#}
+{% macro known_events(relation, columns, entity, m, k, times=false) %}
+with
+
+{{ kanon_sql.sets_of_judged_people(relation, columns, entity, m, k, times) | trim }}
+
+select
+    kanon_crowd,
+    count(*) as kanon_people,
+    sum(case when kanon_events < {{ m }} then 1 else 0 end) as kanon_fewer,
+    sum(kanon_below) as kanon_below,
+    sum(kanon_alone) as kanon_alone,
+    sum(kanon_chance) as kanon_chance
+from judged_people
+group by kanon_crowd
+order by kanon_crowd
+{%- endmacro %}
+
+
+{# CTEs of the people, each with the crowd of their worst combination and their chances at random. #}
+{% macro sets_of_judged_people(relation, columns, entity, m, k, times) %}
+{% set float = kanon_sql.float_type() %}
+{{ kanon_sql.sets_of_slots(relation, columns, entity, m, times, numbered=m > 1) | trim }},
+
+-- Each person with their number of events, and the least copy of an event that they alone have.
+people as (
+    select
+        kanon_person,
+        {{ "sum(kanon_times)" if times else "count(*)" }} as kanon_events,
+        min(
+            case
+{% for i in range(1, (m if times else 1) + 1) %}
+                when kanon_holders_{{ i }} = 1{{ " and kanon_times >= " ~ i if i > 1 }} then {{ i }}
+{% endfor %}
+            end
+        ) as kanon_own_copy
+    from coded
+    group by kanon_person
+),
+{%- if m > 1 %}
+
+
+{{ kanon_sql.sets_of_combinations(m, times, weighted=true) | trim }},
+{%- endif %}
+
+
+-- The combinations of each person that somebody else shares, of as many events as are known.
+found as (
+{% for j in range(1, m + 1) %}
+{% set person = ("coded" if j == 1 else "combinations_" ~ j) ~ ".kanon_person" %}
+{% set crowd = "coded.kanon_holders_1" if j == 1 else "crowds_" ~ j ~ ".kanon_crowd" %}
+{% set weight = ("cast(coded.kanon_times as " ~ float ~ ")" if j == 1 else "combinations_" ~ j ~ ".kanon_weight") if times else "1" %}
+{{ "\n    union all\n\n" if not loop.first }}    select
+        {{ person }},
+        min({{ crowd }}) as kanon_least,
+        sum(case when {{ crowd }} >= {{ kanon_sql.positive_int(k, "k") }} then {{ weight }} else 0 end) as kanon_enough,
+        sum(case when {{ crowd }} > 1 then {{ weight }} else 0 end) as kanon_together,
+        {{ "sum(" ~ weight ~ ")" if times else "count(*)" }} as kanon_shared,
+        sum({{ kanon_sql.quotient(weight, crowd) }}) as kanon_chance
+    {{ ("from coded" if j == 1 else kanon_sql.with_crowds(j)) | indent(4) }}
+{% if j < m %}
+    inner join people
+        on people.kanon_person = {{ person }}
+    where people.kanon_events = {{ j }}
+{% endif %}
+{% if j == 1 %}
+    {{ "    and" if m > 1 else "where" }} coded.kanon_holders_1 > 1
+{% endif %}
+    group by {{ person }}
+{% endfor %}
+),
+
+-- Each person with the number of choices of events that an attacker may know.
+chosen as (
+    select
+        people.kanon_events,
+        case
+            when people.kanon_own_copy <= {{ m }} and people.kanon_own_copy <= people.kanon_events then 1
+            else found.kanon_least
+        end as kanon_crowd,
+        {{ kanon_sql.choices(m, "people.kanon_events") | trim | indent(8) }} as kanon_choices,
+        coalesce(found.kanon_enough, 0) as kanon_enough,
+        coalesce(found.kanon_together, 0) as kanon_together,
+        coalesce(found.kanon_shared, 0) as kanon_shared,
+        coalesce(found.kanon_chance, 0) as kanon_chance
+    from people
+    left join found
+        on found.kanon_person = people.kanon_person
+),
+
+judged_people as (
+    select
+        kanon_events,
+        kanon_crowd,
+        {{ kanon_sql.quotient("kanon_choices - kanon_enough", "kanon_choices") }} as kanon_below,
+        {{ kanon_sql.quotient("kanon_choices - kanon_together", "kanon_choices") }} as kanon_alone,
+        {{ kanon_sql.quotient("kanon_chance + kanon_choices - kanon_shared", "kanon_choices") }} as kanon_chance
+    from chosen
+)
+{%- endmacro %}
+
+
+{# Number of ways to choose m of n events, and 1 if there are not more than m. #}
+{% macro choices(m, n) %}
+{% set n = "cast(" ~ n ~ " as " ~ kanon_sql.float_type() ~ ")" %}
+{% if m == 1 %}
+{{ n }}
+{%- else %}
+case
+    when {{ n }} <= {{ m }} then cast(1 as {{ kanon_sql.float_type() }})
+    else {{ kanon_sql.quotient(
+        n ~ " * (" ~ n ~ " - 1)" ~ (" * (" ~ n ~ " - 2)" if m == 3), "6" if m == 3 else "2"
+    ) }}
+end
+{%- endif %}
+{%- endmacro %}
+
+
+{#
+    The same attack, drawn: the first people and the first m of their records, each in the order of
+    a seeded hash. A row for each size of the crowd: how many of the attacked are in one of that
+    size. Crowds are found by the rarest known event, and each step keeps the people who have the
+    next one too. It is joined on one number that stands for the person and the slot, as a join on
+    two would expand the most common events.
+#}
+{% macro drawn_events(relation, columns, entity, m, times, sample, seed, qi=0) %}
+{% set events = columns[qi:] %}
+with
+
+{{ kanon_sql.sets_of_slots(relation, columns, entity, m, times) | trim }},
+
+people as (
+    select
+        {{ kanon_sql.alias(entity) }},
+        {{ "sum(kanon_records)" if times else "count(*)" }} as kanon_events
+    from held
+    group by {{ kanon_sql.alias(entity) }}
+),
+
+fewer as (
+    select coalesce(sum(case when kanon_events < {{ m }} then 1 else 0 end), 0) as kanon_fewer
+    from people
+),
+
+-- The people attacked.
+targets as (
+    select {{ kanon_sql.alias(entity) }}
+    from people
+    order by
+        {{ kanon_sql.seeded_hash(seed, [entity]) | indent(8) }},
+        {{ kanon_sql.alias(entity) }}
+    limit {{ kanon_sql.positive_int(sample, "sample") }}
+),
+
+{% if times %}
+-- Their records, those of one event numbered.
+records_of_targets as (
+    select
+{{ kanon_sql.aliases_in("numbered", [entity] + columns) | indent(4, first=true) }},
+        numbered.kanon_copy
+    from (
+        select
+{{ kanon_sql.aliased_names([entity] + columns) | indent(8, first=true) }},
+            row_number() over (
+                partition by
+{{ kanon_sql.names([entity] + columns) | indent(16, first=true) }}
+                order by {{ kanon_sql.ident(entity) }}
+            ) as kanon_copy
+        from {{ relation | indent(8) }}
+    ) as numbered
+    inner join targets
+        on targets.{{ kanon_sql.alias(entity) }} = numbered.{{ kanon_sql.alias(entity) }}
+),
+
+{% endif %}
+-- Their events, in the order in which they become known.
+drawn as (
+    select
+{{ kanon_sql.aliases_in("held", [entity] + columns) | replace("held.", "records_of_targets." if times else "held.") | indent(4, first=true) }},
+        row_number() over (
+            partition by {{ "records_of_targets" if times else "held" }}.{{ kanon_sql.alias(entity) }}
+            order by
+                {{ kanon_sql.seeded_hash(
+                    seed, [entity] + events, "kanon_copy" if times else none,
+                    "records_of_targets." if times else "held."
+                ) | indent(16) }}
+        ) as kanon_place
+    from {{ "records_of_targets" if times else "held" }}
+{% if not times %}
+    inner join targets
+        on targets.{{ kanon_sql.alias(entity) }} = held.{{ kanon_sql.alias(entity) }}
+{% endif %}
+),
+
+-- The events that are known, and how often.
+known as (
+    select
+{{ kanon_sql.aliases([entity] + columns) | indent(4, first=true) }},
+        count(*) as kanon_copy
+    from drawn
+    where kanon_place <= {{ m }}
+    group by
+{{ kanon_sql.aliases([entity] + columns) | indent(4, first=true) }}
+),
+
+-- Their slots, rarest first.
+known_slots as (
+    select
+        numbered_people.kanon_person,
+        {{ kanon_sql.slot_of(m, "slots.kanon_event", "known.kanon_copy", times) }} as kanon_slot,
+        row_number() over (
+            partition by numbered_people.kanon_person
+            order by
+                {{ kanon_sql.holders_of(m, times) | trim | indent(16) }},
+                slots.kanon_event
+        ) as kanon_rank
+    from known
+    inner join slots
+        {{ kanon_sql.in_both("slots", "known", columns) | trim | indent(8) }}
+    inner join numbered_people
+        on numbered_people.{{ kanon_sql.alias(entity) }} = known.{{ kanon_sql.alias(entity) }}
+),
+
+-- One row for each person attacked; with fewer slots than m, the rarest one again.
+knowns as (
+    select
+        kanon_person as kanon_target,
+{% for i in range(1, m + 1) %}
+        {{ kanon_sql.ranked_slot(i) if i == 1 else "coalesce(" ~ kanon_sql.ranked_slot(i) ~ ", " ~ kanon_sql.ranked_slot(1) ~ ")" }} as kanon_known_{{ i }}{{ "," if not loop.last }}
+{% endfor %}
+    from known_slots
+    group by kanon_person
+),
+
+slots_in_all as (
+    select {{ "(count(*) + 1) * " ~ m if times else "count(*) + 1" }} as kanon_slots
+    from slots
+),
+
+-- Who holds a slot, with one number for both.
+holders as (
+{% for i in range(1, (m if times else 1) + 1) %}
+{{ "\n    union all\n\n" if not loop.first }}    select
+        kanon_person,
+        {{ kanon_sql.slot_of(m, "kanon_event", i, times) }} as kanon_slot,
+        kanon_person * slots_in_all.kanon_slots + {{ kanon_sql.slot_of(m, "kanon_event", i, times) }} as kanon_held
+    from coded
+    cross join slots_in_all
+{% if i > 1 %}
+    where coded.kanon_times >= {{ i }}
+{% endif %}
+{% endfor %}
+),
+
+-- The holders of the rarest known slot.
+crowd_1 as (
+    select
+        knowns.kanon_target,
+        holders.kanon_held - holders.kanon_slot as kanon_base
+{%- for i in range(2, m + 1) %},
+        knowns.kanon_known_{{ i }}
+{%- endfor %}
+
+    from knowns
+    inner join holders
+        on holders.kanon_slot = knowns.kanon_known_1
+),
+
+{% for j in range(2, m + 1) %}
+-- Those who hold the next one too.
+crowd_{{ j }} as (
+    select
+        crowd_{{ j - 1 }}.kanon_target,
+        crowd_{{ j - 1 }}.kanon_base
+{%- for i in range(j + 1, m + 1) %},
+        crowd_{{ j - 1 }}.kanon_known_{{ i }}
+{%- endfor %}
+
+    from crowd_{{ j - 1 }}
+    inner join holders
+        on holders.kanon_held = crowd_{{ j - 1 }}.kanon_base + crowd_{{ j - 1 }}.kanon_known_{{ j }}
+),
+
+{% endfor %}
+crowds as (
+    select
+        kanon_target,
+        count(*) as kanon_crowd
+    from crowd_{{ m }}
+    group by kanon_target
+)
+
+select
+    crowds.kanon_crowd,
+    count(*) as kanon_people,
+    min(fewer.kanon_fewer) as kanon_fewer
+from crowds
+cross join fewer
+group by crowds.kanon_crowd
+order by crowds.kanon_crowd
+{%- endmacro %}
+
+
+{# Number of the slot of an event with a copy. #}
+{% macro slot_of(m, event, copy, times) -%}
+{{ event ~ " * " ~ m ~ " + " ~ (copy - 1 if copy is number else copy ~ " - 1") if times else event }}
+{%- endmacro %}
+
+
+{# Number of holders of a known slot. #}
+{% macro holders_of(m, times) %}
+{% if not times %}
+slots.kanon_holders_1
+{%- else %}
+case known.kanon_copy
+{% for i in range(1, m + 1) %}
+    when {{ i }} then slots.kanon_holders_{{ i }}
+{% endfor %}
+end
+{%- endif %}
+{%- endmacro %}
+
+
+{# The known slot of a rank. #}
+{% macro ranked_slot(rank) -%}
+max(case when kanon_rank = {{ rank }} then kanon_slot end)
+{%- endmacro %}
+
+
+{#
+    Hash of the seed and some cells, the same in every database: each cell as a comma, its number of
+    characters, a colon and its text, and NULL as a comma.
+#}
+{% macro seeded_hash(seed, columns, copy=none, of="") %}
+md5(
+    {{ kanon_sql.literal(seed | string) }}
+{%- for column in columns %}
+
+    || {{ kanon_sql.hashed_cell(kanon_sql.text_of_cell(of ~ kanon_sql.alias(column), kanon_sql.type_of(column)) | trim) }}
+{%- endfor %}
+{%- if copy is not none %}
+
+    || {{ kanon_sql.hashed_cell("cast(" ~ of ~ copy ~ " as " ~ kanon_sql.text_type() ~ ")") }}
+{%- endif %}
+
+)
+{%- endmacro %}
+
+
+{% macro hashed_cell(text) -%}
+coalesce(',' || cast(length({{ text }}) as {{ kanon_sql.text_type() }}) || ':' || {{ text }}, ',')
+{%- endmacro %}
+
+
+{# Text of a value: a fraction of a second without zeros at the end, and a truth value as a word. #}
+{% macro text_of_cell(value, type) %}
+{% set text = "cast(" ~ value ~ " as " ~ kanon_sql.text_type() ~ ")" %}
+{% if type == "BOOLEAN" %}
+case when {{ value }} then 'true' when not {{ value }} then 'false' end
+{%- elif type.startswith("TIMESTAMP") %}
+case when {{ text }} like '%.%' then rtrim(rtrim({{ text }}, '0'), '.') else {{ text }} end
+{%- else %}
+{{ text }}
+{%- endif %}
+{%- endmacro %}
+
+
+{#
+    Generic test of known events in the worst case, for one event or two; failures are people among
+    fewer than k. Quasi-identifiers are the first of the columns, and a person may have one
+    combination of their values.
+#}
+{% macro known_events_failures(
+    relation, columns, entity, m, k=2, times=false,
+    max_share=none, max_highest=none, max_average=none, known=[]
+) %}
+{% set chances = "sum(" ~ kanon_sql.quotient("1", "kanon_crowd") ~ ")" %}
+{% set ctes %}
+with
+
+{{ kanon_sql.sets_of_judged_people(relation, columns, entity, m, k, times) | trim }},
+
+measured as (
+    select
+        {{ kanon_sql.records_in(relation) | trim | indent(8) }} as records,
+        count(*) as kanon_people,
+        coalesce(sum(case when kanon_crowd < {{ kanon_sql.positive_int(k, "k") }} then 1 else 0 end), 0) as violating_people,
+        min(kanon_crowd) as kanon_least,
+        {{ kanon_sql.quotient("sum(case when kanon_crowd < " ~ k ~ " then 1 else 0 end)", "count(*)") }} as achieved,
+        {{ kanon_sql.quotient("1", "min(kanon_crowd)") }} as highest,
+        {{ kanon_sql.quotient(chances, "count(*)") }} as average
+    from judged_people
+)
+{%- endset %}
+{% set violated = [
+    kanon_sql.more_than_share("measured.violating_people", max_share, "measured.kanon_people")
+    if max_share is not none else none,
+    kanon_sql.chance_above(max_highest, "measured.kanon_least") if max_highest is not none else none,
+    kanon_sql.above_average("measured.average", max_average) if max_average is not none else none,
+] | reject("none") %}
+{{ kanon_sql.told_failures(
+    ctes,
+    violated=violated | join(" or "),
+    failures="measured.violating_people",
+    columns=["violating_people", "achieved", "highest", "average"],
+    relation=relation, entity=entity,
+    more=kanon_sql.known_of_people(relation, known, entity)
+) }}
+{%- endmacro %}
+
+
+{% test known_events(model) -%}
+{% set asked = kanon_sql.asked_of_test("known_events", model, kwargs, {
+    "m": "events", "k": {"least": 2, "default": 2}, "times": [false, true],
+    "max_share": {"most": 1}, "max_highest": {"most": 1}, "max_average": {"most": 1},
+}, ["events"]) -%}
+{{ kanon_sql.tidy(kanon_sql.known_events_failures(**asked), model) }}
+{%- endtest %}
