@@ -29,6 +29,7 @@ GROUPS: dict[str, tuple[str, ...]] = {
         "--show-values",
         "--dialect", "--quote", "--table", "--step", "--until", "--emit", "--name", "--single-view",
         "--unassigned", "--scores", "--dry-run", "--sample", "--seed", "--read",
+        "--log", "--questions", "--min-cell",
     ),
     "Limits": ("--memory-limit", "--threads", "--timeout"),
     "Messages": ("--verbose", "--quiet", "--help"),

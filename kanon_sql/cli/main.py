@@ -31,6 +31,7 @@ COMMANDS = {
     "columns": ("profile", "init", "hierarchy"),
     "releases": ("anonymize", "tradeoff"),
     "results": ("diff", "report"),
+    "mcp": ("mcp",),
     "manual": ("schema", "explain", "dbt-package", "demo"),
 }
 """Commands by module, which is imported on demand."""

@@ -27,6 +27,7 @@ from kanon_sql.cli.run_options import (
     KNOWLEDGE,
     LIMITS,
     MANIFEST,
+    MCP,
     OUTPUT,
     RELEASE,
     REPORT,
@@ -79,4 +80,5 @@ init_options = together(INITIAL_PARTS, RECORDS_READ, SOURCE, WRITTEN_SPEC, LIMIT
 hierarchy_options = together(VALUES_OF, RECORDS_READ, SOURCE, SHOWN, LIMITS, TELL)
 worksheet_options = together(QUESTION, WORKSHEET, (format_option(("human", "json")),), RUN, TELL)
 report_options = together(REPORT, TELL)
+mcp_options = together(MCP, LIMITS, TELL)
 demo_options = together(DEMO, TELL)
