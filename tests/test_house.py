@@ -156,6 +156,8 @@ def test_a_public_class_has_a_name_of_its_own() -> None:
         ("jinja2", {"spec", "sql"}),
         ("yaml", {"spec"}),
         ("click", {"cli"}),
+        ("mcp", {"cli"}),
+        ("mcp_types", {"cli"}),
     ],
 )
 def test_a_dependency_is_known_to_few_packages(package: str, homes: set[str]) -> None:

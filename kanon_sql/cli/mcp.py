@@ -217,12 +217,16 @@ class Assistant:
 
     def _repeated(self, tool: str, asked: dict[str, Any], now: datetime) -> dict[str, Any] | None:
         """The answer to the same question of the same spec in the last 24 hours."""
-        head = self._head(self.tables[asked["table"]], asked)
+        from kanon_sql.cli.mcp_figures import is_answer_to
+
+        table = self.tables[asked["table"]]
+        head = self._head(table, asked)
         for call in self.log.recent(now):
             if call.outcome == "answered" and (call.tool, call.arguments) == (tool, asked):
-                if any(call.answer.get(name) != value for name, value in head.items()):
-                    return None
-                return dict(call.answer)
+                is_same = all(call.answer.get(name) == value for name, value in head.items())
+                if tool == "audit":
+                    is_same = is_same and is_answer_to(table.checks, call.answer)
+                return dict(call.answer) if is_same else None
         return None
 
     def _counted(self, now: datetime) -> int:

@@ -7,7 +7,7 @@ that is added to results stays hidden until it is added here.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -98,7 +98,7 @@ class ShownFigures:
         few = f"fewer than {self.min_cell}"
         if 0 < count < self.min_cell:
             return few
-        if whole is not None and 0 < whole - count < self.min_cell:
+        if count and whole is not None and 0 < whole - count < self.min_cell:
             return f"all but {few}"
         return count - count % self.min_cell
 
@@ -190,6 +190,24 @@ class ShownFigures:
         if isinstance(shown, str):
             return f"more than {_two_digits(1 / self.min_cell)}"
         return _two_digits(1 / shown) if shown else None
+
+
+def is_answer_to(checks: Sequence[Model], answer: Mapping[str, Any]) -> bool:
+    """Whether a stored answer judged these checks, and no other but homogeneity, which is measured
+    without a check too."""
+    told = [each for each in answer["checks"] if each["holds"] is not None]
+    told = told or answer["checks"]
+
+    def is_same(check: Model, other: Mapping[str, Any]) -> bool:
+        parameters = shown_parameters(check.parameters)
+        return check.name() == other["model"] and parameters.items() <= other["parameters"].items()
+
+    return all(any(is_same(check, each) for each in told) for check in checks if check.gates) and (
+        all(
+            each["model"] == "homogeneity" or any(is_same(check, each) for check in checks)
+            for each in answer["checks"]
+        )
+    )
 
 
 def shown_parameters(parameters: Mapping[str, Any]) -> dict[str, Any]:
