@@ -37,6 +37,8 @@ if TYPE_CHECKING:
 
 Refusal = Literal["question", "guard", "budget", "engine"]
 Names = frozenset[str]
+Answered = tuple[str, str, Names]
+"""A table, the tool that told its figures, and a set of its quasi-identifiers."""
 KS = (2, 3, 5, 10, 20)
 """The values of k of a trade-off."""
 FEWEST = 3
@@ -111,8 +113,8 @@ class Assistant:
     failure: KanonError | None = None
     """Why the log can't be written, which ends the server."""
 
-    _figures: dict[tuple[str, Names], dict[str, int]] = field(default_factory=dict)
-    """The exact figures of each answered set of quasi-identifiers, by table."""
+    _figures: dict[Answered, dict[str, int]] = field(default_factory=dict)
+    """The exact figures of each answered set of quasi-identifiers."""
 
     # --- a question -------------------------------------------------------------------------
 
@@ -293,7 +295,7 @@ class Assistant:
         table = self.tables[asked["table"]]
         left = frozenset(table.quasi_identifiers) - set(asked.get("without", ()))
         [result] = self._audited([_with_sets(table, left)])
-        self._guard(asked["table"], left, result)
+        self._guard(asked["table"], "audit", left, result)
         return {**self._head(table, asked), **ShownFigures(result, self.min_cell).audit()}
 
     def _profile(self, asked: Mapping[str, Any]) -> dict[str, Any]:
@@ -304,11 +306,11 @@ class Assistant:
         audited = self._audited([_sizes_alone(table, each) for each in sets])
         results = dict(zip(sets, audited, strict=True))
         every = frozenset(table.quasi_identifiers)
-        self._guard(asked["table"], every, results[every])
+        self._guard(asked["table"], "profile", every, results[every])
         shown = {
             names: ShownFigures(result, self.min_cell)
             for names, result in results.items()
-            if names == every or self._passes_guard(asked["table"], names, result)
+            if names == every or self._is_profiled(asked["table"], names, result)
         }
         columns = []
         for role, own in (("quasi_identifier", every), ("sensitive", frozenset())):
@@ -377,14 +379,14 @@ class Assistant:
 
     # --- the guard --------------------------------------------------------------------------
 
-    def _guard(self, table: str, names: Names, result: TableResult) -> None:
+    def _guard(self, table: str, tool: str, names: Names, result: TableResult) -> None:
         """Raise `RefusedQuestion` if the answer and that on a nested set differ by fewer than
         `min_cell` records; else remember its figures."""
         from kanon_sql.cli.mcp_figures import exact_figures
 
         figures = exact_figures(result, self.min_cell)
         self._count_again(table, names)
-        for (of, other), of_other in self._figures.items():
+        for (of, _, other), of_other in self._figures.items():
             is_nested = of == table and (names < other or other < names)
             if is_nested and self._is_close(figures, of_other):
                 raise RefusedQuestion(
@@ -392,11 +394,12 @@ class Assistant:
                     "together with an earlier answer it would tell figures of fewer than "
                     f"{self.min_cell} records; leave out other quasi-identifiers",
                 )
-        self._figures.setdefault((table, names), {}).update(figures)
+        self._figures[table, tool, names] = figures
 
-    def _passes_guard(self, table: str, names: Names, result: TableResult) -> bool:
+    def _is_profiled(self, table: str, names: Names, result: TableResult) -> bool:
+        """Whether the guard lets a profile show this set."""
         try:
-            self._guard(table, names, result)
+            self._guard(table, "profile", names, result)
         except RefusedQuestion as refused:
             if refused.kind != "guard":
                 raise
@@ -413,16 +416,16 @@ class Assistant:
         """Count the figures of nested sets that the log says were answered before this process."""
         from kanon_sql.cli.mcp_figures import exact_figures
 
-        spec = self.tables[table]
-        again = {}
-        for names, variant in self._answered(table, spec):
-            if (names < new or new < names) and (table, names) not in self._figures:
-                again[names] = variant
+        again = {
+            answered: variant
+            for answered, variant in self._answered(table, self.tables[table])
+            if answered not in self._figures and (answered[2] < new or new < answered[2])
+        }
         if again:
-            for names, result in zip(again, self._audited(list(again.values())), strict=True):
-                self._figures[table, names] = exact_figures(result, self.min_cell)
+            for answered, result in zip(again, self._audited(list(again.values())), strict=True):
+                self._figures[answered] = exact_figures(result, self.min_cell)
 
-    def _answered(self, table: str, spec: TableSpec) -> Iterator[tuple[Names, TableSpec]]:
+    def _answered(self, table: str, spec: TableSpec) -> Iterator[tuple[Answered, TableSpec]]:
         """The sets of quasi-identifiers of every logged answer, with the question on each."""
         for call in self.log.calls:
             if call.outcome != "answered" or call.answer.get("table") != table:
@@ -431,9 +434,10 @@ class Assistant:
             if not every <= set(spec.quasi_identifiers):
                 continue
             if call.tool == "audit":
-                yield every, _with_sets(spec, every)
+                yield (table, call.tool, every), _with_sets(spec, every)
             elif call.tool == "profile":
-                yield from ((each, _sizes_alone(spec, each)) for each in _told_sets(call, every))
+                for each in _told_sets(call, every):
+                    yield (table, call.tool, each), _sizes_alone(spec, each)
 
     # --- the server -------------------------------------------------------------------------
 

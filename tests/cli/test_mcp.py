@@ -363,6 +363,30 @@ def test_nested_sets_that_differ_by_few_records_are_refused(
     assert answer.get("refused") == ("guard" if refused else None)
 
 
+@pytest.mark.parametrize("restarts", [(), ("profile",), ("audit",), ("profile", "audit")])
+def test_a_profile_between_two_audits_hides_no_figure_from_the_guard(
+    restarts: tuple[str, ...],
+) -> None:
+    """Seven people of fifteen records violate k; a profile tells no violating people."""
+    rows = [("a1", "x", "st"[n % 2], f"p{n % 7}") for n in range(15)]
+    rows += [("a2", "x", "st"[n % 2], f"q{n}") for n in range(30)]
+    written(rows, ("a", "b", "s", "p"))
+    spec(entity="p", checks=[{"k_anonymity": {"k": 9}}])
+    with assistant() as first:
+        assert "refused" not in asked(first, "audit", table="t")
+        if "profile" not in restarts:
+            assert "refused" not in asked(first, "profile", table="t")
+        if not restarts:
+            assert asked(first, "audit", table="t", without=["a"])["refused"] == "guard"
+    with assistant() as second:
+        if "profile" in restarts:
+            assert "refused" not in asked(second, "profile", table="t")
+        if "audit" not in restarts:
+            assert asked(second, "audit", table="t", without=["a"])["refused"] == "guard"
+    with assistant() as third:
+        assert asked(third, "audit", table="t", without=["a"])["refused"] == "guard"
+
+
 def test_sets_that_are_not_nested_are_not_compared() -> None:
     rows = [(f"a{n % 50}", f"b{n // 20}", "st"[n % 2]) for n in range(200)]
     written([*rows, ("alone", "b1", "s"), ("alone2", "b1", "s")])
