@@ -336,11 +336,12 @@ class Assistant:
         from kanon_sql.results.table import TableResult
 
         table = self.tables[asked["table"]]
+        raw = table.model_copy(update={"levels": {}})
         try:
-            found = api.tradeoff(self._spec_of([table]), k=KS, **self.limits).tradeoff
+            found = api.tradeoff(self._spec_of([raw]), k=KS, **self.limits).tradeoff
         except SpecError:
             raise RefusedQuestion(
-                "question", "no trade-off is possible for this table: its checks do not allow it"
+                "question", "the checks or settings of this table allow no trade-off"
             ) from None
         shown = ShownFigures(TableResult(found.name, "", found.status, ()), self.min_cell)
         return {
@@ -698,6 +699,6 @@ class _Lines:
         import anyio
 
         # A file, unlike a pipe, can't be waited for and is always ready.
-        with suppress(PermissionError):
+        with suppress(OSError):
             await anyio.wait_readable(self._handle)
         return os.read(self._handle, 1 << 16)
