@@ -2,9 +2,9 @@
 
     python benchmarks/assistant.py
 
-On the demo's patients: `kanon-sql mcp` over stdio, asked by the SDK's client, beside the same audit in a
-process that runs. Writes its part of benchmarks/results.md. Aims: 1 s to the first answer, and 50 ms
-for an answer besides its audit.
+On the demo's patients: `kanon-sql mcp` over stdio, asked by the SDK's client, beside the same
+audit in a process that runs. Writes its part of benchmarks/results.md. Aims: 1 s to the first
+answer, and 50 ms for an answer besides its audit.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ SETS = [[], ["zip"], ["sex"], ["birth_year"], ["zip", "sex"]]
 
 
 async def asked(folder: Path, log: str) -> tuple[float, list[float]]:
-    """Seconds from the start to the first answer, and of each audit; refused ones are audits too."""
+    """Seconds from the start to the first answer, and of each audit, refused ones too."""
     server = StdioServerParameters(
         command=sys.executable,
         args=["-m", "kanon_sql", "mcp", demo.SPEC, "--log", log],

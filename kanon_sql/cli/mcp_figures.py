@@ -199,14 +199,13 @@ def is_answer_to(checks: Sequence[Model], answer: Mapping[str, Any]) -> bool:
     told = told or answer["checks"]
 
     def is_same(check: Model, other: Mapping[str, Any]) -> bool:
-        parameters = shown_parameters(check.parameters)
-        return check.name() == other["model"] and parameters.items() <= other["parameters"].items()
+        own, parameters = shown_parameters(check.parameters), dict(other["parameters"])
+        return check.name() == other["model"] and own.items() <= parameters.items()
 
-    return all(any(is_same(check, each) for each in told) for check in checks if check.gates) and (
-        all(
-            each["model"] == "homogeneity" or any(is_same(check, each) for check in checks)
-            for each in answer["checks"]
-        )
+    gating = [check for check in checks if check.gates]
+    others = [each for each in answer["checks"] if each["model"] != "homogeneity"]
+    return all(any(is_same(check, each) for each in told) for check in gating) and all(
+        any(is_same(check, each) for check in checks) for each in others
     )
 
 
