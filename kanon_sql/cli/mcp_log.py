@@ -7,6 +7,7 @@ process.
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import json
 import os
@@ -77,6 +78,8 @@ class QuestionLog:
         line = json.dumps(asdict(call), ensure_ascii=False, allow_nan=False).encode()
         end = os.fstat(self._handle).st_size
         try:
+            if not os.fstat(self._handle).st_nlink:
+                raise OSError(errno.ENOENT, "it was removed")
             _write(self._handle, line + b"\n")
             os.fsync(self._handle)
         except OSError as error:

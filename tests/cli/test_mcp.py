@@ -687,6 +687,16 @@ def test_no_answer_leaves_without_its_line(monkeypatch: pytest.MonkeyPatch) -> N
     assert Path("log.jsonl").read_bytes() == before
 
 
+def test_a_log_that_was_removed_ends_the_answers() -> None:
+    written(classes(12, 12))
+    spec()
+    with assistant() as server:
+        asked(server, "tables")
+        Path("log.jsonl").unlink()
+        with pytest.raises(EngineError, match="it was removed"):
+            asked(server, "tables")
+
+
 def test_a_log_has_one_server() -> None:
     with (
         question_log(Path("log.jsonl")),
