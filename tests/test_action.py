@@ -14,22 +14,13 @@ import click
 import pytest
 import yaml
 from places import ROOT
+from schemas import faults
 
 from kanon_sql.cli.main import main
 from kanon_sql.report.guides import markdown_of
 
 ACTION = ROOT / ".github" / "actions" / "audit" / "action.yml"
 WORKFLOW = r"^```yml\n(# \.github/workflows/.*?)^```$"
-
-
-def faults(file: Path, schema: str) -> str:
-    """What a file has that its schema has not."""
-    checked = subprocess.run(
-        [sys.executable, "-m", "check_jsonschema", "--builtin-schema", schema, str(file)],
-        capture_output=True,
-        text=True,
-    )
-    return "" if checked.returncode == 0 else checked.stdout + checked.stderr
 
 
 def test_the_action_fits_the_schema_of_actions():

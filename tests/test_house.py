@@ -20,7 +20,9 @@ import oracle
 import pytest
 import yaml
 from jinja2 import Environment, meta
+from links import tracked
 from places import HOUSE, ROOT, TESTS
+from schemas import faults
 from warehouses import ENGINES
 
 import kanon_sql
@@ -156,6 +158,8 @@ def test_a_public_class_has_a_name_of_its_own() -> None:
         ("jinja2", {"spec", "sql"}),
         ("yaml", {"spec"}),
         ("click", {"cli"}),
+        ("mcp", {"cli"}),
+        ("mcp_types", {"cli"}),
     ],
 )
 def test_a_dependency_is_known_to_few_packages(package: str, homes: set[str]) -> None:
@@ -410,3 +414,106 @@ def test_the_dialects_that_tests_run_are_those_of_engines_that_they_start() -> N
     executed = {dialect for dialect, traits in TRAITS.items() if traits.executed}
 
     assert executed == {"duckdb", *ENGINES}
+
+
+# --- and what the code host reads ----------------------------------------------------------
+
+FORGE = ROOT / ".github"
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+SCHEMAS = {
+    **{
+        f".github/ISSUE_TEMPLATE/{each.name}": "vendor.github-issue-forms"
+        for each in sorted((FORGE / "ISSUE_TEMPLATE").glob("*.yml"))
+        if each.stem != "config"
+    },
+    ".github/ISSUE_TEMPLATE/config.yml": "vendor.github-issue-config",
+    **{
+        f".github/workflows/{each.name}": "vendor.github-workflows"
+        for each in sorted((FORGE / "workflows").iterdir())
+    },
+    ".github/dependabot.yml": "vendor.dependabot",
+    "CITATION.cff": "vendor.citation-file-format",
+}
+
+
+@pytest.mark.parametrize("name", SCHEMAS)
+def test_a_file_for_the_code_host_fits_its_schema(name: str) -> None:
+    assert faults(ROOT / name, SCHEMAS[name]) == ""
+
+
+@pytest.mark.parametrize("name", ["gate", "canary"])
+def test_a_workflow_reads_only_and_has_a_time_limit(name: str) -> None:
+    file = FORGE / "workflows" / f"{name}.yml"
+    workflow = yaml.safe_load(file.read_text(encoding="utf-8"))
+
+    assert workflow["permissions"] == {"contents": "read"}
+    assert faults(file, "custom.github-workflows-require-timeout") == ""
+
+
+def test_the_gate_runs_on_every_python_that_is_supported() -> None:
+    workflow = yaml.safe_load((FORGE / "workflows" / "gate.yml").read_text(encoding="utf-8"))
+    [job] = workflow["jobs"].values()
+    classified = [
+        each.removeprefix("Programming Language :: Python :: ")
+        for each in PROJECT["classifiers"]
+        if each.startswith("Programming Language :: Python :: 3.")
+    ]
+
+    assert job["strategy"]["matrix"]["python"] == classified
+    assert PROJECT["requires-python"] == f">={classified[0]}"
+    assert job["steps"][-1] == {"run": ".ci/run"}
+
+
+def test_the_canary_takes_the_pre_release_of_duckdb() -> None:
+    workflow = yaml.safe_load((FORGE / "workflows" / "canary.yml").read_text(encoding="utf-8"))
+    steps = " ".join(step.get("run", "") for step in workflow["jobs"]["duckdb"]["steps"])
+
+    assert "pip install --pre --upgrade duckdb" in steps
+    assert "-m pytest" in steps
+    # PyYAML reads the key `on` as true.
+    assert workflow[True]["schedule"]
+
+
+def test_versions_are_those_of_the_project() -> None:
+    citation = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
+    security = (FORGE / "SECURITY.md").read_text(encoding="utf-8")
+
+    assert citation["version"] == PROJECT["version"]
+    assert citation["license"] == PROJECT["license"]
+    assert citation["authors"] == [{"name": "The kanon-sql contributors"}]
+    assert f"| {PROJECT['version'].rpartition('.')[0]} | yes |" in security
+
+
+def test_what_is_asked_before_a_commit_is_run_by_the_gate() -> None:
+    contributing = (FORGE / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    gate = (ROOT / ".ci" / "run").read_text(encoding="utf-8")
+    [block] = re.findall(r"^```sh\n(.*?)^```$", contributing, re.MULTILINE | re.DOTALL)
+
+    assert contributing.partition(block)[0].endswith("## Before a commit\n\n```sh\n")
+    assert 'section "Before a commit" .github/CONTRIBUTING.md |' in gate
+    assert {"ruff", "mypy", "pytest"} <= set(re.findall(r"-m (\w+)", block))
+
+
+ARCHITECTURE = (FORGE / "ARCHITECTURE.md").read_text(encoding="utf-8")
+
+
+def test_every_path_that_the_architecture_names_exists() -> None:
+    named = re.findall(r"`([\w./-]+/|[\w./-]*/[\w./-]+|[\w-]+\.(?:md|py|toml))`", ARCHITECTURE)
+
+    assert len(named) > 40
+    assert [each for each in named if not (ROOT / each).exists()] == []
+
+
+def test_the_layers_of_the_architecture_are_those_that_are_enforced() -> None:
+    assert f"```layers\n{RULE}\n```" in ARCHITECTURE
+
+
+def test_neither_wheel_nor_top_level_grows() -> None:
+    build = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["hatch"]
+    names = {each.partition("/")[0] for each in tracked()}
+
+    assert build["build"]["targets"]["wheel"]["packages"] == ["kanon_sql"]
+    assert {each for each in names if not each.startswith(".")} == {
+        "CHANGELOG.md", "CITATION.cff", "LICENSE", "README.md", "benchmarks", "kanon_sql",
+        "pyproject.toml", "templates", "tests",
+    }  # fmt: skip

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
+import sys
 from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import Path
@@ -13,7 +14,12 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 import yaml
-from places import ROOT
+from commands import run
+from gallery import EXAMPLES, GALLERY, as_printed
+from goldens import kept
+from links import HERE, broken_links, tracked
+from page_index import judged, page_index
+from places import HOUSE, ROOT
 from warehouses import postgres
 
 import kanon_sql as kanon
@@ -22,6 +28,7 @@ from kanon_sql.cli.main import main
 from kanon_sql.report.explain import explained
 from kanon_sql.report.guides import DBT, WIDTH, guide, guide_names, markdown_of
 from kanon_sql.results.baseline import Baseline
+from kanon_sql.spec.models.catalogue import MODELS
 
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 PAGES = {name: markdown_of(name) for name in guide_names()}
@@ -266,3 +273,108 @@ def test_a_page_is_read_in_a_terminal(name):
 
 def test_the_readme_names_every_page():
     assert [name for name in PAGES if f"pages/{name}.md" not in README] == []
+
+
+# --- what a code host shows ---------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", tracked(".md"))
+def test_every_link_and_anchor_leads_somewhere(name):
+    file = ROOT / name
+    assert broken_links(file, file.read_text(encoding="utf-8")) == []
+
+
+def test_a_broken_link_or_anchor_is_found():
+    text = "[a](nowhere.md) [b](README.md#try-it) [c](README.md#no) ![d](x.png) `[e](y.md)` "
+    text += f"[f](https://example.org) [g]({HERE}no.md) [h](#a-title)\n\n[i]: z.md\n"
+    broken = ["nowhere.md", "README.md#no", "x.png", f"{HERE}no.md", "#a-title", "z.md"]
+    assert broken_links(ROOT / "unwritten.md", text) == broken
+
+
+INDEX = HOUSE / "report" / "pages" / "README.md"
+
+
+def test_the_index_of_the_pages_is_the_one_that_is_generated():
+    """KANON_SQL_UPDATE_GOLDEN=1 writes it anew."""
+    assert kept(INDEX, page_index()) == page_index()
+
+
+def test_the_index_names_every_page_and_every_model_and_is_no_page():
+    index = INDEX.read_text(encoding="utf-8")
+    assert [name for name in PAGES if f"]({name}.md)" not in index] == []
+    assert [name for name in MODELS if f"| `{name}` |" not in index] == []
+    assert "README" not in PAGES
+    with pytest.raises(kanon.SpecError):
+        explained("README")
+
+
+@pytest.mark.parametrize(
+    ("model", "unit"),
+    [
+        ("k_anonymity", "class"), ("homogeneity", "class"), ("prosecutor_risk", "record"),
+        ("journalist_risk", "record"), ("marketer_risk", "table"), ("sample_uniqueness", "table"),
+        ("population_uniqueness", "table"), ("k_map_estimate", "class"),
+        ("delta_presence", "person"), ("composed_k_anonymity", "person"),
+    ],
+)  # fmt: skip
+def test_the_index_says_what_is_judged(model, unit):
+    assert judged(MODELS[model]) == unit
+
+
+SAMPLES = {
+    "result.json": ["audit", "kanon.yml", "--threads", "1", "--output", "result.json"],
+    "report.html": ["report", "result.json", "--output", "report.html"],
+    "result.sarif": ["audit", "kanon.yml", "--output", "result.sarif"],
+}
+"""What each sample is written by, in the folder of the demo. On one thread, sums of floating-point
+numbers have one order."""
+
+
+@pytest.fixture(scope="module")
+def samples(tmp_path_factory):
+    """The samples as they are written now, on a fixed day; curves are left to other tests, as they
+    depend on the version of the library that draws them."""
+    folder = tmp_path_factory.mktemp("samples")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        patch.setenv("SOURCE_DATE_EPOCH", "1795478400")
+        patch.setattr("kanon_sql.auditing.auditor.today", lambda: "2026-11-24")
+        patch.setitem(sys.modules, "vl_convert", None)
+        demo.write(folder / "demo")
+        patch.chdir(folder / "demo")
+        for arguments in SAMPLES.values():
+            assert run(*arguments).exit_code in (FOUND, VIOLATED)
+    return folder / "demo"
+
+
+@pytest.mark.parametrize("name", SAMPLES)
+def test_a_sample_is_what_the_demo_gives(name, samples):
+    """KANON_SQL_UPDATE_GOLDEN=1 writes it anew."""
+    text = (samples / name).read_text(encoding="utf-8")
+    assert kept(ROOT / ".github" / "samples" / name, text) == text
+    assert re.findall(r"/(?:tmp|home|root|work|Users|var)/", text) == []
+
+
+def test_there_are_no_other_samples():
+    folder = ROOT / ".github" / "samples"
+    assert {each.name for each in folder.iterdir()} == set(SAMPLES)
+
+
+@pytest.mark.parametrize("name", [each for each in EXAMPLES if each != "dbt"])
+def test_an_example_of_the_gallery_prints_what_it_shows(name, tmp_path):
+    """KANON_SQL_UPDATE_GOLDEN=1 writes it anew."""
+    text = as_printed(name, tmp_path / name)
+    assert kept(GALLERY / name / "README.md", text) == text
+
+
+def test_the_example_of_dbt_prints_what_it_shows(tmp_path):
+    text = as_printed("dbt", tmp_path / "dbt")
+    assert kept(GALLERY / "dbt" / "README.md", text) == text
+
+
+def test_the_gallery_lists_its_examples_and_the_readme_links_what_a_code_host_shows():
+    listed = (GALLERY / "README.md").read_text(encoding="utf-8")
+    assert [name for name in EXAMPLES if f"]({name}/README.md)" not in listed] == []
+    linked = ("kanon_sql/report/pages/README.md", "tests/gallery/README.md",
+              ".github/CONTRIBUTING.md")  # fmt: skip
+    assert [each for each in linked if f"]({each})" not in README] == []

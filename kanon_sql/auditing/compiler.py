@@ -29,6 +29,7 @@ from kanon_sql.sql.dialects.traits import TRAITS
 from kanon_sql.sql.gate import sets_of
 from kanon_sql.sql.macros import render
 from kanon_sql.sql.quoting import DIALECT
+from kanon_sql.sql.redaction import without_literals
 from kanon_sql.sql.statement import Statement
 from kanon_sql.sql.tables import Table
 
@@ -98,6 +99,14 @@ class CompiledAudit:
                 + did_you_mean(name, [each for has in sets.values() for each in has])
             )
         return found
+
+    def without_literals(self, names: frozenset[str]) -> str:
+        """The statements with `?` for each literal and each name that is none of `names`."""
+        return "\n\n\n".join(
+            f"-- {step}\n{without_literals(text, table.dialect, names)};"
+            for table in self.tables
+            for step, text in table.steps.items()
+        )
 
     @property
     def files(self) -> dict[str, str]:

@@ -30,6 +30,7 @@ GROUPS: dict[str, tuple[str, ...]] = {
         "--audience", "--show-values",
         "--dialect", "--quote", "--table", "--step", "--until", "--emit", "--name", "--single-view",
         "--unassigned", "--scores", "--dry-run", "--sample", "--seed", "--read", "--of", "--into",
+        "--log", "--questions", "--min-cell",
     ),
     "Limits": ("--memory-limit", "--threads", "--timeout"),
     "Messages": ("--verbose", "--quiet", "--help"),

@@ -32,6 +32,7 @@ COMMANDS = {
     "tables": ("tables",),
     "releases": ("anonymize", "tradeoff"),
     "results": ("diff", "report"),
+    "mcp": ("mcp",),
     "manual": ("schema", "explain", "policy", "dbt-package", "demo"),
 }
 """Commands by module, which is imported on demand."""

@@ -28,6 +28,7 @@ from kanon_sql.cli.run_options import (
     KNOWLEDGE,
     LIMITS,
     MANIFEST,
+    MCP,
     OUTPUT,
     RELEASE,
     REPORT,
@@ -82,5 +83,6 @@ hierarchy_options = together(VALUES_OF, RECORDS_READ, SOURCE, SHOWN, LIMITS, TEL
 worksheet_options = together(QUESTION, WORKSHEET, (format_option(("human", "json")),), RUN, TELL)
 report_options = together(REPORT, TELL)
 schema_options = together(SCHEMA, TELL)
+mcp_options = together(MCP, LIMITS, TELL)
 demo_options = together(DEMO, TELL)
 policy_options = together((format_option(("human", "json")),))

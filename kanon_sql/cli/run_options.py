@@ -432,6 +432,32 @@ REPORT = (
     ),
     *OVERWRITE,
 )
+MCP = (
+    run_option(
+        "--log",
+        required=True,
+        metavar="FILE.jsonl",
+        help="Append every question and its answer to FILE.jsonl; without a log nothing is "
+        "answered.",
+    ),
+    run_option(
+        "--questions",
+        type=WholeNumber(),
+        metavar="N",
+        default=50,
+        show_default=True,
+        help="How many questions to answer in any 24 hours of the log.",
+    ),
+    run_option(
+        "--min-cell",
+        type=WholeNumber(),
+        metavar="N",
+        default=10,
+        show_default=True,
+        help="Pool counts of fewer than N records (3 or more), and round others down to a multiple "
+        "of N.",
+    ),
+)
 COMPILED = (
     run_option(
         "--dialect", metavar="NAME", help="The SQL dialect to print (default: the engine's)."

@@ -96,6 +96,7 @@ _MEANT = {
     "skewness": "t_closeness", "skewness_attack": "t_closeness",
     "similarity_attack": "t_closeness", "identity_disclosure": "k_anonymity",
     "dbt_package": "dbt", "earlier": "releases", "earlier_release": "releases",
+    "mcp": "assistants", "assistant": "assistants", "llm": "assistants",
     "arx": "coming-from-arx", "sdcmicro": "coming-from-sdcmicro",
     "pycanon": "coming-from-pycanon",
 }  # fmt: skip

@@ -13,6 +13,8 @@ from kanon_sql.sql.macros import folder
 WIDTH = 80
 DBT = "dbt"
 """The guide in the dbt package's folder, where code hosts display it."""
+INDEX = "README"
+"""The index of the guides, for code hosts; itself no guide."""
 _FENCE = "```"
 _EMPHASIS = re.compile(r"\*\*(.+?)\*\*|(?<![\w*`])\*([^*`]+?)\*(?![\w*`])")
 _ITEM = re.compile(r"(?P<mark>-|\d+\.) +(?P<text>.*)")
@@ -23,7 +25,8 @@ def guide_names() -> tuple[str, ...]:
     """The names of all guides, sorted."""
     folder = files("kanon_sql.report").joinpath("pages")
     names = (each.name for each in folder.iterdir())
-    return tuple(sorted(name.removesuffix(".md") for name in names if name.endswith(".md")))
+    guides = {name.removesuffix(".md") for name in names if name.endswith(".md")}
+    return tuple(sorted(guides - {INDEX}))
 
 
 def markdown_of(name: str) -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from sqlglot.dialects.dialect import Dialect
 
 _WITHHELD = "…"
@@ -25,6 +27,27 @@ def without_texts(sql: str, dialect: str, texts: frozenset[str]) -> str:
             parts += [sql[end : token.start], _WITHHELD]
             end = token.end + 1
     return "".join([*parts, sql[end:]])
+
+
+def without_literals(sql: str, dialect: str, names: frozenset[str]) -> str:
+    """Replace each literal, and each quoted identifier that is none of `names`, by `?`; remove
+    comments.
+
+    >>> without_literals('select "x", "y" /* 7 */ where x > 1 -- a', "duckdb", frozenset({"x"}))
+    'select "x", ?  where x > ?'
+    """
+    tokenizer = Dialect.get_or_raise(dialect)
+    parts, end = [], 0
+    for token in tokenizer.tokenize(sql):
+        between = sql[end : token.start]
+        # Comments stand between tokens, so what is not blank there is one.
+        parts.append(re.sub(r"\S+(?:[^\S\n]+\S+)*", "", between))
+        kind = token.token_type.name
+        is_quoted = kind == "IDENTIFIER" and token.text not in names
+        is_literal = kind == "NUMBER" or kind.endswith("STRING")
+        parts.append("?" if is_quoted or is_literal else sql[token.start : token.end + 1])
+        end = token.end + 1
+    return "".join(parts).strip()
 
 
 def _says_one_of(texts: frozenset[str], literal: str) -> bool:

@@ -1,0 +1,704 @@
+"""The MCP server: audits for an assistant that sees rounded counts and never a value.
+
+The assistant may ask as often and as cleverly as it can, and may keep all answers. Arguments are a
+closed set, figures are rounded (`mcp_figures`), nested sets of quasi-identifiers that differ by a
+few records are refused, and questions are limited by the log (`mcp_log`). It is no differential
+privacy.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+import click
+
+from kanon_sql.cli.help import Grouped
+from kanon_sql.cli.main import main
+from kanon_sql.cli.mcp_log import Call, QuestionLog, question_log
+from kanon_sql.cli.options import mcp_options
+from kanon_sql.cli.question import is_spec_file
+from kanon_sql.cli.signals import stops
+from kanon_sql.cli.targets import only_one
+from kanon_sql.errors import KanonError, MissingDriverError, SpecError
+
+if TYPE_CHECKING:
+    from mcp.server.lowlevel import Server
+
+    from kanon_sql.results.table import TableResult
+    from kanon_sql.spec.spec import AuditSpec, TableSpec
+
+Refusal = Literal["question", "guard", "budget", "engine"]
+Names = frozenset[str]
+Answered = tuple[str, str, Names]
+"""A table, the tool that told its figures, and a set of its quasi-identifiers."""
+KS = (2, 3, 5, 10, 20)
+"""The values of k of a trade-off."""
+FEWEST = 3
+"""The smallest `--min-cell`: below two, a pooled count is exact."""
+
+LONGEST_TOPIC = 100
+
+
+@dataclass(frozen=True)
+class _Tool:
+    """A tool with its arguments; `counts` if an answer is one of the `--questions`."""
+
+    sentence: str
+    arguments: tuple[str, ...] = ()
+    optional: tuple[str, ...] = ()
+    counts: bool = False
+
+
+TOOLS = {
+    "tables": _Tool(
+        "The tables of the spec: columns with a role, and the models that are checked."
+    ),
+    "audit": _Tool(
+        "Audit a table: which checks hold, and how large its equivalence classes are; without some "
+        "quasi-identifiers if asked.",
+        ("table",),
+        ("without",),
+        counts=True,
+    ),
+    "profile": _Tool(
+        "The share of records that each column makes unique by itself, and what leaving out each "
+        "quasi-identifier gives.",
+        ("table",),
+        counts=True,
+    ),
+    "tradeoff": _Tool(
+        f"The information loss of generalising a table to k = {', '.join(map(str, KS))}.",
+        ("table",),
+        counts=True,
+    ),
+    "explain": _Tool("The manual's page on a model, a metric or a topic.", ("topic",)),
+    "compile": _Tool("The SQL of a table's audit, with ? for every literal.", ("table",)),
+}
+
+
+class RefusedQuestion(Exception):
+    """A question that gets no answer, with a reason that repeats no argument."""
+
+    def __init__(self, kind: Refusal, why: str) -> None:
+        super().__init__(why)
+        self.kind = kind
+        self.why = why
+
+
+UNANSWERED = RefusedQuestion(
+    "engine", "the table can't be read now; the person who runs the server finds the cause with "
+    "kanon-sql audit"
+)  # fmt: skip
+
+
+@dataclass
+class Assistant:
+    """Answers the questions of one assistant on the tables of a spec."""
+
+    tables: Mapping[str, TableSpec]
+    """The tables by name, as `tables_by_name` has them."""
+    log: QuestionLog
+    questions: int = 50
+    min_cell: int = 10
+    limits: Mapping[str, Any] = field(default_factory=dict)
+    now: Callable[[], datetime] = lambda: datetime.now(UTC)
+    failure: KanonError | None = None
+    """Why the log can't be written, which ends the server."""
+
+    _figures: dict[Answered, dict[str, int]] = field(default_factory=dict)
+    """The exact figures of each answered set of quasi-identifiers."""
+
+    # --- a question -------------------------------------------------------------------------
+
+    def call(self, tool: str, arguments: Mapping[str, Any]) -> tuple[dict[str, Any], bool]:
+        """The answer of a tool, and whether it is a refusal. Raises `EngineError` if the log can't
+        be written."""
+        now = self.now()
+        known: dict[str, Any] = {}
+        try:
+            known, answer, outcome = self._answer(tool, arguments, now)
+            reason = None
+        except RefusedQuestion as refused:
+            known = self._told(tool, arguments)
+            reason, outcome = refused.kind, "failed" if refused.kind == "engine" else "refused"
+            answer = {"refused": refused.kind, "why": refused.why}
+        counts = outcome in ("refused", "failed") or (
+            outcome == "answered" and tool in TOOLS and TOOLS[tool].counts
+        )
+        answer["questions_left"] = max(self.questions - self._counted(now) - counts, 0)
+        named = tool if tool in TOOLS else "not told"
+        self.log.append(now, named, known, outcome, reason, answer)
+        return answer, reason is not None
+
+    def _answer(
+        self, tool: str, arguments: Mapping[str, Any], now: datetime
+    ) -> tuple[dict[str, Any], dict[str, Any], Any]:
+        """The arguments in canonical form, the answer and the outcome. Raises `RefusedQuestion`."""
+        asked = self._checked(tool, arguments)
+        if TOOLS[tool].counts:
+            if (repeated := self._repeated(tool, asked, now)) is not None:
+                return asked, repeated, "repeated"
+            if self._counted(now) >= self.questions:
+                raise RefusedQuestion(
+                    "budget", f"{self.questions} questions in 24 hours are allowed; none is left"
+                )
+        try:
+            return asked, self._shown(tool, asked), "answered"
+        except RefusedQuestion:
+            raise
+        except Exception:
+            raise UNANSWERED from None
+
+    def _checked(self, tool: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
+        """The arguments in canonical form. Raises `RefusedQuestion` for any other."""
+        if tool not in TOOLS:
+            raise RefusedQuestion("question", f"the tools are {', '.join(TOOLS)}")
+        wanted = TOOLS[tool]
+        known = self._told(tool, arguments)
+        takes = (*wanted.arguments, *wanted.optional)
+        if set(arguments) - set(takes):
+            words = f"the arguments {', '.join(takes)}" if takes else "no arguments"
+            raise RefusedQuestion("question", f"{tool} takes {words}, and nothing else")
+        if lacking := [name for name in wanted.arguments if name not in arguments]:
+            raise RefusedQuestion("question", f"{tool} needs {', '.join(lacking)}")
+        if unknown := [name for name, value in known.items() if value == _UNTOLD]:
+            raise RefusedQuestion("question", self._advice(unknown[0]))
+        if not known.get("without", True):
+            del known["without"]
+        return known
+
+    def _advice(self, argument: str) -> str:
+        match argument:
+            case "table":
+                return f"the tables are {', '.join(self.tables)}"
+            case "topic":
+                return "there is no such page; a page is a model, a metric or a topic"
+        return (
+            "without is a list of quasi-identifiers of the table, each once; one at least must be "
+            "left"
+        )
+
+    def _told(self, tool: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
+        """The arguments that the spec knows, for the log; "not told" for all others."""
+        wanted = TOOLS.get(tool, _Tool(""))
+        told: dict[str, Any] = {}
+        for name in (*wanted.arguments, *wanted.optional):
+            if name in arguments:
+                told[name] = self._known(name, arguments[name], arguments.get("table"))
+        if set(arguments) - set(told):
+            told["others"] = _UNTOLD
+        return told
+
+    def _known(self, name: str, value: Any, table: Any) -> Any:
+        """A valid argument in canonical form; else "not told"."""
+        if name == "without":
+            spec = self.tables.get(table) if isinstance(table, str) else None
+            own = list(spec.quasi_identifiers) if spec else []
+            is_valid = (
+                isinstance(value, list)
+                and all(isinstance(each, str) and each in own for each in value)
+                and len(set(value)) == len(value) < max(len(own), 1)
+            )
+            return [each for each in own if each in value] if is_valid else _UNTOLD
+        if not isinstance(value, str):
+            return _UNTOLD
+        if name == "table":
+            return value if value in self.tables else _UNTOLD
+        with suppress(SpecError):
+            if len(value) <= LONGEST_TOPIC and _page(value):
+                return value
+        return _UNTOLD
+
+    def _repeated(self, tool: str, asked: dict[str, Any], now: datetime) -> dict[str, Any] | None:
+        """The answer to the same question of the same spec in the last 24 hours."""
+        from kanon_sql.cli.mcp_figures import is_answer_to
+
+        table = self.tables[asked["table"]]
+        head = self._head(table, asked)
+        for call in self.log.recent(now):
+            if call.outcome == "answered" and (call.tool, call.arguments) == (tool, asked):
+                is_same = all(call.answer.get(name) == value for name, value in head.items())
+                if tool == "audit":
+                    is_same = is_same and is_answer_to(table.checks, call.answer)
+                return dict(call.answer) if is_same else None
+        return None
+
+    def _counted(self, now: datetime) -> int:
+        """The calls of the last 24 hours that count."""
+        return sum(
+            call.outcome in ("refused", "failed")
+            or (call.outcome == "answered" and TOOLS[call.tool].counts)
+            for call in self.log.recent(now)
+        )
+
+    # --- an answer --------------------------------------------------------------------------
+
+    def _shown(self, tool: str, asked: Mapping[str, Any]) -> dict[str, Any]:
+        answers = {
+            "tables": self._list_tables,
+            "audit": self._audit,
+            "profile": self._profile,
+            "tradeoff": self._tradeoff,
+            "explain": self._explain,
+            "compile": self._compile,
+        }
+        return {**answers[tool](asked), "not_shown": self._not_shown}
+
+    @property
+    def _not_shown(self) -> str:
+        unit = "tens" if self.min_cell == 10 else f"multiples of {self.min_cell}"
+        return (
+            f"values, figures below {self.min_cell}, the SQL; every count is rounded down to "
+            f"{unit}. This is no differential privacy: whoever knows all records but one may learn "
+            "from a rounded count whether the last one is there"
+        )
+
+    def _head(self, table: TableSpec, asked: Mapping[str, Any]) -> dict[str, Any]:
+        """What an answer says of its question."""
+        left_out = asked.get("without", ())
+        return {
+            "table": asked["table"],
+            "quasi_identifiers": [each for each in table.quasi_identifiers if each not in left_out],
+            "sensitive": list(table.sensitive),
+            "entity": table.entity,
+        }
+
+    def _described_tables(self) -> Iterator[dict[str, Any]]:
+        from kanon_sql.cli.mcp_figures import shown_parameters
+
+        for name, table in self.tables.items():
+            yield {
+                **self._head(table, {"table": name}),
+                "identifiers": list(table.identifiers),
+                "insensitive": list(table.insensitive),
+                "weight": table.weight,
+                "checks": [
+                    {"model": each.name(), "parameters": shown_parameters(each.parameters)}
+                    for each in table.checks
+                ],
+            }
+
+    def _list_tables(self, asked: Mapping[str, Any]) -> dict[str, Any]:
+        return {"tables": list(self._described_tables())}
+
+    def _audit(self, asked: Mapping[str, Any]) -> dict[str, Any]:
+        from kanon_sql.cli.mcp_figures import ShownFigures
+
+        table = self.tables[asked["table"]]
+        left = frozenset(table.quasi_identifiers) - set(asked.get("without", ()))
+        [result] = self._audited([_with_sets(table, left)])
+        self._guard(asked["table"], "audit", left, result)
+        return {**self._head(table, asked), **ShownFigures(result, self.min_cell).audit()}
+
+    def _profile(self, asked: Mapping[str, Any]) -> dict[str, Any]:
+        from kanon_sql.cli.mcp_figures import HIDDEN, ShownFigures
+
+        table = self.tables[asked["table"]]
+        sets = _profiled_sets(table)
+        audited = self._audited([_sizes_alone(table, each) for each in sets])
+        results = dict(zip(sets, audited, strict=True))
+        every = frozenset(table.quasi_identifiers)
+        self._guard(asked["table"], "profile", every, results[every])
+        shown = {
+            names: ShownFigures(result, self.min_cell)
+            for names, result in results.items()
+            if names == every or self._is_profiled(asked["table"], names, result)
+        }
+        columns = []
+        for role, own in (("quasi_identifier", every), ("sensitive", frozenset())):
+            for name in table.quasi_identifiers if own else table.sensitive:
+                alone, rest = shown.get(frozenset([name])), shown.get(own - {name})
+                column: dict[str, Any] = {"column": name, "role": role}
+                column["share_alone"] = alone.share_of_uniques() if alone else HIDDEN
+                if len(own) > 1:
+                    column["without"] = {**rest.sizes(), "small": rest.small()} if rest else HIDDEN
+                columns.append(column)
+        return {
+            **self._head(table, asked),
+            "status": results[every].status,
+            **shown[every].sizes(),
+            "small": shown[every].small(),
+            "small_below": self.min_cell,
+            "columns": columns,
+        }
+
+    def _tradeoff(self, asked: Mapping[str, Any]) -> dict[str, Any]:
+        from kanon_sql import api
+        from kanon_sql.cli.mcp_figures import ShownFigures
+        from kanon_sql.results.table import TableResult
+
+        table = self.tables[asked["table"]]
+        raw = table.model_copy(update={"levels": {}})
+        try:
+            found = api.tradeoff(self._spec_of([raw]), k=KS, **self.limits).tradeoff
+        except SpecError:
+            raise RefusedQuestion(
+                "question", "the checks or settings of this table allow no trade-off"
+            ) from None
+        shown = ShownFigures(TableResult(found.name, "", found.status, ()), self.min_cell)
+        return {
+            **self._head(table, asked),
+            "status": found.status,
+            "records": shown.count(found.records),
+            "points": [shown.cost(point) for point in found.points],
+        }
+
+    def _explain(self, asked: Mapping[str, Any]) -> dict[str, Any]:
+        return {"page": _page(asked["topic"])}
+
+    def _compile(self, asked: Mapping[str, Any]) -> dict[str, Any]:
+        from kanon_sql import api
+
+        table = self.tables[asked["table"]]
+        compiled = api.compile(self._spec_of([table]))
+        return {"table": asked["table"], "sql": compiled.without_literals(_names_in(table))}
+
+    def _audited(self, tables: Sequence[TableSpec]) -> tuple[TableResult, ...]:
+        """Audit each table. Raises `RefusedQuestion` if the database fails."""
+        from kanon_sql import api
+
+        named = [
+            table.model_copy(update={"name": str(number)}) for number, table in enumerate(tables)
+        ]
+        results = api.audit(self._spec_of(named), **self.limits).tables
+        if any(result.status == "error" for result in results):
+            raise UNANSWERED
+        return results
+
+    def _spec_of(self, tables: list[TableSpec]) -> AuditSpec:
+        from kanon_sql.spec.spec import AuditSpec
+
+        return AuditSpec(tables=tables)
+
+    # --- the guard --------------------------------------------------------------------------
+
+    def _guard(self, table: str, tool: str, names: Names, result: TableResult) -> None:
+        """Raise `RefusedQuestion` if the answer and that on a nested set differ by fewer than
+        `min_cell` records; else remember its figures."""
+        from kanon_sql.cli.mcp_figures import exact_figures
+
+        figures = exact_figures(result, self.min_cell)
+        self._count_again(table, names)
+        for (of, _, other), of_other in self._figures.items():
+            is_nested = of == table and (names < other or other < names)
+            if is_nested and self._is_close(figures, of_other):
+                raise RefusedQuestion(
+                    "guard",
+                    "together with an earlier answer it would tell figures of fewer than "
+                    f"{self.min_cell} records; leave out other quasi-identifiers",
+                )
+        self._figures[table, tool, names] = figures
+
+    def _is_profiled(self, table: str, names: Names, result: TableResult) -> bool:
+        """Whether the guard lets a profile show this set."""
+        try:
+            self._guard(table, "profile", names, result)
+        except RefusedQuestion as refused:
+            if refused.kind != "guard":
+                raise
+            return False
+        return True
+
+    def _is_close(self, figures: Mapping[str, int], others: Mapping[str, int]) -> bool:
+        return any(
+            0 < abs(figures[name] - others[name]) < self.min_cell
+            for name in figures.keys() & others.keys()
+        )
+
+    def _count_again(self, table: str, new: Names) -> None:
+        """Count the figures of nested sets that the log says were answered before this process."""
+        from kanon_sql.cli.mcp_figures import exact_figures
+
+        again = {
+            answered: variant
+            for answered, variant in self._answered(table, self.tables[table])
+            if answered not in self._figures and (answered[2] < new or new < answered[2])
+        }
+        if again:
+            for answered, result in zip(again, self._audited(list(again.values())), strict=True):
+                self._figures[answered] = exact_figures(result, self.min_cell)
+
+    def _answered(self, table: str, spec: TableSpec) -> Iterator[tuple[Answered, TableSpec]]:
+        """The sets of quasi-identifiers of every logged answer, with the question on each."""
+        for call in self.log.calls:
+            if call.outcome != "answered" or call.answer.get("table") != table:
+                continue
+            every = frozenset(call.answer.get("quasi_identifiers", ()))
+            if not every <= set(spec.quasi_identifiers):
+                continue
+            if call.tool == "audit":
+                yield (table, call.tool, every), _with_sets(spec, every)
+            elif call.tool == "profile":
+                for each in _told_sets(call, every):
+                    yield (table, call.tool, each), _sizes_alone(spec, each)
+
+    # --- the server -------------------------------------------------------------------------
+
+    def server(self, end: Callable[[], None] = lambda: None) -> Server[Any]:
+        """The SDK's low-level server, which passes arguments unchecked; `end` ends it."""
+        import anyio
+        import mcp_types as types
+        from mcp.server.lowlevel import Server
+
+        from kanon_sql.results.version import VERSION
+
+        read_only = types.ToolAnnotations(
+            read_only_hint=True, destructive_hint=False, open_world_hint=False
+        )
+
+        async def list_tools(*_: Any) -> types.ListToolsResult:
+            return types.ListToolsResult(
+                tools=[
+                    types.Tool(
+                        name=name,
+                        description=tool.sentence,
+                        input_schema=_input_schema(tool),
+                        annotations=read_only,
+                    )
+                    for name, tool in TOOLS.items()
+                ]
+            )
+
+        async def call_tool(_: Any, given: types.CallToolRequestParams) -> types.CallToolResult:
+            try:
+                answer, is_error = self.call(given.name, given.arguments or {})
+            except KanonError as error:
+                self.failure = error
+                end()
+                # No answer leaves without its line in the log.
+                await anyio.sleep_forever()
+                raise AssertionError("an end has no answer") from None
+            text = json.dumps(answer, ensure_ascii=False, allow_nan=False)
+            return types.CallToolResult(
+                content=[types.TextContent(type="text", text=text)],
+                structured_content=answer,
+                is_error=is_error,
+            )
+
+        return Server(
+            "kanon-sql",
+            version=VERSION,
+            instructions="Privacy audits of tables: verdicts and rounded counts, never a value.",
+            on_list_tools=list_tools,
+            on_call_tool=call_tool,
+        )
+
+
+_UNTOLD = "not told"
+
+
+def tables_by_name(spec: AuditSpec) -> dict[str, TableSpec]:
+    """The tables by the names of their results. Raises `SpecError` if one can't be audited."""
+    from kanon_sql import api
+
+    found: dict[str, TableSpec] = {}
+    for table, compiled in zip(spec.tables, api.compile(spec).tables, strict=True):
+        if "*" in table.quasi_identifiers:
+            raise SpecError(
+                f'{compiled.name}: an assistant is told the names of quasi-identifiers, and "*" '
+                "stands for every column. Name the quasi-identifiers."
+            )
+        if compiled.name in found:
+            raise SpecError(f'two tables are called "{compiled.name}". Give each a name.')
+        found[compiled.name] = table
+    return found
+
+
+def _with_sets(table: TableSpec, names: Names) -> TableSpec:
+    """The table with these of its quasi-identifiers alone, here and in its references."""
+    lacking = {each.casefold() for each in table.quasi_identifiers if each not in names}
+
+    def left(parts: Mapping[str, Any]) -> dict[str, Any]:
+        return {name: part for name, part in parts.items() if name.casefold() not in lacking}
+
+    others = {
+        key: {
+            name: other.model_copy(
+                update={"columns": left(other.columns), "levels": left(other.levels)}
+            )
+            for name, other in getattr(table, key).items()
+        }
+        for key in ("references", "earlier_releases")
+    }
+    return table.model_copy(
+        update={
+            "quasi_identifiers": left(table.quasi_identifiers),
+            "levels": left(table.levels),
+            **others,
+        }
+    )
+
+
+def _sizes_alone(table: TableSpec, names: Names) -> TableSpec:
+    """The question on the class sizes of these columns alone."""
+    from kanon_sql.spec.hierarchy import GeneralizationHierarchy
+
+    columns = {
+        name: table.quasi_identifiers.get(name, GeneralizationHierarchy())
+        for name in (*table.quasi_identifiers, *table.sensitive)
+        if name in names
+    }
+    levels = {name: level for name, level in table.levels.items() if name in names}
+    return table.model_copy(
+        update={
+            "quasi_identifiers": columns,
+            "levels": levels,
+            "sensitive": [],
+            "checks": [],
+            "references": {},
+            "earlier_releases": {},
+        }
+    )
+
+
+def _profiled_sets(table: TableSpec) -> list[Names]:
+    """The quasi-identifiers, these without each, and each column alone."""
+    every = frozenset(table.quasi_identifiers)
+    sets = [every, *(every - {each} for each in table.quasi_identifiers)]
+    sets += [frozenset([each]) for each in (*table.quasi_identifiers, *table.sensitive)]
+    return [each for each in dict.fromkeys(sets) if each]
+
+
+def _told_sets(profile: Call, every: Names) -> Iterator[Names]:
+    """The nested sets of quasi-identifiers whose figures a profile showed."""
+    from kanon_sql.cli.mcp_figures import HIDDEN
+
+    yield every
+    for column in profile.answer["columns"]:
+        if column["column"] in every:
+            if column["share_alone"] != HIDDEN:
+                yield frozenset([column["column"]])
+            if column.get("without", HIDDEN) != HIDDEN:
+                yield every - {column["column"]}
+
+
+def _names_in(table: TableSpec) -> Names:
+    """The names that the spec has of columns and tables."""
+    names: list[str | None] = [*table.quasi_identifiers, *table.sensitive, *table.identifiers]
+    names += [*table.insensitive, table.entity, table.weight]
+    sources = [table.source]
+    for _, _, other in table.other_tables():
+        names += [*other.columns, *other.columns.values()]
+        names += [getattr(other, "entity", None), getattr(other, "weight", None)]
+        sources.append(other.source)
+    parts = [part for source in sources for part in str(source).split(".")]
+    return frozenset(name for name in (*names, *parts) if name)
+
+
+def _page(topic: str) -> str:
+    from kanon_sql import api
+
+    return str(api.explain(topic))
+
+
+def _input_schema(tool: _Tool) -> dict[str, Any]:
+    texts = {"type": "array", "items": {"type": "string"}, "uniqueItems": True}
+    return {
+        "type": "object",
+        "properties": {
+            name: texts if name == "without" else {"type": "string"}
+            for name in (*tool.arguments, *tool.optional)
+        },
+        "required": list(tool.arguments),
+        "additionalProperties": False,
+    }
+
+
+# --- the command ---------------------------------------------------------------------------
+
+
+@main.command(name="mcp", cls=Grouped)
+@click.argument("target", nargs=-1, required=True, metavar="SPEC.yml", callback=only_one)
+@mcp_options
+@click.pass_context
+def mcp(context: click.Context, /, target: str, **values: Any) -> int:
+    """Answer an assistant's questions about privacy by rounded counts (MCP server).
+
+    SPEC.yml is a spec file. The server speaks the Model Context Protocol over stdin and stdout, and
+    is started by the assistant's program: kanon-sql explain assistants. It shows verdicts and
+    counts rounded down to tens, no value, and nothing that the spec does not name. Every question
+    is logged before its answer leaves. It is no differential privacy.
+
+    Exit codes: 0 stdin was closed, or Ctrl-C; 2 invalid options, spec or log; 3 the log can't be
+    written.
+    """
+    if not is_spec_file(target):
+        raise SpecError(
+            f"{target} is no spec file. Name one (.yml), as in kanon-sql mcp kanon.yml."
+        )
+    if values["min_cell"] < FEWEST:
+        raise SpecError(f"--min-cell is {FEWEST} or more; found {values['min_cell']}.")
+    _require_sdk()
+    from kanon_sql.spec.spec import AuditSpec
+
+    limits = {key: values[key] for key in ("memory_limit", "threads", "timeout")}
+    tables = tables_by_name(AuditSpec.from_file(target))
+    with question_log(Path(values["log"])) as log:
+        assistant = Assistant(tables, log, values["questions"], values["min_cell"], limits)
+        try:
+            _serve(assistant)
+        except KeyboardInterrupt:
+            stops.code = 0
+    if assistant.failure:
+        raise assistant.failure
+    return 0
+
+
+def _require_sdk() -> None:
+    try:
+        import mcp.server.lowlevel  # noqa: F401
+    except ImportError:
+        raise MissingDriverError(
+            "an assistant's server needs the MCP SDK. Install it: pip install 'kanon-sql[mcp]'"
+        ) from None
+
+
+def _serve(assistant: Assistant) -> None:
+    """Serve over stdin and stdout until stdin is closed."""
+    import logging
+
+    import anyio
+    from mcp.server.stdio import stdio_server
+
+    # Hosts keep what a server prints on stderr.
+    logging.disable()
+
+    async def serve() -> None:
+        with anyio.CancelScope() as scope:
+            server = assistant.server(scope.cancel)
+            async with stdio_server(stdin=_Lines(sys.stdin.fileno())) as (read, write):  # type: ignore[arg-type]
+                await server.run(read, write, server.create_initialization_options())
+
+    anyio.run(serve)
+
+
+class _Lines:
+    """The lines of a file descriptor. A waiting read can be cancelled, unlike one in a thread."""
+
+    def __init__(self, handle: int) -> None:
+        self._handle = handle
+
+    async def __aiter__(self) -> AsyncIterator[str]:
+        rest = b""
+        while chunk := await self._chunk():
+            *lines, rest = (rest + chunk).split(b"\n")
+            for line in lines:
+                yield line.decode(errors="replace")
+        if rest:
+            yield rest.decode(errors="replace")
+
+    async def _chunk(self) -> bytes:
+        import anyio
+
+        # A file, unlike a pipe, can't be waited for and is always ready.
+        with suppress(OSError):
+            await anyio.wait_readable(self._handle)
+        return os.read(self._handle, 1 << 16)

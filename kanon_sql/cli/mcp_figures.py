@@ -1,0 +1,240 @@
+"""The figures that an assistant is shown: counts rounded down, small ones and complements pooled.
+
+An answer is built from typed fields of a result, never by removing fields from its JSON, so a field
+that is added to results stays hidden until it is added here.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from kanon_sql.spec.models.catalogue import MODELS
+
+if TYPE_CHECKING:
+    from kanon_sql.results.table import CheckResult, HistogramBin, TableResult
+    from kanon_sql.results.tradeoff import Point
+    from kanon_sql.spec.models.base import Model
+
+HIDDEN = "not shown"
+_SIZES = (1, 2, 5, 10, 100)
+"""The smallest class size of each bin."""
+_NAMES = {
+    "sensitive", "reference", "earlier", "match", "missing", "distance", "estimator", "test",
+}  # fmt: skip
+"""The text parameters that are names of the spec or keywords; any other may hold a value."""
+
+
+def exact_figures(table: TableResult, min_cell: int) -> dict[str, int]:
+    """The counts that the guard compares between nested sets of quasi-identifiers."""
+    small = [each for each in table.histogram if each.size < min_cell]
+    found: dict[str, int | None] = {
+        "records": table.summary.records,
+        "people": table.summary.people,
+        "uniques": table.summary.uniques,
+        "small": sum(each.records for each in small),
+        "small_people": sum(each.people or 0 for each in small),
+    }
+    for place, check in enumerate(table.checks):
+        found[f"{place}.violating_records"] = check.violating_records
+        found[f"{place}.violating_people"] = check.violating_people
+    return {name: count for name, count in found.items() if count is not None}
+
+
+@dataclass(frozen=True)
+class ShownFigures:
+    """Rounds the figures of one table's result for an assistant."""
+
+    table: TableResult
+    min_cell: int = 10
+
+    def audit(self) -> dict[str, Any]:
+        """The sizes of the classes and the verdicts."""
+        return {
+            "status": self.table.status,
+            **self.sizes(),
+            "sizes": list(self._histogram()),
+            "checks": [self._check(each) for each in self.table.checks],
+            "warnings": len(self.table.warnings),
+        }
+
+    def sizes(self) -> dict[str, Any]:
+        """The records, people, classes and uniques."""
+        found = self.table.summary
+        people = {"people": self.count(found.people)} if self.table.entity else {}
+        return {
+            "records": self.count(found.records),
+            **people,
+            "classes": self.count(found.classes),
+            "uniques": self.count(found.uniques, self._members),
+        }
+
+    def small(self) -> int | str | None:
+        """The records in classes of fewer than `min_cell`."""
+        small = exact_figures(self.table, self.min_cell)["small"]
+        return self.count(small, self.table.summary.records)
+
+    def share_of_uniques(self) -> float | str | None:
+        """The share of records (people) alone in their class."""
+        return self._share(self.table.summary.uniques, self._members)
+
+    def cost(self, point: Point) -> dict[str, Any]:
+        """The levels that lose least for one k."""
+        lost = point.metrics.loss if point.metrics else None
+        return {
+            "k": point.k,
+            "levels": None if point.levels is None else dict(point.levels),
+            "loss": _two_digits(lost),
+            "suppressed": self.count(point.suppressed),
+        }
+
+    def count(self, count: int | None, whole: int | None = None) -> int | str | None:
+        """A count rounded down to a multiple of `min_cell`. A small count is pooled, and so is one
+        whose complement in its whole is small."""
+        if count is None:
+            return None
+        few = f"fewer than {self.min_cell}"
+        if 0 < count < self.min_cell:
+            return few
+        if count and whole is not None and 0 < whole - count < self.min_cell:
+            return f"all but {few}"
+        return count - count % self.min_cell
+
+    def _share(self, count: int | None, whole: int | None) -> float | str | None:
+        """The share of a rounded count in its rounded whole; the words of a pooled count."""
+        shown, of_whole = self.count(count, whole), self.count(whole)
+        if isinstance(shown, str) or shown is None or not isinstance(of_whole, int):
+            return shown if isinstance(shown, str) else None
+        return _two_digits(min(shown / of_whole, 1.0)) if of_whole else None
+
+    @property
+    def _members(self) -> int | None:
+        summary = self.table.summary
+        return summary.people if self.table.entity else summary.records
+
+    def _histogram(self) -> Iterator[dict[str, Any]]:
+        """Bins of class sizes, joined until each has at least `min_cell` records and people."""
+        joined: list[list[HistogramBin]] = [[]]
+        for start, end in zip(_SIZES, (*_SIZES[1:], None), strict=True):
+            inside = [
+                each
+                for each in self.table.histogram
+                if start <= each.size and (end is None or each.size < end)
+            ]
+            joined[-1] += inside
+            if self._is_large(joined[-1]):
+                joined.append([])
+        rest = joined.pop()
+        if joined:
+            joined[-1] += rest
+        for bins in joined:
+            people = {"people": self.count(_total(bins, "people"))} if self.table.entity else {}
+            yield {
+                "size": _size_label(bins),
+                "records": self.count(_total(bins, "records")),
+                **people,
+            }
+
+    def _is_large(self, bins: list[HistogramBin]) -> bool:
+        counts = ["records", "people"] if self.table.entity else ["records"]
+        return all(_total(bins, each) >= self.min_cell for each in counts)
+
+    def _check(self, check: CheckResult) -> dict[str, Any]:
+        model = MODELS[check.model]
+        summary = self.table.summary
+        # The violating people of such a model are no part of this table.
+        inside = not (model.of_reference or model.answered_by == "earlier")
+        found: dict[str, Any] = {
+            "model": check.model,
+            "parameters": shown_parameters(check.parameters),
+            "holds": check.holds,
+            "achieved": self._achieved(check, model),
+            "violating_records": self.count(
+                check.violating_records, summary.records if inside else None
+            ),
+            "violating_classes": self.count(
+                check.violating_classes, summary.classes if inside else None
+            ),
+        }
+        if check.violating_people is not None:
+            whole = summary.people if inside else None
+            found["violating_people"] = self.count(check.violating_people, whole)
+        return found
+
+    def _achieved(self, check: CheckResult, model: type[Model]) -> Any:
+        """The table's value in the model's measure, by what it measures."""
+        value, thresholds = check.achieved, set(model.thresholds)
+        if isinstance(value, Mapping):
+            return {end: _two_digits(each) for end, each in value.items()}
+        if value is None or isinstance(value, bool):
+            return value
+        if "e" in thresholds:
+            # The distance between two sensitive values.
+            return HIDDEN
+        if model.counts_violations:
+            return self.count(value, self.table.summary.classes)
+        if "max_highest" in thresholds:
+            return self._reciprocal(round(1 / value) if value else None)
+        if check.model == "sample_uniqueness":
+            return self._share(self.table.summary.uniques, self._members)
+        if isinstance(value, float):
+            return _two_digits(value)
+        is_of_values = model.counts_values or thresholds & {"l", "p"}
+        return value if is_of_values else self.count(value)
+
+    def _reciprocal(self, size: int | None) -> float | str | None:
+        """The highest risk, of which the smallest class follows."""
+        shown = self.count(size)
+        if isinstance(shown, str):
+            return f"more than {_two_digits(1 / self.min_cell)}"
+        return _two_digits(1 / shown) if shown else None
+
+
+def is_answer_to(checks: Sequence[Model], answer: Mapping[str, Any]) -> bool:
+    """Whether a stored answer judged these checks, and no other but homogeneity, which is measured
+    without a check too."""
+    told = [each for each in answer["checks"] if each["holds"] is not None]
+    told = told or answer["checks"]
+
+    def is_same(check: Model, other: Mapping[str, Any]) -> bool:
+        own, parameters = shown_parameters(check.parameters), dict(other["parameters"])
+        return check.name() == other["model"] and own.items() <= parameters.items()
+
+    gating = [check for check in checks if check.gates]
+    others = [each for each in answer["checks"] if each["model"] != "homogeneity"]
+    return all(any(is_same(check, each) for each in told) for check in gating) and all(
+        any(is_same(check, each) for check in checks) for each in others
+    )
+
+
+def shown_parameters(parameters: Mapping[str, Any]) -> dict[str, Any]:
+    """A check's parameters; a list of values by its length, and no text but names and keywords."""
+    found: dict[str, Any] = {}
+    for name, value in parameters.items():
+        if isinstance(value, list | tuple | Mapping):
+            found[name] = len(value)
+        elif not isinstance(value, str) or name in _NAMES:
+            found[name] = value
+    return found
+
+
+def _two_digits(value: float | None) -> float | str | None:
+    if value is None or not math.isinf(value):
+        return None if value is None else round(float(value), 2)
+    return "Infinity"
+
+
+def _total(bins: list[HistogramBin], part: str) -> int:
+    return sum(getattr(each, part) or 0 for each in bins)
+
+
+def _size_label(bins: list[HistogramBin]) -> str:
+    """The bounds of the bins that classes of these sizes lie in."""
+    first, last = bins[0].size, bins[-1].size
+    start = max(each for each in _SIZES if each <= first)
+    end = min((each - 1 for each in _SIZES if each > last), default=None)
+    if end is None:
+        return f"{start}+"
+    return str(start) if start == end else f"{start}-{end}"

@@ -1,0 +1,72 @@
+"""The index of the manual's pages and models, for readers on a code host."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kanon_sql.report.guides import guide_names, markdown_of, sentence_of
+from kanon_sql.spec.models.base import Model
+from kanon_sql.spec.models.catalogue import MODELS
+from kanon_sql.sql.dialects.traits import TRAITS
+
+HEADINGS = {
+    "sizes": "sizes of classes",
+    "values": "sensitive values of classes",
+    "reference": "a reference table",
+    "estimate": "an estimate of the population",
+    "earlier": "an earlier release",
+}
+"""What a model is computed from, in words."""
+
+
+def page_index() -> str:
+    """Every page with its first sentence, and every model with how it is judged."""
+    return "\n".join(_lines())
+
+
+def _lines() -> Iterator[str]:
+    yield "# The manual"
+    yield ""
+    yield (
+        "Each page is printed by `kanon-sql explain PAGE`, and each model's by "
+        "`kanon-sql explain MODEL`. This index is generated."
+    )
+    yield ""
+    yield "| page | |"
+    yield "|---|---|"
+    for name in guide_names():
+        yield f"| [{title_of(name)}]({name}.md) | {sentence_of(name)} |"
+    yield f"| [In a dbt project](../../../templates/README.md) | {sentence_of('dbt')} |"
+    yield ""
+    yield "## Models"
+    yield ""
+    yield (
+        "An exact model is computed from every record. Judged is what a threshold applies to: each "
+        "class, each record's risk, each person, or the table as a whole. Executed are the "
+        "databases on which the tests run the model; for others its SQL is generated."
+    )
+    yield ""
+    yield "| model | paper | | computed from | judged | executed on | dbt test |"
+    yield "|---|---|---|---|---|---|---|"
+    executed = ", ".join(dialect for dialect, traits in TRAITS.items() if traits.executed)
+    for name, model in MODELS.items():
+        is_estimate = model.answered_by == "estimate"
+        kind, test = ("estimate", "no") if is_estimate else ("exact", f"`{name}`")
+        yield (
+            f"| `{name}` | {model.source} | {kind} | {HEADINGS[model.answered_by]} | "
+            f"{judged(model)} | {executed} | {test} |"
+        )
+    yield ""
+
+
+def title_of(name: str) -> str:
+    return markdown_of(name).partition("\n")[0].removeprefix("# ")
+
+
+def judged(model: type[Model]) -> str:
+    """What a model's threshold applies to."""
+    if model.answered_by == "earlier" or model.of_reference:
+        return "person"
+    if model.thresholds and set(model.thresholds) == set(model.table_thresholds):
+        return "table"
+    return "record" if "max_highest" in model.thresholds else "class"
