@@ -46,20 +46,33 @@ class WholeNumberOrAll(WholeNumber):
         return "all" if value == "all" else super().convert(value, param, ctx)
 
 
-class Share(FloatParamType):
-    """A number or a percentage; its range is validated by the model."""
+class Decimal(FloatParamType):
+    """A number; its range is validated by the model."""
+
+    example = "a number, as in 0.2"
 
     def convert(
         self, value: Any, param: click.Parameter | None, ctx: click.Context | None
     ) -> float:
-        if re.fullmatch(r"-?([0-9]+(\.[0-9]*)?|\.[0-9]+)", str(value)):
-            return float(value)
-        share = percentage(value)
-        if share is not None:
-            return float(share)
-        raise SpecError(
-            f"{_flag(param)} must be a number or a percentage, as in 0.2 or 20%; found {value!r}."
-        )
+        number = self.read(value)
+        if number is None:
+            raise SpecError(f"{_flag(param)} must be {self.example}; found {value!r}.")
+        return number
+
+    def read(self, value: Any) -> float | None:
+        """The number; None if the text is none."""
+        is_number = re.fullmatch(r"-?([0-9]+(\.[0-9]*)?|\.[0-9]+)", str(value))
+        return float(value) if is_number else None
+
+
+class Share(Decimal):
+    """A number or a percentage; its range is validated by the model."""
+
+    example = "a number or a percentage, as in 0.2 or 20%"
+
+    def read(self, value: Any) -> float | None:
+        number, share = super().read(value), percentage(value)
+        return number if number is not None or share is None else float(share)
 
 
 class Seconds(FloatParamType):

@@ -10,15 +10,14 @@ if TYPE_CHECKING:
 
 
 class Chart(dict[str, Any]):
-    """A Vega-Lite chart, which notebooks draw; as SVG where they have no Vega-Lite."""
+    """A Vega-Lite chart, which notebooks draw, with the SVG for those without Vega-Lite."""
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, Any]:
-        from kanon_sql.report.plots import drawn
+        from kanon_sql.report.svg import svg
 
-        svg = drawn(self)
         return {
             "application/vnd.vegalite.v5+json": dict(self),
-            **({"image/svg+xml": svg} if svg else {}),
+            "image/svg+xml": svg(self),
             "text/plain": repr(self),
         }
 

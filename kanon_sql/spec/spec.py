@@ -390,16 +390,16 @@ class AuditSpec(SpecPart, BaseModel):
         document = YamlDocument.read(Path(path))
         if document.is_contract:
             contract = import_module("kanon_sql.spec.contract")
-            found: AuditSpec = contract.read_contract(Path(path)).spec
-            return found
+            of_contract: AuditSpec = contract.read_contract(Path(path)).spec
+            return of_contract
         try:
             spec = cls.model_validate(document.value, context={"folder": Path(path).parent})
         except ValidationError as error:
-            found = {
+            faults = {
                 document.place(location): document.error(location, message, at_key=at_key).marked
                 for location, message, at_key in reversed(_faults(error))
             }
-            raise SpecError("\n".join(text for _, text in sorted(found.items()))) from None
+            raise SpecError("\n".join(text for _, text in sorted(faults.items()))) from None
         for place, source in _sources(spec):
             if not isinstance(source, str):
                 message = f"must be a file, a glob or a table; found {described_value(source)}."
