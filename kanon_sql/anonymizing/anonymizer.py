@@ -136,9 +136,13 @@ def _compared(result: AnonymizationResult) -> Compared:
     if made.reached_top:
         return Compared(made.algorithm, holds=False, seconds=table.seconds)
     return Compared(
-        made.algorithm, bool(result.holds), made.metrics.loss, made.suppressed, table.summary.classes,
+        made.algorithm,
+        bool(result.holds),
+        made.metrics.loss,
+        made.suppressed,
+        table.summary.classes,
         table.seconds,
-    )  # fmt: skip
+    )
 
 
 def _telling(result: AnonymizationResult, warnings: Sequence[str]) -> AnonymizationResult:
