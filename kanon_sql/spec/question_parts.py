@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import date
 from typing import Annotated, Any
 
@@ -38,30 +38,28 @@ def _check_from_mapping(value: Any) -> Any:
     return model_named(str(name))(**(parameters or {}))
 
 
-class _CheckSchema:
+class CheckSchema:
     """The JSON Schema of one check: a model's name, or one model with its own parameters."""
 
-    @staticmethod
-    def __get_pydantic_json_schema__(core: CoreSchema, handler: Any) -> dict[str, Any]:
-        return _check_schema()
+    def __init__(self, models: Mapping[str, type[Model]]) -> None:
+        self._models = models
 
-
-def _check_schema() -> dict[str, Any]:
-    one_model = {
-        "type": "object",
-        "minProperties": 1,
-        "maxProperties": 1,
-        "additionalProperties": False,
-        "properties": {name: model.model_json_schema() for name, model in MODELS.items()},
-    }
-    return {"anyOf": [{"enum": list(MODELS)}, one_model]}
+    def __get_pydantic_json_schema__(self, core: CoreSchema, handler: Any) -> dict[str, Any]:
+        one_model = {
+            "type": "object",
+            "minProperties": 1,
+            "maxProperties": 1,
+            "additionalProperties": False,
+            "properties": {name: each.model_json_schema() for name, each in self._models.items()},
+        }
+        return {"anyOf": [{"enum": list(self._models)}, one_model]}
 
 
 Check = Annotated[
     Model,
     BeforeValidator(_check_from_mapping),
     PlainSerializer(lambda check: {check.name(): check.parameters}),
-    _CheckSchema,
+    CheckSchema(MODELS),
 ]
 
 
