@@ -27,7 +27,14 @@ from kanon_sql.spec.models.base import Count, Model
 from kanon_sql.spec.models.catalogue import CELL_MODELS
 from kanon_sql.spec.models.cells import CellModel, Differences, GroupDisclosure
 from kanon_sql.spec.policy import Confidential, NotAsked, Policies, Policy
-from kanon_sql.spec.question_parts import Check, ColumnNames, SpecPart, first_repeated, names
+from kanon_sql.spec.question_parts import (
+    AnyCheck,
+    CheckSchema,
+    ColumnNames,
+    SpecPart,
+    first_repeated,
+    names,
+)
 
 NULL = "NULL"
 """How an option spells NULL; the text is written in quotes."""
@@ -161,7 +168,7 @@ def _of_cells(check: Any) -> Any:
 
 Hierarchies = Annotated[dict[str, GeneralizationHierarchy], BeforeValidator(_hierarchies)]
 Range = Annotated[tuple[Bound, Bound], BeforeValidator(_range)]
-CellCheck = Annotated[Check, AfterValidator(_of_cells)]
+CellCheck = Annotated[AnyCheck, AfterValidator(_of_cells), CheckSchema(CELL_MODELS)]
 Absent = Literal["zero", "suppressed"]
 
 
