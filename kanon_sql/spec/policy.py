@@ -191,10 +191,12 @@ class Policy(SpecPart, BaseModel):
         asked: list[Model] = []
         not_asked = []
         for check in self.checks:
-            if reason := why_not(check):
-                not_asked.append(_not_asked(check.name(), check.parameters, reason))
-            elif isinstance(check, Differences) and check.against is None:
+            if isinstance(check, Differences) and check.against is None and second:
                 asked += [check.model_copy(update={"against": name}) for name in second]
+            elif reason := why_not(check):
+                not_asked.append(
+                    _not_asked(check.name(), check.parameters, reason.removesuffix("."))
+                )
             else:
                 asked.append(check)
         of_user = {each.name(): each for each in own if each.gates}
