@@ -27,6 +27,7 @@ if TYPE_CHECKING:
         init,
         policies,
         profile,
+        tables,
         tradeoff,
     )
     from kanon_sql.auditing.compiler import CompiledAudit
@@ -43,6 +44,7 @@ if TYPE_CHECKING:
     from kanon_sql.profiling.result import ProfileResult
     from kanon_sql.results.table import CheckResult, TableResult
     from kanon_sql.spec.hierarchy import GeneralizationHierarchy
+    from kanon_sql.spec.models.cells import *
     from kanon_sql.spec.models.closeness import *
     from kanon_sql.spec.models.composition import *
     from kanon_sql.spec.models.diversity import *
@@ -51,6 +53,7 @@ if TYPE_CHECKING:
     from kanon_sql.spec.models.risk import *
     from kanon_sql.spec.models.sizes import *
     from kanon_sql.spec.policy import Policy
+    from kanon_sql.spec.published import AgainstSpec, PublishedSpec
     from kanon_sql.spec.question_parts import EarlierReleaseSpec, ReferenceSpec
     from kanon_sql.spec.spec import AuditSpec, TableSpec
 
@@ -64,6 +67,7 @@ _HOMES = {
     "init": "api",
     "policies": "api",
     "profile": "api",
+    "tables": "api",
     "tradeoff": "api",
     "TradeoffResult": "anonymizing.tradeoff",
     "CompiledAudit": "auditing.compiler",
@@ -80,14 +84,17 @@ _HOMES = {
     "AuditResult": "auditing.result",
     "CheckResult": "results.table",
     "TableResult": "results.table",
+    "AgainstSpec": "spec.published",
     "AuditSpec": "spec.spec",
     "EarlierReleaseSpec": "spec.question_parts",
+    "PublishedSpec": "spec.published",
     "ReferenceSpec": "spec.question_parts",
     "TableSpec": "spec.spec",
 }
 
 if TYPE_CHECKING:
     __all__ = [
+        "AgainstSpec",
         "AnonymizationResult",
         "AuditResult",
         "AuditSpec",
@@ -102,6 +109,7 @@ if TYPE_CHECKING:
         "Policy",
         "PrivacyViolation",
         "ProfileResult",
+        "PublishedSpec",
         "ReferenceSpec",
         "SpecError",
         "TableResult",
@@ -116,6 +124,7 @@ if TYPE_CHECKING:
         "init",
         "policies",
         "profile",
+        "tables",
         "tradeoff",
     ]
     """These and the models, which are read off the catalogue when somebody asks."""
@@ -138,7 +147,7 @@ def __getattr__(name: str) -> Any:
 
 def _models() -> dict[str, Any]:
     """Every model by the name of its class."""
-    models = import_module("kanon_sql.spec.models.catalogue").MODELS.values()
+    models = import_module("kanon_sql.spec.models.catalogue").ALL_MODELS.values()
     return {model.__name__: model for model in models}
 
 

@@ -13,7 +13,7 @@ from kanon_sql.anonymizing.release.options import ReleaseOptions
 from kanon_sql.anonymizing.release.result import AnonymizationResult
 from kanon_sql.anonymizing.release.views import is_nameless, require_name, views_of_no_table
 from kanon_sql.anonymizing.tradeoff import TradeoffResult
-from kanon_sql.auditing import auditor, compiler
+from kanon_sql.auditing import auditor, compiler, published_tables
 from kanon_sql.auditing.compiler import CompiledAudit
 from kanon_sql.auditing.result import AuditResult
 from kanon_sql.engines.session import RunOptions
@@ -33,6 +33,7 @@ from kanon_sql.results.release import (
 from kanon_sql.results.stored import StoredProfile, StoredTradeoff, result_of
 from kanon_sql.results.writing import check_writable
 from kanon_sql.spec.arguments import (
+    NOT_GIVEN,
     Checks,
     Names,
     QuasiIdentifiers,
@@ -40,6 +41,7 @@ from kanon_sql.spec.arguments import (
     by_column,
     column_list,
     path_argument,
+    published_from_arguments,
     spec_from_arguments,
     suggests_parameters,
 )
@@ -169,6 +171,86 @@ def compile(
         **table_arguments,
     )
     return compiler.compile(spec, engine=engine, dialect=dialect, quote=quote, table=table)
+
+
+@suggests_parameters
+def tables(
+    data: Any,
+    by: Names = (),
+    *,
+    value: str | None = None,
+    contributor: str | None = None,
+    weight: str | None = None,
+    checks: Checks = (),
+    threshold: int | None = None,
+    dominance: Iterable[Sequence[float]] | Sequence[float] = (),
+    p_percent: float | None = None,
+    derivable: bool = False,
+    min_difference: int | None = None,
+    policy: Names = (),
+    margins: Any = "all",
+    hierarchies: Mapping[str, Any] | None = None,
+    hierarchy_faults: Literal["error", "warn"] = "error",
+    published: bool = False,
+    suppressed: Any = (),
+    total_label: Any = NOT_GIVEN,
+    total_flag: Mapping[str, str] | None = None,
+    count: str | None = None,
+    magnitude: bool = False,
+    value_bounds: Any = (0, None),
+    absent: Literal["zero", "suppressed"] = "zero",
+    against: Any = None,
+    where: str | None = None,
+    first: int | None = None,
+    null_strings: Names = (),
+    delimiter: str | None = None,
+    header: bool | Literal["yes", "no"] | None = None,
+    name: str | None = None,
+    engine: Any = None,
+    show_values: bool = False,
+    memory_limit: str | None = None,
+    threads: int | None = None,
+    timeout: float | None = None,
+) -> AuditResult:
+    """Audit a table that is published: judge its cells, and what can be computed from them.
+
+    `data` are the records, or with `published` the table itself, one row a cell: data as `audit`
+    takes them, or an `AuditSpec` with published tables, which replaces all arguments about the
+    table. `by` are the dimensions. From records a cell is a count, or with `value` the sum of a
+    magnitude; `contributor` identifies whose value it is, by default each record; `margins` are
+    published beside the inner cells: "all", "none", or lists of dimensions.
+
+    Of a published table `value` is the figure, `suppressed` what stands in its place, with the
+    range that it tells as in {"*": (1, 9)}, `total_label` what stands in a dimension for its total,
+    one for all or by dimension, None for the NULL of GROUPING SETS.
+
+    Rules: `threshold` contributors in each cell; `dominance` pairs of n and k; `p_percent`;
+    `derivable`; `min_difference` to each table in `against`; `policy` names institutions' rules.
+    `checks` takes any model of cells.
+    Without one the cells are measured.
+
+    The errors are those of `audit`. A table of which nothing can be concluded, as one whose labels
+    could be read in two ways, is an `InputError`.
+
+    >>> import pyarrow
+    >>> firms = pyarrow.table({"region": ["N", "N", "S"], "turnover": [90, 10, 50]})
+    >>> result = tables(firms, "region", value="turnover", threshold=2, margins="none")
+    >>> result.checks[0].achieved, result.checks[0].details["violating_cells"]
+    (1, 1)
+    """
+    spec = published_from_arguments(
+        data, by, checks,
+        threshold=threshold, dominance=dominance, p_percent=p_percent, derivable=derivable,
+        min_difference=min_difference, against=against, policy=list(column_list("policy", policy)),
+        value=value, contributor=contributor, weight=weight, margins=margins,
+        hierarchies=hierarchies, hierarchy_faults=hierarchy_faults, cells=published,
+        suppressed=suppressed, total_flag=total_flag, count=count, magnitude=magnitude,
+        value_bounds=value_bounds, absent=absent, where=where, first=first,
+        null_strings=null_strings, delimiter=delimiter, header=header, name=name,
+        **({} if total_label is NOT_GIVEN else {"total_label": total_label}),
+    )  # fmt: skip
+    run = RunOptions(engine, memory_limit, threads, timeout)
+    return published_tables.audit_cells(spec, run, show_values=show_values)
 
 
 @suggests_parameters

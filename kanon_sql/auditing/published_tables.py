@@ -215,7 +215,7 @@ def _audited(table: OpenCells, run: RunOptions, show_values: bool) -> CellsResul
     )
 
 
-class Judged(NamedTuple):
+class JudgedCells(NamedTuple):
     """What the statements found of a table: its summary, its checks, its warnings."""
 
     summary: CellSummary
@@ -252,7 +252,7 @@ def _answered(table: OpenCells, session: Session, show_values: bool) -> CellsRes
 # --- from records ---------------------------------------------------------------------------
 
 
-def _of_records(table: OpenCells, session: Session) -> Judged | None:
+def _of_records(table: OpenCells, session: Session) -> JudgedCells | None:
     """Judge the cells made from records; None without records."""
     question = table.question
     refuse_unmet(cell_preconditions(question), session)
@@ -282,7 +282,7 @@ def _of_records(table: OpenCells, session: Session) -> Judged | None:
         for number, check in enumerate(_with_differences(table), start=1)
     ]
     warned = [*_warnings(question, row, checks), *(derived.warnings if derived else ())]
-    return Judged(summary, checks, warned)
+    return JudgedCells(summary, checks, warned)
 
 
 def _derivable(checks: Sequence[CellCheck]) -> dict[int, CellCheck]:
@@ -450,7 +450,7 @@ def of_differences(check: CellCheck, row: Row) -> CellCheckResult:
     matched = int(row["kanon_cells_of_both"])
     if check.gates and not compared:
         raise InputError(
-            f"differences: no cell is shown by both this table and {check.model.against}. Do their "
+            f"differences: no cell is shown by both this table and the second one. Do their "
             f"labels agree, and {option('against.by')}?"
         )
     violating = int(row["kanon_violating"] or 0) if check.gates else None
@@ -477,7 +477,7 @@ def of_differences(check: CellCheck, row: Row) -> CellCheckResult:
 # --- as published ---------------------------------------------------------------------------
 
 
-def _as_published(table: OpenCells, session: Session, show_values: bool) -> Judged | None:
+def _as_published(table: OpenCells, session: Session, show_values: bool) -> JudgedCells | None:
     """Judge the cells of a table as it goes out; None without rows."""
     published = published_table(table.question)
     refuse_unmet(preconditions(table.question.bound), session)
@@ -534,7 +534,7 @@ def _as_published(table: OpenCells, session: Session, show_values: bool) -> Judg
     ]
     warned += derived.warnings
     found = [*warned, *difference_warnings(checks)]
-    return Judged(summary, checks, found, derived.intervals)
+    return JudgedCells(summary, checks, found, derived.intervals)
 
 
 def _of_grid(check: CellCheck, row: Row, number: int) -> CellCheckResult:

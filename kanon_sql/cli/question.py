@@ -40,8 +40,7 @@ def question(context: click.Context, target: str, values: Mapping[str, Any]) -> 
     from kanon_sql.spec.spec import AuditSpec, table_spec
 
     if is_spec_file(target):
-        refuse_a_second_question(context, target)
-        return AuditSpec.from_file(target)
+        return _spec_of_records(context, target)
     quasi_identifiers = _quasi_identifiers(values, "may know", "; --qi '*' takes every column.")
     others = {kind.key: other_tables(kind, values) for kind in OTHER_TABLES}
     required = {
@@ -73,8 +72,7 @@ def profile_question(context: click.Context, target: str, values: Mapping[str, A
     from kanon_sql.spec.spec import AuditSpec, table_spec
 
     if is_spec_file(target):
-        refuse_a_second_question(context, target)
-        return AuditSpec.from_file(target)
+        return _spec_of_records(context, target)
     quasi_identifiers = all_column_names("--qi", values["qi"])
     return AuditSpec(tables=[table_spec(**_table(target, quasi_identifiers, values))])
 
@@ -154,6 +152,20 @@ def _table(target: str, quasi_identifiers: list[str], values: Mapping[str, Any])
         **{key: values[key] for key in ("entity", "where", "first", "connect", "weight", "header")},
         **{key: values[key] for key in _CHOICES if values.get(key)},
     }
+
+
+def _spec_of_records(context: click.Context, target: str) -> AuditSpec:
+    """The spec in a file, which has tables of records. Raises `SpecError`."""
+    from kanon_sql.spec.spec import AuditSpec
+
+    refuse_a_second_question(context, target)
+    spec = AuditSpec.from_file(target)
+    if not spec.tables:
+        raise SpecError(
+            f"{target} has published tables only, which kanon-sql tables checks; name tables of "
+            "records under the key tables."
+        )
+    return spec
 
 
 def is_spec_file(target: str) -> bool:

@@ -215,7 +215,7 @@ def cells_question(
     return AuditSpec(published=[published_spec(**parts)])
 
 
-def _optional(values: Mapping[str, Any]) -> Iterator[tuple[str, Any]] | dict[str, Any]:
+def _optional(values: Mapping[str, Any]) -> dict[str, Any]:
     """The settings whose default is the spec's."""
     from kanon_sql.spec.published import bounds, mark_of, text_or_null
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import Any, NamedTuple
+from typing import Any
 
 from kanon_sql.errors import SpecError
 from kanon_sql.plan.cells import (
@@ -76,7 +76,8 @@ def nodes_of(dimension: Dimension) -> dict[str, tuple[int, str | None]]:
     return found
 
 
-class PublishedTable(NamedTuple):
+@dataclass(frozen=True)
+class PublishedTable:
     """A published table with its columns resolved."""
 
     question: CellQuestion

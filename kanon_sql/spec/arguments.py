@@ -12,10 +12,19 @@ from kanon_sql.errors import NO_SOURCE_ORDER, KanonError, SpecError, did_you_mea
 from kanon_sql.spec.builders import BUILDERS, parse_builder
 from kanon_sql.spec.hierarchy import GeneralizationHierarchy
 from kanon_sql.spec.models.base import Model
-from kanon_sql.spec.models.catalogue import short_checks
-from kanon_sql.spec.other_tables import EARLIER, REFERENCE, OtherTableKind
+from kanon_sql.spec.models.catalogue import model_named, short_checks
+from kanon_sql.spec.models.cells import Differences, Dominance, MinContributors, PPercent
+from kanon_sql.spec.other_tables import AGAINST, EARLIER, REFERENCE, OtherTableKind
+from kanon_sql.spec.published import AgainstSpec
 from kanon_sql.spec.question_parts import SPECS
-from kanon_sql.spec.spec import AuditSpec, TableSpec, Unassigned, advice, table_spec
+from kanon_sql.spec.spec import (
+    AuditSpec,
+    TableSpec,
+    Unassigned,
+    advice,
+    published_spec,
+    table_spec,
+)
 
 Names = str | Iterable[str]
 QuasiIdentifiers = Names | Mapping[str, Any]
@@ -125,12 +134,99 @@ def spec_from_arguments(
             raise SpecError(
                 f"an AuditSpec can't be combined with {', '.join(superfluous)}. Set it in the spec."
             )
+        if not data.tables:
+            raise SpecError("the AuditSpec has published tables only, which tables() checks.")
         return data
     arguments["checks"] = [
         *_threshold_checks(thresholds, columns, list(tables)),
         *arguments["checks"],
     ]
     return AuditSpec(tables=[table_spec(source=data, **arguments)])
+
+
+NOT_GIVEN = object()
+"""The default of an argument for which None has a meaning."""
+
+
+def published_from_arguments(
+    data: Any,
+    by: Names,
+    checks: Checks,
+    *,
+    threshold: int | None,
+    dominance: Any,
+    p_percent: float | None,
+    derivable: bool,
+    min_difference: int | None,
+    against: Any,
+    **settings: Any,
+) -> AuditSpec:
+    """The spec of a published table, from the arguments of `tables`."""
+    if isinstance(data, AuditSpec):
+        given = [
+            *(["by"] if column_list("by", by) else []),
+            *(["checks"] if _models(checks) else []),
+            *(["against"] if against else []),
+        ]
+        if given:
+            raise SpecError(
+                f"an AuditSpec can't be combined with {', '.join(given)}. Set it in the spec."
+            )
+        if not data.published:
+            raise SpecError("the AuditSpec has no published tables; audit checks its records.")
+        return data
+    others = _against(against)
+    settings = {key: value for key, value in settings.items() if value is not None}
+    for key in ("hierarchies", "total_flag"):
+        settings[key] = by_column(key, settings.get(key))
+    settings["null_strings"] = column_list("null_strings", settings.get("null_strings"))
+    settings["checks"] = [
+        *_short_rules(threshold, dominance, p_percent, derivable, min_difference, list(others)),
+        *_models(checks),
+    ]
+    spec = published_spec(source=data, by=column_list("by", by), against=others, **settings)
+    return AuditSpec(published=[spec])
+
+
+def _against(tables: Any) -> dict[str, Any]:
+    """Second tables by name; the only one may stand alone, also as a mapping."""
+    if tables is None:
+        return {}
+    is_mapping = isinstance(tables, Mapping)
+    is_one = is_mapping and {"source"} <= set(tables) <= set(AgainstSpec.model_fields)
+    named = tables if is_mapping and not is_one else {AGAINST.prefix: tables}
+    return {
+        str(name): each if isinstance(each, AgainstSpec | Mapping) else {"source": each}
+        for name, each in named.items()
+    }
+
+
+def _short_rules(
+    threshold: int | None,
+    dominance: Any,
+    p_percent: float | None,
+    derivable: bool,
+    min_difference: int | None,
+    against: list[str],
+) -> list[Any]:
+    """The rules for cells that the short forms stand for."""
+    pairs = list(dominance)
+    if len(pairs) == 2 and all(isinstance(each, int | float) for each in pairs):
+        pairs = [tuple(pairs)]
+    if not all(isinstance(each, list | tuple) and len(each) == 2 for each in pairs):
+        raise SpecError("dominance must be pairs of n and k, as in (2, 67).")
+    if min_difference is not None and not against:
+        raise SpecError("min_difference needs a second table: against={NAME: TABLE}.")
+    return [
+        *([] if threshold is None else [MinContributors(n=threshold)]),
+        *(Dominance(n=n, k=k) for n, k in pairs),
+        *([] if p_percent is None else [PPercent(p=p_percent)]),
+        *([model_named("derivable")()] if derivable else []),
+        *(
+            Differences(n=min_difference, against=name)
+            for name in (against if min_difference is not None else ())
+        ),
+    ]
 
 
 def _quasi_identifiers(names: QuasiIdentifiers) -> dict[str, Any] | list[str]:

@@ -81,7 +81,7 @@ def test_a_command_without_arguments_is_kept_as_that():
 
 OVERWRITING = [
     ("audit",), ("baseline",), ("compile",), ("demo",), ("diff",), ("hierarchy", "new"), ("init",),
-    ("profile",), ("report",), ("tradeoff",), ("worksheet",),
+    ("profile",), ("report",), ("tables",), ("tradeoff",), ("worksheet",),
 ]  # fmt: skip
 """The commands that replace files, and write no release."""
 

@@ -25,7 +25,7 @@ from kanon_sql.results import comparison
 from kanon_sql.results.diff import SEVERAL_RELEASES, Diff, diff
 from kanon_sql.results.stored import read_result
 from kanon_sql.results.table import CheckResult, Summary, TableResult
-from kanon_sql.spec.models.catalogue import MODELS
+from kanon_sql.spec.models.catalogue import ALL_MODELS, MODELS
 
 
 @pytest.fixture(autouse=True)
@@ -448,7 +448,7 @@ STATUSES = "holds or violated or accepted or measured or no_data or error"
         (checked(achieved="one"), f"{IN_CHECK}.achieved must be a number; found text.", EDITED),
         (checked(model="k_anonimity"),
          f'{IN_CHECK}: there is no model "k_anonimity". Did you mean "k_anonymity"?',
-         f"kanon-sql explain lists the {len(MODELS)} there are."),
+         f"kanon-sql explain lists the {len(ALL_MODELS)} there are."),
         (checked(parameters={"n": 1}),
          f'{IN_CHECK}: k_anonymity has no parameter "n".', "Its parameters: k."),
         (json.dumps({**GOOD, "baseline": 1}),

@@ -14,7 +14,7 @@ import yaml
 from pyarrow import parquet
 
 import kanon_sql as kanon
-from kanon_sql.spec.models.catalogue import MODELS
+from kanon_sql.spec.models.catalogue import ALL_MODELS
 from kanon_sql.spec.spec import json_schema
 from kanon_sql.spec.yaml_document import YamlDocument, scalar_or_list
 
@@ -284,7 +284,7 @@ def test_an_error_points_at_what_is_wrong(tmp_path: Path, text: str, message: st
          "k_anonymity: k must be a whole number, 1 or more; found '5; drop table'."),
         ("k_anonymous: {k: 5}",
          'there is no model "k_anonymous". Did you mean "k_anonymity"? kanon-sql explain lists the '
-         f"{len(MODELS)} there are."),
+         f"{len(ALL_MODELS)} there are."),
         ("k_anonymity: {kk: 5}",
          'k_anonymity has no parameter "kk". Its parameters: k. Did you mean "k"?'),
         ("k_map: {match: fuzzy}",

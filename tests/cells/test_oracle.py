@@ -1,0 +1,150 @@
+"""The cells of drawn tables, against plain Python with fractions, on every engine."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import oracle_cells as oracle
+import pyarrow
+import pytest
+from generated import Filled, few, fewer
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from warehouses import ENGINES, Database
+
+import kanon_sql as kanon
+
+NAMES = ("region", "total", "firm", "value", "w")
+TYPES = (pyarrow.string(), pyarrow.string(), pyarrow.int64(), pyarrow.int64(), pyarrow.int64())
+BY = ("region", "total")
+
+
+@st.composite
+def tables(draw: st.DrawFn) -> Filled:
+    """Records of two dimensions, with NULL in each, zeros, negatives and ties."""
+    some = st.sampled_from
+    record = st.tuples(
+        some(["N", "S", None]),
+        some(["a", "b", "Total", None]),
+        st.integers(1, 4),
+        some([None, 0, 0, 1, 2, 5, 10, 10, 90, 100, -3]),
+        some([1, 1, 2, 5]),
+    )
+    return Filled(NAMES, TYPES, tuple(draw(st.lists(record, min_size=1, max_size=14))))
+
+
+SETTINGS = st.fixed_dictionaries(
+    {
+        "value": st.sampled_from([None, "value", "value"]),
+        "contributor": st.sampled_from([None, "firm"]),
+        "margins": st.sampled_from(["all", "none", [["region"]], [["total"], []]]),
+        "weight": st.sampled_from([None, None, "w"]),
+    }
+)
+MAGNITUDES = [
+    kanon.Dominance(n=1, k=50),
+    kanon.Dominance(n=2, k=90, inclusive=True),
+    kanon.Dominance(n=3, k=66.6),
+    kanon.PPercent(p=10),
+    kanon.PPercent(p=60, q=80, coalition=2),
+]
+COUNTS = [
+    kanon.MinContributors(n=2),
+    kanon.MinContributors(n=3, zeros="disclosive"),
+    kanon.GroupDisclosure(),
+    kanon.GroupDisclosure(along=["total"], max_share=0.75),
+    kanon.GroupDisclosure(insiders=1),
+]
+
+
+def expected(table: Filled, given: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """What each of the checks finds."""
+    records = table.records
+    found = oracle.cells(records, BY, **given)
+    of_values = given["value"] is not None
+    empties = len(oracle.empty(records, BY, given["margins"], found))
+    everything = oracle.cells(records, BY, **{**given, "margins": "all"})
+    published = {key: cell.counted(of_values=of_values) for key, cell in everything.items()}
+    shown = set(found)
+    groups = [{}, {"along": [1], "max_share": 0.75}, {"insiders": 1}]
+    answers = [
+        oracle.min_contributors(found, 2, of_values, None),
+        oracle.min_contributors(found, 3, of_values, empties),
+        *(
+            oracle.group_disclosure(published, each.pop("along", [0, 1]), shown=shown, **each)
+            for each in groups
+        ),
+    ]
+    if of_values:
+        answers += [
+            oracle.dominance(found, 1, 50),
+            oracle.dominance(found, 2, 90, inclusive=True),
+            oracle.dominance(found, 3, 66.6),
+            oracle.p_percent(found, 10),
+            oracle.p_percent(found, 60, 80, 2),
+        ]
+    return answers
+
+
+def found(data: Any, given: Mapping[str, Any], engine: Any = None) -> list[dict[str, Any]]:
+    checks = [*COUNTS, *(MAGNITUDES if given["value"] else [])]
+    result = kanon.tables(data, BY, checks=checks, engine=engine, **given)
+    table = result.tables[0]
+    assert table.error is None, table.error
+    return [check.to_dict() for check in table.checks]
+
+
+def agree(answers: list[dict[str, Any]], wanted: list[dict[str, Any]]) -> None:
+    for check, each in zip(answers, wanted, strict=False):
+        rest = {key: check[key] for key in each}
+        assert rest == {
+            key: pytest.approx(value, rel=1e-9) if isinstance(value, float) else value
+            for key, value in each.items()
+        }, check
+
+
+def drawn(given: dict[str, Any]) -> dict[str, Any]:
+    return given if given["value"] else {**given, "weight": None}
+
+
+@settings(few, max_examples=120)
+@given(tables(), SETTINGS)
+def test_a_drawn_table_has_the_cells_that_python_finds(table: Filled, given: Any) -> None:
+    given = drawn(given)
+    agree(found(table.arrow, given), expected(table, given))
+
+
+@pytest.fixture(scope="module", params=["postgres", "sqlite", "clickhouse", "spark"])
+def database(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Database]:
+    with ENGINES[request.param].started(tmp_path_factory.mktemp(request.param)) as running:
+        yield running
+
+
+def test_every_engine_finds_the_same(database: Database) -> None:
+    @settings(fewer, max_examples=6)
+    @given(tables(), SETTINGS)
+    def is_found(table: Filled, given: Any) -> None:
+        given = drawn(given)
+        database.load("ledger", table)
+        agree(found("ledger", given, database.url), expected(table, given))
+
+    is_found()
+
+
+ZEROS = Filled(
+    NAMES,
+    TYPES,
+    (("N", "a", 1, 0, 1), ("N", "a", 2, 0, 1), ("S", "b", 3, 90, 1), ("S", "b", 4, 10, 1)),
+)
+
+
+def test_a_cell_of_zeros_has_no_share(database: Database) -> None:
+    """0 / 0 is NaN in some engines, and NaN is more than any bound."""
+    database.load("ledger", ZEROS)
+    given = {"value": "value", "contributor": None, "margins": "none", "weight": None}
+    answers = found("ledger", given, database.url)
+    agree(answers, expected(ZEROS, given))
+    assert [each["undefined_cells"] for each in answers[5:10]] == [1] * 5
