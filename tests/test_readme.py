@@ -76,6 +76,7 @@ def clinic(tmp_path, monkeypatch, written):
     pq.write_table(pa.table(voters), "voters.parquet")
     for _, spec in every("yaml"):
         Path(spec.splitlines()[0].removeprefix("# ")).write_text(spec)
+    Path("admissions.csv").write_text(blocks("csv", PAGES["derivability"])[0])
     Path("zips.csv").write_text(blocks("csv", PAGES["hierarchies"])[0])
     assert Path("zips.csv").read_text().splitlines()[0].startswith(zips[0])
     for name, text in written.items():

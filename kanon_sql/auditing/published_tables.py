@@ -196,6 +196,7 @@ def _second(
             "first": None,
             "against": {},
             "checks": [],
+            "policy": [],
         }
     )
     try:

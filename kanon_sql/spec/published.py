@@ -29,7 +29,7 @@ from kanon_sql.spec.models.catalogue import CELL_MODELS
 from kanon_sql.spec.models.cells import CellModel, Differences, GroupDisclosure
 from kanon_sql.spec.policy import Confidential, NotAsked, Policies, Policy
 from kanon_sql.spec.question_parts import (
-    Check,
+    AnyCheck,
     CheckSchema,
     ColumnNames,
     SpecPart,
@@ -217,7 +217,7 @@ Margins = Annotated[
         }
     ),
 ]
-CellCheck = Annotated[Check, AfterValidator(_of_cells), CheckSchema(CELL_MODELS)]
+CellCheck = Annotated[AnyCheck, AfterValidator(_of_cells), CheckSchema(CELL_MODELS)]
 Absent = Literal["zero", "suppressed"]
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from datetime import date
 from typing import Annotated, Any
 
@@ -38,11 +39,11 @@ def _check_from_mapping(value: Any) -> Any:
     return model_named(str(name))(**(parameters or {}))
 
 
+@dataclass(frozen=True)
 class CheckSchema:
     """The JSON Schema of one check: a model's name, or one model with its own parameters."""
 
-    def __init__(self, models: Mapping[str, type[Model]]) -> None:
-        self._models = models
+    models: Mapping[str, type[Model]]
 
     def __get_pydantic_json_schema__(self, core: CoreSchema, handler: Any) -> dict[str, Any]:
         one_model = {
@@ -50,17 +51,17 @@ class CheckSchema:
             "minProperties": 1,
             "maxProperties": 1,
             "additionalProperties": False,
-            "properties": {name: each.model_json_schema() for name, each in self._models.items()},
+            "properties": {name: model.model_json_schema() for name, model in self.models.items()},
         }
-        return {"anyOf": [{"enum": list(self._models)}, one_model]}
+        return {"anyOf": [{"enum": list(self.models)}, one_model]}
 
 
-Check = Annotated[
+AnyCheck = Annotated[
     Model,
     BeforeValidator(_check_from_mapping),
     PlainSerializer(lambda check: {check.name(): check.parameters}),
-    CheckSchema(MODELS),
 ]
+Check = Annotated[AnyCheck, CheckSchema(MODELS)]
 
 
 def names(value: Any) -> Any:
