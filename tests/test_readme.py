@@ -83,6 +83,7 @@ def clinic(tmp_path, monkeypatch, written):
     pq.write_table(pa.table(voters), "voters.parquet")
     for _, spec in every("yaml"):
         Path(spec.splitlines()[0].removeprefix("# ")).write_text(spec)
+    Path("admissions.csv").write_text(blocks("csv", PAGES["derivability"])[0])
     Path("zips.csv").write_text(blocks("csv", PAGES["hierarchies"])[0])
     assert Path("zips.csv").read_text().splitlines()[0].startswith(zips[0])
     for name, text in written.items():
@@ -218,7 +219,7 @@ def test_the_select_behind_the_demo_gives_its_figures(tmp_path, monkeypatch):
 
 
 def test_the_readme_is_short():
-    assert len(README.splitlines()) <= 220
+    assert len(README.splitlines()) <= 240
 
 
 # --- figures and links ------------------------------------------------------------------------

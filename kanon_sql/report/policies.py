@@ -11,7 +11,7 @@ from kanon_sql.report.guides import WIDTH
 from kanon_sql.report.words.numbers import printable
 from kanon_sql.results.table import PolicyOutcome, TableResult
 from kanon_sql.spec.models.catalogue import ALL_MODELS
-from kanon_sql.spec.policy import Policy
+from kanon_sql.spec.policy import Policy, policies
 
 READ_BY = {"owner": "read from the owner", "secondary": "read in somebody else's account"}
 DISCLAIMER = (
@@ -25,14 +25,23 @@ ONLY_CELLS = (
 )
 
 
-def overview(policies: Sequence[Policy]) -> str:
+def overview(listed: Sequence[Policy]) -> str:
     """A paragraph on each policy: identifier, issuer, version, status, and how it was read."""
     lines = ["The policies that are known by name. kanon-sql policy ID prints one.", ""]
-    for each in policies:
-        lines += [f"  {each.policy}: {_rules(each)}"]
+    for each in listed:
+        lines += _folded(f"{each.policy}: {_rules(each)}", "  ", "      ")
         lines += _folded(f"{each.issuer}; {each.version}", "      ")
         lines += [f"      {each.status}, {_read(each.read.by, each.read.date)}", ""]
     return "\n".join([*lines, *_folded(DISCLAIMER, "")])
+
+
+def rows() -> str:
+    """A row of the page on thresholds for each shipped policy."""
+    return "".join(
+        f"| {name} | {each.issuer} | {_rules(each)} | {each.status} | "
+        f"{_read(each.read.by, each.read.date)} |\n"
+        for name, each in policies().items()
+    )
 
 
 def page(policy: Policy) -> str:
@@ -89,12 +98,13 @@ def rule(model: str, parameters: Mapping[str, Any]) -> str:
 
 def _value(value: Any) -> str:
     if isinstance(value, list | tuple):
-        return f"[{','.join(map(_value, value))}]"
+        between = ", " if any(isinstance(each, list | tuple) for each in value) else ","
+        return f"[{between.join(map(_value, value))}]"
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def _rules(policy: Policy) -> str:
-    return " ".join(
+    return ", ".join(
         [*(rule(each.name(), each.parameters) for each in policy.checks), *policy.wanted]
     )
 

@@ -29,7 +29,7 @@ from kanon_sql.spec.models.base import Model
 from kanon_sql.spec.models.catalogue import ALL_MODELS, CELL_MODELS, MODELS, model_named
 from kanon_sql.spec.models.cells import Differences, MinContributors
 from kanon_sql.spec.models.sizes import KAnonymity
-from kanon_sql.spec.question_parts import Check, SpecPart, Words
+from kanon_sql.spec.question_parts import AnyCheck, CheckSchema, SpecPart, Words
 from kanon_sql.spec.yaml_document import YamlDocument
 
 FOLDER = Path(__file__).parent / "policies"
@@ -121,7 +121,7 @@ class Policy(SpecPart, BaseModel):
     """How and when it was read."""
     quotes: Annotated[list[Quote], Field(min_length=1)]
     """The sentences that the checks rest on."""
-    checks: Annotated[list[Check], Field(min_length=1)]
+    checks: Annotated[list[Annotated[AnyCheck, CheckSchema(ALL_MODELS)]], Field(min_length=1)]
     """The checks that it expands to."""
     wanted: list[str] = []
     """Models that the text requires without a number."""
@@ -191,10 +191,12 @@ class Policy(SpecPart, BaseModel):
         asked: list[Model] = []
         not_asked = []
         for check in self.checks:
-            if reason := why_not(check):
-                not_asked.append(_not_asked(check.name(), check.parameters, reason))
-            elif isinstance(check, Differences) and check.against is None:
+            if isinstance(check, Differences) and check.against is None and second:
                 asked += [check.model_copy(update={"against": name}) for name in second]
+            elif reason := why_not(check):
+                not_asked.append(
+                    _not_asked(check.name(), check.parameters, reason.removesuffix("."))
+                )
             else:
                 asked.append(check)
         of_user = {each.name(): each for each in own if each.gates}

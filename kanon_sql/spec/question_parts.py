@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from datetime import date
 from typing import Annotated, Any
 
@@ -38,31 +39,29 @@ def _check_from_mapping(value: Any) -> Any:
     return model_named(str(name))(**(parameters or {}))
 
 
-class _CheckSchema:
+@dataclass(frozen=True)
+class CheckSchema:
     """The JSON Schema of one check: a model's name, or one model with its own parameters."""
 
-    @staticmethod
-    def __get_pydantic_json_schema__(core: CoreSchema, handler: Any) -> dict[str, Any]:
-        return _check_schema()
+    models: Mapping[str, type[Model]]
+
+    def __get_pydantic_json_schema__(self, core: CoreSchema, handler: Any) -> dict[str, Any]:
+        one_model = {
+            "type": "object",
+            "minProperties": 1,
+            "maxProperties": 1,
+            "additionalProperties": False,
+            "properties": {name: model.model_json_schema() for name, model in self.models.items()},
+        }
+        return {"anyOf": [{"enum": list(self.models)}, one_model]}
 
 
-def _check_schema() -> dict[str, Any]:
-    one_model = {
-        "type": "object",
-        "minProperties": 1,
-        "maxProperties": 1,
-        "additionalProperties": False,
-        "properties": {name: model.model_json_schema() for name, model in MODELS.items()},
-    }
-    return {"anyOf": [{"enum": list(MODELS)}, one_model]}
-
-
-Check = Annotated[
+AnyCheck = Annotated[
     Model,
     BeforeValidator(_check_from_mapping),
     PlainSerializer(lambda check: {check.name(): check.parameters}),
-    _CheckSchema,
 ]
+Check = Annotated[AnyCheck, CheckSchema(MODELS)]
 
 
 def names(value: Any) -> Any:

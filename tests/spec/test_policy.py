@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import json
+import os
 import re
 import warnings
 from pathlib import Path
@@ -13,6 +14,7 @@ import jsonschema
 import pyarrow
 import pytest
 import yaml
+from places import HOUSE
 
 import kanon_sql as kanon
 from kanon_sql.cli.main import main
@@ -127,6 +129,21 @@ def test_an_address_that_was_not_read_for_a_year_is_counted() -> None:
             f"before a release: {', '.join(old)}",
             stacklevel=1,
         )
+
+
+def test_the_page_on_thresholds_has_the_policies() -> None:
+    """Its table is made from the files; KANON_SQL_UPDATE_GOLDEN=1 writes it anew."""
+    page = HOUSE / "report" / "pages" / "thresholds.md"
+    text = page.read_text(encoding="utf-8")
+    head = "| policy | whose | rules | kind of source | how it was read |\n|---|---|---|---|---|\n"
+    above, _, below = text.partition(head)
+    _, _, rest = below.partition("\n\n") if below.startswith("|") else ("", "", below.lstrip())
+    expected = f"{above}{head}{pages.rows()}\n{rest}"
+    if os.environ.get("KANON_SQL_UPDATE_GOLDEN"):
+        page.write_text(expected, encoding="utf-8")
+        text = expected
+
+    assert text == expected
 
 
 # --- files of one's own ----------------------------------------------------------------------

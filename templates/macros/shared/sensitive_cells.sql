@@ -30,7 +30,7 @@ sums as (
 ),
 
 {% endif %}
-figures as (
+marked_cells as (
     select
         kanon_grouping,
 {{ kanon_sql.aliases(columns) | indent(4, first=true) }},
@@ -62,7 +62,7 @@ select
 {{ kanon_sql.aliases(columns) }},
     max(kanon_suppressed) as kanon_suppressed,
     max(kanon_figure) as kanon_figure
-from figures
+from marked_cells
 {% if repeated %}
 where not (
     {{ repeated | join("\n    or ") }}
