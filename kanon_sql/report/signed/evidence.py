@@ -7,8 +7,10 @@ from collections.abc import Iterator
 
 from kanon_sql.report import diff
 from kanon_sql.report.document import Block, Facts, Points, Prose, Verbatim
+from kanon_sql.report.policies import to_sign
 from kanon_sql.report.signed.subject import Signed, digest_of
 from kanon_sql.report.words.numbers import counted, printable
+from kanon_sql.results.confidential import policy_for_outsiders
 from kanon_sql.results.table import TableResult
 from kanon_sql.spec.models.catalogue import MODELS
 
@@ -56,6 +58,18 @@ def changes(signed: Signed) -> Iterator[Block]:
 # --- 11 ---------------------------------------------------------------------------------------
 
 
+def policies(signed: Signed) -> Iterator[Block]:
+    """Each policy with the sentences that its checks rest on, and lines for its open questions."""
+    for table in signed.answered:
+        for policy in table.policies:
+            if signed.is_external:
+                policy = policy_for_outsiders(policy, policy.confidential)
+            yield from to_sign(policy)
+
+
+# --- 12 ---------------------------------------------------------------------------------------
+
+
 def limits(signed: Signed) -> Iterator[Block]:
     """Limitations of the models used, and those of any model."""
     asked = [check for table in signed.answered for check in table.checks]
@@ -66,7 +80,7 @@ def limits(signed: Signed) -> Iterator[Block]:
     yield Points(BESIDE_THE_MODELS)
 
 
-# --- 12 ---------------------------------------------------------------------------------------
+# --- 13 ---------------------------------------------------------------------------------------
 
 
 def evidence(signed: Signed) -> Iterator[Block]:
@@ -137,7 +151,7 @@ def _statements(table: TableResult, signed: Signed, left: int) -> Iterator[Block
         yield Points(too_much)
 
 
-# --- 13 ---------------------------------------------------------------------------------------
+# --- 14 ---------------------------------------------------------------------------------------
 
 
 def decision(signed: Signed) -> Iterator[Block]:
