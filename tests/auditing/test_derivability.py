@@ -345,6 +345,26 @@ def test_a_part_of_too_many_unknowns_stays_undecided(monkeypatch: pytest.MonkeyP
     assert not found.lacks_scipy
 
 
+@pytest.mark.parametrize("low", [0, None])
+def test_parts_are_decided_alike_together_and_alone(
+    low: int | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Rows with totals and columns without any share no unknown; without bounds some optima are
+    infinite."""
+    cells: dict[Key, Any] = {}
+    for place, row in enumerate("abcdef"):
+        cells |= {(row, "x"): HIDDEN, (row, "y"): HIDDEN if place % 2 else (1, 4)}
+        cells |= {(row, "z"): (2, 3) if place % 3 else 1, (row, TOTAL): 6 + place}
+    table = Published(cells, whole=low is not None, low=low)
+
+    together = intervals(table)
+    monkeypatch.setattr("kanon_sql.auditing.derivability.MOST_TERMS", 1)
+    alone = intervals(table)
+
+    assert together == alone
+    assert together["b", "x"] == ((0, 5) if low == 0 else (None, None))
+
+
 def test_several_checks_share_one_analysis() -> None:
     with opened(TWO_IN_EACH_LINE) as (session, cells):
         narrow, wide = derive(session, cells, [Derivable(), Derivable(width=1000, remainder=100)])
