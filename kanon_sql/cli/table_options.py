@@ -209,7 +209,6 @@ def cells_question(
             for key in ("value", "contributor", "weight", "count", "where", "first", "connect")
         },
         "header": values["header"],
-        "magnitude": values["magnitude"],
         **_optional(values),
     }
     return AuditSpec(published=[published_spec(**parts)])
@@ -220,7 +219,7 @@ def _optional(values: Mapping[str, Any]) -> dict[str, Any]:
     from kanon_sql.spec.published import bounds, mark_of, text_or_null
 
     found: dict[str, Any] = {
-        key: values[key] for key in ("hierarchy_faults", "absent") if values.get(key)
+        key: values[key] for key in ("hierarchy_faults", "absent", "magnitude") if values.get(key)
     }
     if values["margins"]:
         found["margins"] = _margins(values["margins"])

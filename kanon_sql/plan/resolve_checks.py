@@ -100,6 +100,11 @@ def _complete(
     model: Model, spec: TableSpec, table: Table, sensitive: tuple[BoundColumn, ...]
 ) -> BoundCheck:
     """The model with its column or reference resolved."""
+    if model.answered_by == "cells":
+        raise SpecError(
+            f"{model.name()} is a rule for the cells of a table that is published, which "
+            "kanon-sql tables checks. Of records, k_anonymity comes nearest."
+        )
     if spec.nulls == "wildcard" and not model.with_wildcards:
         defined = ", ".join(name for name, each in MODELS.items() if each.with_wildcards)
         raise SpecError(

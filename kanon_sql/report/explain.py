@@ -17,6 +17,13 @@ from typing import Any
 
 from kanon_sql.errors import SpecError, did_you_mean
 from kanon_sql.plan.audit_plan import plan_audit
+from kanon_sql.plan.cells import Exactness, cell_question, cells_step, node_name, table_of
+from kanon_sql.plan.published_cells import (
+    published_differences_step,
+    published_groups_step,
+    published_rules_step,
+    published_table,
+)
 from kanon_sql.plan.resolve import bind
 from kanon_sql.plan.resolve_roles import resolve
 from kanon_sql.report.guides import DBT, WIDTH, guide, guide_names, sentence_of
@@ -24,9 +31,11 @@ from kanon_sql.report.metric_examples import RELEASE, WORKINGS
 from kanon_sql.results.metrics import METRICS
 from kanon_sql.spec.hierarchy import GeneralizationHierarchy
 from kanon_sql.spec.models.base import Answer, Model
-from kanon_sql.spec.models.catalogue import MODELS
+from kanon_sql.spec.models.catalogue import ALL_MODELS, CELL_MODELS, MODELS
+from kanon_sql.spec.models.cells import CellExample
 from kanon_sql.spec.models.described import descriptions
 from kanon_sql.spec.models.examples import ALONE, PERSON, QUASI_IDENTIFIERS, Example
+from kanon_sql.spec.published import PublishedSpec
 from kanon_sql.spec.question_parts import EarlierReleaseSpec, ReferenceSpec
 from kanon_sql.spec.spec import TableSpec
 from kanon_sql.sql.ctes import named_sets
@@ -83,6 +92,9 @@ _MEANT = {
     "pandas": "python", "polars": "python", "notebook": "python", "jupyter": "python",
     "worksheet": "references", "certificate": "report", "sign": "report",
     "motivated_intruder": "references", "reference": "references", "threshold": "thresholds",
+    "published": "tables", "table": "tables", "cells": "tables", "cell": "tables",
+    "min_cell": "min_contributors", "p": "p_percent", "n_k": "dominance",
+    "differencing": "differences", "rounding": "rounded",
     "policy": "policies", "airlock": "policies", "output_checking": "policies",
     "suppressed_cells": "derivability", "feasibility_interval": "derivability",
     "subtraction": "derivability", "audit_interval": "derivability",
@@ -127,8 +139,8 @@ def explained(name: str | None) -> str:
     """
     if name is None:
         return overview()
-    known = {_folded_name(each.title): name for name, each in (MODELS | METRICS).items()}
-    known |= {_folded_name(each): each for each in (*MODELS, *METRICS, DBT, *guide_names())}
+    known = {_folded_name(each.title): name for name, each in (ALL_MODELS | METRICS).items()}
+    known |= {_folded_name(each): each for each in (*ALL_MODELS, *METRICS, DBT, *guide_names())}
     asked = _folded_name(name)
     close = {each.replace("_", ""): whole for each, whole in known.items()}
     found = known.get(asked) or known.get(_folded_name(_MEANT.get(asked, "")))
@@ -137,7 +149,7 @@ def explained(name: str | None) -> str:
         near = did_you_mean(asked, list(known))
         raise SpecError(
             f'there is no model, no metric and no page "{name}".{near} kanon-sql explain lists the '
-            f"{len(MODELS)} models and the {len(METRICS)} metrics there are, and all pages."
+            f"{len(ALL_MODELS)} models and the {len(METRICS)} metrics there are, and all pages."
         )
     return _page_of(found)
 
@@ -145,6 +157,8 @@ def explained(name: str | None) -> str:
 def _page_of(name: str) -> str:
     if name in MODELS:
         return page(name)
+    if name in CELL_MODELS:
+        return cell_page(name)
     return metric_page(name) if name in METRICS else guide(name)
 
 
@@ -243,13 +257,92 @@ def page(name: str) -> str:
     return "\n".join(parts)
 
 
+def cell_page(name: str) -> str:
+    """The page of a model of cells, as plain text of 80 columns."""
+    model = CELL_MODELS[name]
+    example = model.example
+    assert isinstance(example, CellExample)
+    sql = _sql_of_cells(name, example)
+    second = ["  The second table, in both cases:", ""]
+    second += [*_table(example.columns, example.second), ""]
+    parts = [
+        *_folded(f"{model.title} ({name})", ""),
+        "",
+        *_folded(model.promise),
+        "",
+        *_parameters(model),
+        f"  It fails for this table{_asked(example)}:",
+        "",
+        *_table(example.columns, example.fails),
+        "",
+        *_folded(example.why),
+        "",
+        "  It holds for this one:",
+        "",
+        *_table(example.columns, example.holds),
+        "",
+        *(second if example.second else ()),
+        *_folded(f"kanon-sql tables FILE {example.options} reads them.", "  ", "      "),
+        "",
+        "  Formula",
+        *_folded(model.formula, "    "),
+        "",
+        "  What it does not protect against",
+        *_folded(model.limitation, "    "),
+        "",
+        "  Source",
+        *_folded(model.source, "    "),
+    ]
+    if sql is not None:
+        heading = f"  Deciding SQL, on the table of the example (macro {name})"
+        parts += ["", heading, "", textwrap.indent(sql.sql, "    ")]
+    return "\n".join(parts)
+
+
+def _sql_of_cells(name: str, example: CellExample) -> Statement | None:
+    """The statement that decides a model of cells, as planned for its example; None where it is
+    computed step by step."""
+    if name == "derivable":
+        return None
+    figures = {
+        column
+        for place, column in enumerate(example.columns)
+        if all(isinstance(row[place], int) for row in example.fails)
+    }
+    columns = tuple(
+        Column(column, "INTEGER" if column in figures else "VARCHAR") for column in example.columns
+    )
+    table = Table("cells", '"cells"', columns)
+    spec = PublishedSpec(
+        source="cells",
+        checks=[CELL_MODELS[name](**example.parameters)],
+        against={"against": {"source": "before"}} if example.second else {},
+        **example.settings,
+    )
+    question = cell_question(spec, bind(resolve(table_of(spec), table, {})))
+    exact = Exactness(0, typed=True)
+    if not spec.cells:
+        return cells_step(question, exact)
+    published = published_table(question)
+    if name == "group_disclosure":
+        nodes = {f"kanon_nodes_{node_name(place, 0)}": 2 for place in (1, 2)}
+        return published_groups_step(published, exact, nodes)
+    if not example.second:
+        return published_rules_step(published, exact)
+    other = table_of(spec).model_copy(update={"source": "before"})
+    before = Table("before", '"before"', columns)
+    second = published_table(cell_question(spec, bind(resolve(other, before, {}))))
+    n = example.parameters["n"]
+    return published_differences_step(published, exact, "against", second, exact, list(spec.by), n)
+
+
 def overview() -> str:
     """A line or two on each model, by kind, then on the metrics and pages."""
     lines = ["The models, by what they measure. kanon-sql explain NAME prints the page.", ""]
     for heading, names in _kinds():
         lines += [heading, ""]
         for name in names:
-            lines += _folded(f"{name}: {MODELS[name].promise}", "  ", "      ")
+            lines += _folded(f"{name}: {ALL_MODELS[name].promise}", "  ", "      ")
         lines.append("")
     lines += ["Information loss of a release: the metrics of kanon-sql anonymize", ""]
     for name, metric in METRICS.items():
@@ -268,9 +361,10 @@ def _kinds() -> Iterator[tuple[str, list[str]]]:
         "reference": "Linkage with a reference table",
         "estimate": "Estimates for a sample of a population",
         "earlier": "Several releases of the same people",
+        "cells": "Cells of a table that is published (kanon-sql tables)",
     }
     for answer, heading in headings.items():
-        yield heading, [name for name, model in MODELS.items() if model.answered_by == answer]
+        yield heading, [name for name, model in ALL_MODELS.items() if model.answered_by == answer]
 
 
 def _macro(model: type[Model]) -> str:
@@ -287,7 +381,7 @@ def _parameters(model: type[Model]) -> Iterator[str]:
     yield ""
 
 
-def _asked(example: Example) -> str:
+def _asked(example: Example | CellExample) -> str:
     asked = ", ".join(f"{key} {value}" for key, value in example.parameters.items())
     return f" with {asked}" if asked else ""
 

@@ -177,6 +177,13 @@ def published_from_arguments(
         return data
     others = _against(against)
     settings = {key: value for key, value in settings.items() if value is not None}
+    # What is a default here is not given, so that it contradicts nothing.
+    defaults = {"margins": "all", "absent": "zero", "suppressed": (), "magnitude": False}
+    settings = {
+        key: value
+        for key, value in settings.items()
+        if key not in defaults or value != defaults[key]
+    }
     for key in ("hierarchies", "total_flag"):
         settings[key] = by_column(key, settings.get(key))
     settings["null_strings"] = column_list("null_strings", settings.get("null_strings"))

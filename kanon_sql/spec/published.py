@@ -17,10 +17,11 @@ from pydantic import (
     BeforeValidator,
     Field,
     PlainSerializer,
+    WithJsonSchema,
     model_validator,
 )
 
-from kanon_sql.errors import SpecError, did_you_mean
+from kanon_sql.errors import SpecError, did_you_mean, option
 from kanon_sql.spec.builders import parse_builder
 from kanon_sql.spec.hierarchy import GeneralizationHierarchy
 from kanon_sql.spec.models.base import Count, Model
@@ -166,8 +167,56 @@ def _of_cells(check: Any) -> Any:
     return check
 
 
-Hierarchies = Annotated[dict[str, GeneralizationHierarchy], BeforeValidator(_hierarchies)]
-Range = Annotated[tuple[Bound, Bound], BeforeValidator(_range)]
+def _or_a_builder(schema: dict[str, Any]) -> None:
+    """Let the JSON Schema of hierarchies take a file or a builder as text too."""
+    schema["additionalProperties"] = {"anyOf": [{"type": "string"}, schema["additionalProperties"]]}
+
+
+Hierarchies = Annotated[
+    dict[str, GeneralizationHierarchy],
+    BeforeValidator(_hierarchies),
+    Field(json_schema_extra=_or_a_builder),
+]
+_NUMBER_OR_OPEN = {"type": ["number", "null"]}
+_RANGE = {"type": "array", "items": _NUMBER_OR_OPEN, "minItems": 2, "maxItems": 2}
+Range = Annotated[
+    tuple[Bound, Bound],
+    BeforeValidator(_range),
+    WithJsonSchema({"anyOf": [_RANGE, {"type": ["string", "null"]}]}),
+]
+_TEXTS = {"type": "array", "items": {"type": "string"}}
+_TEXT_OR_NULL = {"type": ["string", "null"]}
+Marks = Annotated[
+    tuple[Mark, ...],
+    BeforeValidator(_marks),
+    PlainSerializer(lambda marks: {mark.text: [mark.low, mark.high] for mark in marks}),
+    WithJsonSchema(
+        {
+            "anyOf": [
+                {"type": "string"},
+                _TEXTS,
+                {"type": "object", "additionalProperties": {"anyOf": [_RANGE, _TEXT_OR_NULL]}},
+            ]
+        }
+    ),
+]
+TotalLabels = Annotated[
+    dict[str, str | None],
+    BeforeValidator(_total_labels),
+    WithJsonSchema({"anyOf": [_TEXT_OR_NULL, {"additionalProperties": _TEXT_OR_NULL}]}),
+]
+Margins = Annotated[
+    Literal["all", "none"] | tuple[tuple[str, ...], ...],
+    BeforeValidator(_margins),
+    WithJsonSchema(
+        {
+            "anyOf": [
+                {"enum": ["all", "none"]},
+                {"type": "array", "items": {"anyOf": [{"type": "string"}, _TEXTS]}},
+            ]
+        }
+    ),
+]
 CellCheck = Annotated[AnyCheck, AfterValidator(_of_cells), CheckSchema(CELL_MODELS)]
 Absent = Literal["zero", "suppressed"]
 
@@ -210,18 +259,12 @@ class PublishedSpec(SpecPart, BaseModel):
     """The hierarchy of a dimension, whose levels have subtotals."""
     hierarchy_faults: Literal["error", "warn"] = "error"
     """Whether a hierarchy that is not a tree is an error or a warning."""
-    margins: Annotated[
-        Literal["all", "none"] | tuple[tuple[str, ...], ...], BeforeValidator(_margins)
-    ] = "all"
+    margins: Margins = "all"
     """What is published beside the inner cells, from records: all margins, none, or those over
     these lists of dimensions; the empty list is the grand total."""
-    suppressed: Annotated[
-        tuple[Mark, ...],
-        BeforeValidator(_marks),
-        PlainSerializer(lambda marks: {mark.text: [mark.low, mark.high] for mark in marks}),
-    ] = ()
+    suppressed: Marks = ()
     """What stands in place of a suppressed figure, with the range that it tells."""
-    total_label: Annotated[dict[str, str | None], BeforeValidator(_total_labels)] = {}
+    total_label: TotalLabels = {}
     """What stands in a dimension for its total, by dimension or one for all ("*"); null is NULL, as
     printed by GROUPING SETS."""
     total_flag: dict[str, str] = {}
@@ -327,33 +370,34 @@ class PublishedSpec(SpecPart, BaseModel):
     def _misplaced(self) -> Iterator[str]:
         """Settings of a published table beside records, and the other way round."""
         if self.cells:
-            given = [key for key in ("contributor", "weight") if getattr(self, key) is not None] + (
-                ["margins"] if self.margins != "all" else []
-            )
+            given = self._given("contributor", "weight", "margins")
             if given:
                 yield (
-                    f"{' and '.join(given)} {'is' if len(given) == 1 else 'are'} for the records "
-                    "of a table, and this is the table itself (published). Leave out one of the "
-                    "two."
+                    f"{given} for the records of a table, and {option('published')} says that this "
+                    "is the table itself. Leave out one of the two."
                 )
             if self.value is None:
-                yield "a published table needs a value: the column with the figure of a cell."
+                yield (
+                    "a table that is published needs the column with the figure of a cell: "
+                    f"{option('value')}."
+                )
             return
-        given = [
-            key
-            for key in ("suppressed", "total_label", "total_flag", "count")
-            if getattr(self, key)
-        ]
-        given += ["magnitude"] if self.magnitude else []
-        given += ["absent"] if self.absent != "zero" else []
+        given = self._given(
+            "suppressed", "total_label", "total_flag", "count", "magnitude", "absent"
+        )
         if given:
             yield (
-                f"{' and '.join(given)} {'is' if len(given) == 1 else 'are'} for a table that is "
-                "published, one row a cell, and this is read as records. Say that it is published, "
-                "or leave it out."
+                f"{given} for a table that is published, one row a cell, and this is read as "
+                f"records. Add {option('published')}, or leave it out."
             )
         if self.weight is not None and self.value is None:
-            yield "weight needs a value: it weights the sum of a magnitude."
+            yield f"{option('weight')} needs a magnitude that it weights: {option('value')}."
+
+    def _given(self, *keys: str) -> str:
+        """Those of the settings that are given, as the subject of a sentence; empty for none."""
+        given = [key for key in keys if key in self.model_fields_set and getattr(self, key)]
+        marked = " and ".join(option(key) for key in given)
+        return f"{marked} {'is' if len(given) == 1 else 'are'}" if given else ""
 
     def _unknown_dimensions(self) -> Iterator[str]:
         known = {column.casefold() for column in self.by}
@@ -392,15 +436,15 @@ class PublishedSpec(SpecPart, BaseModel):
         if check.needs_value and self.cells:
             yield f"{name} needs the records of a table; of published cells it can't be asked."
         elif check.needs_value and self.value is None:
-            yield f"{name} needs a value: the magnitude that is summed."
+            yield f"{name} needs the magnitude that is summed: {option('value')}."
         if name == "rounded" and not self.cells:
             yield "rounded is for a table that is published, not for its records."
         is_count = name in ("min_contributors", "group_disclosure", "differences")
         if is_count and self.cells and self.magnitude and self.count is None:
-            yield f"{name} needs the numbers of contributors beside a magnitude: count."
+            yield f"{name} needs the numbers of contributors beside a magnitude: {option('count')}."
         if isinstance(check, Differences):
             if not self.against:
-                yield "differences needs a second table: against."
+                yield f"differences needs a second table: {option('against')}."
             elif check.against is None and len(self.against) > 1:
                 yield (
                     "differences is ambiguous with several tables: name one of "

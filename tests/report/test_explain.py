@@ -23,7 +23,7 @@ from kanon_sql.report.guides import WIDTH, guide, guide_names
 from kanon_sql.report.metric_examples import RELEASE, WORKINGS
 from kanon_sql.results.metrics import METRICS
 from kanon_sql.spec.models.base import SensitiveModel
-from kanon_sql.spec.models.catalogue import MODELS
+from kanon_sql.spec.models.catalogue import ALL_MODELS, CELL_MODELS, MODELS
 from kanon_sql.spec.models.composition import ComposedModel
 from kanon_sql.spec.models.examples import PERSON, QUASI_IDENTIFIERS, Rows
 
@@ -250,7 +250,29 @@ def test_a_name_may_be_written_as_people_write_it(
     assert (ended.value.code, capsys.readouterr().out.strip()) == (0, explained(name).strip())
 
 
-@pytest.mark.parametrize("name", [*MODELS, *METRICS, *guide_names()])
+@pytest.mark.parametrize("name", CELL_MODELS)
+def test_a_model_of_cells_fails_and_holds_as_its_page_says(name: str) -> None:
+    example = CELL_MODELS[name].example
+    words = explained(name).partition("Deciding SQL")[0]
+
+    def holds(rows: Rows) -> bool:
+        cells = asking.table(list(example.columns), [tuple(map(str, row)) for row in rows])
+        settings = {key: each for key, each in example.settings.items() if key != "cells"}
+        settings["suppressed"] = settings.get("suppressed", "").strip("'") or ()
+        second = [tuple(map(str, row)) for row in example.second]
+        return kanon.tables(
+            cells,
+            published=example.settings.get("cells", False),
+            against=asking.table(list(example.columns), second) if second else None,
+            checks=[CELL_MODELS[name](**example.parameters)],
+            **settings,
+        ).holds
+
+    assert [line for line in words.splitlines() if len(line) > WIDTH] == []
+    assert (holds(example.fails), holds(example.holds)) == (False, True)
+
+
+@pytest.mark.parametrize("name", [*ALL_MODELS, *METRICS, *guide_names()])
 def test_every_title_is_a_name_too(name: str) -> None:
     title = explained(name).splitlines()[0].rpartition(" (")[0]
     assert title
@@ -287,7 +309,7 @@ def test_an_unknown_name_is_refused_with_the_nearest_of_all(name: str, near: str
     with pytest.raises(SpecError, match=f'Did you mean "{near}"') as refused:
         explained(name)
 
-    assert f"the {len(MODELS)} models and the {len(METRICS)} metrics" in str(refused.value)
+    assert f"the {len(ALL_MODELS)} models and the {len(METRICS)} metrics" in str(refused.value)
 
 
 def test_the_page_on_people_says_what_the_auditor_does() -> None:
@@ -317,7 +339,7 @@ def test_alone_it_lists_the_models(capsys: pytest.CaptureFixture[str]) -> None:
     assert ended.value.code == 0
     assert [
         name
-        for name in (*MODELS, *METRICS, "datafly", "entities", "subsets", "values")
+        for name in (*ALL_MODELS, *METRICS, "datafly", "entities", "subsets", "values")
         if f"{name}: " not in listed
     ] == []
     assert listed.strip() == overview()

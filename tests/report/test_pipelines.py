@@ -21,7 +21,7 @@ from kanon_sql.auditing.result import AuditResult
 from kanon_sql.engines.session import RunOptions
 from kanon_sql.report.pipelines import github, junit, outcomes, sarif
 from kanon_sql.results.table import CheckResult, InBaseline, TableResult
-from kanon_sql.spec.models.catalogue import MODELS
+from kanon_sql.spec.models.catalogue import ALL_MODELS
 from kanon_sql.spec.spec import AuditSpec, TablePlaces
 from kanon_sql.spec.yaml_document import Place
 
@@ -262,11 +262,11 @@ def test_what_holds_or_was_measured_is_no_alert():
     assert (invocation["executionSuccessful"], invocation["exitCode"]) == (False, 3)
 
 
-@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize("name", ALL_MODELS)
 def test_every_model_is_a_rule_with_its_own_promise(name):
     rule = next(rule for rule in sarif.rules() if rule["id"] == name)
-    assert rule["fullDescription"] == {"text": MODELS[name].promise}
-    assert MODELS[name].limitation in rule["help"]["text"]
+    assert rule["fullDescription"] == {"text": ALL_MODELS[name].promise}
+    assert ALL_MODELS[name].limitation in rule["help"]["text"]
 
 
 def test_a_result_points_at_its_rule():

@@ -119,7 +119,9 @@ def _differences(check: CheckResult, table: CellsResult) -> Words:
     asked = "" if n is None else f", asked for {number(n)}"
     found = f"the least difference is {number(check.achieved)}{asked}"
     if check.holds is False:
-        some = f"{number(check.details['violating_cells'])} of {counted(compared, 'cell')} differ"
+        violating = check.details["violating_cells"]
+        differ = "differs" if violating == 1 else "differ"
+        some = f"{number(violating)} of {counted(compared, 'cell')} {differ}"
         return found, _not_compared(check, f"{some} by fewer than {number(n or 0)}")
     equal = f"{number(check.details['equal_cells'])} of {counted(compared, 'cell')} are equal"
     return found, _not_compared(check, equal)
@@ -287,7 +289,7 @@ def cost_sentence(table: CellsResult) -> str | None:
     whole = "total" if table.figure == "magnitude" else "counts"
     share = _percent(100 * summary.share_of_total)
     return (
-        f"Suppressing the {counted(cells, 'cell')} takes "
+        f"Suppressing {_the(cells)} takes "
         f"{counted(summary.sensitive_records or 0, 'record')} and {share} of the {whole}"
         f"{_what_it_hides(table)}."
     )
@@ -303,6 +305,10 @@ def _what_it_hides(table: CellsResult) -> str:
     kept = hidden - derived
     only = "none" if not kept else "only one" if kept == 1 else f"only {number(kept)}"
     return f", and hides {only} of them: more cells must go, or fewer dimensions"
+
+
+def _the(cells: int) -> str:
+    return "the cell" if cells == 1 else f"the {counted(cells, 'cell')}"
 
 
 def advice_on_cells(table: CellsResult) -> list[str]:

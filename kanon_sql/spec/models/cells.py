@@ -45,10 +45,20 @@ class CellExample:
     holds: Sequence[tuple[str | int, ...]]
     why: str
     """Why it fails, in one sentence."""
-    options: str
-    """The options under which `kanon-sql tables` reads both, without the check."""
+    settings: Mapping[str, Any]
+    """How both are read, by the keys of a spec."""
     second: Sequence[tuple[str | int, ...]] = ()
     """The second table, for a comparison of two."""
+
+    @property
+    def options(self) -> str:
+        """The options under which `kanon-sql tables` reads both."""
+        words = []
+        for key, value in self.settings.items():
+            flag = "published" if key == "cells" else key.replace("_", "-")
+            given = ",".join(value) if isinstance(value, list) else value
+            words.append(f"--{flag}" if value is True else f"--{flag} {given}")
+        return " ".join([*words, *(["--against SECOND"] if self.second else [])])
 
 
 class CellModel(Model):
@@ -142,7 +152,7 @@ class MinContributors(CellModel):
         [("N", "a"), ("N", "b"), ("S", "c"), ("S", "d"), ("S", "e")],
         [("N", "a"), ("N", "b"), ("N", "f"), ("S", "c"), ("S", "d"), ("S", "e")],
         "Region N has two contributors.",
-        "--by region --contributor firm",
+        {"by": ["region"], "contributor": "firm"},
     )
     thresholds: ClassVar = ("n",)
     worst: ClassVar = "least"
@@ -176,7 +186,7 @@ class Dominance(CellModel):
         [("N", 90), ("N", 5), ("N", 5), ("S", 40), ("S", 30), ("S", 30)],
         [("N", 40), ("N", 35), ("N", 25), ("S", 40), ("S", 30), ("S", 30)],
         "In region N the largest contributor has 90 % of the sum.",
-        "--by region --value turnover",
+        {"by": ["region"], "value": "turnover"},
     )
     thresholds: ClassVar = ("k",)
     worst: ClassVar = "greatest"
@@ -213,7 +223,7 @@ class PPercent(CellModel):
         [("N", 500), ("N", 490), ("N", 10), ("S", 520), ("S", 500), ("S", 80)],
         [("N", 500), ("N", 490), ("N", 60), ("S", 520), ("S", 500), ("S", 80)],
         "In region N only 10 is left besides the two largest, 2 % of the largest.",
-        "--by region --value turnover",
+        {"by": ["region"], "value": "turnover"},
     )
     thresholds: ClassVar = ("p",)
     worst: ClassVar = "least"
@@ -262,7 +272,7 @@ class GroupDisclosure(CellModel):
             ("single", "part", 2),
         ],
         "Everyone who is married works full time.",
-        "--by status,hours --value n --published",
+        {"by": ["status", "hours"], "value": "n", "cells": True},
     )
     thresholds: ClassVar = ("max_share",)
     worst: ClassVar = "greatest"
@@ -298,7 +308,7 @@ class Differences(CellModel):
         [("young", 12), ("old", 20)],
         [("young", 15), ("old", 20)],
         "The first cell differs by 1 from the second table.",
-        "--by age --value n --published --against b.csv",
+        {"by": ["age"], "value": "n", "cells": True},
         second=[("young", 11), ("old", 20)],
     )
     thresholds: ClassVar = ("n",)
@@ -331,7 +341,7 @@ class Rounded(CellModel):
         [("young", 10), ("old", 12)],
         [("young", 10), ("old", 15)],
         "12 is no multiple of 5.",
-        "--by age --value n --published",
+        {"by": ["age"], "value": "n", "cells": True},
     )
     thresholds: ClassVar = ("base", "bands")
     worst: ClassVar = "greatest"
@@ -376,7 +386,13 @@ class Derivable(CellModel):
         [("N", "*"), ("S", 12), ("W", 10), ("Total", 25)],
         [("N", "*"), ("S", 12), ("W", "*"), ("Total", 25)],
         "Region N is the total less the two other regions: 3.",
-        "--by region --value n --published --suppressed '*' --total-label Total",
+        {
+            "by": ["region"],
+            "value": "n",
+            "cells": True,
+            "suppressed": "'*'",
+            "total_label": "Total",
+        },
     )
     thresholds: ClassVar = ("width",)
     worst: ClassVar = "greatest"

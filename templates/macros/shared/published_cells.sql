@@ -15,25 +15,37 @@
 {{ set }} as (
     select
 {% for dimension in dimensions %}
-        case when {{ dimension.total }} then null else {{ dimension.label | indent(8) }} end as kanon_d{{ loop.index }},
-        {{ kanon_sql.flag(dimension.total) | indent(8) }} as kanon_t{{ loop.index }},
+        {{ kanon_sql.unless(dimension.total, dimension.label) | indent(8) }} as kanon_d{{ loop.index }},
+        {{ kanon_sql.flag_or_never(dimension.total) | indent(8) }} as kanon_t{{ loop.index }},
 {% if dimension.level is not none %}
         {{ dimension.level | indent(8) }} as kanon_l{{ loop.index }},
         {{ dimension.parent | indent(8) }} as kanon_p{{ loop.index }},
 {% endif %}
 {% endfor %}
-        {{ kanon_sql.flag(suppressed) | indent(8) }} as kanon_suppressed,
-        case when {{ suppressed }} then null else {{ figure }} end as kanon_figure
+        {{ kanon_sql.flag_or_never(suppressed) | indent(8) }} as kanon_suppressed,
+        {{ kanon_sql.unless(suppressed, figure) | indent(8) }} as kanon_figure
 {%- if low is not none %},
         {{ low | indent(8) }} as kanon_low,
         {{ high | indent(8) }} as kanon_high
 {%- endif %}
 {%- if contributors is not none %},
-        case when {{ suppressed }} then null else {{ contributors }} end as kanon_contributors
+        {{ kanon_sql.unless(suppressed, contributors) | indent(8) }} as kanon_contributors
 {%- endif %}
 
     from {{ relation | indent(4) }}
 )
+{%- endmacro %}
+
+
+{# A value, NULL where the predicate holds; `1 = 0` never does. #}
+{% macro unless(predicate, value) -%}
+{{ value if predicate == "1 = 0" else "case when " ~ predicate ~ " then null else " ~ value ~ " end" }}
+{%- endmacro %}
+
+
+{# 1 where the predicate holds, else 0. #}
+{% macro flag_or_never(predicate) -%}
+{{ "0" if predicate == "1 = 0" else kanon_sql.flag(predicate) }}
 {%- endmacro %}
 
 
@@ -55,10 +67,10 @@ select
     {{ kanon_sql.not_decimal("kanon_number") | trim | indent(4) }} as kanon_not_decimal,
     sum(abs(kanon_number)) as kanon_size
 {%- for dimension in dimensions %},
-    sum({{ kanon_sql.flag(dimension.doubtful) }}) as kanon_null_{{ loop.index }},
-    sum({{ kanon_sql.flag(dimension.unknown) }}) as kanon_unknown_{{ loop.index }},
-    sum({{ kanon_sql.flag(dimension.like_total) }}) as kanon_like_total_{{ loop.index }},
-    sum({{ kanon_sql.flag(dimension.no_flag) }}) as kanon_no_flag_{{ loop.index }}
+    sum({{ kanon_sql.flag_or_never(dimension.doubtful) }}) as kanon_null_{{ loop.index }},
+    sum({{ kanon_sql.flag_or_never(dimension.unknown) }}) as kanon_unknown_{{ loop.index }},
+    sum({{ kanon_sql.flag_or_never(dimension.like_total) }}) as kanon_like_total_{{ loop.index }},
+    sum({{ kanon_sql.flag_or_never(dimension.no_flag) }}) as kanon_no_flag_{{ loop.index }}
 {%- endfor %}
 {%- if count is not none %},
     sum(case when not ({{ suppressed }}) and ({{ kanon_sql.ident(count) }} is null or {{ kanon_sql.figure_number(count) | trim }} is null) then 1 else 0 end) as kanon_no_count
