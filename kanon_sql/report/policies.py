@@ -20,8 +20,8 @@ DISCLAIMER = (
 )
 ONLY_CELLS = (
     "Its threshold is for the cells of a table. Here it is k-anonymity: a table that crosses only "
-    "these columns then has no cell below it. That does not cover totals, dominance, or the "
-    "comparison with a second table."
+    "these columns then has no cell below it. That does not cover totals, combinations without a "
+    "record, dominance, or the comparison with a second table."
 )
 
 
