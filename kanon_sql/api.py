@@ -47,7 +47,7 @@ from kanon_sql.spec.arguments import (
 )
 from kanon_sql.spec.policy import Policy
 from kanon_sql.spec.policy import policies as shipped_policies
-from kanon_sql.spec.spec import Unassigned
+from kanon_sql.spec.spec import AuditSpec, Unassigned
 from kanon_sql.sql.dialects import Quote
 
 
@@ -160,6 +160,8 @@ def compile(
             zip
     """
     thresholds = {"k": k, "l": l, "t": t, "k_map": k_map}
+    if isinstance(data, AuditSpec) and not data.tables:
+        return compiler.compile(data, engine=engine, dialect=dialect, quote=quote, table=table)
     spec = spec_from_arguments(
         data,
         quasi_identifiers,

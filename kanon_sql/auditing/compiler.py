@@ -11,6 +11,13 @@ from typing import Any
 
 from kanon_sql.auditing.facts import facts_unread
 from kanon_sql.auditing.opening import about, name_of, opened, planned
+from kanon_sql.auditing.published_tables import (
+    OpenCells,
+    cell_statements,
+    open_cells,
+    resolved_cells,
+    to_open,
+)
 from kanon_sql.engines.base import Engine
 from kanon_sql.engines.offline_tables import offline_table, refuse_hidden_table, table_of_names
 from kanon_sql.engines.session import RunOptions
@@ -156,10 +163,11 @@ def compile(
         raise SpecError("table names one table, and there are several in the spec.")
     if dialect is not None:
         rules_of(dialect)
+    how = _Written(dialect, quote, table, tuple(writes))
     return CompiledAudit(
-        tuple(
-            _compiled(spec, place, engine, _Written(dialect, quote, table, tuple(writes)))
-            for place in range(len(spec.tables))
+        (
+            *(_compiled(spec, place, engine, how) for place in range(len(spec.tables))),
+            *(_compiled_cells(spec, place, engine, how) for place in range(len(spec.published))),
         )
     )
 
@@ -195,6 +203,42 @@ def _compiled(spec: AuditSpec, place: int, engine: Any, how: _Written) -> Compil
         except SpecError as error:
             raise spec.with_location(error, place) from None
     return _for_elsewhere(plan, dialect, how.quote)
+
+
+def _compiled_cells(spec: AuditSpec, place: int, engine: Any, how: _Written) -> CompiledTable:
+    """The SQL on a published table; its steps that subtract cells from another are left out."""
+    asked = spec.published[place]
+    with opened(to_open(asked), RunOptions(engine)) as hub:
+        if how.dialect in (None, hub.dialect):
+            table = open_cells(spec, place, hub)
+            facts = None
+            first = next(cell_statements(table))
+            if asked.value is not None and first.name == "figures":
+                first.check()
+                [facts] = hub.query(first.sql)
+            refuse_to_overwrite(how.writes, hub.files_read())
+            steps = {}
+            for step in cell_statements(table, facts):
+                step.check()
+                sql = quoted(hub.in_dialect(step.sql), hub.dialect, how.quote, spelled=True)
+                steps[step.name] = step.text(f"{hub.dialect}, as executed", sql)
+            return CompiledTable(table.question.bound.spec.name or asked.label, steps, hub.dialect)
+        dialect = how.dialect or DIALECT
+        own = offline_table(hub.table(asked.source), how.called)
+        seconds = {
+            name: offline_table(hub.table(each.source)) for name, each in asked.against.items()
+        }
+        try:
+            question, others = resolved_cells(asked, own, seconds, facts_unread)
+        except SpecError as error:
+            raise spec.with_location(error, place, "published") from None
+        steps = {}
+        for step in cell_statements(OpenCells(question, others, hub, 0.0)):
+            step.check()
+            sql = quoted(translated(step.sql, dialect), dialect, how.quote, spelled=False)
+            notes = list(_notes(question.bound, dialect))
+            steps[step.name] = step.text(_label(dialect), sql, notes)
+    return CompiledTable(asked.label, steps, dialect)
 
 
 def _is_named_alone(asked: TableSpec, source: Any, engine: Any) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
@@ -32,7 +32,9 @@ from kanon_sql.plan.cells import (
     exactness,
     facts_step,
     groups_step,
+    node_names,
     table_of,
+    typed_exactness,
 )
 from kanon_sql.plan.preconditions import preconditions
 from kanon_sql.plan.published_cells import (
@@ -47,7 +49,7 @@ from kanon_sql.plan.published_cells import (
     published_table,
     repeated_step,
 )
-from kanon_sql.plan.question import same_name
+from kanon_sql.plan.question import DataFacts, Roles, same_name
 from kanon_sql.plan.resolve import bind
 from kanon_sql.plan.resolve_roles import resolve
 from kanon_sql.results.cells import CellCheckResult, CellsResult, CellSummary
@@ -64,6 +66,7 @@ from kanon_sql.spec.models.cells import (
 from kanon_sql.spec.published import AgainstSpec, PublishedSpec
 from kanon_sql.spec.question_parts import ReferenceSpec
 from kanon_sql.spec.spec import AuditSpec, TableSpec
+from kanon_sql.sql.statement import Statement
 from kanon_sql.sql.tables import Row, Table
 
 
@@ -96,14 +99,53 @@ def audit_cells(spec: AuditSpec, run: RunOptions, *, show_values: bool = False) 
         with Faults() as faults:
             for place, table in enumerate(spec.published):
                 with faults.collected():
-                    engine = engine_of(_to_open(table))
+                    engine = engine_of(to_open(table))
                     tables.append(open_cells(spec, place, engine, show_values=show_values))
                     refuse_to_overwrite(run.writes, engine.files_read())
         results = [_audited(table, run, show_values) for table in tables]
     return AuditResult(tuple(results), VERSION, audited=today())
 
 
-def _to_open(spec: PublishedSpec) -> TableSpec:
+def cell_statements(table: OpenCells, facts: Row | None = None) -> Iterator[Statement]:
+    """The statements on a published table in order. `facts` are those of the first one; without
+    them, figures of no exact type are taken for decimals."""
+    question = table.question
+    if question.spec.cells:
+        published = published_table(question)
+        yield published_facts_step(published)
+        exact = published_exactness(published, facts) if facts else Exactness(6)
+        yield repeated_step(published, exact)
+        yield published_rules_step(published, exact)
+        yield published_groupings_step(published, exact)
+        nodes = {f"kanon_nodes_{node}": 2 for node in node_names(question)}
+        if groups := published_groups_step(published, exact, nodes):
+            yield groups
+        for name, model in _comparisons(table):
+            other = published_table(table.others[name].question)
+            yield published_differences_step(
+                published, exact, name, other, exact, table.others[name].shared, model.n
+            )
+        return
+    first = facts_step(question)
+    yield from (each.step for each in cell_preconditions(question))
+    if first is not None:
+        yield first
+    yield cells_step(question, exactness(question, facts) if facts else typed_exactness(question))
+    if groups := groups_step(question):
+        yield groups
+    for name, model in _comparisons(table):
+        other_question, shared = table.others[name]
+        yield differences_step(question, name, other_question, shared, model.n)
+
+
+def _comparisons(table: OpenCells) -> Iterator[tuple[str, Differences]]:
+    """The comparisons with second tables, by the name of each."""
+    for check in _with_differences(table):
+        if isinstance(check.model, Differences) and check.model.against is not None:
+            yield check.model.against, check.model
+
+
+def to_open(spec: PublishedSpec) -> TableSpec:
     """The table with its second tables as references, so that their headers are known."""
     references = {
         name: ReferenceSpec(source=each.source, header=each.header)
@@ -120,15 +162,12 @@ def open_cells(
     asked = spec.published[place]
     table = engine.table(asked.source)
     seconds = {name: engine.table(each.source) for name, each in asked.against.items()}
+
+    def facts_of(roles: Roles) -> DataFacts:
+        return read_facts(engine, roles, show_values=show_values)
+
     try:
-        question = _resolved(asked, table, engine, show_values)
-        others = {
-            name: SecondTable(
-                _second(asked, name, each, seconds[name], engine, show_values),
-                tuple(_own_names(question, each.by or asked.by)),
-            )
-            for name, each in asked.against.items()
-        }
+        question, others = resolved_cells(asked, table, seconds, facts_of)
     except (SpecError, InputError) as error:
         engine.renew()
         if isinstance(error, InputError):
@@ -136,6 +175,24 @@ def open_cells(
         error.location = _own_location(error.location)
         raise spec.with_location(error, place, "published") from None
     return OpenCells(question, others, engine, time.monotonic() - started)
+
+
+def resolved_cells(
+    asked: PublishedSpec,
+    table: Table,
+    seconds: Mapping[str, Table],
+    facts_of: Callable[[Roles], DataFacts],
+) -> tuple[CellQuestion, dict[str, SecondTable]]:
+    """The question on a published table and on those to compare with, resolved."""
+    question = _resolved(asked, table, facts_of)
+    others = {
+        name: SecondTable(
+            _second(asked, name, each, seconds[name], facts_of),
+            tuple(_own_names(question, each.by or asked.by)),
+        )
+        for name, each in asked.against.items()
+    }
+    return question, others
 
 
 _KEYS = {"quasi_identifiers": "by", "entity": "contributor"}
@@ -152,10 +209,11 @@ def _own_names(question: CellQuestion, names: Sequence[str]) -> Iterator[str]:
     yield from (each for name in names for each in own if same_name(each, name))
 
 
-def _resolved(spec: PublishedSpec, table: Table, engine: Engine, show_values: bool) -> CellQuestion:
+def _resolved(
+    spec: PublishedSpec, table: Table, facts_of: Callable[[Roles], DataFacts]
+) -> CellQuestion:
     roles = resolve(table_of(spec), table, {})
-    facts = read_facts(engine, roles, show_values=show_values)
-    return cell_question(spec, bind(roles, facts))
+    return cell_question(spec, bind(roles, facts_of(roles)))
 
 
 def _second(
@@ -163,8 +221,7 @@ def _second(
     name: str,
     other: AgainstSpec,
     table: Table,
-    engine: Engine,
-    show_values: bool,
+    facts_of: Callable[[Roles], DataFacts],
 ) -> CellQuestion:
     """The question on a second table, whose columns may have other names."""
     called = {own.casefold(): there for own, there in other.columns.items()}
@@ -200,7 +257,7 @@ def _second(
         }
     )
     try:
-        return _resolved(own, table, engine, show_values)
+        return _resolved(own, table, facts_of)
     except SpecError as error:
         raise SpecError(f"against {name}: {error.marked}") from None
 

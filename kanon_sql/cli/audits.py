@@ -11,7 +11,7 @@ import click
 from kanon_sql.cli.clock import CLOCK
 from kanon_sql.cli.command_record import with_command
 from kanon_sql.cli.flags import with_flags
-from kanon_sql.cli.help import Grouped
+from kanon_sql.cli.help import Grouped, GroupedWithTables
 from kanon_sql.cli.main import main, say_error
 from kanon_sql.cli.option_kinds import PIPELINE_FORMATS
 from kanon_sql.cli.options import (
@@ -43,6 +43,7 @@ from kanon_sql.cli.output import (
     writable,
 )
 from kanon_sql.cli.question import are_results, question, selected
+from kanon_sql.cli.table_options import cells_question
 from kanon_sql.cli.targets import at_most_one, one_or_specs
 from kanon_sql.errors import SpecError, plural
 
@@ -131,6 +132,8 @@ def _spec_of(
 ) -> tuple[AuditSpec, tuple[tuple[str, ...], ...]]:
     """The spec of a target or a manifest, with the notes on each table. Raises `Failure` if no
     table is selected."""
+    if target is not None and values.get("by") and not values["manifest"]:
+        return cells_question(context, target, values), ()
     chosen = selected(context, target, values)
     if chosen.spec is None:
         raise Failure(with_flags(chosen.reason), NO_DATA)
@@ -161,7 +164,7 @@ def _baseline(values: dict[str, Any]) -> Baseline | None:
     return Baseline.read(Path(values["baseline"]))
 
 
-@main.command(name="compile", cls=Grouped)
+@main.command(name="compile", cls=GroupedWithTables)
 @click.argument("target", nargs=-1, callback=at_most_one)
 @compile_options
 @click.pass_context

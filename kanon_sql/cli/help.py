@@ -57,13 +57,25 @@ TABLE_GROUPS: dict[str, tuple[str, ...]] = {
 """The options of `tables` by topic."""
 
 
+COMPILE_GROUPS: dict[str, tuple[str, ...]] = {
+    **{name: GROUPS[name] for name in ("Question", "Checks", "Reference", "Levels")},
+    "Table": ("--value", "--contributor", "--margins"),
+    **{name: TABLE_GROUPS[name] for name in ("Rules", "As published", "Second table")},
+    **{name: GROUPS[name] for name in ("Input", "Output", "Limits", "Messages")},
+}
+"""The options of `compile` by topic: those of records, and those of published tables."""
+
+
 class Grouped(click.Command):
     """A command whose options are listed in groups; ungrouped ones go into the last group."""
 
     groups = GROUPS
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        of_flag = {flag: name for name, flags in self.groups.items() for flag in flags}
+        of_flag: dict[str, str] = {}
+        for name, flags in self.groups.items():
+            for flag in flags:
+                of_flag.setdefault(flag, name)
         last = next(reversed(self.groups))
         groups: dict[str, list[tuple[str, str]]] = {name: [] for name in self.groups}
         for param in self.get_params(ctx):
@@ -82,3 +94,9 @@ class GroupedTables(Grouped):
     """The command `tables`, whose options have groups of their own."""
 
     groups = TABLE_GROUPS
+
+
+class GroupedWithTables(Grouped):
+    """A command on records whose question may be one on a published table instead."""
+
+    groups = COMPILE_GROUPS

@@ -41,11 +41,12 @@ from kanon_sql.cli.run_options import (
     WORSE,
     WRITTEN_SPEC,
 )
+from kanon_sql.cli.table_options import OF_CELLS
 
 audit_options = together(QUESTION, MANIFEST, BASELINE, AUDIT_FORMAT, OUTPUT, RUN, DRY_RUN, TELL)
 baseline_options = together(QUESTION, MANIFEST, OUTPUT, LIMITS, TELL)
 diff_options = together(FORMAT, WORSE, OUTPUT, TELL)
-compile_options = together(QUESTION, MANIFEST, COMPILED, OUTPUT, RUN, TELL)
+compile_options = together(QUESTION, OF_CELLS, MANIFEST, COMPILED, OUTPUT, RUN, TELL)
 validate_options = together(QUESTION, MANIFEST, TELL)
 anonymize_options = together(RELEASE_QUESTION, SEARCH, RELEASE, FORMAT, LIMITS, DRY_RUN, TELL)
 tradeoff_options = together(

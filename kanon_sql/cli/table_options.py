@@ -159,7 +159,7 @@ SECOND_TABLE = (
         help="Whether the first line of the second table names its columns.",
     ),
 )
-OWN = (*TABLE, *RULES, *AS_PUBLISHED, *SECOND_TABLE)
+OF_CELLS = (*TABLE, *RULES, *AS_PUBLISHED, *SECOND_TABLE)
 """The options that only a question on cells has."""
 QUESTION_ON_CELLS = (
     *TABLE,

@@ -336,6 +336,14 @@ def exactness(question: CellQuestion, facts: Row | None) -> Exactness:
     return Exactness(digits, typed, weight_digits)
 
 
+def typed_exactness(question: CellQuestion) -> Exactness:
+    """The types that the columns alone tell; figures of no exact type are taken for decimals."""
+    if question.value is None:
+        return Exactness(0)
+    scale = _scale(question.value.type)
+    return Exactness(6) if scale is None else Exactness(scale, typed=True)
+
+
 def _scale(type: str) -> int | None:
     """The number of decimals of an exact type; None for floats and text."""
     if family(type) != "number" or type.startswith(("DOUBLE", "FLOAT", "REAL")):
@@ -454,6 +462,11 @@ def _nodes(question: CellQuestion) -> list[dict[str, Any]]:
         for place, dimension in enumerate(question.dimensions, start=1)
         for level, column in enumerate(dimension.levels)
     ]
+
+
+def node_names(question: CellQuestion) -> list[str]:
+    """The names of all counts of nodes."""
+    return [node["name"] for node in _nodes(question)]
 
 
 def node_name(place: int, level: int) -> str:

@@ -1,0 +1,549 @@
+-- Question   Which figures of counts.csv are neither a number nor a declared mark?
+-- Dialect    clickhouse, generated; not executed here, as the tests of this release do
+-- Table      "counts" stands for counts.csv; the types of its columns are unknown, so values are
+--            cast.
+
+select
+    toInt64(count(*)) as kanon_records,
+    toInt64(count("n")) as kanon_values,
+    sum(
+        toInt64(
+            case
+                when not (
+                    "n" is null
+                )
+                and not (coalesce(cast("n" as Nullable(String)), '') = '*')
+                and kanon_number is null
+                then 1
+                else 0
+            end
+        )
+    ) as kanon_no_number,
+    sum(toInt64(case when "n" is null then 1 else 0 end)) as kanon_unmarked_null,
+    sum(
+        toInt64(
+            case
+                when not (
+                    kanon_number is null
+                )
+                and not (abs(kanon_number) <= 1.7976931348623157e308)
+                then 1
+                else 0
+            end
+        )
+    ) as kanon_not_finite,
+    sum(
+        case
+            when kanon_number is null
+            then 0
+            when abs(kanon_number) < 9e15
+            then toInt64(case when kanon_number = floor(kanon_number) then 0 else 1 end)
+            else 1
+        end
+    ) as kanon_not_whole,
+    sum(
+        case
+            when kanon_number is null
+            then 0
+            when abs(kanon_number) < 1e9
+            then toInt64(
+                case
+                    when cast(
+                        cast(kanon_number as Nullable(Decimal(38, 6))) as Nullable(Float64)
+                    ) = kanon_number
+                    then 0
+                    else 1
+                end
+            )
+            else 1
+        end
+    ) as kanon_not_decimal,
+    sum(abs(kanon_number)) as kanon_size,
+    sum(toInt64(case when cast("region" as Nullable(String)) is null then 1 else 0 end)) as kanon_null_1,
+    sum(0) as kanon_unknown_1,
+    sum(
+        toInt64(
+            case
+                when lowerUTF8(cast("region" as Nullable(String))) in (
+                    'total', 'totals', 'all', 'sum', 'overall', 'grand total', 'subtotal'
+                )
+                then 1
+                else 0
+            end
+        )
+    ) as kanon_like_total_1,
+    sum(0) as kanon_no_flag_1,
+    sum(toInt64(case when cast("age" as Nullable(String)) is null then 1 else 0 end)) as kanon_null_2,
+    sum(0) as kanon_unknown_2,
+    sum(0) as kanon_like_total_2,
+    sum(0) as kanon_no_flag_2
+from (
+    select
+        "region",
+        "age",
+        "n",
+        case
+            when not (coalesce(cast("n" as Nullable(String)), '') = '*')
+            then toFloat64OrNull(trim(toString("n")))
+        end as kanon_number
+    from "counts"
+) as kanon_numbered
+settings join_use_nulls = 1, prefer_column_name_to_alias = 1;
+
+
+-- Question   Which cells of counts.csv have more than one row?
+-- Dialect    clickhouse, generated; not executed here, as the tests of this release do
+-- Table      "counts" stands for counts.csv; the types of its columns are unknown, so values are
+--            cast.
+
+with
+
+published_cells as (
+    select
+        cast("region" as Nullable(String)) as kanon_d1,
+        toInt64(0) as kanon_t1,
+        case
+            when coalesce(cast("age" as Nullable(String)), '') = 'Total'
+            then null
+            else cast("age" as Nullable(String))
+        end as kanon_d2,
+        toInt64(
+            case when coalesce(cast("age" as Nullable(String)), '') = 'Total' then 1 else 0 end
+        ) as kanon_t2,
+        toInt64(
+            case when coalesce(cast("n" as Nullable(String)), '') = '*' then 1 else 0 end
+        ) as kanon_suppressed,
+        case
+            when coalesce(cast("n" as Nullable(String)), '') = '*'
+            then null
+            else cast(toFloat64OrNull(trim(toString("n"))) as Nullable(Decimal(38, 6)))
+        end as kanon_figure,
+        case
+            when coalesce(cast("n" as Nullable(String)), '') = '*'
+            then null
+            else cast(toFloat64OrNull(trim(toString("n"))) as Nullable(Decimal(38, 6)))
+        end as kanon_contributors
+    from "counts"
+),
+
+repeated as (
+    select
+        kanon_d1,
+        kanon_t1,
+        kanon_d2,
+        kanon_t2,
+        toInt64(count(*)) as kanon_rows
+    from published_cells
+    group by
+        kanon_d1,
+        kanon_t1,
+        kanon_d2,
+        kanon_t2
+    having
+        toInt64(count(*)) > 1
+)
+
+select
+    toInt64(count(*)) as kanon_repeated
+from repeated
+settings join_use_nulls = 1, prefer_column_name_to_alias = 1;
+
+
+-- Question   How many contributors do the cells of counts.csv show?
+-- Model      threshold. Every cell of the table is made from at least n contributors, so no figure
+--            is that of one or a few. (ESSnet, Handbook on Statistical Disclosure Control, 2nd
+--            edition, chapter 4, minimum frequency rule)
+-- Model      rounded. Every figure that is shown is a multiple of the base, or of its band's step.
+--            (ESSnet, Handbook on Statistical Disclosure Control, 2nd edition, chapter 5.4,
+--            rounding)
+-- Dialect    clickhouse, generated; not executed here, as the tests of this release do
+-- Table      "counts" stands for counts.csv; the types of its columns are unknown, so values are
+--            cast.
+
+with
+
+published_cells as (
+    select
+        cast("region" as Nullable(String)) as kanon_d1,
+        toInt64(0) as kanon_t1,
+        case
+            when coalesce(cast("age" as Nullable(String)), '') = 'Total'
+            then null
+            else cast("age" as Nullable(String))
+        end as kanon_d2,
+        toInt64(
+            case when coalesce(cast("age" as Nullable(String)), '') = 'Total' then 1 else 0 end
+        ) as kanon_t2,
+        toInt64(
+            case when coalesce(cast("n" as Nullable(String)), '') = '*' then 1 else 0 end
+        ) as kanon_suppressed,
+        case
+            when coalesce(cast("n" as Nullable(String)), '') = '*'
+            then null
+            else cast(toFloat64OrNull(trim(toString("n"))) as Nullable(Decimal(38, 6)))
+        end as kanon_figure,
+        case
+            when coalesce(cast("n" as Nullable(String)), '') = '*'
+            then null
+            else cast(toFloat64OrNull(trim(toString("n"))) as Nullable(Decimal(38, 6)))
+        end as kanon_contributors
+    from "counts"
+)
+
+select
+    toInt64(count(*)) as kanon_cells,
+    sum(toInt64(case when kanon_t1 = 1 or kanon_t2 = 1 then 1 else 0 end)) as kanon_margin_cells,
+    sum(kanon_suppressed) as kanon_suppressed,
+    sum(toInt64(case when kanon_figure = 0 then 1 else 0 end)) as kanon_zero_cells,
+    min(kanon_contributors) as kanon_least,
+    min(case when kanon_contributors > 0 then kanon_contributors end) as kanon_least_above_zero,
+    sum(toInt64(case when kanon_contributors < 10 then 1 else 0 end)) as kanon_violating_cells_1,
+    sum(
+        toInt64(
+            case
+                when (kanon_contributors < 10) and (kanon_t1 = 1 or kanon_t2 = 1)
+                then 1
+                else 0
+            end
+        )
+    ) as kanon_violating_margin_cells_1,
+    sum(
+        toInt64(
+            case
+                when kanon_figure < 15
+                or (
+                    kanon_figure >= 15
+                    and kanon_figure < 100
+                    and kanon_figure <> 10 * floor(cast(kanon_figure as Nullable(Float64)) / 10)
+                )
+                or (
+                    kanon_figure >= 100
+                    and kanon_figure <> 50 * floor(cast(kanon_figure as Nullable(Float64)) / 50)
+                )
+                then 1
+                else 0
+            end
+        )
+    ) as kanon_violating_cells_2,
+    sum(
+        toInt64(
+            case
+                when (
+                    kanon_figure < 15
+                    or (
+                        kanon_figure >= 15
+                        and kanon_figure < 100
+                        and kanon_figure <> 10 * floor(cast(kanon_figure as Nullable(Float64)) / 10)
+                    )
+                    or (
+                        kanon_figure >= 100
+                        and kanon_figure <> 50 * floor(cast(kanon_figure as Nullable(Float64)) / 50)
+                    )
+                )
+                and (kanon_t1 = 1 or kanon_t2 = 1)
+                then 1
+                else 0
+            end
+        )
+    ) as kanon_violating_margin_cells_2,
+    toInt64(count(distinct case when kanon_t1 = 0 then kanon_d1 end))
+        + max(toInt64(case when kanon_t1 = 0 and kanon_d1 is null then 1 else 0 end)) as kanon_nodes_1_0,
+    toInt64(count(distinct case when kanon_t2 = 0 then kanon_d2 end))
+        + max(toInt64(case when kanon_t2 = 0 and kanon_d2 is null then 1 else 0 end)) as kanon_nodes_2_0
+from published_cells
+settings join_use_nulls = 1, prefer_column_name_to_alias = 1;
+
+
+-- Question   Which margins of counts.csv are published?
+-- Dialect    clickhouse, generated; not executed here, as the tests of this release do
+-- Table      "counts" stands for counts.csv; the types of its columns are unknown, so values are
+--            cast.
+
+with
+
+published_cells as (
+    select
+        cast("region" as Nullable(String)) as kanon_d1,
+        toInt64(0) as kanon_t1,
+        case
+            when coalesce(cast("age" as Nullable(String)), '') = 'Total'
+            then null
+            else cast("age" as Nullable(String))
+        end as kanon_d2,
+        toInt64(
+            case when coalesce(cast("age" as Nullable(String)), '') = 'Total' then 1 else 0 end
+        ) as kanon_t2,
+        toInt64(
+            case when coalesce(cast("n" as Nullable(String)), '') = '*' then 1 else 0 end
+        ) as kanon_suppressed,
+        case
+            when coalesce(cast("n" as Nullable(String)), '') = '*'
+            then null
+            else cast(toFloat64OrNull(trim(toString("n"))) as Nullable(Decimal(38, 6)))
+        end as kanon_figure,
+        case
+            when coalesce(cast("n" as Nullable(String)), '') = '*'
+            then null
+            else cast(toFloat64OrNull(trim(toString("n"))) as Nullable(Decimal(38, 6)))
+        end as kanon_contributors
+    from "counts"
+)
+
+select
+    kanon_t1,
+    kanon_t2,
+    toInt64(count(*)) as kanon_cells
+from published_cells
+group by
+    kanon_t1,
+    kanon_t2
+settings join_use_nulls = 1, prefer_column_name_to_alias = 1;
+
+
+-- Question   In which groups of counts.csv do all members fall into one category?
+-- Model      group disclosure. In no group of the table do all members fall into one category of a
+--            further dimension, so that membership does not give the category away. (ESSnet,
+--            Handbook on Statistical Disclosure Control, 2nd edition, chapter 5.2, group attribute
+--            disclosure)
+-- Dialect    clickhouse, generated; not executed here, as the tests of this release do
+-- Table      "counts" stands for counts.csv; the types of its columns are unknown, so values are
+--            cast.
+
+with
+
+published_cells as (
+    select
+        cast("region" as Nullable(String)) as kanon_d1,
+        toInt64(0) as kanon_t1,
+        case
+            when coalesce(cast("age" as Nullable(String)), '') = 'Total'
+            then null
+            else cast("age" as Nullable(String))
+        end as kanon_d2,
+        toInt64(
+            case when coalesce(cast("age" as Nullable(String)), '') = 'Total' then 1 else 0 end
+        ) as kanon_t2,
+        toInt64(
+            case when coalesce(cast("n" as Nullable(String)), '') = '*' then 1 else 0 end
+        ) as kanon_suppressed,
+        case
+            when coalesce(cast("n" as Nullable(String)), '') = '*'
+            then null
+            else cast(toFloat64OrNull(trim(toString("n"))) as Nullable(Decimal(38, 6)))
+        end as kanon_figure,
+        case
+            when coalesce(cast("n" as Nullable(String)), '') = '*'
+            then null
+            else cast(toFloat64OrNull(trim(toString("n"))) as Nullable(Decimal(38, 6)))
+        end as kanon_contributors
+    from "counts"
+),
+
+groups as (
+    select
+        toInt64(1) as kanon_dimension,
+        sum(kanon_contributors) as kanon_members,
+        max(kanon_contributors) as kanon_most
+    from published_cells
+    where
+        kanon_t1 = 0
+    group by
+        kanon_d2,
+        kanon_t2
+    having
+        sum(toInt64(case when kanon_contributors is null then 1 else 0 end)) = 0
+    union all
+    select
+        toInt64(2) as kanon_dimension,
+        sum(kanon_contributors) as kanon_members,
+        max(kanon_contributors) as kanon_most
+    from published_cells
+    where
+        kanon_t2 = 0
+    group by
+        kanon_d1,
+        kanon_t1
+    having
+        sum(toInt64(case when kanon_contributors is null then 1 else 0 end)) = 0
+)
+
+select
+    toInt64(count(*)) as kanon_groups,
+    sum(
+        toInt64(
+            case
+                when kanon_dimension in (2)
+                and (
+                    cast(kanon_most as Decimal(38, 0)) * 10 >= cast(kanon_members as Decimal(38, 0)) * 9
+                    or kanon_members - kanon_most <= 0
+                )
+                then 1
+                else 0
+            end
+        )
+    ) as kanon_disclosed_3,
+    sum(
+        toInt64(
+            case
+                when kanon_members = 1
+                and kanon_dimension in (2)
+                and (
+                    cast(kanon_most as Decimal(38, 0)) * 10 >= cast(kanon_members as Decimal(38, 0)) * 9
+                    or kanon_members - kanon_most <= 0
+                )
+                then 1
+                else 0
+            end
+        )
+    ) as kanon_alone_3
+from groups
+where
+    kanon_members > 0
+settings join_use_nulls = 1, prefer_column_name_to_alias = 1;
+
+
+-- Question   By how many contributors do the cells of counts.csv differ from those of males.csv?
+-- Model      differences. Where a cell of this table and that of a second one differ, they differ
+--            by at least n contributors. (ESSnet, Handbook on Statistical Disclosure Control, 2nd
+--            edition, chapter 5.2, disclosure by differencing)
+-- Dialect    clickhouse, generated; not executed here, as the tests of this release do
+-- Table      "counts" stands for counts.csv; the types of its columns are unknown, so values are
+--            cast.
+
+with
+
+published_here as (
+    select
+        cast("region" as Nullable(String)) as kanon_d1,
+        toInt64(0) as kanon_t1,
+        case
+            when coalesce(cast("age" as Nullable(String)), '') = 'Total'
+            then null
+            else cast("age" as Nullable(String))
+        end as kanon_d2,
+        toInt64(
+            case when coalesce(cast("age" as Nullable(String)), '') = 'Total' then 1 else 0 end
+        ) as kanon_t2,
+        toInt64(
+            case when coalesce(cast("n" as Nullable(String)), '') = '*' then 1 else 0 end
+        ) as kanon_suppressed,
+        case
+            when coalesce(cast("n" as Nullable(String)), '') = '*'
+            then null
+            else cast(toFloat64OrNull(trim(toString("n"))) as Nullable(Decimal(38, 6)))
+        end as kanon_figure,
+        case
+            when coalesce(cast("n" as Nullable(String)), '') = '*'
+            then null
+            else cast(toFloat64OrNull(trim(toString("n"))) as Nullable(Decimal(38, 6)))
+        end as kanon_contributors
+    from "counts"
+),
+
+published_there as (
+    select
+        cast("region" as Nullable(String)) as kanon_d1,
+        toInt64(0) as kanon_t1,
+        case
+            when coalesce(cast("age" as Nullable(String)), '') = 'Total'
+            then null
+            else cast("age" as Nullable(String))
+        end as kanon_d2,
+        toInt64(
+            case when coalesce(cast("age" as Nullable(String)), '') = 'Total' then 1 else 0 end
+        ) as kanon_t2,
+        toInt64(
+            case when coalesce(cast("n" as Nullable(String)), '') = '*' then 1 else 0 end
+        ) as kanon_suppressed,
+        case
+            when coalesce(cast("n" as Nullable(String)), '') = '*'
+            then null
+            else cast(toFloat64OrNull(trim(toString("n"))) as Nullable(Decimal(38, 6)))
+        end as kanon_figure,
+        case
+            when coalesce(cast("n" as Nullable(String)), '') = '*'
+            then null
+            else cast(toFloat64OrNull(trim(toString("n"))) as Nullable(Decimal(38, 6)))
+        end as kanon_contributors
+    from "males"
+),
+
+cells_here as (
+    select
+        kanon_d1 as kanon_d1,
+        kanon_t1 as kanon_t1,
+        kanon_d2 as kanon_d2,
+        kanon_t2 as kanon_t2,
+        kanon_contributors
+    from published_here
+),
+
+cells_there as (
+    select
+        kanon_d1 as kanon_d1,
+        kanon_t1 as kanon_t1,
+        kanon_d2 as kanon_d2,
+        kanon_t2 as kanon_t2,
+        kanon_contributors
+    from published_there
+),
+
+compared_cells as (
+    select
+        cells_here.kanon_contributors as kanon_here,
+        cells_there.kanon_contributors as kanon_there
+    from cells_here
+    inner join cells_there
+        on cells_there.kanon_t1 = cells_here.kanon_t1
+        and cells_there.kanon_t2 = cells_here.kanon_t2
+        and cells_there.kanon_d1 is not distinct from cells_here.kanon_d1
+        and cells_there.kanon_d2 is not distinct from cells_here.kanon_d2
+)
+
+select
+    (
+        select
+            toInt64(count(*))
+        from cells_here
+    ) as kanon_cells_here,
+    (
+        select
+            toInt64(count(*))
+        from cells_there
+    ) as kanon_cells_there,
+    toInt64(count(*)) as kanon_cells_of_both,
+    sum(
+        toInt64(
+            case
+                when not (
+                    kanon_here is null
+                ) and not (
+                    kanon_there is null
+                )
+                then 1
+                else 0
+            end
+        )
+    ) as kanon_compared,
+    sum(toInt64(case when kanon_here = kanon_there then 1 else 0 end)) as kanon_equal,
+    sum(toInt64(case when kanon_here > kanon_there then 1 else 0 end)) as kanon_greater,
+    sum(toInt64(case when kanon_here < kanon_there then 1 else 0 end)) as kanon_smaller,
+    sum(
+        toInt64(
+            case when kanon_here is null and not (
+                kanon_there is null
+            ) then 1 else 0 end
+        )
+    ) as kanon_hidden_here,
+    min(case when kanon_here <> kanon_there then abs(kanon_here - kanon_there) end) as kanon_least,
+    sum(
+        toInt64(
+            case
+                when kanon_here <> kanon_there and abs(kanon_here - kanon_there) < 3
+                then 1
+                else 0
+            end
+        )
+    ) as kanon_violating
+from compared_cells
+settings join_use_nulls = 1, prefer_column_name_to_alias = 1;

@@ -1,0 +1,512 @@
+-- Question   Which figures of counts.csv are neither a number nor a declared mark?
+-- Dialect    duckdb, as executed
+
+with
+
+records as (
+    select
+        "region",
+        "age",
+        "n"
+    from read_csv(
+        'counts.csv',
+        auto_detect = false,
+        header = true,
+        delim = ',',
+        quote = '"',
+        escape = '"',
+        comment = '',
+        strict_mode = true,
+        null_padding = false,
+        ignore_errors = false,
+        columns = {
+            'region': 'VARCHAR',
+            'age': 'VARCHAR',
+            'n': 'VARCHAR'
+        }
+    )
+)
+
+select
+    count(*) as kanon_records,
+    count("n") as kanon_values,
+    sum(
+        case when "n" is not null and not (coalesce("n", '') = '*') and kanon_number is null then 1 else 0 end
+    ) as kanon_no_number,
+    sum(case when "n" is null then 1 else 0 end) as kanon_unmarked_null,
+    sum(
+        case
+            when kanon_number is not null and not (abs(kanon_number) <= 1.7976931348623157e308) then 1
+            else 0
+        end
+    ) as kanon_not_finite,
+    sum(
+        case
+            when kanon_number is null then 0
+            when abs(kanon_number) < 9e15 then case when kanon_number = floor(kanon_number) then 0 else 1 end
+            else 1
+        end
+    ) as kanon_not_whole,
+    sum(
+        case
+            when kanon_number is null then 0
+            when abs(kanon_number) < 1e9
+            then case
+                when cast(cast(kanon_number as decimal(38, 6)) as double) = kanon_number then 0
+                else 1
+            end
+            else 1
+        end
+    ) as kanon_not_decimal,
+    sum(abs(kanon_number)) as kanon_size,
+    sum(case when "region" is null then 1 else 0 end) as kanon_null_1,
+    sum(0) as kanon_unknown_1,
+    sum(case
+    when lower("region") in ('total', 'totals', 'all', 'sum', 'overall', 'grand total', 'subtotal') then 1
+    else 0
+end) as kanon_like_total_1,
+    sum(0) as kanon_no_flag_1,
+    sum(case when "age" is null then 1 else 0 end) as kanon_null_2,
+    sum(0) as kanon_unknown_2,
+    sum(0) as kanon_like_total_2,
+    sum(0) as kanon_no_flag_2
+from (
+    select
+        "region",
+        "age",
+        "n",
+        case when not (coalesce("n", '') = '*') then try_cast("n" as double) end as kanon_number
+    from records
+) as kanon_numbered;
+
+
+-- Question   Which cells of counts.csv have more than one row?
+-- Dialect    duckdb, as executed
+
+with
+
+records as (
+    select
+        "region",
+        "age",
+        "n"
+    from read_csv(
+        'counts.csv',
+        auto_detect = false,
+        header = true,
+        delim = ',',
+        quote = '"',
+        escape = '"',
+        comment = '',
+        strict_mode = true,
+        null_padding = false,
+        ignore_errors = false,
+        columns = {
+            'region': 'VARCHAR',
+            'age': 'VARCHAR',
+            'n': 'VARCHAR'
+        }
+    )
+),
+
+published_cells as (
+    select
+        "region" as kanon_d1,
+        0 as kanon_t1,
+        case when coalesce("age", '') = 'Total' then null else "age" end as kanon_d2,
+        case when coalesce("age", '') = 'Total' then 1 else 0 end as kanon_t2,
+        case when coalesce("n", '') = '*' then 1 else 0 end as kanon_suppressed,
+        case
+            when coalesce("n", '') = '*' then null
+            else cast(try_cast("n" as double) as decimal(38, 0))
+        end as kanon_figure,
+        case
+            when coalesce("n", '') = '*' then null
+            else cast(try_cast("n" as double) as decimal(38, 0))
+        end as kanon_contributors
+    from records
+),
+
+repeated as (
+    select
+        kanon_d1,
+        kanon_t1,
+        kanon_d2,
+        kanon_t2,
+        count(*) as kanon_rows
+    from published_cells
+    group by
+        kanon_d1,
+        kanon_t1,
+        kanon_d2,
+        kanon_t2
+    having count(*) > 1
+)
+
+select count(*) as kanon_repeated
+from repeated;
+
+
+-- Question   How many contributors do the cells of counts.csv show?
+-- Model      threshold. Every cell of the table is made from at least n contributors, so no figure
+--            is that of one or a few. (ESSnet, Handbook on Statistical Disclosure Control, 2nd
+--            edition, chapter 4, minimum frequency rule)
+-- Model      rounded. Every figure that is shown is a multiple of the base, or of its band's step.
+--            (ESSnet, Handbook on Statistical Disclosure Control, 2nd edition, chapter 5.4,
+--            rounding)
+-- Dialect    duckdb, as executed
+
+with
+
+records as (
+    select
+        "region",
+        "age",
+        "n"
+    from read_csv(
+        'counts.csv',
+        auto_detect = false,
+        header = true,
+        delim = ',',
+        quote = '"',
+        escape = '"',
+        comment = '',
+        strict_mode = true,
+        null_padding = false,
+        ignore_errors = false,
+        columns = {
+            'region': 'VARCHAR',
+            'age': 'VARCHAR',
+            'n': 'VARCHAR'
+        }
+    )
+),
+
+published_cells as (
+    select
+        "region" as kanon_d1,
+        0 as kanon_t1,
+        case when coalesce("age", '') = 'Total' then null else "age" end as kanon_d2,
+        case when coalesce("age", '') = 'Total' then 1 else 0 end as kanon_t2,
+        case when coalesce("n", '') = '*' then 1 else 0 end as kanon_suppressed,
+        case
+            when coalesce("n", '') = '*' then null
+            else cast(try_cast("n" as double) as decimal(38, 0))
+        end as kanon_figure,
+        case
+            when coalesce("n", '') = '*' then null
+            else cast(try_cast("n" as double) as decimal(38, 0))
+        end as kanon_contributors
+    from records
+)
+
+select
+    count(*) as kanon_cells,
+    sum(case when kanon_t1 = 1 or kanon_t2 = 1 then 1 else 0 end) as kanon_margin_cells,
+    sum(kanon_suppressed) as kanon_suppressed,
+    sum(case when kanon_figure = 0 then 1 else 0 end) as kanon_zero_cells,
+    min(kanon_contributors) as kanon_least,
+    min(case when kanon_contributors > 0 then kanon_contributors end) as kanon_least_above_zero,
+    sum(case when kanon_contributors < 10 then 1 else 0 end) as kanon_violating_cells_1,
+    sum(case
+        when (kanon_contributors < 10)
+            and (kanon_t1 = 1 or kanon_t2 = 1) then 1
+        else 0
+    end) as kanon_violating_margin_cells_1,
+    sum(case
+        when kanon_figure < 15
+            or (
+                kanon_figure >= 15 and kanon_figure < 100 and kanon_figure <> 10 * floor(
+                    cast(kanon_figure as double) / 10
+                )
+            )
+            or (kanon_figure >= 100 and kanon_figure <> 50 * floor(cast(kanon_figure as double) / 50)) then 1
+        else 0
+    end) as kanon_violating_cells_2,
+    sum(case
+        when (kanon_figure < 15
+            or (
+                kanon_figure >= 15 and kanon_figure < 100 and kanon_figure <> 10 * floor(
+                    cast(kanon_figure as double) / 10
+                )
+            )
+            or (kanon_figure >= 100 and kanon_figure <> 50 * floor(cast(kanon_figure as double) / 50)))
+            and (kanon_t1 = 1 or kanon_t2 = 1) then 1
+        else 0
+    end) as kanon_violating_margin_cells_2,
+    count(distinct case when kanon_t1 = 0 then kanon_d1 end)
+        + max(case when kanon_t1 = 0 and kanon_d1 is null then 1 else 0 end) as kanon_nodes_1_0,
+    count(distinct case when kanon_t2 = 0 then kanon_d2 end)
+        + max(case when kanon_t2 = 0 and kanon_d2 is null then 1 else 0 end) as kanon_nodes_2_0
+from published_cells;
+
+
+-- Question   Which margins of counts.csv are published?
+-- Dialect    duckdb, as executed
+
+with
+
+records as (
+    select
+        "region",
+        "age",
+        "n"
+    from read_csv(
+        'counts.csv',
+        auto_detect = false,
+        header = true,
+        delim = ',',
+        quote = '"',
+        escape = '"',
+        comment = '',
+        strict_mode = true,
+        null_padding = false,
+        ignore_errors = false,
+        columns = {
+            'region': 'VARCHAR',
+            'age': 'VARCHAR',
+            'n': 'VARCHAR'
+        }
+    )
+),
+
+published_cells as (
+    select
+        "region" as kanon_d1,
+        0 as kanon_t1,
+        case when coalesce("age", '') = 'Total' then null else "age" end as kanon_d2,
+        case when coalesce("age", '') = 'Total' then 1 else 0 end as kanon_t2,
+        case when coalesce("n", '') = '*' then 1 else 0 end as kanon_suppressed,
+        case
+            when coalesce("n", '') = '*' then null
+            else cast(try_cast("n" as double) as decimal(38, 0))
+        end as kanon_figure,
+        case
+            when coalesce("n", '') = '*' then null
+            else cast(try_cast("n" as double) as decimal(38, 0))
+        end as kanon_contributors
+    from records
+)
+
+select
+    kanon_t1,
+    kanon_t2,
+    count(*) as kanon_cells
+from published_cells
+group by
+    kanon_t1,
+    kanon_t2;
+
+
+-- Question   In which groups of counts.csv do all members fall into one category?
+-- Model      group disclosure. In no group of the table do all members fall into one category of a
+--            further dimension, so that membership does not give the category away. (ESSnet,
+--            Handbook on Statistical Disclosure Control, 2nd edition, chapter 5.2, group attribute
+--            disclosure)
+-- Dialect    duckdb, as executed
+
+with
+
+records as (
+    select
+        "region",
+        "age",
+        "n"
+    from read_csv(
+        'counts.csv',
+        auto_detect = false,
+        header = true,
+        delim = ',',
+        quote = '"',
+        escape = '"',
+        comment = '',
+        strict_mode = true,
+        null_padding = false,
+        ignore_errors = false,
+        columns = {
+            'region': 'VARCHAR',
+            'age': 'VARCHAR',
+            'n': 'VARCHAR'
+        }
+    )
+),
+
+published_cells as (
+    select
+        "region" as kanon_d1,
+        0 as kanon_t1,
+        case when coalesce("age", '') = 'Total' then null else "age" end as kanon_d2,
+        case when coalesce("age", '') = 'Total' then 1 else 0 end as kanon_t2,
+        case when coalesce("n", '') = '*' then 1 else 0 end as kanon_suppressed,
+        case
+            when coalesce("n", '') = '*' then null
+            else cast(try_cast("n" as double) as decimal(38, 0))
+        end as kanon_figure,
+        case
+            when coalesce("n", '') = '*' then null
+            else cast(try_cast("n" as double) as decimal(38, 0))
+        end as kanon_contributors
+    from records
+),
+
+groups as (
+    select
+        1 as kanon_dimension,
+        sum(kanon_contributors) as kanon_members,
+        max(kanon_contributors) as kanon_most
+    from published_cells
+    where kanon_t1 = 0
+    group by
+        kanon_d2,
+        kanon_t2
+    having sum(case when kanon_contributors is null then 1 else 0 end) = 0
+
+    union all
+
+    select
+        2 as kanon_dimension,
+        sum(kanon_contributors) as kanon_members,
+        max(kanon_contributors) as kanon_most
+    from published_cells
+    where kanon_t2 = 0
+    group by
+        kanon_d1,
+        kanon_t1
+    having sum(case when kanon_contributors is null then 1 else 0 end) = 0)
+
+select
+    count(*) as kanon_groups,
+    sum(case
+        when kanon_dimension in (2)
+            and (cast(kanon_most as decimal(18, 0)) * 10 >= cast(kanon_members as decimal(18, 0)) * 9
+            or kanon_members - kanon_most <= 0) then 1
+        else 0
+    end) as kanon_disclosed_3,
+    sum(case
+        when kanon_members = 1 and kanon_dimension in (2)
+            and (cast(kanon_most as decimal(18, 0)) * 10 >= cast(kanon_members as decimal(18, 0)) * 9
+            or kanon_members - kanon_most <= 0) then 1
+        else 0
+    end) as kanon_alone_3
+from groups
+where kanon_members > 0;
+
+
+-- Question   By how many contributors do the cells of counts.csv differ from those of males.csv?
+-- Model      differences. Where a cell of this table and that of a second one differ, they differ
+--            by at least n contributors. (ESSnet, Handbook on Statistical Disclosure Control, 2nd
+--            edition, chapter 5.2, disclosure by differencing)
+-- Dialect    duckdb, as executed
+
+with
+
+published_here as (
+    select
+        "region" as kanon_d1,
+        0 as kanon_t1,
+        case when coalesce("age", '') = 'Total' then null else "age" end as kanon_d2,
+        case when coalesce("age", '') = 'Total' then 1 else 0 end as kanon_t2,
+        case when coalesce("n", '') = '*' then 1 else 0 end as kanon_suppressed,
+        case
+            when coalesce("n", '') = '*' then null
+            else cast(try_cast("n" as double) as decimal(38, 0))
+        end as kanon_figure,
+        case
+            when coalesce("n", '') = '*' then null
+            else cast(try_cast("n" as double) as decimal(38, 0))
+        end as kanon_contributors
+    from read_csv(
+        'counts.csv',
+        auto_detect = false,
+        header = true,
+        delim = ',',
+        quote = '"',
+        escape = '"',
+        comment = '',
+        strict_mode = true,
+        null_padding = false,
+        ignore_errors = false,
+        columns = {'region': 'VARCHAR',
+        'age': 'VARCHAR',
+        'n': 'VARCHAR'}
+    )
+),
+
+published_there as (
+    select
+        "region" as kanon_d1,
+        0 as kanon_t1,
+        case when coalesce("age", '') = 'Total' then null else "age" end as kanon_d2,
+        case when coalesce("age", '') = 'Total' then 1 else 0 end as kanon_t2,
+        case when coalesce("n", '') = '*' then 1 else 0 end as kanon_suppressed,
+        case
+            when coalesce("n", '') = '*' then null
+            else cast(try_cast("n" as double) as decimal(38, 0))
+        end as kanon_figure,
+        case
+            when coalesce("n", '') = '*' then null
+            else cast(try_cast("n" as double) as decimal(38, 0))
+        end as kanon_contributors
+    from read_csv(
+        'males.csv',
+        auto_detect = false,
+        header = true,
+        delim = ',',
+        quote = '"',
+        escape = '"',
+        comment = '',
+        strict_mode = true,
+        null_padding = false,
+        ignore_errors = false,
+        columns = {'region': 'VARCHAR',
+        'age': 'VARCHAR',
+        'n': 'VARCHAR'}
+    )
+),
+
+cells_here as (
+    select
+        kanon_d1 as kanon_d1,
+        kanon_t1 as kanon_t1,
+        kanon_d2 as kanon_d2,
+        kanon_t2 as kanon_t2,
+        kanon_contributors
+    from published_here
+),
+
+cells_there as (
+    select
+        kanon_d1 as kanon_d1,
+        kanon_t1 as kanon_t1,
+        kanon_d2 as kanon_d2,
+        kanon_t2 as kanon_t2,
+        kanon_contributors
+    from published_there
+),
+
+compared_cells as (
+    select
+        cells_here.kanon_contributors as kanon_here,
+        cells_there.kanon_contributors as kanon_there
+    from cells_here
+    inner join cells_there
+        on cells_there.kanon_t1 = cells_here.kanon_t1
+        and cells_there.kanon_t2 = cells_here.kanon_t2
+        and cells_there.kanon_d1 is not distinct from cells_here.kanon_d1
+        and cells_there.kanon_d2 is not distinct from cells_here.kanon_d2
+)
+
+select
+    (select count(*) from cells_here) as kanon_cells_here,
+    (select count(*) from cells_there) as kanon_cells_there,
+    count(*) as kanon_cells_of_both,
+    sum(case when kanon_here is not null and kanon_there is not null then 1 else 0 end) as kanon_compared,
+    sum(case when kanon_here = kanon_there then 1 else 0 end) as kanon_equal,
+    sum(case when kanon_here > kanon_there then 1 else 0 end) as kanon_greater,
+    sum(case when kanon_here < kanon_there then 1 else 0 end) as kanon_smaller,
+    sum(case when kanon_here is null and kanon_there is not null then 1 else 0 end) as kanon_hidden_here,
+    min(case when kanon_here <> kanon_there then abs(kanon_here - kanon_there) end) as kanon_least,
+    sum(
+        case when kanon_here <> kanon_there and abs(kanon_here - kanon_there) < 3 then 1 else 0 end
+    ) as kanon_violating
+from compared_cells;
