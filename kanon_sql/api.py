@@ -247,7 +247,7 @@ def tables(
     spec = published_from_arguments(
         data, by, checks,
         threshold=threshold, dominance=dominance, p_percent=p_percent, derivable=derivable,
-        min_difference=min_difference, against=against, policy=list(column_list("policy", policy)),
+        min_difference=min_difference, against=against, policy=policy,
         value=value, contributor=contributor, weight=weight, margins=margins,
         hierarchies=hierarchies, hierarchy_faults=hierarchy_faults, cells=published,
         suppressed=suppressed, total_flag=total_flag, count=count, magnitude=magnitude,

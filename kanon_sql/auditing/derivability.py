@@ -28,6 +28,8 @@ MOST_BOUND_ROUNDS = 100
 """Maximum rounds of bounds; every round is sound, so stopping early only leaves cells open."""
 MOST_UNKNOWNS = 1_000
 """Maximum number of unknowns in a part that linear programming decides."""
+MOST_TERMS = 4_000
+"""Maximum number of terms of a linear program that combines several parts."""
 PRECISION = 1e-6
 """Accuracy of an optimum, for figures up to `WELL_SCALED`."""
 WELL_SCALED = 1e8
@@ -114,6 +116,8 @@ QUESTIONS = {
     "node_ancestors": "Which ancestors has each node?",
     "keyed_cells": "Which nodes has each cell?",
     "with_absent_cells": "Which combinations have no row?",
+    "numbered_cells": "Which cells are there?",
+    "parents_of_cells": "Does the table show every margin of its cells?",
     "cells_with_margins": "Which margins do the cells imply?",
     "equation_terms": "Which cells add up to which?",
     "equations": "What do the shown cells of each equation leave?",
@@ -213,7 +217,6 @@ class _Table:
             for number, parents, has_total in shapes
         ]
         nodes = run.make("nodes", "table_nodes", cells=given.relation, dimensions=dimensions)
-        ancestors = run.make("ancestors", "node_ancestors", nodes=nodes)
         keyed = run.make(
             "keyed",
             "keyed_cells",
@@ -234,6 +237,16 @@ class _Table:
                 low=_bound(given.low),
                 high=_bound(given.high),
             )
+        # Most tables show every margin of their cells; else the implied ones are added.
+        cells = run.make("cells", "numbered_cells", keyed=keyed)
+        terms = run.make("terms", "equation_terms", cells=cells, nodes=nodes, dimensions=numbers)
+        [counts] = run.rows(
+            "parents_of_cells", cells=cells, nodes=nodes, terms=terms, dimensions=numbers
+        )
+        if counts["kanon_parents"] == counts["kanon_shown"]:
+            return nodes, cells, terms
+        run.drop(terms, cells)
+        ancestors = run.make("ancestors", "node_ancestors", nodes=nodes)
         is_positive = given.low is not None and given.low >= 0
         cells = run.make(
             "cells",
@@ -327,8 +340,8 @@ class _Table:
             if not moved["kanon_moved"]:
                 break
         rows = run.rows("small_parts", terms=terms, unknown=unknown, most=MOST_UNKNOWNS)
-        for _, part in groupby(rows, key=itemgetter("kanon_part")):
-            program = _Program(list(part), self._cells.whole, run.session)
+        for batch in _batches(rows):
+            program = _Program(batch, self._cells.whole, run.session)
             yield from program.cells(widths[0], math.inf if exact else widths[-1])
 
     def _intervals(
@@ -376,8 +389,36 @@ class _Cell:
         return self.high - self.low <= width + slack and not is_zero
 
 
+def _batches(terms: Iterable[Row]) -> Iterator[list[Row]]:
+    """The terms of several parts at a time, as one program can optimise a cell of each; a part of
+    large figures stands alone, since all figures of a program have one scale."""
+    batch: list[Row] = []
+    for _, group in groupby(terms, key=itemgetter("kanon_part")):
+        part = list(group)
+        if _largest(part) > WELL_SCALED:
+            yield part
+        elif len(batch) + len(part) > MOST_TERMS and batch:
+            yield batch
+            batch = part
+        else:
+            batch += part
+    if batch:
+        yield batch
+
+
+def _largest(terms: Iterable[Row]) -> float:
+    """The largest bound, or sum of unknowns."""
+    keys = ("kanon_rest", "kanon_low", "kanon_high")
+    figures = (row[key] for row in terms for key in keys)
+    return max((abs(float(each)) for each in figures if each is not None), default=0.0)
+
+
 class _Program:
-    """The linear programs of one part: minimum and maximum of its cells under its equations."""
+    """The linear programs of some parts: minimum and maximum of their cells under their equations.
+
+    Parts share no unknown, so that the optimum of a sum of cells, one of each part, is that of
+    each.
+    """
 
     def __init__(self, terms: Sequence[Row], whole: bool, session: Session) -> None:
         from scipy.sparse import csr_matrix  # type: ignore[import-untyped]
@@ -388,9 +429,7 @@ class _Program:
         place = {cell: number for number, cell in enumerate(columns)}
         line = {equation: number for number, equation in enumerate(equations)}
         bounds = [(_float(row["kanon_low"]), _float(row["kanon_high"])) for row in columns.values()]
-        sizes = [abs(each) for pair in bounds for each in pair if each is not None]
-        largest = max([*sizes, *map(abs, equations.values())], default=0.0)
-        self._scale = scale = max(1.0, largest / WELL_SCALED)
+        self._scale = scale = max(1.0, _largest(terms) / WELL_SCALED)
         self._slack = PRECISION * scale
         self._matrix = csr_matrix(
             (
@@ -411,6 +450,7 @@ class _Program:
             for cell, row in columns.items()
             if row["kanon_state"] in (1, 2)
         }
+        self._parts = {place[cell]: row["kanon_part"] for cell, row in columns.items()}
 
     def _cell(self, cell: int, row: Row) -> _Cell:
         low, high = _float(row["kanon_low"]), _float(row["kanon_high"])
@@ -426,46 +466,67 @@ class _Program:
         """
         if self._whole and self._slack >= 0.5:
             return
+        waiting: dict[int, list[int]] = {}
         for place, cell in self._hidden.items():
-            if clear < math.inf and cell.bounds_width <= narrowest:
-                continue
-            if cell.is_cleared(clear):
-                yield cell
-                continue
-            low = self._optimum(place, 1)
-            if low is not None and cell.is_cleared(clear):
-                yield cell
-                continue
-            high = self._optimum(place, -1)
-            if cell.is_cleared(clear):
-                yield cell
-            elif low is not None and high is not None:
-                cell.low = max(cell.low, _ceil(low, self._slack) if self._whole else low)
-                cell.high = min(cell.high, _floor(high, self._slack) if self._whole else high)
-                if cell.low > cell.high + self._slack:
-                    _refuse_outside()
-                yield cell
+            if clear == math.inf or not cell.bounds_width <= narrowest:
+                waiting.setdefault(self._parts[place], []).append(place)
+        while waiting:
+            chosen = []
+            for part, places in list(waiting.items()):
+                while places and self._hidden[places[-1]].is_cleared(clear):
+                    yield self._hidden[places.pop()]
+                if places:
+                    chosen.append(places.pop())
+                else:
+                    del waiting[part]
+            lows = self._optima(chosen, 1)
+            left = [place for place in chosen if not self._hidden[place].is_cleared(clear)]
+            highs = self._optima(left, -1)
+            for place in chosen:
+                cell = self._hidden[place]
+                low, high = lows[place], highs.get(place)
+                if cell.is_cleared(clear):
+                    yield cell
+                elif low is not None and high is not None:
+                    cell.low = max(cell.low, _ceil(low, self._slack) if self._whole else low)
+                    cell.high = min(cell.high, _floor(high, self._slack) if self._whole else high)
+                    if cell.low > cell.high + self._slack:
+                        _refuse_outside()
+                    yield cell
 
-    def _optimum(self, place: int, sign: int) -> float | None:
-        """Minimum (`sign` 1) or maximum (-1) of a cell; None if the solver has no answer."""
+    def _optima(self, places: Sequence[int], sign: int) -> dict[int, float | None]:
+        """Minimum (`sign` 1) or maximum (-1) of one cell of each part, by place; None if the solver
+        has no answer."""
+        if not places:
+            return {}
+        status, figures = self._solved(places, sign)
+        if status == OPTIMAL:
+            return {place: figures[place] for place in places}
+        if len(places) > 1:
+            alone = [self._optima([place], sign) for place in places]
+            return {place: low for each in alone for place, low in each.items()}
+        return {places[0]: -sign * math.inf if status == UNBOUNDED else None}
+
+    def _solved(self, places: Sequence[int], sign: int) -> tuple[int, Sequence[float]]:
+        """The status and the figures of one program."""
         from scipy.optimize import linprog  # type: ignore[import-untyped]
 
         if self._session.expired.is_set():
             raise EngineError("the time limit was reached during linear programming.")
         objective = [0.0] * len(self._bounds)
-        objective[place] = sign
+        for place in places:
+            objective[place] = sign
         found = linprog(
             objective, A_eq=self._matrix, b_eq=self._sums, bounds=self._bounds, method="highs"
         )
         if found.status == INFEASIBLE:
             _refuse_outside()
-        if found.status == UNBOUNDED:
-            return -sign * math.inf
         if found.status != OPTIMAL:
-            return None
-        for other, cell in self._hidden.items():
-            cell.see(float(found.x[other]) * self._scale)
-        return float(found.x[place]) * self._scale
+            return int(found.status), ()
+        figures = [float(each) * self._scale for each in found.x]
+        for place, cell in self._hidden.items():
+            cell.see(figures[place])
+        return OPTIMAL, figures
 
 
 OPTIMAL, INFEASIBLE, UNBOUNDED = 0, 2, 3

@@ -332,6 +332,7 @@ def _of_records(table: OpenCells, session: Session) -> JudgedCells | None:
             if everyone not in (None, row["kanon_whole"]) and question.value is None
             else derived_from_records(question, exact, derivable, session, summary.cells or 0)
         )
+        summary = replace(summary, implied_cells=derived.implied_cells)
     checks = [
         derived.checks[number]
         if derived and number in derived.checks

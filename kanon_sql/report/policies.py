@@ -6,7 +6,7 @@ import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from kanon_sql.report.document import Block, Points, Prose
+from kanon_sql.report.document import Block, Facts, Heading, Points, Prose
 from kanon_sql.report.guides import WIDTH
 from kanon_sql.report.words.numbers import printable
 from kanon_sql.results.table import PolicyOutcome, TableResult
@@ -20,8 +20,8 @@ DISCLAIMER = (
 )
 ONLY_CELLS = (
     "Its threshold is for the cells of a table. Here it is k-anonymity: a table that crosses only "
-    "these columns then has no cell below it. That does not cover totals, dominance, or the "
-    "comparison with a second table."
+    "these columns then has no cell below it. That does not cover totals, combinations without a "
+    "record, dominance, or the comparison with a second table."
 )
 
 
@@ -123,6 +123,34 @@ def outcomes(table: TableResult) -> Iterator[Block]:
         if policy.asks_a_person:
             yield Prose([f"{policy.id} also asks a person:"])
             yield Points([printable(each) for each in policy.asks_a_person])
+
+
+def to_sign(policy: PolicyOutcome) -> Iterator[Block]:
+    """A policy in a report to sign: its sentences, its outcome, and its questions with a blank."""
+    yield Heading([f"{policy.title} ({policy.id})"])
+    source = f"{policy.issuer}, {policy.version}"
+    facts = [
+        ("Whose", printable(source)),
+        ("Address", printable(policy.address)),
+        ("How it was read", _read(policy.read["by"], policy.read.get("date"))),
+    ]
+    facts += [
+        (f"On {each['about']}", printable(_on_one_line(each["text"]))) for each in policy.quotes
+    ]
+    if policy.reading:
+        facts.append(("Reading", printable(_on_one_line(policy.reading))))
+    yield Facts(facts)
+    yield Prose([*_held(policy)])
+    if policy.not_asked:
+        yield Prose(["Not checked here:"])
+        yield Points([not_asked_words(each) for each in policy.not_asked])
+    if policy.asks_a_person:
+        yield Prose(["Answered by a person:"])
+        yield Facts([(printable(each), None) for each in policy.asks_a_person])
+
+
+def _on_one_line(text: str) -> str:
+    return " ".join(text.split())
 
 
 def _held(policy: PolicyOutcome) -> Iterator[str]:

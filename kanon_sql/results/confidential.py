@@ -46,7 +46,7 @@ def _table(table: CellsResult, own: Collection[str]) -> CellsResult:
     return replace(
         table,
         checks=Rows(_check(each, hidden, least) for each in table.checks),
-        policies=tuple(_policy(each, hidden) for each in table.policies),
+        policies=tuple(policy_for_outsiders(each, hidden) for each in table.policies),
         sql={},
         shown=None,
     )
@@ -72,7 +72,7 @@ def _parameters(
     }
 
 
-def _policy(policy: PolicyOutcome, hidden: Collection[str]) -> PolicyOutcome:
+def policy_for_outsiders(policy: PolicyOutcome, hidden: Collection[str]) -> PolicyOutcome:
     """The policy without the sentences on models whose parameters are confidential."""
     models = {each.partition(".")[0] for each in hidden}
     return replace(

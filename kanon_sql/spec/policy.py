@@ -231,7 +231,7 @@ def _not_asked(model: str, parameters: dict[str, Any], reason: str) -> NotAsked:
 @cache
 def policies() -> Mapping[str, Policy]:
     """Every shipped policy by its identifier."""
-    return MappingProxyType({name: read_policy(_shipped(name)) for name in policy_names()})
+    return MappingProxyType({name: _shipped(name) for name in policy_names()})
 
 
 @cache
@@ -240,8 +240,9 @@ def policy_names() -> tuple[str, ...]:
     return tuple(sorted(each.stem for each in FOLDER.glob("*.yml")))
 
 
-def _shipped(name: str) -> Path:
-    return FOLDER / f"{name}.yml"
+@cache
+def _shipped(name: str) -> Policy:
+    return read_policy(FOLDER / f"{name}.yml")
 
 
 def policy_named(name: str, folder: Path | None = None) -> Policy:
@@ -257,10 +258,9 @@ def policy_named(name: str, folder: Path | None = None) -> Policy:
             f"lists the {len(policy_names())} there are; a file of your own is named by its path, "
             "as in ./own.yml."
         )
-    return read_policy(_shipped(name))
+    return _shipped(name)
 
 
-@cache
 def read_policy(path: Path) -> Policy:
     """Read a policy file. Raises `SpecError` with file, line and column for an invalid one."""
     document = YamlDocument.read(path)

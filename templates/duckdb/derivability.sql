@@ -265,6 +265,36 @@ anti join {{ keyed }} using ({{ node_columns(dimensions) }})
 {%- endmacro %}
 
 
+{# The published cells, numbered, for a table that shows every ancestor of a cell. #}
+{% macro numbered_cells(keyed) %}
+select
+    row_number() over () as kanon_cell,
+    *
+from {{ keyed }}
+{%- endmacro %}
+
+
+{# Number of parents that the cells have, and of those that are cells themselves. #}
+{% macro parents_of_cells(cells, nodes, terms, dimensions) %}
+select
+{% for dimension in dimensions %}
+    (
+        select count(*)
+        from {{ cells }} as cells
+        join {{ nodes }} as nodes
+            on nodes.kanon_dimension = {{ dimension }}
+            and nodes.kanon_node = cells.kanon_n{{ dimension }}
+        where nodes.kanon_parent is not null
+    ) {{ "+" if not loop.last else "as kanon_parents," }}
+{% endfor %}
+    (
+        select count(*)
+        from {{ terms }}
+        where kanon_sign = -1
+    ) as kanon_shown
+{%- endmacro %}
+
+
 {# Every cell and every ancestor of one, numbered. An implied margin has the bounds `low` and none. #}
 {% macro cells_with_margins(keyed, ancestors, dimensions, type, low) %}
 with

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import html
 import json
 import os
 import re
@@ -311,3 +312,18 @@ def test_the_command_line_takes_policies(
 def test_a_policy_is_named_once() -> None:
     with pytest.raises(kanon.SpecError, match="named twice"):
         kanon.audit(people(11), "zip", policy=["cms-cell-11", "cms-cell-11"])
+
+
+@pytest.mark.parametrize("audience", ["internal", "external"])
+def test_the_report_quotes_and_has_lines_to_sign(audience: str) -> None:
+    result = kanon.audit(people(11), "zip", policy=["cms-cell-11", "essnet-handbook"])
+
+    page = html.unescape(str(result.to_html(audience=audience)))
+
+    for name in ("cms-cell-11", "essnet-handbook"):
+        policy = policy_named(name)
+        assert policy.address in page
+        assert policy.asks_a_person[0] in page
+    assert "no cell (e.g. admissions, discharges, patients, services, etc.)" in page
+    # What stands on the p% rule is left out where its parameters are confidential.
+    assert ("We therefore recommend use of the" in page) is (audience == "internal")

@@ -7,11 +7,13 @@ from collections.abc import Iterator
 
 from kanon_sql.report import diff
 from kanon_sql.report.document import Block, Facts, Points, Prose, Verbatim
+from kanon_sql.report.policies import to_sign
 from kanon_sql.report.signed.scope import outcome
 from kanon_sql.report.signed.subject import Signed, digest_of
 from kanon_sql.report.words.models import STATUS_WORDS
 from kanon_sql.report.words.numbers import counted, printable
 from kanon_sql.report.words.tables import limitation
+from kanon_sql.results.confidential import policy_for_outsiders
 from kanon_sql.results.table import TableResult
 from kanon_sql.spec.models.catalogue import MODELS
 
@@ -61,6 +63,18 @@ def changes(signed: Signed) -> Iterator[Block]:
 # --- 11 ---------------------------------------------------------------------------------------
 
 
+def policies(signed: Signed) -> Iterator[Block]:
+    """Each policy with the sentences that its checks rest on, and lines for its open questions."""
+    for table in signed.answered:
+        for policy in table.policies:
+            if signed.is_external:
+                policy = policy_for_outsiders(policy, policy.confidential)
+            yield from to_sign(policy)
+
+
+# --- 12 ---------------------------------------------------------------------------------------
+
+
 def limits(signed: Signed) -> Iterator[Block]:
     """Limitations of the models used, and those of any model."""
     asked = [check for table in signed.answered for check in table.checks]
@@ -72,7 +86,7 @@ def limits(signed: Signed) -> Iterator[Block]:
     yield Points(BESIDE_THE_MODELS)
 
 
-# --- 12 ---------------------------------------------------------------------------------------
+# --- 13 ---------------------------------------------------------------------------------------
 
 
 def evidence(signed: Signed) -> Iterator[Block]:
@@ -157,7 +171,7 @@ def _can_be_pasted(text: str) -> bool:
     return not any(each in text for each in own)
 
 
-# --- 13 ---------------------------------------------------------------------------------------
+# --- 14 ---------------------------------------------------------------------------------------
 
 
 def decision(signed: Signed) -> Iterator[Block]:

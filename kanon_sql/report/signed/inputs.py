@@ -171,6 +171,7 @@ PARTS: tuple[tuple[str, Callable[[Signed], Iterator[Block]]], ...] = (
     ("Sensitive attributes", figures.sensitive),
     ("What k costs", costs.costs),
     ("Since the last release", evidence.changes),
+    ("Policies", evidence.policies),
     ("What this page does not show", evidence.limits),
     ("Decision", evidence.decision),
     ("Evidence", evidence.evidence),
