@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import sqlite3
 import subprocess
 import sys
 from collections.abc import Callable
@@ -206,7 +207,10 @@ def test_levels_weights_and_parts_have_demands_alone(run: Run, folder: Path, mor
 
 
 def test_into_a_contract_only_own_rules_change(run: Run, folder: Path) -> None:
-    text = "# ours\napiVersion: v3.1.0\nkind: DataContract\nschema:\n  - name: patients # it\n"
+    text = (
+        "# ours\napiVersion: v3.1.0\nkind: DataContract\nschema:\n  - name: voters\n"
+        "  - name: patients # it\n"
+    )
     (folder / "c.yaml").write_text(text)
 
     code, out, _ = run("compile", "kanon.yml", "--format", "odcs", "--into", "c.yaml")
@@ -220,7 +224,7 @@ def test_into_a_contract_only_own_rules_change(run: Run, folder: Path) -> None:
 
 
 def test_a_contract_is_replaced_only_by_force(run: Run, folder: Path) -> None:
-    text = "apiVersion: v3.1.0\nkind: DataContract\nschema:\n  - name: patients\n"
+    text = "apiVersion: v3.1.0\nkind: DataContract\nschema:\n  - name: patients\n  - name: voters\n"
     (folder / "c.yaml").write_text(text)
     into = ("compile", "kanon.yml", "--format", "odcs", "--into", "c.yaml", "--output", "c.yaml")
 
@@ -312,6 +316,69 @@ def test_a_database_of_duckdb(folder: Path, run: Run) -> None:
         "server": "database", "type": "duckdb", "database": "clinic.duckdb", "schema": "main",
     }  # fmt: skip
     assert run("audit", "d.yaml")[0] == 0
+
+
+def test_a_contract_that_lacks_the_reference_is_refused(run: Run, folder: Path) -> None:
+    (folder / "c.yaml").write_text(
+        "apiVersion: v3.1.0\nkind: DataContract\nschema:\n  - name: patients\n"
+    )
+
+    code, out, err = run("compile", "kanon.yml", "--format", "odcs", "--into", "c.yaml")
+
+    assert (code, out) == (2, "")
+    assert "c.yaml has no schema object voters" in err
+
+
+def test_a_server_s_rules_go_into_a_contract_in_its_dialect(folder: Path) -> None:
+    with sqlite3.connect(folder / "clinic.db") as connection:
+        connection.execute("create table patients (zip text)")
+        connection.executemany("insert into patients values (?)", [("1",), ("1",), ("2",)])
+    connection.close()
+    (folder / "c.yaml").write_text(
+        "apiVersion: v3.1.0\nkind: DataContract\nschema:\n  - name: patients\n"
+    )
+    spec = table(source="patients", connect="sqlite:clinic.db")
+
+    with pytest.raises(SpecError, match="into the contract that there is"):
+        compile_contract(spec)
+    compiled = compile_contract(spec, into=folder / "c.yaml")
+
+    [found] = rules(compiled.text)
+    query = found["query"].replace("${table}", "patients")
+    assert sqlite3.connect(folder / "clinic.db").execute(query).fetchall() == [(1,)]
+
+
+def test_a_hierarchy_file_s_values_are_in_no_rule(folder: Path, run: Run) -> None:
+    (folder / "tree.csv").write_text(
+        "flu,Zeppelinitis,any\ncold,Zeppelinitis,any\nZeppelin,other,any\n"
+    )
+    tree = {"t_closeness": {"t": 0.1, "sensitive": "dx", "distance": "hierarchical",
+                            "hierarchy": "tree.csv"}}  # fmt: skip
+    (folder / "sub").mkdir()
+    for name, above in (("kanon.yml", ""), ("sub/kanon.yml", "../")):
+        source, file = f"{above}patients.parquet", f"{above}tree.csv"
+        tree["t_closeness"]["hierarchy"] = file
+        asked = {"source": source, "quasi_identifiers": ["zip"], "sensitive": ["dx"],
+                 "checks": [tree]}  # fmt: skip
+        (folder / name).write_text(yaml.safe_dump({"version": 1, "tables": [asked]}))
+        out = run("compile", name, "--format", "odcs", "--output", "t.yaml", "--overwrite")
+        text = (folder / "t.yaml").read_text()
+
+        assert (out[0], rules(text), traces(text)) == (0, [], [])
+        [demand] = rules(text, "custom")
+        assert demand["implementation"]["hierarchy"] == "tree.csv"
+        assert run("audit", "t.yaml")[0] == run("audit", name)[0] == 0
+
+
+def test_the_whole_text_of_a_contract(run: Run, folder: Path) -> None:
+    """KANON_SQL_UPDATE_GOLDEN=1 writes it anew."""
+    (folder / "kanon.yml").write_text(SPEC.partition("      - k_anonymity: {k: 4}")[0])
+    out = run("compile", "kanon.yml", "--format", "odcs")[1]
+    file = TESTS / "reports" / "contract.odcs.yaml"
+    if os.environ.get("KANON_SQL_UPDATE_GOLDEN"):
+        file.write_text(out, encoding="utf-8")
+
+    assert out == file.read_text(encoding="utf-8")
 
 
 def test_no_value_of_the_data_is_in_a_contract(run: Run) -> None:

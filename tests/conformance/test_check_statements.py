@@ -54,15 +54,15 @@ def test_an_empty_table_is_an_error_of_the_database(database: Database) -> None:
     database.load("people", Filled(("zip",), (pyarrow.string(),), (("1",), ("2",))))
     checks = [kanon.KAnonymity(k=1)]
     table = {"source": "people", "quasi_identifiers": ["zip"], "checks": checks}
-    engine = connect(database.url)
     figures = []
-    for where in (None, "zip = '1' and zip = '2'"):
-        plan = planned(AuditSpec(tables=[table | {"where": where}]), 0, engine).plan
-        [check] = plan.bound.checks
-        statement = check_statement(plan.bound, check)
-        assert statement is not None
-        with pytest.raises(KanonError) if where else nullcontext():
-            figures += engine.query(statement.sql)
-    engine.renew()
+    with connect(database.url) as engine:
+        for where in (None, "zip = '1' and zip = '2'"):
+            plan = planned(AuditSpec(tables=[table | {"where": where}]), 0, engine).plan
+            [check] = plan.bound.checks
+            statement = check_statement(plan.bound, check)
+            assert statement is not None
+            with pytest.raises(KanonError) if where else nullcontext():
+                figures += engine.query(statement.sql)
+            engine.renew()
 
     assert [int(row["failures"]) for row in figures] == [0]
