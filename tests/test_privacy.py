@@ -22,7 +22,12 @@ from pages import as_markdown
 from planted import BIRTHS, DIAGNOSES, INCOMES, NAMES, ROW, ZIPS, people, traces
 
 import kanon_sql as kanon
+from kanon_sql.auditing.auditor import audit
+from kanon_sql.auditing.contract import compile_contract
 from kanon_sql.engines.duckdb.errors import without_values
+from kanon_sql.engines.session import RunOptions
+from kanon_sql.report.pipelines import openlineage
+from kanon_sql.spec.spec import AuditSpec
 
 
 def outputs(result: kanon.AuditResult) -> str:
@@ -31,6 +36,13 @@ def outputs(result: kanon.AuditResult) -> str:
     result = replace(result, tables=timeless)
     forms = (str(result), repr(result), result.to_json(), as_markdown(result))
     return "\n".join([*forms, result._repr_html_()])
+
+
+def events(data: Any, connect: Any = None, **asked: Any) -> str:
+    """The lineage events of an audit, with its checks' own statements."""
+    spec = AuditSpec(tables=[{"source": data, **asked}])
+    result = audit(spec, RunOptions(connect), with_lineage=True)
+    return openlineage.render(result)
 
 
 def question(**more: Any) -> dict[str, Any]:
@@ -56,6 +68,10 @@ def test_no_output_holds_a_value(
     )
 
     assert traces(outputs(result)) == []
+    references = {"voters": kanon.ReferenceSpec(source=people(referred))}
+    asked = question(entity="person" if by_person else None, references=references)
+    if result.status != "error":
+        assert traces(events(people(released), **asked | {"sensitive": ["diagnosis"]})) == []
 
 
 PLACES = ("Zeppelin-1", "it's Zeppelin", "Zeppelin, 3")
@@ -182,6 +198,40 @@ def test_the_literals_of_a_spec_are_its_own() -> None:
 
     assert traces(str(result)) == []
     assert traces(result.to_json()) == ["zeppelin"]
+
+
+@pytest.mark.parametrize("kind", ["csv", "parquet"])
+def test_no_event_and_no_contract_holds_a_text_of_a_hierarchy_file(
+    kind: str, tmp_path: Path
+) -> None:
+    file = hierarchy_of_places(tmp_path, kind, more=0)
+    pyarrow.parquet.write_table(patients(), tmp_path / "patients.parquet")
+    asked: dict[str, Any] = {
+        "quasi_identifiers": {"place": {"hierarchy": file}},
+        "levels": {"place": 1},
+        "checks": [kanon.KAnonymity(k=2)],
+    }
+    source = str(tmp_path / "patients.parquet")
+
+    assert traces(events(patients(), **asked)) == []
+    spec = AuditSpec(tables=[{"source": source, **asked}])
+    assert traces(compile_contract(spec, folder=tmp_path).text) == []
+
+
+def test_no_event_tells_the_value_of_a_failed_view() -> None:
+    connection = duckdb.connect()
+    connection.register("arrow", ALONE)
+    connection.execute("create table people as from arrow")
+    connection.execute(
+        "create view broken as select error(zip) as zip, income, born, diagnosis, person "
+        "from people"
+    )
+    asked = question() | {"sensitive": ["diagnosis"]}
+
+    told = events("broken", connection, **asked)
+
+    assert '"errorMessage"' in told
+    assert traces(told) == []
 
 
 def test_values_are_shown_to_who_asks() -> None:

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from kanon_sql.auditing.opening import open_table, opened
+from kanon_sql.engines.base import Engine
 from kanon_sql.engines.session import RunOptions
 from kanon_sql.errors import SpecError, option
 from kanon_sql.files import file_kind, stem
@@ -29,6 +30,7 @@ from kanon_sql.spec.yaml_document import as_yaml
 from kanon_sql.sql.column_types import family
 from kanon_sql.sql.gate import sets_of
 from kanon_sql.sql.quoting import identifier
+from kanon_sql.sql.redaction import without_texts
 from kanon_sql.sql.tables import Column, Table
 
 _OWN_TABLE = "${table}"
@@ -70,11 +72,11 @@ def compile_contract(
     for place, asked in enumerate(spec.tables):
         with opened(asked, RunOptions(engine)) as hub:
             bound = open_table(spec, place, hub).bound
-            files.append(_files_of(asked, bound, folder))
-            named = asked.name if into is not None else None
-            name = named or files[-1].name_of(asked.source)
             try:
-                rules = _rules(bound, name, files[-1])
+                files.append(_place_of_all(asked, bound, folder, is_new=into is None))
+                named = asked.name if into is not None else None
+                name = named or files[-1].name_of(asked.source)
+                rules = _rules(bound, name, files[-1], hub, folder)
             except SpecError as error:
                 raise spec.with_location(error, place) from None
             found.append(rules)
@@ -90,7 +92,7 @@ def compile_contract(
     )
     count = sum(len(each.rules) for each in found)
     if into is not None:
-        text = with_rules(into, {each.name: each.rules for each in found})
+        text = with_rules(into, {each.name: each.rules for each in found}, needed=list(objects))
         return CompiledContract(text.removesuffix("\n"), count, notes)
     whole = {
         "apiVersion": "v3.1.0",
@@ -116,16 +118,19 @@ class _Place:
         return self.names[str(source)]
 
 
-def _files_of(asked: TableSpec, bound: ResolvedQuestion, folder: Path) -> _Place:
-    """The place of a table, its references and earlier releases."""
+def _place_of_all(
+    asked: TableSpec, bound: ResolvedQuestion, folder: Path, *, is_new: bool
+) -> _Place:
+    """The place of a table, its references and earlier releases; a contract that is there has its
+    servers already."""
     sources = [asked.source, *(each.spec.source for each in bound.others)]
     tables = [bound.table, *(each.table for each in bound.others)]
     if not all(isinstance(each, str) for each in sources):
         raise SpecError("a contract names where its tables lie, and data in memory lie nowhere.")
-    places = [
-        _place_of(source, asked, table, folder)
-        for source, table in zip(sources, tables, strict=True)
-    ]
+    pairs = list(zip(sources, tables, strict=True))
+    if not is_new:
+        return _Place({}, {source: _name_of(source, table) for source, table in pairs})
+    places = [_place_of(source, asked, table, folder) for source, table in pairs]
     _one_server([_Place(server, {}) for server, _ in places])
     names = {source: name for source, (_, name) in zip(sources, places, strict=True)}
     return _Place(places[0][0], names)
@@ -135,7 +140,7 @@ def _place_of(
     source: str, asked: TableSpec, table: Table, folder: Path
 ) -> tuple[dict[str, Any], str]:
     """The server of a source, and the table's name there."""
-    if asked.connect and not (table.embedded and not table.sql.startswith('"')):
+    if asked.connect and not _is_file(table):
         return _database(asked.connect, table)
     kind = file_kind(source)
     if kind not in _FORMATS:
@@ -159,12 +164,26 @@ def _place_of(
     return found | ({"delimiter": asked.delimiter} if asked.delimiter else {}), own
 
 
+def _is_file(table: Table) -> bool:
+    return table.embedded and not table.sql.startswith('"')
+
+
+def _identifiers(table: Table) -> list[str]:
+    found = re.findall(r'"((?:[^"]|"")*)"', table.sql)
+    return [each.replace('""', '"') for each in found]
+
+
+def _name_of(source: str, table: Table) -> str:
+    """The name of a table in a contract: of its file, or in its database."""
+    return stem(Path(source).name) if _is_file(table) else _identifiers(table)[-1]
+
+
 def _server(**parts: Any) -> dict[str, Any]:
     return {"server": "files", **parts}
 
 
 def _database(connect: str, table: Table) -> tuple[dict[str, Any], str]:
-    *above, own = re.findall(r'"((?:[^"]|"")*)"', table.sql)
+    *above, own = _identifiers(table)
     scheme, _, rest = connect.partition(":")
     if scheme == "duckdb":
         schema = {"schema": above[-1]} if above else {}
@@ -266,7 +285,9 @@ def _settings(asked: TableSpec, files: _Place, folder: Path) -> dict[str, Any]:
 # --- rules ----------------------------------------------------------------------------------
 
 
-def _rules(bound: ResolvedQuestion, name: str, files: _Place) -> _Rules:
+def _rules(
+    bound: ResolvedQuestion, name: str, files: _Place, engine: Engine, folder: Path
+) -> _Rules:
     rules: list[dict[str, Any]] = []
     alone, seen = [], dict[str, int]()
     own = _with_names(bound, files)
@@ -278,7 +299,7 @@ def _rules(bound: ResolvedQuestion, name: str, files: _Place) -> _Rules:
         seen[called] = seen.get(called, 0) + 1
         called = called if seen[called] == 1 else f"{called} #{seen[called]}"
         rule_id = f"{OWN}{_slug(called, '_')}"
-        query = None if _is_ours_alone(bound, check) else _query(own, renamed)
+        query = None if _is_ours_alone(bound, check) else _query(own, renamed, engine)
         if query is None:
             alone.append(called)
         else:
@@ -300,19 +321,22 @@ def _rules(bound: ResolvedQuestion, name: str, files: _Place) -> _Rules:
                 "id": f"{rule_id}_asked",
                 "type": "custom",
                 "engine": ENGINE,
-                "implementation": {"model": model.name(), **_parameters(model)},
+                "implementation": {"model": model.name(), **_parameters(model, folder)},
             }
         )
     return _Rules(name, tuple(rules), tuple(alone))
 
 
-def _parameters(model: Model) -> dict[str, Any]:
+def _parameters(model: Model, folder: Path) -> dict[str, Any]:
     """The parameters that differ from the defaults, as YAML has them."""
-    return {
+    found = {
         key: list(value) if isinstance(value, tuple) else value
         for key, value in model.parameters.items()
         if value != type(model).model_fields[key].default
     }
+    if isinstance(file := found.get("hierarchy"), str):
+        found["hierarchy"] = os.path.relpath(file, folder)
+    return found
 
 
 def _is_ours_alone(bound: ResolvedQuestion, check: BoundCheck) -> bool:
@@ -344,12 +368,17 @@ def _with_names(bound: ResolvedQuestion, files: _Place) -> ResolvedQuestion:
     return replace(bound, roles=replace(bound.roles, table=table, others=others), others=others)
 
 
-def _query(bound: ResolvedQuestion, check: BoundCheck) -> str | None:
+def _query(bound: ResolvedQuestion, check: BoundCheck, engine: Engine) -> str | None:
+    """The check's own statement in the engine's dialect; None where it would hold texts of a
+    hierarchy file, which are values of the data."""
     found = check_statement(bound, check)
     if found is None:
         return None
     found.check()
-    refuse_placeholders(found.sql)
+    sql = found.sql if bound.table.embedded else engine.in_dialect(found.sql)
+    if without_texts(sql, engine.dialect, bound.hierarchy_texts) != sql:
+        return None
+    refuse_placeholders(sql)
     sets = {name.casefold() for name in sets_of(found.sql)}
     for each in bound.others:
         if each.table.sql.strip('"').casefold() in sets:
@@ -357,7 +386,7 @@ def _query(bound: ResolvedQuestion, check: BoundCheck) -> str | None:
                 f"a set of the statement is called {each.table.sql}, as a table of the contract "
                 "is. Rename the table."
             )
-    return found.sql.replace(identifier(_STANDS_FOR), _OWN_TABLE)
+    return re.sub(rf'["`]?{_STANDS_FOR}["`]?', lambda _: _OWN_TABLE, sql)
 
 
 def _slug(text: str, between: str = "-") -> str:

@@ -379,18 +379,23 @@ def refuse_placeholders(text: str) -> None:
         )
 
 
-def with_rules(path: Path, rules: Mapping[str, Sequence[Mapping[str, Any]]]) -> str:
+def with_rules(
+    path: Path,
+    rules: Mapping[str, Sequence[Mapping[str, Any]]],
+    needed: Iterable[str] = (),
+) -> str:
     """The text of a contract with these rules of its tables in place of those written before.
 
-    Every other line stays. Raises `SpecError` for a table that the contract lacks, and for rules in
-    flow style or with anchors, of which no single line can be replaced.
+    Every other line stays. Raises `SpecError` for a table, or one of those `needed`, that the
+    contract lacks, and for rules in flow style or with anchors, of which no single line can be
+    replaced.
     """
     contract = Contract.read(path)
     names = [each.node.name for each in contract.objects]
-    for name in rules:
+    for name in (*rules, *needed):
         if name not in names:
             raise SpecError(
-                f"{path} has no schema object {name}, so its rules have no place there. Objects: "
+                f"{path} has no schema object {name}, which the rules need. Objects: "
                 f"{', '.join(names)}.{did_you_mean(name, names)}"
             )
     with path.open(encoding="utf-8", newline="") as file:

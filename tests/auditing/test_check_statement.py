@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any
 
 import asking
@@ -15,53 +14,17 @@ import pytest
 from generated import TREE, fewer
 from golden import GOLDEN, TABLES
 from hypothesis import given
+from own_figures import Compared, agrees, own_figures
 from questions import DRAWN, EVERYTHING, Asked
 
 import kanon_sql as kanon
-from kanon_sql.auditing import auditor
 from kanon_sql.auditing.opening import planned
 from kanon_sql.engines import connect
 from kanon_sql.engines.base import Engine
-from kanon_sql.engines.session import Session
 from kanon_sql.errors import EngineError
-from kanon_sql.plan.audit_plan import Plan
 from kanon_sql.plan.check_statement import check_statement
-from kanon_sql.results.table import CheckResult, TableResult
 from kanon_sql.spec.models.catalogue import MODELS
 from kanon_sql.spec.spec import AuditSpec
-
-Figure = int | None
-Compared = list[tuple[CheckResult, Figure]]
-
-
-@contextmanager
-def own_figures() -> Iterator[Compared]:
-    """The figure of each check's own statement, asked right after the audit of a table."""
-    compared: Compared = []
-    answered = auditor.answered
-
-    def also(plan: Plan, session: Session, show_values: bool = False) -> TableResult:
-        result = answered(plan, session, show_values)
-        for check, found in zip(plan.bound.checks, result.checks, strict=True):
-            statement = check_statement(plan.bound, check)
-            if statement is not None and found.holds is not None:
-                compared.append((found, int(session.row(statement)["failures"])))
-        return result
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(auditor, "answered", also)
-        yield compared
-
-
-def agrees(check: CheckResult, figure: Figure) -> bool:
-    """0 where the check holds; else what the audit counts, 1 at least where it counts nothing."""
-    assert figure is not None
-    if check.holds:
-        return figure == 0
-    counted = check.violating_records
-    if counted is None:
-        counted = check.violating_people
-    return figure == counted if counted else figure >= 1
 
 
 def asked(question: Asked, **where: Any) -> Compared:

@@ -80,10 +80,16 @@ def test_a_command_without_arguments_is_kept_as_that():
 
 
 OVERWRITING = [
-    ("audit",), ("baseline",), ("compile",), ("demo",), ("diff",), ("hierarchy", "new"), ("init",),
-    ("profile",), ("report",), ("tables",), ("tradeoff",), ("worksheet",),
+    ("audit",), ("baseline",), ("demo",), ("diff",), ("hierarchy", "new"), ("init",), ("profile",),
+    ("report",), ("tables",), ("tradeoff",), ("worksheet",),
 ]  # fmt: skip
-"""The commands that replace files, and write no release."""
+"""The commands that replace files, and write neither a release nor a contract that they read."""
+
+
+def test_force_of_compile_is_for_a_contract_that_is_replaced(capsys):
+    code, out, err = run(capsys, "compile", "people.parquet", "--qi", "zip", "--force")
+    assert (code, out) == (2, "")
+    assert "--force is for --format odcs" in err
 
 
 @pytest.mark.parametrize("command", OVERWRITING, ids=" ".join)
@@ -112,7 +118,7 @@ def test_every_command_that_overwrites_is_tested():
             yield path, {flag for each in command.params for flag in each.opts}
 
     found = sorted(path for path, flags in leaves(main) if "--overwrite" in flags)
-    assert found == sorted([*OVERWRITING, ("anonymize",)])
+    assert found == sorted([*OVERWRITING, ("anonymize",), ("compile",)])
 
 
 def test_every_algorithm_stands_in_the_help(capsys):
@@ -212,6 +218,7 @@ SHELL_ALONE = {
     "baseline", "connect", "dry_run", "exclude", "format", "keep_order", "manifest", "output",
     "output_dir", "overwrite", "profiles_dir", "quiet", "result", "select", "state", "step",
     "until", "verbose", "by", "force", "also", "memory_limit", "threads", "timeout", "show_values",
+    "into", "server",
 }  # fmt: skip
 """Options on files, tables of a project, and what is printed; Python has them where they apply."""
 IN_PYTHON = {
