@@ -97,12 +97,12 @@ from people
 {#
     CTEs of the events of each person: `coded` has a row for each person and event, with the number
     of holders of each slot up to m. If `numbered`, people and events are integers, the rarest event
-    first, and otherwise the event has no number.
+    first, and otherwise the event has no number. `with_holders=false` leaves out the holders.
 #}
-{% macro sets_of_slots(relation, columns, entity, m, times, numbered=true) %}
--- A person with an event, and how often.
+{% macro sets_of_slots(relation, columns, entity, m, times, numbered=true, with_holders=true) %}
+-- A person with an event{{ ", and how often" if times }}.
 held as (
-    {{ kanon_sql.frequency_set(relation, [entity] + columns) | trim | indent(4) }}
+    {{ kanon_sql.frequency_set(relation, [entity] + columns, counted=times) | trim | indent(4) }}
 ),
 
 -- An event with its holders{{ "; rarest first" if numbered }}.
@@ -140,13 +140,9 @@ coded as (
     select
         {{ "numbered_people.kanon_person" if numbered else "held." ~ kanon_sql.alias(entity) ~ " as kanon_person" }},
 {% if numbered %}
-        slots.kanon_event,
+        slots.kanon_event{{ "," if times or with_holders }}
 {% endif %}
-        held.kanon_records as kanon_times
-{%- for i in range(1, (m if times else 1) + 1) %},
-        slots.kanon_holders_{{ i }}
-{%- endfor %}
-
+        {{ kanon_sql.of_slots(m, times, with_holders) | trim | indent(8) }}
     from held
     inner join slots
         {{ kanon_sql.in_both("slots", "held", columns) | trim | indent(8) }}
@@ -155,6 +151,17 @@ coded as (
         on numbered_people.{{ kanon_sql.alias(entity) }} = held.{{ kanon_sql.alias(entity) }}
 {% endif %}
 )
+{%- endmacro %}
+
+
+{# How often a person has an event, and the holders of its slots. #}
+{% macro of_slots(m, times, with_holders) %}
+{% if times %}
+held.kanon_records as kanon_times{{ "," if with_holders }}
+{% endif %}
+{% for i in range(1, (m if times else 1) + 1) if with_holders %}
+slots.kanon_holders_{{ i }}{{ "," if not loop.last }}
+{% endfor %}
 {%- endmacro %}
 
 
@@ -171,8 +178,7 @@ shared as (
         kanon_person,
         {{ "kanon_event * " ~ m ~ " + " ~ (i - 1) if times else "kanon_event" }} as kanon_slot
 {%- if times %},
-        {{ i }} as kanon_copy,
-        kanon_times
+        {{ i }} as kanon_copy{{ ",\n        kanon_times" if weighted }}
 {%- endif %}
 
     from coded

@@ -43,9 +43,9 @@ people as (
     select
         cast(count(*) as {{ kanon_sql.float_type() }}) as kanon_events_1,
         cast({{ kanon_sql.slots_where("kanon_holders_1 > 1") }} as {{ kanon_sql.float_type() }}) as kanon_shared_1
-{%- for i in range(2, m + 1) %},
-        {{ kanon_sql.slots_where("kanon_times >= " ~ i) if times else "0" }} as kanon_events_{{ i }},
-        {{ kanon_sql.slots_where("kanon_times >= " ~ i ~ " and kanon_holders_" ~ i ~ " > 1") if times else "0" }} as kanon_shared_{{ i }}
+{%- for i in range(2, m + 1) if times %},
+        {{ kanon_sql.slots_where("kanon_times >= " ~ i) }} as kanon_events_{{ i }},
+        {{ kanon_sql.slots_where("kanon_times >= " ~ i ~ " and kanon_holders_" ~ i ~ " > 1") }} as kanon_shared_{{ i }}
 {%- endfor %}
 
     from coded
@@ -55,7 +55,7 @@ people as (
 alone as (
     select
 {% for j in range(2, m + 1) %}
-        sum({{ kanon_sql.combinations_of(j, "kanon_events") }} - ({{ kanon_sql.combinations_of(j, "kanon_shared") }})) as kanon_combinations_{{ j }}{{ "," if not loop.last }}
+        sum({{ kanon_sql.combinations_of(j, "kanon_events", times) }} - ({{ kanon_sql.combinations_of(j, "kanon_shared", times) }})) as kanon_combinations_{{ j }}{{ "," if not loop.last }}
 {% endfor %}
     from people
 )
@@ -143,13 +143,13 @@ sum(case when {{ predicate }} then 1 else 0 end)
     Number of combinations of size j of a person with d events, d2 of them at least twice and d3 at
     least three times: binom(d, 2) + d2, and binom(d, 3) + d2 (d - 1) + d3.
 #}
-{% macro combinations_of(j, events) -%}
+{% macro combinations_of(j, events, times) -%}
 {% if j == 2 -%}
-{{ kanon_sql.quotient(events ~ "_1 * (" ~ events ~ "_1 - 1)", "2") }} + {{ events }}_2
+{{ kanon_sql.quotient(events ~ "_1 * (" ~ events ~ "_1 - 1)", "2") }}{{ " + " ~ events ~ "_2" if times }}
 {%- else -%}
 {{ kanon_sql.quotient(
     events ~ "_1 * (" ~ events ~ "_1 - 1) * (" ~ events ~ "_1 - 2)", "6"
-) }} + {{ events }}_2 * ({{ events }}_1 - 1) + {{ events }}_3
+) }}{{ " + " ~ events ~ "_2 * (" ~ events ~ "_1 - 1) + " ~ events ~ "_3" if times }}
 {%- endif %}
 {%- endmacro %}
 

@@ -140,7 +140,7 @@ end
 {% set events = columns[qi:] %}
 with
 
-{{ kanon_sql.sets_of_slots(relation, columns, entity, m, times) | trim }},
+{{ kanon_sql.sets_of_slots(relation, columns, entity, m, times, with_holders=false) | trim }},
 
 people as (
     select
@@ -205,15 +205,16 @@ drawn as (
 {% endif %}
 ),
 
--- The events that are known, and how often.
+-- The events that are known{{ ", and how often" if times }}.
 known as (
     select
-{{ kanon_sql.aliases([entity] + columns) | indent(4, first=true) }},
-        count(*) as kanon_copy
+{{ kanon_sql.aliases([entity] + columns) | indent(4, first=true) }}{{ ",\n        count(*) as kanon_copy" if times }}
     from drawn
     where kanon_place <= {{ m }}
+{% if times %}
     group by
 {{ kanon_sql.aliases([entity] + columns) | indent(4, first=true) }}
+{% endif %}
 ),
 
 -- Their slots, rarest first.
@@ -254,7 +255,6 @@ slots_in_all as (
 holders as (
 {% for i in range(1, (m if times else 1) + 1) %}
 {{ "\n    union all\n\n" if not loop.first }}    select
-        kanon_person,
         {{ kanon_sql.slot_of(m, "kanon_event", i, times) }} as kanon_slot,
         kanon_person * slots_in_all.kanon_slots + {{ kanon_sql.slot_of(m, "kanon_event", i, times) }} as kanon_held
     from coded
@@ -283,8 +283,7 @@ crowd_1 as (
 -- Those who hold the next one too.
 crowd_{{ j }} as (
     select
-        crowd_{{ j - 1 }}.kanon_target,
-        crowd_{{ j - 1 }}.kanon_base
+        crowd_{{ j - 1 }}.kanon_target{{ ",\n        crowd_" ~ (j - 1) ~ ".kanon_base" if j < m }}
 {%- for i in range(j + 1, m + 1) %},
         crowd_{{ j - 1 }}.kanon_known_{{ i }}
 {%- endfor %}
