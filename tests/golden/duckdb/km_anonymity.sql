@@ -60,6 +60,11 @@ coded as (
         on numbered_people.kanon_entity = held.kanon_entity
 ),
 
+slots_in_all as (
+    select count(*) + 1 as kanon_slots
+    from slots
+),
+
 -- The slots of each person that somebody else holds too.
 shared as (
     select
@@ -72,27 +77,25 @@ shared as (
 combinations_2 as (
     select
         shorter.kanon_person,
-        shorter.kanon_slot as kanon_slot_1,
-        added.kanon_slot as kanon_slot_2
+        shorter.kanon_slot * slots_in_all.kanon_slots + added.kanon_slot as kanon_pair
     from shared as shorter
     inner join shared as added
         on added.kanon_person = shorter.kanon_person
         and added.kanon_slot > shorter.kanon_slot
+    cross join slots_in_all
 ),
 
 crowds_2 as (
     select
-        kanon_slot_1,
-        kanon_slot_2,
+        kanon_pair,
         count(*) as kanon_crowd
     from combinations_2
     group by
-        kanon_slot_1,
-        kanon_slot_2
+        kanon_pair
 ),
 
 -- Combinations of each size with a slot of one person alone.
-people as (
+slots_of_people as (
     select
         cast(count(*) as double) as kanon_events_1,
         cast(sum(case when kanon_holders_1 > 1 then 1 else 0 end) as double) as kanon_shared_1
@@ -106,30 +109,60 @@ alone as (
             cast(kanon_events_1 * (kanon_events_1 - 1) as double) / nullif(2, 0)
                 - (cast(kanon_shared_1 * (kanon_shared_1 - 1) as double) / nullif(2, 0))
         ) as kanon_combinations_2
-    from people
+    from slots_of_people
 ),
 
--- People with a combination of fewer than k people, once for each size.
-violators as (
-    select kanon_person
+people as (
+    select
+        kanon_person,
+        count(*) as kanon_events
     from coded
-    where kanon_holders_1 < 2
     group by kanon_person
+),
+
+-- The combinations of each person that somebody else has too.
+found as (
+    select
+        coded.kanon_person,
+        count(*) as kanon_enough
+    from coded
+    inner join people
+        on people.kanon_person = coded.kanon_person
+    where people.kanon_events = 1
+        and coded.kanon_holders_1 >= 2
+    group by coded.kanon_person
 
     union all
 
-    select combinations_2.kanon_person
+    select
+        combinations_2.kanon_person,
+        count(*) as kanon_enough
     from combinations_2
     inner join crowds_2
-        on crowds_2.kanon_slot_1 = combinations_2.kanon_slot_1
-        and crowds_2.kanon_slot_2 = combinations_2.kanon_slot_2
-    where crowds_2.kanon_crowd < 2
+        on crowds_2.kanon_pair = combinations_2.kanon_pair
+    where crowds_2.kanon_crowd >= 2
     group by combinations_2.kanon_person
 ),
 
+-- Each person with their largest combinations, and with those that enough people share.
+chosen as (
+    select
+        case
+            when cast(people.kanon_events as double) <= 2 then cast(1 as double)
+            else cast(
+                cast(people.kanon_events as double) * (cast(people.kanon_events as double) - 1) as double
+            ) / nullif(2, 0)
+        end as kanon_choices,
+        coalesce(found.kanon_enough, 0) as kanon_enough
+    from people
+    left join found
+        on found.kanon_person = people.kanon_person
+),
+
+-- A superset has no larger crowd, so the largest combinations of a person decide.
 violating_people as (
-    select count(distinct kanon_person) as kanon_violating_people
-    from violators
+    select sum(case when kanon_enough < kanon_choices then 1 else 0 end) as kanon_violating_people
+    from chosen
 ),
 
 counted_2 as (

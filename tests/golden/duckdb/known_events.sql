@@ -62,18 +62,9 @@ coded as (
         on numbered_people.kanon_entity = held.kanon_entity
 ),
 
--- Each person with their number of events, and the least copy of an event that they alone have.
-people as (
-    select
-        kanon_person,
-        count(*) as kanon_events,
-        min(
-            case
-                when kanon_holders_1 = 1 then 1
-            end
-        ) as kanon_own_copy
-    from coded
-    group by kanon_person
+slots_in_all as (
+    select count(*) + 1 as kanon_slots
+    from slots
 ),
 
 -- The slots of each person that somebody else holds too.
@@ -88,39 +79,45 @@ shared as (
 combinations_2 as (
     select
         shorter.kanon_person,
-        shorter.kanon_slot as kanon_slot_1,
-        added.kanon_slot as kanon_slot_2
+        shorter.kanon_slot * slots_in_all.kanon_slots + added.kanon_slot as kanon_pair
     from shared as shorter
     inner join shared as added
         on added.kanon_person = shorter.kanon_person
         and added.kanon_slot > shorter.kanon_slot
+    cross join slots_in_all
 ),
 
 crowds_2 as (
     select
-        kanon_slot_1,
-        kanon_slot_2,
+        kanon_pair,
         count(*) as kanon_crowd
     from combinations_2
     group by
-        kanon_slot_1,
-        kanon_slot_2
+        kanon_pair
+    having count(*) >= 2
 ),
 
--- The combinations of each person that somebody else shares, of as many events as are known.
+people as (
+    select
+        kanon_person,
+        count(*) as kanon_events
+    from coded
+    group by kanon_person
+),
+
+-- The combinations of each person that somebody else has too.
 found as (
     select
         coded.kanon_person,
         min(coded.kanon_holders_1) as kanon_least,
-        sum(case when coded.kanon_holders_1 >= 2 then 1 else 0 end) as kanon_enough,
-        sum(case when coded.kanon_holders_1 > 1 then 1 else 0 end) as kanon_together,
-        count(*) as kanon_shared,
-        sum(cast(1 as double) / nullif(coded.kanon_holders_1, 0)) as kanon_chance
+        sum(cast(1 as double) / nullif(coded.kanon_holders_1, 0)) as kanon_chance,
+        count(*) as kanon_together,
+        sum(case when coded.kanon_holders_1 >= 2 then 1 else 0 end) as kanon_enough
     from coded
     inner join people
         on people.kanon_person = coded.kanon_person
     where people.kanon_events = 1
-        and coded.kanon_holders_1 > 1
+        and coded.kanon_holders_1 >= 2
     group by coded.kanon_person
 
     union all
@@ -128,14 +125,13 @@ found as (
     select
         combinations_2.kanon_person,
         min(crowds_2.kanon_crowd) as kanon_least,
-        sum(case when crowds_2.kanon_crowd >= 2 then 1 else 0 end) as kanon_enough,
-        sum(case when crowds_2.kanon_crowd > 1 then 1 else 0 end) as kanon_together,
-        count(*) as kanon_shared,
-        sum(cast(1 as double) / nullif(crowds_2.kanon_crowd, 0)) as kanon_chance
+        sum(cast(1 as double) / nullif(crowds_2.kanon_crowd, 0)) as kanon_chance,
+        count(*) as kanon_together,
+        sum(case when crowds_2.kanon_crowd >= 2 then 1 else 0 end) as kanon_enough
     from combinations_2
     inner join crowds_2
-        on crowds_2.kanon_slot_1 = combinations_2.kanon_slot_1
-        and crowds_2.kanon_slot_2 = combinations_2.kanon_slot_2
+        on crowds_2.kanon_pair = combinations_2.kanon_pair
+    where crowds_2.kanon_crowd >= 2
     group by combinations_2.kanon_person
 ),
 
@@ -143,10 +139,7 @@ found as (
 chosen as (
     select
         people.kanon_events,
-        case
-            when people.kanon_own_copy <= 2 and people.kanon_own_copy <= people.kanon_events then 1
-            else found.kanon_least
-        end as kanon_crowd,
+        found.kanon_least,
         case
             when cast(people.kanon_events as double) <= 2 then cast(1 as double)
             else cast(
@@ -155,20 +148,21 @@ chosen as (
         end as kanon_choices,
         coalesce(found.kanon_enough, 0) as kanon_enough,
         coalesce(found.kanon_together, 0) as kanon_together,
-        coalesce(found.kanon_shared, 0) as kanon_shared,
         coalesce(found.kanon_chance, 0) as kanon_chance
     from people
     left join found
         on found.kanon_person = people.kanon_person
 ),
 
+-- Each person: alone by any choice that nobody shares.
 judged_people as (
     select
         kanon_events,
-        kanon_crowd,
+        case when kanon_together < kanon_choices then 1 else kanon_least end as kanon_crowd,
         cast(kanon_choices - kanon_enough as double) / nullif(kanon_choices, 0) as kanon_below,
         cast(kanon_choices - kanon_together as double) / nullif(kanon_choices, 0) as kanon_alone,
-        cast(kanon_chance + kanon_choices - kanon_shared as double) / nullif(kanon_choices, 0) as kanon_chance
+        cast(kanon_chance + kanon_choices - kanon_together as double)
+            / nullif(kanon_choices, 0) as kanon_chance
     from chosen
 )
 
