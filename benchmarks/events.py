@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import duckdb
+import pyarrow
 from run import publish, seconds
 
 import kanon_sql as kanon
@@ -44,6 +45,10 @@ PAIRS = (
     "select count(*) from (select 1 from held as one join held as other "
     "on other.person = one.person and other.event > one.event group by one.event, other.event)"
 )
+
+
+WARM = pyarrow.table({"person": [1, 1, 2], "event": [1, 2, 1]})
+"""A table that is asked first, so that what is loaded once is not measured."""
 
 
 class Measured(NamedTuple):
@@ -86,6 +91,7 @@ def ask(path: Path, *checks: Any) -> None:
 
 
 def _measure(what: Callable[[], None], answer: Any) -> None:
+    kanon.audit(WARM, entity="person", events=["event"])
     took = seconds(what)
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
     answer.send(Measured(took, peak))

@@ -101,6 +101,7 @@ def propose(
         columns=tuple(_columns(profile, counted)),
         k=DEFAULT_K,
         entity=bound.entity.name if bound.entity else None,
+        several=counted.people is not None and counted.people < counted.records,
         settings=settings,
         schema=SCHEMA if is_file or schema.is_file() else None,
         by_connection=source is not None and engine is not None and where is None,

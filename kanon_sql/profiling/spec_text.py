@@ -43,6 +43,8 @@ class ProposedSpec:
     """Further settings of the table, such as connect, where or delimiter."""
     schema: str | None = None
     """The file of the JSON Schema, for editors, beside the spec."""
+    several: bool = False
+    """Whether some people have several records."""
     by_connection: bool = False
     """Whether it was read through a connection object, which no file can name."""
 
@@ -78,6 +80,11 @@ def _lines(spec: ProposedSpec) -> Iterator[str]:
         yield f"    {key}: {_flow(value)}"
     if spec.entity:
         yield f"    entity: {scalar(spec.entity)}    # identifies a person: people are counted"
+        if spec.several:
+            yield (
+                "    events: []    # people have several records: what makes an event, as in "
+                "[ward, month]?"
+            )
     else:
         yield ("    # entity: person_id    # identifies a person, if people have several records")
     yield from _names(

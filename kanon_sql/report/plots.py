@@ -122,6 +122,47 @@ def risk_curve(
     )
 
 
+class EventPoint(NamedTuple):
+    """The share of people found by a number of known events, with its interval if it is drawn."""
+
+    known: int
+    share: float
+    choice: str
+    low: float | None = None
+    high: float | None = None
+
+
+def known_events(points: Sequence[EventPoint]) -> Chart:
+    """Share of the people found, by the number of known events, with the intervals of draws."""
+    x = {
+        "field": "known", "type": "quantitative", "title": "events known",
+        "axis": {"values": sorted({each.known for each in points}), "format": "d"},
+    }  # fmt: skip
+    y = {
+        "field": "share", "type": "quantitative", "title": "people found",
+        "scale": {"domain": [0, 1]}, "axis": {"format": "%", "tickCount": 5},
+    }  # fmt: skip
+    choices = list(dict.fromkeys(each.choice for each in points))
+    colour = {
+        "field": "choice", "type": "nominal", "title": None,
+        "scale": {"domain": choices, "range": [_BLUE, _RED][: len(choices)]},
+    }  # fmt: skip
+    line = {
+        "mark": {"type": "line", "strokeWidth": 2.5, "point": True},
+        "encoding": {"x": x, "y": y, "color": colour},
+    }
+    interval = {
+        "transform": [{"filter": "isValid(datum.low)"}],
+        "mark": {"type": "rule", "strokeWidth": 2},
+        "encoding": {"x": x, "y": {**y, "field": "low"}, "y2": {"field": "high"}, "color": colour},
+    }
+    return _chart(
+        "Share of the people found by the number of known events",
+        [each._asdict() for each in points],
+        layer=[line, interval],
+    )
+
+
 def cost_of_k(points: Sequence[CostPoint], metric: str, *, are_shares: bool = True) -> Chart:
     """The loss for each k; the chosen one is a large point."""
     values = [dict(each._asdict(), chosen="chosen" if each.chosen else "other") for each in points]

@@ -68,6 +68,7 @@ def class_sizes(*rows: tuple[int, ...], also: str = "") -> list[dict[str, int]]:
     ]
 
 
+OF_EVENTS = {"quasi_identifiers": [], "events": ["zip", "diagnosis"], "entity": "patient"}
 OF_PAIRS = {"people_in_pairs.kanon_entity", "pairs.kanon_size"}
 """What tells the rows of pairs of classes apart and how large they are, for who looks at them."""
 SENSITIVE = "homogeneous_classes homogeneous_records diverse_by_null_classes single_value_classes"
@@ -414,6 +415,35 @@ ASKED = {
             }
         ],
         step="composed_before",
+    ),
+    "km_anonymity": Asked(
+        {**OF_EVENTS, "checks": [kanon.KmAnonymity(k=2)]},
+        [
+            {"kanon_size": 1, "kanon_combinations": 5, "kanon_violating": 4, "kanon_least": 1},
+            {"kanon_size": 2, "kanon_combinations": 2, "kanon_violating": 2, "kanon_least": 1},
+        ],
+        step="km_anonymity_2",
+    ),
+    "known_events": Asked(
+        {**OF_EVENTS, "checks": [kanon.KnownEvents(m=2)]},
+        [
+            {"kanon_crowd": 1, "kanon_people": 3, "kanon_fewer": 1},
+            {"kanon_crowd": 2, "kanon_people": 1, "kanon_fewer": 1},
+        ],
+        step="known_events_2",
+    ),
+    "known_events_as_often_as_they_occur": Asked(
+        {**OF_EVENTS, "checks": [kanon.KnownEvents(m=2, times=True)]},
+        [
+            {"kanon_crowd": 1, "kanon_people": 3, "kanon_fewer": 1},
+            {"kanon_crowd": 2, "kanon_people": 1, "kanon_fewer": 1},
+        ],
+        step="known_events_2",
+    ),
+    "drawn_known_events": Asked(
+        {**OF_EVENTS, "checks": [kanon.KnownEvents(m=4, max_share=0.5)]},
+        [{"kanon_crowd": 1, "kanon_people": 3}, {"kanon_crowd": 2, "kanon_people": 1}],
+        step="known_events_4",
     ),
     "weights": Asked(
         {},

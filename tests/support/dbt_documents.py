@@ -45,6 +45,11 @@ REMARKS = {
     "sample_uniqueness": "failures is the number of records that are alone.",
     "composed_k_anonymity": "The keys of people must be the same in both releases: if nobody is in"
     " both, the test ends with an error. failures counts people.",
+    "km_anonymity": "m is 1 or 2; with quasi_identifiers, which are optional, each person must"
+    " have one combination of their values. failures counts people.",
+    "known_events": "m is 1 or 2, and the figures those of the worst case, exact: a draw can't"
+    " hold. With quasi_identifiers, which are optional, each person must have one combination of"
+    " their values. failures counts people.",
     "composed_l_diversity": "failures counts people; certain_people are left with one value, and"
     " changed_people with none.",
 }
@@ -71,6 +76,7 @@ EXAMPLES_OF_PARTS: dict[str, dict[str, Any]] = {
         "earlier_columns": {"patient": "person", "zip": "zip_code"},
         "earlier_quasi_identifiers": ["zip", "sex"],
     },
+    "events": {"entity": "patient", "events": ["zip", "diagnosis"]},
 }
 
 
@@ -92,6 +98,8 @@ class DbtTest(NamedTuple):
     def example(self) -> dict[str, Any]:
         """The arguments of its example."""
         given: dict[str, Any] = {"quasi_identifiers": ["zip", "age", "sex"]}
+        if "events" in self.parts:
+            given = {}
         for part in self.parts:
             given |= EXAMPLES_OF_PARTS.get(part, {})
         return given | self.model.example.parameters | EXAMPLES.get(self.model.name(), {})

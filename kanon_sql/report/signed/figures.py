@@ -7,6 +7,7 @@ from dataclasses import replace
 from itertools import accumulate
 from typing import Any
 
+from kanon_sql.report.audit import curve_grid
 from kanon_sql.report.document import (
     Bars,
     Block,
@@ -20,12 +21,15 @@ from kanon_sql.report.document import (
 from kanon_sql.report.identifying import in_turn
 from kanon_sql.report.plots import (
     Chart,
+    EventPoint,
     RiskPoint,
     SizeBin,
     class_sizes,
     risk_curve,
 )
+from kanon_sql.report.plots import known_events as known_events_chart
 from kanon_sql.report.signed.subject import Signed, members_of
+from kanon_sql.report.words import events
 from kanon_sql.report.words.models import title
 from kanon_sql.report.words.numbers import (
     KEPT_TOGETHER,
@@ -230,6 +234,37 @@ def _curve(table: TableResult, before: Sequence[RiskPoint]) -> Iterator[Block]:
             + (" The dashed line is what was allowed." if bounds else ""),
         ),
     )
+
+
+def known_events(signed: Signed) -> Iterator[Block]:
+    """What known events tell of people; internal readers only, as each number of known events
+    would be another cut of the same people."""
+    for table in [] if signed.is_external else signed.answered:
+        yield from signed.under_its_name(table, _known_events(table))
+
+
+def _known_events(table: TableResult) -> Iterator[Block]:
+    found = events.points(table)
+    people = table.summary.people or 0
+    for curve in events.curves(table, least=1):
+        points = list(_event_points(curve))
+        grid = curve_grid(curve, people)
+        described = f"{grid.title}: the share of the {number(people)} people."
+        yield grid._replace(
+            drawing=Drawing(known_events_chart(points), described, WITHOUT_THE_EXTRA)
+        )
+    if found:
+        yield Prose(events.worst_case(found, people))
+        yield Points([*events.how_drawn(table), *events.LIMITS])
+
+
+def _event_points(curve: Sequence[events.CurvePoint]) -> Iterator[EventPoint]:
+    for each in curve:
+        low, high = each.figures["interval"] or (None, None)
+        yield EventPoint(each.m, each.figures["random"]["share"], "at random", low, high)
+    for each in curve:
+        if each.figures["worst"]:
+            yield EventPoint(each.m, each.figures["worst"]["share"], "worst choice")
 
 
 def sizes_chart(table: TableResult) -> Chart:

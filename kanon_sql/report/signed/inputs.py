@@ -167,6 +167,7 @@ PARTS: tuple[tuple[str, Callable[[Signed], Iterator[Block]]], ...] = (
     ("Risk", figures.risk),
     ("Class sizes", figures.sizes),
     ("Risk curve", figures.curve),
+    ("Known events", figures.known_events),
     ("What each column adds", figures.columns),
     ("Sensitive attributes", figures.sensitive),
     ("What k costs", costs.costs),

@@ -77,12 +77,35 @@ def curve_title(of: Sequence[CurvePoint]) -> str:
     return f"{words[:1].upper()}{words[1:]}, by how many of a person's events are known{often}"
 
 
-def curves(table: TableResult) -> list[list[CurvePoint]]:
-    """The curves of an audit: several numbers of known events, by k and times."""
+def curves(table: TableResult, least: int = 2) -> list[list[CurvePoint]]:
+    """The curves of an audit, by k and times: at least so many numbers of known events."""
     found: dict[tuple[int, bool], list[CurvePoint]] = {}
     for point in points(table):
         found.setdefault((point.k, point.times), []).append(point)
-    return [each for each in found.values() if len(each) > 1]
+    return [each for each in found.values() if len(each) >= least]
+
+
+def how_drawn(table: TableResult) -> list[str]:
+    """How the events of each draw were chosen."""
+    drawn = {
+        (check.parameters["seed"], check.details["attacked"])
+        for check in table.checks
+        if check.details.get("drawn")
+    }
+    return [
+        f"Where events were drawn, {counted(attacked, 'person')} were attacked with the seed "
+        f"{seed}. A draw proves violations and never that a bound is kept."
+        for seed, attacked in sorted(drawn)
+    ]
+
+
+LIMITS = (
+    "The share falls slowly as a table grows, and that of a sample is not that of the population.",
+    "Whoever knows a wrong event finds nobody. Whoever knows the order of events, how often they "
+    "occur, or that a person was not there, finds more.",
+    "Nothing is said of what the records that were found then tell.",
+)
+"""What these figures do not say."""
 
 
 CURVE = ("events known",), ("at random", "", "worst choice")

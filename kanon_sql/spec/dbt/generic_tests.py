@@ -13,7 +13,9 @@ from kanon_sql.spec.models.catalogue import MODELS
 from kanon_sql.spec.other_tables import OTHER_TABLES, OtherTableKind
 from kanon_sql.spec.spec import TableSpec
 
-Role = Literal["quasi_identifier", "sensitive", "identifier", "entity", "weight", "insensitive"]
+Role = Literal[
+    "quasi_identifier", "event", "sensitive", "identifier", "entity", "weight", "insensitive"
+]
 
 ROLES: tuple[Role, ...] = get_args(Role)
 _RENDERED = re.compile(r"\{\{|^\s*(env_var|ref|var|source|doc)\s*\(.+\)\s*$")
@@ -40,6 +42,7 @@ class GenericTest:
     quasi_identifiers: tuple[str, ...]
     sensitive: str | None
     entity: str | None
+    events: tuple[str, ...]
     settings: Mapping[str, Any]
     """`where`, `nulls` and `sensitive_nulls`, which a spec has per table."""
     parameters: Mapping[str, Any]
@@ -83,6 +86,7 @@ class GenericTest:
             ),
             sensitive=_unquoted(given.pop("sensitive", None), quotes),
             entity=_unquoted(given.pop("entity", None), quotes),
+            events=tuple(_unquoted(each, quotes) for each in given.pop("events", ())),
             settings={key: given.pop(key, None) for key in SETTINGS},
             parameters=given,
             others={
@@ -97,6 +101,7 @@ class GenericTest:
     def roles(self) -> dict[str, Role]:
         """The role of each column that the test names."""
         found: dict[str, Role] = dict.fromkeys(self.quasi_identifiers, "quasi_identifier")
+        found |= dict.fromkeys(self.events, "event")
         found |= {self.sensitive: "sensitive"} if self.sensitive else {}
         return found | ({self.entity: "entity"} if self.entity else {})
 
@@ -131,6 +136,9 @@ class GenericTest:
             yield f"its quasi-identifiers are {', '.join(own)}, but those of the roles are {roles}"
         if self.sensitive and not _folded([self.sensitive]) <= _folded(table.sensitive):
             yield f'"{self.sensitive}" has another role than sensitive'
+        if self.events and _folded(self.events) != _folded(table.events):
+            roles = ", ".join(table.events)
+            yield f"its events are {', '.join(self.events)}, but those of the roles are {roles}"
         entity, role = self.entity or "none", table.entity or "none"
         if entity.casefold() != role.casefold():
             yield f"its entity is {entity}, and the table's {role}"

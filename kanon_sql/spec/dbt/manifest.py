@@ -172,7 +172,8 @@ class Manifest:
         refuse_unknown(node)
         node.refuse_two_roles()
         quasi_identifiers = node.with_role("quasi_identifier")
-        if not quasi_identifiers:
+        events = node.with_role("event")
+        if not quasi_identifiers and not events:
             raise node.fail(
                 "no column has the role quasi_identifier, so nothing can be audited. Give "
                 "config.meta.kanon_sql.role to each column that someone could know of a person, or "
@@ -181,6 +182,7 @@ class Manifest:
         sensitive = node.with_role("sensitive")
         settings: dict[str, Any] = {
             "quasi_identifiers": {name: hierarchy_of(node, name) for name in quasi_identifiers},
+            "events": {name: hierarchy_of(node, name) for name in events},
             "sensitive": sensitive,
             "identifiers": node.with_role("identifier"),
             "insensitive": node.with_role("insensitive"),
@@ -389,7 +391,7 @@ def with_defaults(check: Model, table: TableSpec) -> dict[str, Any]:
 def is_same_check(one: Model, other: Model, table: TableSpec) -> bool:
     """Whether two checks have the same model, attribute and other table."""
     a, b = with_defaults(one, table), with_defaults(other, table)
-    about = ("sensitive", *(kind.prefix for kind in OTHER_TABLES))
+    about = ("sensitive", "m", "times", *(kind.prefix for kind in OTHER_TABLES))
     return type(one) is type(other) and all(a.get(key) == b.get(key) for key in about)
 
 

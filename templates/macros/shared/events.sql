@@ -97,12 +97,12 @@ from people
 {#
     CTEs of the events of each person: `coded` has a row for each person and event, with the number
     of holders of each slot up to m. If `numbered`, people and events are integers, the rarest event
-    first, and otherwise the event has no number.
+    first, and otherwise the event has no number. `with_holders=false` leaves out the holders.
 #}
-{% macro sets_of_slots(relation, columns, entity, m, times, numbered=true) %}
--- A person with an event, and how often.
+{% macro sets_of_slots(relation, columns, entity, m, times, numbered=true, with_holders=true) %}
+-- A person with an event{{ ", and how often" if times }}.
 held as (
-    {{ kanon_sql.frequency_set(relation, [entity] + columns) | trim | indent(4) }}
+    {{ kanon_sql.frequency_set(relation, [entity] + columns, counted=times) | trim | indent(4) }}
 ),
 
 -- An event with its holders{{ "; rarest first" if numbered }}.
@@ -140,13 +140,9 @@ coded as (
     select
         {{ "numbered_people.kanon_person" if numbered else "held." ~ kanon_sql.alias(entity) ~ " as kanon_person" }},
 {% if numbered %}
-        slots.kanon_event,
+        slots.kanon_event{{ "," if times or with_holders }}
 {% endif %}
-        held.kanon_records as kanon_times
-{%- for i in range(1, (m if times else 1) + 1) %},
-        slots.kanon_holders_{{ i }}
-{%- endfor %}
-
+        {{ kanon_sql.of_slots(m, times, with_holders) | trim | indent(8) }}
     from held
     inner join slots
         {{ kanon_sql.in_both("slots", "held", columns) | trim | indent(8) }}
@@ -158,12 +154,29 @@ coded as (
 {%- endmacro %}
 
 
+{# How often a person has an event, and the holders of its slots. #}
+{% macro of_slots(m, times, with_holders) %}
+{% if times %}
+held.kanon_records as kanon_times{{ "," if with_holders }}
+{% endif %}
+{% for i in range(1, (m if times else 1) + 1) if with_holders %}
+slots.kanon_holders_{{ i }}{{ "," if not loop.last }}
+{% endfor %}
+{%- endmacro %}
+
+
 {#
     CTEs of the combinations of 2 to m slots that two people or more may share, and their crowds: a
-    person has a combination once, so its crowd is its number of rows. `weighted` adds the number of
-    choices of the person's records that give the combination.
+    person has a combination once, so its crowd is its number of rows. A combination is one number,
+    made of its slots, and for three slots two numbers. `weighted` adds the number of choices of the
+    person's records that give it; with `least` only crowds of so many are kept.
 #}
-{% macro sets_of_combinations(m, times, weighted) %}
+{% macro sets_of_combinations(m, times, weighted, least=1) %}
+slots_in_all as (
+    select {{ "(count(*) + 1) * " ~ m if times else "count(*) + 1" }} as kanon_slots
+    from slots
+),
+
 -- The slots of each person that somebody else holds too.
 shared as (
 {% for i in range(1, (m if times else 1) + 1) %}
@@ -171,8 +184,7 @@ shared as (
         kanon_person,
         {{ "kanon_event * " ~ m ~ " + " ~ (i - 1) if times else "kanon_event" }} as kanon_slot
 {%- if times %},
-        {{ i }} as kanon_copy,
-        kanon_times
+        {{ i }} as kanon_copy{{ ",\n        kanon_times" if weighted }}
 {%- endif %}
 
     from coded
@@ -184,10 +196,14 @@ shared as (
 combinations_{{ j }} as (
     select
         shorter.kanon_person,
-{% for i in range(1, j) %}
-        shorter.kanon_slot{{ "_" ~ i if j > 2 }} as kanon_slot_{{ i }},
-{% endfor %}
-        added.kanon_slot as kanon_slot_{{ j }}
+{% if j == 2 %}
+        shorter.kanon_slot * slots_in_all.kanon_slots + added.kanon_slot as kanon_pair
+{%- else %}
+        shorter.kanon_pair
+{%- endif %}
+{%- if j < m or j == 3 %},
+        added.kanon_slot as kanon_last
+{%- endif %}
 {%- if weighted and times %},
         {{ "shorter.kanon_weight" if j > 2 else "cast(shorter.kanon_times as " ~ kanon_sql.float_type() ~ ")" }}
             * {{ kanon_sql.quotient("added.kanon_times - added.kanon_copy + 1", "added.kanon_copy") }} as kanon_weight
@@ -196,10 +212,13 @@ combinations_{{ j }} as (
     from {{ "combinations_" ~ (j - 1) if j > 2 else "shared" }} as shorter
     inner join shared as added
         on added.kanon_person = shorter.kanon_person
-        and added.kanon_slot > shorter.kanon_slot{{ "_" ~ (j - 1) if j > 2 }}
+        and added.kanon_slot > shorter.{{ "kanon_last" if j > 2 else "kanon_slot" }}
 {% if times %}
-        and (added.kanon_copy = 1 or added.kanon_slot = shorter.kanon_slot{{ "_" ~ (j - 1) if j > 2 }} + 1)
+        and (added.kanon_copy = 1 or added.kanon_slot = shorter.{{ "kanon_last" if j > 2 else "kanon_slot" }} + 1)
+{% endif %}
 {% if j == 2 %}
+    cross join slots_in_all
+{% if times %}
     where shorter.kanon_copy = 1
 {% endif %}
 {% endif %}
@@ -207,28 +226,97 @@ combinations_{{ j }} as (
 
 crowds_{{ j }} as (
     select
-{% for i in range(1, j + 1) %}
-        kanon_slot_{{ i }},
-{% endfor %}
+        {{ kanon_sql.slots_of(j) | indent(8) }},
         count(*) as kanon_crowd
     from combinations_{{ j }}
     group by
-{% for i in range(1, j + 1) %}
-        kanon_slot_{{ i }}{{ "," if not loop.last }}
-{% endfor %}
+        {{ kanon_sql.slots_of(j) | indent(8) }}
+{% if least > 1 %}
+    having count(*) >= {{ least }}
+{% endif %}
 )
 {%- endfor %}
 {%- endmacro %}
 
 
-{# Join of the combinations of j slots with their crowds. #}
-{% macro with_crowds(j) -%}
-from combinations_{{ j }}
-inner join crowds_{{ j }}
-{%- for i in range(1, j + 1) %}
+{# The numbers of a combination of j slots. #}
+{% macro slots_of(j) -%}
+kanon_pair{{ ",\nkanon_last" if j == 3 }}
+{%- endmacro %}
 
-    {{ "on" if loop.first else "and" }} crowds_{{ j }}.kanon_slot_{{ i }} = combinations_{{ j }}.kanon_slot_{{ i }}
-{%- endfor %}
+
+{#
+    CTEs of the people, each with the number of choices of as many events as are known, and how many
+    of these at least `enough` people share. Somebody shares a combination that has a crowd; all
+    others are the person's alone, and are not looked at.
+#}
+{% macro sets_of_choices(m, times, enough) %}
+people as (
+    select
+        kanon_person,
+        {{ "sum(kanon_times)" if times else "count(*)" }} as kanon_events
+    from coded
+    group by kanon_person
+),
+
+-- The combinations of each person that somebody else has too.
+found as (
+{% for j in range(1, m + 1) %}
+{% set of = "coded" if j == 1 else "combinations_" ~ j %}
+{% set crowd = "coded.kanon_holders_1" if j == 1 else "crowds_" ~ j ~ ".kanon_crowd" %}
+{% set weight = ("cast(coded.kanon_times as " ~ kanon_sql.float_type() ~ ")" if j == 1 else of ~ ".kanon_weight") if times else "1" %}
+{{ "\n    union all\n\n" if not loop.first }}    select
+        {{ of }}.kanon_person,
+        {{ kanon_sql.measures_of_found(crowd, weight, times, enough) | trim | indent(8) }}
+    from {{ of }}
+{% if j > 1 %}
+    inner join crowds_{{ j }}
+        on crowds_{{ j }}.kanon_pair = {{ of }}.kanon_pair
+{% if j == 3 %}
+        and crowds_{{ j }}.kanon_last = {{ of }}.kanon_last
+{% endif %}
+{% endif %}
+{% if j < m %}
+    inner join people
+        on people.kanon_person = {{ of }}.kanon_person
+    where people.kanon_events = {{ j }}
+        and {{ crowd }} >= {{ enough.least }}
+{% else %}
+    where {{ crowd }} >= {{ enough.least }}
+{% endif %}
+    group by {{ of }}.kanon_person
+{% endfor %}
+)
+{%- endmacro %}
+
+
+{# Aggregates over the combinations of a person that somebody else has too. #}
+{% macro measures_of_found(crowd, weight, times, enough) %}
+{% set whole = "sum(" ~ weight ~ ")" if times else "count(*)" %}
+{% if enough.random %}
+min({{ crowd }}) as kanon_least,
+sum({{ kanon_sql.quotient(weight, crowd) }}) as kanon_chance,
+{{ whole }} as kanon_together,
+sum(case when {{ crowd }} >= {{ enough.k }} then {{ weight }} else 0 end) as kanon_enough
+{%- else %}
+{{ whole }} as kanon_enough
+{%- endif %}
+{%- endmacro %}
+
+
+{# Number of ways to choose m of n events, and 1 if there are not more than m. #}
+{% macro choices(m, n) %}
+{% set n = "cast(" ~ n ~ " as " ~ kanon_sql.float_type() ~ ")" %}
+{% if m == 1 %}
+{{ n }}
+{%- else %}
+case
+    when {{ n }} <= {{ m }} then cast(1 as {{ kanon_sql.float_type() }})
+    else {{ kanon_sql.quotient(
+        n ~ " * (" ~ n ~ " - 1)" ~ (" * (" ~ n ~ " - 2)" if m == 3), "6" if m == 3 else "2"
+    ) }}
+end
+{%- endif %}
 {%- endmacro %}
 
 

@@ -36,16 +36,16 @@ order by kanon_size
 {{ kanon_sql.sets_of_slots(relation, columns, entity, m, times, numbered=m > 1) | trim }}
 {%- if m > 1 %},
 
-{{ kanon_sql.sets_of_combinations(m, times, weighted=false) | trim }},
+{{ kanon_sql.sets_of_combinations(m, times, weighted=below > 1) | trim }},
 
 -- Combinations of each size with a slot of one person alone.
-people as (
+slots_of_people as (
     select
         cast(count(*) as {{ kanon_sql.float_type() }}) as kanon_events_1,
         cast({{ kanon_sql.slots_where("kanon_holders_1 > 1") }} as {{ kanon_sql.float_type() }}) as kanon_shared_1
-{%- for i in range(2, m + 1) %},
-        {{ kanon_sql.slots_where("kanon_times >= " ~ i) if times else "0" }} as kanon_events_{{ i }},
-        {{ kanon_sql.slots_where("kanon_times >= " ~ i ~ " and kanon_holders_" ~ i ~ " > 1") if times else "0" }} as kanon_shared_{{ i }}
+{%- for i in range(2, m + 1) if times %},
+        {{ kanon_sql.slots_where("kanon_times >= " ~ i) }} as kanon_events_{{ i }},
+        {{ kanon_sql.slots_where("kanon_times >= " ~ i ~ " and kanon_holders_" ~ i ~ " > 1") }} as kanon_shared_{{ i }}
 {%- endfor %}
 
     from coded
@@ -55,40 +55,36 @@ people as (
 alone as (
     select
 {% for j in range(2, m + 1) %}
-        sum({{ kanon_sql.combinations_of(j, "kanon_events") }} - ({{ kanon_sql.combinations_of(j, "kanon_shared") }})) as kanon_combinations_{{ j }}{{ "," if not loop.last }}
+        sum({{ kanon_sql.combinations_of(j, "kanon_events", times) }} - ({{ kanon_sql.combinations_of(j, "kanon_shared", times) }})) as kanon_combinations_{{ j }}{{ "," if not loop.last }}
 {% endfor %}
-    from people
+    from slots_of_people
 )
 {%- endif %}
-{%- if below %},
+{%- if below > 1 %},
 
--- People with a combination of fewer than k people, once for each size.
-violators as (
-    select kanon_person
-    from coded
-    where kanon_holders_1 < {{ below }}
-{%- for i in range(2, (m if times else 1) + 1) %}
+{{ kanon_sql.sets_of_choices(m, times, {"least": below, "random": false}) | trim }},
 
-        or (kanon_times >= {{ i }} and kanon_holders_{{ i }} < {{ below }})
-{%- endfor %}
-
-    group by kanon_person
-{%- for j in range(2, m + 1) %}
-
-
-    union all
-
-    select combinations_{{ j }}.kanon_person
-    {{ kanon_sql.with_crowds(j) | indent(4) }}
-    where crowds_{{ j }}.kanon_crowd < {{ below }}
-    group by combinations_{{ j }}.kanon_person
-{%- endfor %}
-
+-- Each person with their largest combinations, and with those that enough people share.
+chosen as (
+    select
+        {{ kanon_sql.choices(m, "people.kanon_events") | trim | indent(8) }} as kanon_choices,
+        coalesce(found.kanon_enough, 0) as kanon_enough
+    from people
+    left join found
+        on found.kanon_person = people.kanon_person
 ),
 
+-- A superset has no larger crowd, so the largest combinations of a person decide.
 violating_people as (
-    select count(distinct kanon_person) as kanon_violating_people
-    from violators
+    select {{ kanon_sql.slots_where("kanon_enough < kanon_choices") }} as kanon_violating_people
+    from chosen
+)
+{%- elif below %},
+
+-- One person is enough, so nobody violates.
+violating_people as (
+    select count(*) - count(*) as kanon_violating_people
+    from slots
 )
 {%- endif %},
 
@@ -143,13 +139,13 @@ sum(case when {{ predicate }} then 1 else 0 end)
     Number of combinations of size j of a person with d events, d2 of them at least twice and d3 at
     least three times: binom(d, 2) + d2, and binom(d, 3) + d2 (d - 1) + d3.
 #}
-{% macro combinations_of(j, events) -%}
+{% macro combinations_of(j, events, times) -%}
 {% if j == 2 -%}
-{{ kanon_sql.quotient(events ~ "_1 * (" ~ events ~ "_1 - 1)", "2") }} + {{ events }}_2
+{{ kanon_sql.quotient(events ~ "_1 * (" ~ events ~ "_1 - 1)", "2") }}{{ " + " ~ events ~ "_2" if times }}
 {%- else -%}
 {{ kanon_sql.quotient(
     events ~ "_1 * (" ~ events ~ "_1 - 1) * (" ~ events ~ "_1 - 2)", "6"
-) }} + {{ events }}_2 * ({{ events }}_1 - 1) + {{ events }}_3
+) }}{{ " + " ~ events ~ "_2 * (" ~ events ~ "_1 - 1) + " ~ events ~ "_3" if times }}
 {%- endif %}
 {%- endmacro %}
 

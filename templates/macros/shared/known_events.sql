@@ -32,100 +32,42 @@ order by kanon_crowd
 
 {# CTEs of the people, each with the crowd of their worst combination and their chances at random. #}
 {% macro sets_of_judged_people(relation, columns, entity, m, k, times) %}
-{% set float = kanon_sql.float_type() %}
 {{ kanon_sql.sets_of_slots(relation, columns, entity, m, times, numbered=m > 1) | trim }},
-
--- Each person with their number of events, and the least copy of an event that they alone have.
-people as (
-    select
-        kanon_person,
-        {{ "sum(kanon_times)" if times else "count(*)" }} as kanon_events,
-        min(
-            case
-{% for i in range(1, (m if times else 1) + 1) %}
-                when kanon_holders_{{ i }} = 1{{ " and kanon_times >= " ~ i if i > 1 }} then {{ i }}
-{% endfor %}
-            end
-        ) as kanon_own_copy
-    from coded
-    group by kanon_person
-),
 {%- if m > 1 %}
 
 
-{{ kanon_sql.sets_of_combinations(m, times, weighted=true) | trim }},
+{{ kanon_sql.sets_of_combinations(m, times, weighted=true, least=2) | trim }},
 {%- endif %}
 
 
--- The combinations of each person that somebody else shares, of as many events as are known.
-found as (
-{% for j in range(1, m + 1) %}
-{% set person = ("coded" if j == 1 else "combinations_" ~ j) ~ ".kanon_person" %}
-{% set crowd = "coded.kanon_holders_1" if j == 1 else "crowds_" ~ j ~ ".kanon_crowd" %}
-{% set weight = ("cast(coded.kanon_times as " ~ float ~ ")" if j == 1 else "combinations_" ~ j ~ ".kanon_weight") if times else "1" %}
-{{ "\n    union all\n\n" if not loop.first }}    select
-        {{ person }},
-        min({{ crowd }}) as kanon_least,
-        sum(case when {{ crowd }} >= {{ kanon_sql.positive_int(k, "k") }} then {{ weight }} else 0 end) as kanon_enough,
-        sum(case when {{ crowd }} > 1 then {{ weight }} else 0 end) as kanon_together,
-        {{ "sum(" ~ weight ~ ")" if times else "count(*)" }} as kanon_shared,
-        sum({{ kanon_sql.quotient(weight, crowd) }}) as kanon_chance
-    {{ ("from coded" if j == 1 else kanon_sql.with_crowds(j)) | indent(4) }}
-{% if j < m %}
-    inner join people
-        on people.kanon_person = {{ person }}
-    where people.kanon_events = {{ j }}
-{% endif %}
-{% if j == 1 %}
-    {{ "    and" if m > 1 else "where" }} coded.kanon_holders_1 > 1
-{% endif %}
-    group by {{ person }}
-{% endfor %}
-),
+{{ kanon_sql.sets_of_choices(m, times, {
+    "least": 2, "k": kanon_sql.positive_int(k, "k"), "random": true,
+}) | trim }},
 
 -- Each person with the number of choices of events that an attacker may know.
 chosen as (
     select
         people.kanon_events,
-        case
-            when people.kanon_own_copy <= {{ m }} and people.kanon_own_copy <= people.kanon_events then 1
-            else found.kanon_least
-        end as kanon_crowd,
+        found.kanon_least,
         {{ kanon_sql.choices(m, "people.kanon_events") | trim | indent(8) }} as kanon_choices,
         coalesce(found.kanon_enough, 0) as kanon_enough,
         coalesce(found.kanon_together, 0) as kanon_together,
-        coalesce(found.kanon_shared, 0) as kanon_shared,
         coalesce(found.kanon_chance, 0) as kanon_chance
     from people
     left join found
         on found.kanon_person = people.kanon_person
 ),
 
+-- Each person: alone by any choice that nobody shares.
 judged_people as (
     select
         kanon_events,
-        kanon_crowd,
+        case when kanon_together < kanon_choices then 1 else kanon_least end as kanon_crowd,
         {{ kanon_sql.quotient("kanon_choices - kanon_enough", "kanon_choices") }} as kanon_below,
         {{ kanon_sql.quotient("kanon_choices - kanon_together", "kanon_choices") }} as kanon_alone,
-        {{ kanon_sql.quotient("kanon_chance + kanon_choices - kanon_shared", "kanon_choices") }} as kanon_chance
+        {{ kanon_sql.quotient("kanon_chance + kanon_choices - kanon_together", "kanon_choices") }} as kanon_chance
     from chosen
 )
-{%- endmacro %}
-
-
-{# Number of ways to choose m of n events, and 1 if there are not more than m. #}
-{% macro choices(m, n) %}
-{% set n = "cast(" ~ n ~ " as " ~ kanon_sql.float_type() ~ ")" %}
-{% if m == 1 %}
-{{ n }}
-{%- else %}
-case
-    when {{ n }} <= {{ m }} then cast(1 as {{ kanon_sql.float_type() }})
-    else {{ kanon_sql.quotient(
-        n ~ " * (" ~ n ~ " - 1)" ~ (" * (" ~ n ~ " - 2)" if m == 3), "6" if m == 3 else "2"
-    ) }}
-end
-{%- endif %}
 {%- endmacro %}
 
 
@@ -140,7 +82,7 @@ end
 {% set events = columns[qi:] %}
 with
 
-{{ kanon_sql.sets_of_slots(relation, columns, entity, m, times) | trim }},
+{{ kanon_sql.sets_of_slots(relation, columns, entity, m, times, with_holders=false) | trim }},
 
 people as (
     select
@@ -205,15 +147,16 @@ drawn as (
 {% endif %}
 ),
 
--- The events that are known, and how often.
+-- The events that are known{{ ", and how often" if times }}.
 known as (
     select
-{{ kanon_sql.aliases([entity] + columns) | indent(4, first=true) }},
-        count(*) as kanon_copy
+{{ kanon_sql.aliases([entity] + columns) | indent(4, first=true) }}{{ ",\n        count(*) as kanon_copy" if times }}
     from drawn
     where kanon_place <= {{ m }}
+{% if times %}
     group by
 {{ kanon_sql.aliases([entity] + columns) | indent(4, first=true) }}
+{% endif %}
 ),
 
 -- Their slots, rarest first.
@@ -254,7 +197,6 @@ slots_in_all as (
 holders as (
 {% for i in range(1, (m if times else 1) + 1) %}
 {{ "\n    union all\n\n" if not loop.first }}    select
-        kanon_person,
         {{ kanon_sql.slot_of(m, "kanon_event", i, times) }} as kanon_slot,
         kanon_person * slots_in_all.kanon_slots + {{ kanon_sql.slot_of(m, "kanon_event", i, times) }} as kanon_held
     from coded
@@ -283,8 +225,7 @@ crowd_1 as (
 -- Those who hold the next one too.
 crowd_{{ j }} as (
     select
-        crowd_{{ j - 1 }}.kanon_target,
-        crowd_{{ j - 1 }}.kanon_base
+        crowd_{{ j - 1 }}.kanon_target{{ ",\n        crowd_" ~ (j - 1) ~ ".kanon_base" if j < m }}
 {%- for i in range(j + 1, m + 1) %},
         crowd_{{ j - 1 }}.kanon_known_{{ i }}
 {%- endfor %}
