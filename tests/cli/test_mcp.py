@@ -509,6 +509,9 @@ REFUSED = [
     ("explain", {"topic": "Zeppelin"}),
     ("explain", {"topic": "k_anonymity" * 5_000}),
     ("explain", {"topic": None}),
+    ("explain", {"topic": "k\ud800anonymity"}),
+    ("explain", {"topic": "k\nanonymity"}),
+    ("explain", {"topic": ["k_anonymity"]}),
     ("compile", {"table": "t", "dialect": "Zeppelin"}),
 ]
 
@@ -685,6 +688,20 @@ def test_no_answer_leaves_without_its_line(monkeypatch: pytest.MonkeyPatch) -> N
         with pytest.raises(EngineError, match="No space left"):
             asked(server, "tables")
     assert Path("log.jsonl").read_bytes() == before
+
+
+def test_nothing_raised_leaves_the_handler(monkeypatch: pytest.MonkeyPatch) -> None:
+    written(classes(12, 12))
+    spec()
+
+    def fails(*_: Any, **__: Any) -> None:
+        raise ValueError("Zeppelin-4711")
+
+    with assistant() as server:
+        monkeypatch.setattr("kanon_sql.api.audit", fails)
+        [result] = talk(server, ("audit", {"table": "t"}))
+    assert result.structured_content["refused"] == "engine"
+    assert traces(result.model_dump_json() + Path("log.jsonl").read_text()) == []
 
 
 def test_a_log_that_was_removed_ends_the_answers() -> None:
