@@ -7,7 +7,9 @@ import contextlib
 import hashlib
 import json
 import os
+import signal
 import stat
+import subprocess
 import sys
 from collections import Counter
 from collections.abc import Iterator
@@ -830,3 +832,25 @@ def test_over_stdio_a_log_that_can_t_be_written_ends_with_3() -> None:
     assert "can't be written: File too large" in errors
     assert errors.endswith("ended with 3\n")
     assert 0 < len(lines()) == len(answers) < 20
+
+
+def test_ctrl_c_ends_with_0_and_in_silence() -> None:
+    """Asked by the handshake of older clients, without the SDK."""
+    written(classes(12, 12))
+    spec()
+    command = [sys.executable, "-m", "kanon_sql", "mcp", "kanon.yml", "--log", "log.jsonl"]
+    client = {"name": "test", "version": "1"}
+    handshake = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": client}
+    hello = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": handshake}
+    with subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as server:
+        assert server.stdin
+        assert server.stdout
+        server.stdin.write(f"{json.dumps(hello)}\n")
+        server.stdin.flush()
+        answer = json.loads(server.stdout.readline())
+        server.send_signal(signal.SIGINT)
+        out, err = server.communicate(timeout=60)
+    assert answer["result"]["serverInfo"]["name"] == "kanon-sql"
+    assert (server.returncode, out, err) == (0, "", "")
