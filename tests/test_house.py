@@ -456,6 +456,16 @@ SCHEMAS = {
 }
 
 
+def test_what_a_code_host_looks_for_is_there() -> None:
+    """And every form is checked against its schema."""
+    forms = {f".github/ISSUE_TEMPLATE/{each}.yml" for each in ("bug", "wrong-figure", "source")}
+    pages = ("ARCHITECTURE", "CONTRIBUTING", "PULL_REQUEST_TEMPLATE", "SECURITY")
+
+    assert forms <= set(SCHEMAS)
+    assert {".github/workflows/gate.yml", ".github/workflows/canary.yml"} <= set(SCHEMAS)
+    assert [each for each in pages if not (FORGE / f"{each}.md").exists()] == []
+
+
 @pytest.mark.parametrize("name", SCHEMAS)
 def test_a_file_for_the_code_host_fits_its_schema(name: str) -> None:
     assert faults(ROOT / name, SCHEMAS[name]) == ""

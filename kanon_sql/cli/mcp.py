@@ -22,12 +22,12 @@ import click
 
 from kanon_sql.cli.help import Grouped
 from kanon_sql.cli.main import main
-from kanon_sql.cli.mcp_log import Call, QuestionLog, question_log
+from kanon_sql.cli.mcp_log import Call, Outcome, QuestionLog, question_log
 from kanon_sql.cli.options import mcp_options
 from kanon_sql.cli.question import is_spec_file
 from kanon_sql.cli.signals import stops
 from kanon_sql.cli.targets import only_one
-from kanon_sql.errors import KanonError, MissingDriverError, SpecError
+from kanon_sql.errors import EngineError, KanonError, MissingDriverError, SpecError
 
 if TYPE_CHECKING:
     from mcp.server.lowlevel import Server
@@ -42,9 +42,9 @@ Answered = tuple[str, str, Names]
 KS = (2, 3, 5, 10, 20)
 """The values of k of a trade-off."""
 FEWEST = 3
-"""The smallest `--min-cell`: below two, a pooled count is exact."""
-
+"""The smallest `--min-cell`: with 2, a pooled count is exact."""
 LONGEST_TOPIC = 100
+_UNTOLD = "not told"
 
 
 @dataclass(frozen=True)
@@ -93,10 +93,11 @@ class RefusedQuestion(Exception):
         self.why = why
 
 
-UNANSWERED = RefusedQuestion(
-    "engine", "the table can't be read now; the person who runs the server finds the cause with "
-    "kanon-sql audit"
-)  # fmt: skip
+def _unanswered() -> RefusedQuestion:
+    why = (
+        "the table can't be read now; whoever runs the server finds the cause with kanon-sql audit"
+    )
+    return RefusedQuestion("engine", why)
 
 
 @dataclass
@@ -122,25 +123,24 @@ class Assistant:
         """The answer of a tool, and whether it is a refusal. Raises `EngineError` if the log can't
         be written."""
         now = self.now()
-        known: dict[str, Any] = {}
+        outcome: Outcome
         try:
             known, answer, outcome = self._answer(tool, arguments, now)
             reason = None
-        except RefusedQuestion as refused:
-            known = self._told(tool, arguments)
-            reason, outcome = refused.kind, "failed" if refused.kind == "engine" else "refused"
+        except Exception as error:
+            refused = error if isinstance(error, RefusedQuestion) else _unanswered()
+            known, reason = self._told(tool, arguments), refused.kind
+            outcome = "failed" if refused.kind == "engine" else "refused"
             answer = {"refused": refused.kind, "why": refused.why}
-        counts = outcome in ("refused", "failed") or (
-            outcome == "answered" and tool in TOOLS and TOOLS[tool].counts
-        )
-        answer["questions_left"] = max(self.questions - self._counted(now) - counts, 0)
-        named = tool if tool in TOOLS else "not told"
+        left = self.questions - self._counted(now) - _costs(tool, outcome)
+        answer["questions_left"] = max(left, 0)
+        named = tool if tool in TOOLS else _UNTOLD
         self.log.append(now, named, known, outcome, reason, answer)
         return answer, reason is not None
 
     def _answer(
         self, tool: str, arguments: Mapping[str, Any], now: datetime
-    ) -> tuple[dict[str, Any], dict[str, Any], Any]:
+    ) -> tuple[dict[str, Any], dict[str, Any], Outcome]:
         """The arguments in canonical form, the answer and the outcome. Raises `RefusedQuestion`."""
         asked = self._checked(tool, arguments)
         if TOOLS[tool].counts:
@@ -150,12 +150,7 @@ class Assistant:
                 raise RefusedQuestion(
                     "budget", f"{self.questions} questions in 24 hours are allowed; none is left"
                 )
-        try:
-            return asked, self._shown(tool, asked), "answered"
-        except RefusedQuestion:
-            raise
-        except Exception:
-            raise UNANSWERED from None
+        return asked, self._shown(tool, asked), "answered"
 
     def _checked(self, tool: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
         """The arguments in canonical form. Raises `RefusedQuestion` for any other."""
@@ -213,7 +208,7 @@ class Assistant:
         if name == "table":
             return value if value in self.tables else _UNTOLD
         with suppress(SpecError):
-            if len(value) <= LONGEST_TOPIC and _page(value):
+            if len(value) <= LONGEST_TOPIC and value.isprintable() and _page(value):
                 return value
         return _UNTOLD
 
@@ -233,11 +228,7 @@ class Assistant:
 
     def _counted(self, now: datetime) -> int:
         """The calls of the last 24 hours that count."""
-        return sum(
-            call.outcome in ("refused", "failed")
-            or (call.outcome == "answered" and TOOLS[call.tool].counts)
-            for call in self.log.recent(now)
-        )
+        return sum(_costs(call.tool, call.outcome) for call in self.log.recent(now))
 
     # --- an answer --------------------------------------------------------------------------
 
@@ -370,7 +361,7 @@ class Assistant:
         ]
         results = api.audit(self._spec_of(named), **self.limits).tables
         if any(result.status == "error" for result in results):
-            raise UNANSWERED
+            raise _unanswered()
         return results
 
     def _spec_of(self, tables: list[TableSpec]) -> AuditSpec:
@@ -472,6 +463,9 @@ class Assistant:
                 answer, is_error = self.call(given.name, given.arguments or {})
             except KanonError as error:
                 self.failure = error
+            except Exception:
+                self.failure = EngineError("the log can't be written.")
+            if self.failure:
                 end()
                 # No answer leaves without its line in the log.
                 await anyio.sleep_forever()
@@ -492,7 +486,10 @@ class Assistant:
         )
 
 
-_UNTOLD = "not told"
+def _costs(tool: str, outcome: Outcome) -> bool:
+    """Whether a call counts: every refusal does, and the answers of some tools."""
+    is_counted = tool in TOOLS and TOOLS[tool].counts
+    return outcome in ("refused", "failed") or (outcome == "answered" and is_counted)
 
 
 def tables_by_name(spec: AuditSpec) -> dict[str, TableSpec]:

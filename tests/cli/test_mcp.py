@@ -7,7 +7,9 @@ import contextlib
 import hashlib
 import json
 import os
+import signal
 import stat
+import subprocess
 import sys
 from collections import Counter
 from collections.abc import Iterator
@@ -509,6 +511,9 @@ REFUSED = [
     ("explain", {"topic": "Zeppelin"}),
     ("explain", {"topic": "k_anonymity" * 5_000}),
     ("explain", {"topic": None}),
+    ("explain", {"topic": "k\ud800anonymity"}),
+    ("explain", {"topic": "k\nanonymity"}),
+    ("explain", {"topic": ["k_anonymity"]}),
     ("compile", {"table": "t", "dialect": "Zeppelin"}),
 ]
 
@@ -687,6 +692,20 @@ def test_no_answer_leaves_without_its_line(monkeypatch: pytest.MonkeyPatch) -> N
     assert Path("log.jsonl").read_bytes() == before
 
 
+def test_nothing_raised_leaves_the_handler(monkeypatch: pytest.MonkeyPatch) -> None:
+    written(classes(12, 12))
+    spec()
+
+    def fails(*_: Any, **__: Any) -> None:
+        raise ValueError("Zeppelin-4711")
+
+    with assistant() as server:
+        monkeypatch.setattr("kanon_sql.api.audit", fails)
+        [result] = talk(server, ("audit", {"table": "t"}))
+    assert result.structured_content["refused"] == "engine"
+    assert traces(result.model_dump_json() + Path("log.jsonl").read_text()) == []
+
+
 def test_a_log_that_was_removed_ends_the_answers() -> None:
     written(classes(12, 12))
     spec()
@@ -813,3 +832,25 @@ def test_over_stdio_a_log_that_can_t_be_written_ends_with_3() -> None:
     assert "can't be written: File too large" in errors
     assert errors.endswith("ended with 3\n")
     assert 0 < len(lines()) == len(answers) < 20
+
+
+def test_ctrl_c_ends_with_0_and_in_silence() -> None:
+    """Asked by the handshake of older clients, without the SDK."""
+    written(classes(12, 12))
+    spec()
+    command = [sys.executable, "-m", "kanon_sql", "mcp", "kanon.yml", "--log", "log.jsonl"]
+    client = {"name": "test", "version": "1"}
+    handshake = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": client}
+    hello = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": handshake}
+    with subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as server:
+        assert server.stdin
+        assert server.stdout
+        server.stdin.write(f"{json.dumps(hello)}\n")
+        server.stdin.flush()
+        answer = json.loads(server.stdout.readline())
+        server.send_signal(signal.SIGINT)
+        out, err = server.communicate(timeout=60)
+    assert answer["result"]["serverInfo"]["name"] == "kanon-sql"
+    assert (server.returncode, out, err) == (0, "", "")
