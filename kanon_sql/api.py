@@ -279,6 +279,7 @@ def anonymize(
     at_most: Mapping[str, int] | None = None,
     weights: Mapping[str, float] | None = None,
     gap: str | float | None = None,
+    compare: bool = False,
     minimal_nodes: bool = False,
     suppressed: Suppressed = "remove",
     pull_frequencies: bool = False,
@@ -303,8 +304,9 @@ def anonymize(
     Datafly, none for the other algorithms), or a share of them as in "5%" or 0.05;
     `suppressed="star"` keeps them with `*` in every quasi-identifier. `keep` lists
     quasi-identifiers to publish raw, `at_most` maps columns to their highest level, and `weights`
-    to their weight in the metric loss. The release is audited again, and written only if it passes;
-    `release` of the result returns its records as a data frame.
+    to their weight in the metric loss; `compare` adds what a release by each algorithm loses. The
+    release is audited again, and written only if it passes; `release` of the result returns its
+    records as a data frame.
 
     `output` is a .parquet, .csv or .tsv file for the records, or a .sql file for the views that
     define the release, in `dialect` (default: the database's); for a data frame these need its
@@ -370,7 +372,10 @@ def anonymize(
     )
     require_name(spec.tables[0], writes_views=options.writes_views)
     run = RunOptions(engine, memory_limit, threads, timeout)
-    result = with_python_words(anonymizer.anonymize(spec, options, run, keep_records=True))
+    result = anonymizer.anonymize(spec, options, run, keep_records=True)
+    if compare:
+        result = anonymizer.compared(result, spec, options, run)
+    result = with_python_words(result)
     if is_nameless(spec.tables[0]):
         result = replace(
             result, anonymization=views_of_no_table(result.anonymization, spec.tables[0])

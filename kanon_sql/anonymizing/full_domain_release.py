@@ -4,6 +4,7 @@ builds the release and audits it."""
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -26,8 +27,12 @@ from kanon_sql.anonymizing.search.losses import associations, distributions, los
 from kanon_sql.anonymizing.search.node_evaluation import LatticeStatistics
 from kanon_sql.anonymizing.search.optimal_search import OptimalSearch
 from kanon_sql.anonymizing.search.qi_levels import Levels
-from kanon_sql.results.release import GeneralizationStep, Metrics, Search
+from kanon_sql.plan.violating_classes import required_crowds
+from kanon_sql.results.release import GeneralizationStep, Metrics, NearestLevels, Search
 from kanon_sql.results.table import Rows, TableResult
+
+_MOST_JUDGED = 1_000
+"""Maximum size of a lattice of which every node is judged after a search in vain."""
 
 
 def released_at_levels(
@@ -100,9 +105,29 @@ def _levels_found(
         reached_top=not chosen.satisfies,
     )
     found: dict[str, Any] = {"metric": metric, "search": chosen.search}
+    if not chosen.satisfies and required_crowds(making.bound):
+        found["nearest"] = _nearest(nodes, making.k)
     if making.options.minimal_nodes:
         found["minimal_nodes"] = choice.minimal(making.k, allowed)
     return path, found, nodes.violating_beside(chosen.node)
+
+
+def _nearest(nodes: LatticeStatistics, k: int) -> NearestLevels | None:
+    """The levels with the fewest records in violating classes, of all nodes or, in a large lattice,
+    of those evaluated; the finest of several."""
+    ladders = [range(each.highest + 1) for each in nodes.lattice.ladders]
+    all_of_them = nodes.lattice.size <= _MOST_JUDGED
+    judged = list(product(*ladders)) if all_of_them else list(nodes.looked_at)
+    nodes.judge(judged, k)
+    released = [node for node in judged if nodes.counted(node, k).kept]
+    if not released:
+        return None
+    node = min(released, key=lambda each: (nodes.counted(each, k).violating, sum(each), each))
+    levels = nodes.levels(node)
+    labels = {
+        each.name: each.levels.label(levels[each.name]) for each in nodes.sets.quasi_identifiers
+    }
+    return NearestLevels(levels, labels, nodes.counted(node, k).violating)
 
 
 def passes_audit(making: ReleaseJob, nodes: LatticeStatistics, node: Node) -> bool:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from kanon_sql.cli.clock import CLOCK
-from kanon_sql.cli.command_record import with_command, with_files
+from kanon_sql.cli.command_record import with_command
 from kanon_sql.cli.flags import with_flags
 from kanon_sql.cli.help import Grouped, GroupedWithTables
 from kanon_sql.cli.main import main, say_error
@@ -113,8 +113,6 @@ def audit(context: click.Context, /, target: str | None, **values: Any) -> int:
         result = result.noted(chosen.notes)
     if baseline:
         result = baseline.applied_to(result, values["by"])
-    if output or also:
-        result = with_files(result, spec)
     found = result.status.replace("_", " ")
     for path, form in forms:
         if form in PIPELINE_FORMATS:
@@ -122,7 +120,7 @@ def audit(context: click.Context, /, target: str | None, **values: Any) -> int:
     refuse_failed(result)
     for path, form in forms:
         if form not in PIPELINE_FORMATS:
-            recorded = with_command(result, context, path, always=path in also)
+            recorded = with_command(result, context, path, spec, always=path in also)
             deliver(
                 rendered(recorded, recorded.page(), form, to_terminal=path is None), path, found
             )

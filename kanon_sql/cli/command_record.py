@@ -32,34 +32,39 @@ Result = TypeVar("Result")
 
 
 def with_command(
-    result: Result, context: click.Context, output: Path | None, *, always: bool = False
+    result: Result,
+    context: click.Context,
+    output: Path | None,
+    spec: AuditSpec | None = None,
+    *,
+    always: bool = False,
 ) -> Result:
-    """The result with its command line, if it is written to a file. With an explicit --format the
-    command is left out unless `always`."""
+    """The result with its command line and the digests of its files, if it is written to a file.
+    With an explicit --format they are left out unless `always`."""
     asked = context.get_parameter_source("format")
     if output is None or not (always or asked is click.core.ParameterSource.DEFAULT):
         return result
     whole: Any = result
     recorded: Result = replace(whole, asked=command_line(context))
-    return recorded
+    return with_files(recorded, spec) if spec else recorded
 
 
-def with_files(result: Result, spec: AuditSpec | None) -> Result:
+def with_files(result: Result, spec: AuditSpec) -> Result:
     """The result with the digests of the files that it is about, and the text of the spec."""
     whole: Any = result
     paths = [
-        ("source", table.source, *sorted(glob(table.source)))
-        for table in (spec.tables if spec else ())
+        ("source", table.source, *(sorted(glob(table.source)) or [table.source]))
+        for table in spec.tables
         if isinstance(table.source, str) and not table.connect
     ]
     release = whole.anonymization.release if hasattr(whole, "anonymization") else None
     paths += [("release", release.path, release.path)] if release else []
-    paths += [("spec", str(spec.path), str(spec.path))] if spec and spec.path else []
+    paths += [("spec", str(spec.path), str(spec.path))] if spec.path else []
     try:
         files = [digest for each in paths for digest in _digests(*each)]
     except OSError:
         return result
-    told: Result = replace(whole, files=tuple(files), spec=spec.text if spec else None)
+    told: Result = replace(whole, files=tuple(files), spec=spec.text)
     return told
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from kanon_sql.cli.clock import CLOCK
-from kanon_sql.cli.command_record import release_command, with_command, with_files
+from kanon_sql.cli.command_record import release_command, with_command
 from kanon_sql.cli.help import Grouped
 from kanon_sql.cli.main import main
 from kanon_sql.cli.option_kinds import VERBOSITY
@@ -72,9 +72,7 @@ def anonymize(context: click.Context, /, target: str, **values: Any) -> int:
         result = CLOCK.timed(run(spec, options, how, tell=tell))
         if values["compare"]:
             result = compared(result, spec, options, how)
-    result = with_command(result, context, result_file)
-    if result_file:
-        result = with_files(result, spec)
+    result = with_command(result, context, result_file, spec)
     if result.anonymization.release:
         stops.code = result.exit_code
     form = form_of(context, values, result_file)

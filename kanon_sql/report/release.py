@@ -241,9 +241,39 @@ def _in_vain(result: ReleaseFindings) -> list[str]:
         said = "a requirement on all classes together still fails"
     return [
         f"Every quasi-identifier is at its coarsest level, and {said}. Nothing is written.",
+        *_nearest(made),
+        *_of_the_earlier(made, table),
         f"What would help: {fewer}, {_coarser(made)}, or leave out a quasi-identifier that nobody "
         "could know.",
     ]
+
+
+def _nearest(made: Anonymization) -> Iterator[str]:
+    """The levels with the fewest violating records, where no levels satisfy."""
+    near = made.nearest
+    if near is None:
+        return
+    levels = ", ".join(
+        f"{printable(name)} {level} ({printable(near.labels[name])})"
+        for name, level in near.levels.items()
+    )
+    many = near.records_violating
+    there = f"{counted(many, 'record')} {'lies' if many == 1 else 'lie'}"
+    left_out = f", which --max-suppressed {many} would leave out" if many else ""
+    yield f"The nearest levels are {levels}: {there} in violating classes there{left_out}."
+
+
+def _of_the_earlier(made: Anonymization, table: TableResult) -> Iterator[str]:
+    """Why no coarser level can help, where this release tells nobody apart."""
+    if any(many > 1 for many in made.values_at_top.values()):
+        return
+    for check in table.checks:
+        if check.model == "composed_k_anonymity" and check.holds is False:
+            yield (
+                "At these levels this release tells nobody apart: the crowds of "
+                f"{number(check.achieved)} are the earlier release's, and no level of this one "
+                "makes them larger. Require less, or leave the people in them out."
+            )
 
 
 def _coarser(made: Anonymization) -> str:

@@ -125,6 +125,16 @@ class Distribution(JsonPart):
 
 
 @dataclass(frozen=True)
+class NearestLevels(JsonPart):
+    """The levels with the fewest records in violating classes, if none satisfy."""
+
+    levels: Mapping[str, int]
+    labels: Mapping[str, str]
+    """Display name of each quasi-identifier's level."""
+    records_violating: int
+
+
+@dataclass(frozen=True)
 class Compared(JsonPart):
     """What a release by one of the algorithms loses; without figures if it can't make one here."""
 
@@ -254,6 +264,8 @@ class Anonymization:
     """Suggested hierarchies for quasi-identifiers that have only `*`, by name."""
     values_at_top: Mapping[str, int] = field(default_factory=dict)
     """Number of distinct values per quasi-identifier, NULL included, if all tops were in vain."""
+    nearest: NearestLevels | None = None
+    """With an earlier release: the nearest levels, if none satisfy."""
     compared: tuple[Compared, ...] = ()
     """The release by each algorithm, if they were compared."""
     distributions: tuple[Distribution, ...] = ()
@@ -291,6 +303,7 @@ class Anonymization:
                 if self.distributions
                 else {}
             ),
+            **({"nearest": self.nearest.to_dict()} if self.nearest else {}),
             **({"compared": [each.to_dict() for each in self.compared]} if self.compared else {}),
             "untouched": self.untouched.to_dict(),
             "views": list(self.views_for_reading),

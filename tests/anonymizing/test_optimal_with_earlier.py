@@ -89,19 +89,27 @@ class Best:
     levels: tuple[int, ...]
 
 
+NODES = list(product(*(range(height + 1) for height in HEIGHTS.values())))
+
+
+def released(case: Case, node: tuple[int, ...]) -> tuple[list[Row], list[Row]]:
+    """The records at a node, and those of them in classes that pass."""
+    shown = [
+        (person, *(label(c, v, h) for c, v, h in zip(HEIGHTS, values, node, strict=True)))
+        for person, *values in case.now
+    ]
+    people: dict[Row, set[Hashable]] = defaultdict(set)
+    for person, *values in shown:
+        people[tuple(values)].add(person)
+    alone = small(shown, case.before, case.composed)
+    failing = {c for c, who in people.items() if len(who) < case.k or who & alone}
+    return shown, [row for row in shown if row[1:] not in failing]
+
+
 def exhaustive(case: Case, *, star: bool = False) -> Best | None:
     n, found = len(case.now), []
-    for node in product(*(range(height + 1) for height in HEIGHTS.values())):
-        shown = [
-            (person, *(label(c, v, h) for c, v, h in zip(HEIGHTS, values, node, strict=True)))
-            for person, *values in case.now
-        ]
-        people: dict[Row, set[Hashable]] = defaultdict(set)
-        for person, *values in shown:
-            people[tuple(values)].add(person)
-        alone = small(shown, case.before, case.composed)
-        failing = {c for c, who in people.items() if len(who) < case.k or who & alone}
-        kept = [row for row in shown if row[1:] not in failing]
+    for node in NODES:
+        shown, kept = released(case, node)
         # Leaving out every class in which someone's crowd is too small leaves no such crowd.
         assert not small(kept, case.before, case.composed)
         s = n - len(kept)
@@ -158,10 +166,33 @@ def test_it_finds_what_exhaustive_search_finds(seed: int) -> None:
 
     if expected is None:
         assert found.reached_top
+        left_out = [
+            (len(case.now) - len(kept), sum(node), node)
+            for node in NODES
+            if (kept := released(case, node)[1])
+        ]
+        assert (found.nearest is None) == (not left_out)
+        if found.nearest is not None:
+            nearest = tuple(found.nearest.levels.values())
+            assert (found.nearest.records_violating, sum(nearest), nearest) == min(left_out)
         return
+    assert found.nearest is None
     assert tuple(found.levels.values()) == expected.levels
     assert found.suppressed == expected.suppressed
     assert found.metrics.precision == pytest.approx(float(expected.precision), abs=1e-12)
+
+
+def test_a_search_in_vain_says_which_levels_come_nearest() -> None:
+    vain = [case for case in map(drawn, range(40)) if exhaustive(case) is None]
+    results = [searched(case) for case in vain]
+    near = next(each for each in results if each.anonymization.nearest)
+    violating = near.anonymization.nearest.records_violating
+    text = " ".join(str(near).split())
+
+    assert "The nearest levels are zip " in text
+    assert f"in violating classes there, which max_suppressed {violating} would leave out." in text
+    again = searched(replace(vain[results.index(near)], budget=violating))
+    assert again.holds
 
 
 @pytest.mark.parametrize("seed", range(12))

@@ -1,1 +1,1 @@
-"""The sign-off report: thirteen sections, each included if the result has content for it."""
+"""The sign-off report: fourteen sections, each included if the result has content for it."""

@@ -47,7 +47,7 @@ from kanon_sql.report.words.tables import Bin, histogram, histogram_title, requi
 from kanon_sql.report.worksheet_text import in_words
 from kanon_sql.results.profile import TableProfile
 from kanon_sql.results.release import Before
-from kanon_sql.results.table import HistogramBin, TableResult
+from kanon_sql.results.table import CheckResult, HistogramBin, TableResult
 
 _ATTACKERS = {"prosecutor": "prosecutor", "journalist": "journalist", "marketer": "marketer"}
 _AT = (1, 1 / 2, 1 / 3, 0.2, 0.1, 0.05, 0.02, 0.01)
@@ -95,15 +95,39 @@ def _measures(
     attacker: str, table: TableResult, signed: Signed
 ) -> Iterator[tuple[str, tuple[str, ...]]]:
     risk_now = table.risk[attacker] or {}
-    for key in ("highest", "average", "at_risk"):
-        bound = _bound(attacker, key, table)
-        if key not in risk_now or (key == "at_risk" and bound is None):
+    for key in ("highest", "average"):
+        if key not in risk_now:
             continue
+        bound = _bound(attacker, key, table)
         before = (_before(attacker, key, signed),) if signed.made else ()
         found = _chance(key, risk_now[key], members_of(table), signed)
-        above = significant_percent(risk_now.get("threshold", 0))
-        name = f"{members(table)} above {above}" if key == "at_risk" else key
-        yield name, (*before, _asked(attacker, key, bound, table), found)
+        yield key, (*before, _asked(attacker, key, bound, table), found)
+    for check in table.checks:
+        bound = check.parameters.get("max_at_risk")
+        if check.model == f"{attacker}_risk" and bound is not None:
+            above = significant_percent(check.parameters["threshold"])
+            yield f"{members(table)} above {above}", _at_risk(check, bound, table, signed)
+
+
+def _at_risk(
+    check: CheckResult, bound: float, table: TableResult, signed: Signed
+) -> tuple[str, ...]:
+    """The share at risk that a check bounds: before, threshold, found."""
+    found = signed.share(check.details["at_risk"], members_of(table))
+    if signed.made is None:
+        return significant_percent(bound), found
+    then = next(
+        (
+            earlier.details["at_risk"]
+            for earlier in signed.made.before.checks
+            if (earlier.model, earlier.parameters) == (check.model, check.parameters)
+        ),
+        None,
+    )
+    summary = signed.made.before.summary
+    is_shown = then is not None and not signed.is_coarse(summary)
+    before = signed.share(then or 0, summary.people or summary.records or 0) if is_shown else NONE
+    return before, significant_percent(bound), found
 
 
 def _asked(attacker: str, key: str, bound: float | None, table: TableResult) -> str:
@@ -119,8 +143,6 @@ def _asked(attacker: str, key: str, bound: float | None, table: TableResult) -> 
 
 def _chance(key: str, chance: float, members: int, signed: Signed) -> str:
     """A chance; the average is outside as few classes as it would give away."""
-    if key == "at_risk":
-        return signed.share(chance, members)
     return signed.average(chance, members) if key == "average" else percent(chance)
 
 

@@ -28,7 +28,7 @@ _SENTENCES = {
     "--force writes it": "force=True writes it",
     "in --format json.": "in to_dict().",
     "-v shows how the release": "A notebook, or to_html(), shows how the release",
-    " --compare shows all three.": "",
+    "--compare shows all three": "compare=True shows all three",
 }
 _CALL = re.compile(r"kanon-sql (?P<name>\w+) …(?P<options>(?: --[a-z-]+ [^\s;,]+)+)")
 """A command with options."""
