@@ -20,7 +20,12 @@ from kanon_sql.engines.duckdb.files import (
     read_arrow,
     require_readable,
 )
-from kanon_sql.engines.duckdb.frames import frame_name, readable_frame, scanned_files
+from kanon_sql.engines.duckdb.frames import (
+    frame_name,
+    readable_frame,
+    scanned_files,
+    without_unread,
+)
 from kanon_sql.engines.duckdb.hub import ctrl_c
 from kanon_sql.engines.duckdb.views import definitions_read, paths_in, stored_in
 from kanon_sql.engines.failures import stopped
@@ -32,6 +37,8 @@ from kanon_sql.sql.macros import render
 from kanon_sql.sql.quoting import DIALECT, identifier, literal
 from kanon_sql.sql.tables import Column, Table
 
+PROBE = "kanon_probe"
+"""Name of a frame while its types are looked at."""
 RELATION = "kanon_relation"
 """Alias of a relation in its own statements."""
 
@@ -218,11 +225,26 @@ class Targets:
     def _framed(self, name: str, target: Any) -> Table:
         self.scanned |= set(scanned_files(target))
         frame, unusable = readable_frame(target)
-        table = self._registered(name, name, frame)
+        try:
+            table = self._registered(name, name, frame)
+        except InputError:
+            frame, unread = without_unread(frame, self._reads)
+            unusable = {**unusable, **unread}
+            table = self._registered(name, name, frame)
         columns = tuple(
             replace(each, unusable_because=unusable.get(each.name)) for each in table.columns
         )
         return replace(table, columns=columns)
+
+    def _reads(self, frame: Any) -> bool:
+        """Whether DuckDB knows the types of a frame."""
+        try:
+            self._session.register(PROBE, frame)
+            return bool(self.columns(identifier(PROBE)))
+        except (duckdb.Error, RuntimeError):
+            return False
+        finally:
+            self._session.unregister(PROBE)
 
     def _registered(self, name: str, label: str, frame: Any) -> Table:
         """Register `frame` under `label` on our own session or cursor, invisible to others."""
