@@ -18,6 +18,7 @@ from kanon_sql.auditing.compiler import CompiledAudit
 from kanon_sql.auditing.result import AuditResult
 from kanon_sql.engines.session import RunOptions
 from kanon_sql.errors import percentage
+from kanon_sql.files import Decimal
 from kanon_sql.plan import profile_plan
 from kanon_sql.plan.identifying import SAMPLING_FRACTION, Identifying
 from kanon_sql.profiling import profiler
@@ -74,6 +75,7 @@ def audit(
     weight: str | None = None,
     null_strings: Names = (),
     delimiter: str | None = None,
+    decimal: Decimal = ".",
     header: bool | Literal["yes", "no"] | None = None,
     name: str | None = None,
     engine: Any = None,
@@ -117,7 +119,7 @@ def audit(
         entity=entity, identifiers=identifiers, where=where, first=first, nulls=nulls,
         sensitive_nulls=sensitive_nulls, levels=levels,
         hierarchy_faults=hierarchy_faults, with_other_sensitive=with_other_sensitive, weight=weight,
-        null_strings=null_strings, delimiter=delimiter, header=header, name=name,
+        null_strings=null_strings, delimiter=delimiter, decimal=decimal, header=header, name=name,
     )  # fmt: skip
     run = RunOptions(engine, memory_limit, threads, timeout)
     return with_python_words(auditor.audit(spec, run, show_values=show_values))
