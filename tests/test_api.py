@@ -583,8 +583,9 @@ def test_figures_are_data_frames(form: str) -> None:
     asked: dict[str, Any] = {"sensitive": "disease", "references": {"people": PEOPLE}}
     result = kanon.audit(PEOPLE, ["zip"], k=2, checks=[reference], **asked)
     [table] = result.tables
+    assert result.risk == table.risk
     several = {
-        "model": table.checks, "size": table.histogram, "attacker": table.risk,
+        "model": table.checks, "size": table.histogram, "attacker": result.risk,
         "column": kanon.profile(PEOPLE), "loss": kanon.tradeoff(PEOPLE, MASKED, k=[2, 3]),
         "figure": result.diff(result),
     }  # fmt: skip
