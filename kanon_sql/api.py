@@ -18,6 +18,7 @@ from kanon_sql.auditing.compiler import CompiledAudit
 from kanon_sql.auditing.result import AuditResult
 from kanon_sql.engines.session import RunOptions
 from kanon_sql.errors import percentage
+from kanon_sql.files import Decimal
 from kanon_sql.plan.identifying import SAMPLING_FRACTION, Identifying
 from kanon_sql.profiling import profiler
 from kanon_sql.profiling.propose import Proposal, propose
@@ -78,6 +79,7 @@ def audit(
     weight: str | None = None,
     null_strings: Names = (),
     delimiter: str | None = None,
+    decimal: Decimal = ".",
     header: bool | Literal["yes", "no"] | None = None,
     name: str | None = None,
     policy: Any = None,
@@ -125,7 +127,7 @@ def audit(
         entity=entity, events=events, identifiers=identifiers, where=where, first=first,
         nulls=nulls, sensitive_nulls=sensitive_nulls, levels=levels,
         hierarchy_faults=hierarchy_faults, with_other_sensitive=with_other_sensitive, weight=weight,
-        null_strings=null_strings, delimiter=delimiter, header=header, name=name,
+        null_strings=null_strings, delimiter=delimiter, decimal=decimal, header=header, name=name,
         policy=policy,
     )  # fmt: skip
     run = RunOptions(engine, memory_limit, threads, timeout)

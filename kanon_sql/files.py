@@ -19,6 +19,8 @@ from typing import Literal, NamedTuple
 from kanon_sql.errors import EngineError
 
 Kind = Literal["parquet", "csv", "json", "arrow"]
+Decimal = Literal[".", ","]
+"""The mark before the decimals of a text file's numbers."""
 
 KINDS: dict[str, Kind] = {
     ".parquet": "parquet",

@@ -8,6 +8,7 @@ import pydoc
 import random
 import re
 import stat
+import uuid
 import warnings
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
@@ -490,6 +491,43 @@ def test_a_hierarchy_is_a_frame_of_any_library(library: str) -> None:
             kanon.audit(ages, {"age": as_library(wrong)}, levels={"age": 1})
 
 
+ODD: dict[str, Any] = {
+    "numbers of 128 bits": lambda: pl.DataFrame({"odd": pl.Series([1] * 8, dtype=pl.Int128)}),
+    "numbers of 16 bits": lambda: pa.table({"odd": pa.array(np.ones(8, dtype=np.float16))}),
+    "256 bits": lambda: pa.table({"odd": pa.array([1] * 8).cast(pa.decimal256(50, 2))}),
+    "long doubles": lambda: pd.DataFrame({"odd": np.ones(8, dtype=np.longdouble)}),
+    "periods": lambda: pd.DataFrame({"odd": pd.period_range("2020-01", periods=8, freq="M")}),
+    "complex numbers": lambda: pd.DataFrame({"odd": np.arange(8) + 1j}),
+    "dictionaries": lambda: pd.DataFrame({"odd": [{"a": n} for n in range(8)]}),
+    "identifiers": lambda: pd.DataFrame({"odd": [uuid.UUID(int=n) for n in range(8)]}),
+    "zones and none": lambda: pd.DataFrame(
+        {"odd": pd.Series([pd.Timestamp(0, tz="UTC"), pd.Timestamp(0)] * 4, dtype=object)}
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", ODD)
+def test_a_column_that_duckdb_cant_read_is_named_and_stops_nothing(kind: str) -> None:
+    odd = ODD[kind]()
+    match odd:
+        case pd.DataFrame():
+            data = odd.assign(zip="a")
+        case pl.DataFrame():
+            data = odd.with_columns(zip=pl.lit("a"))
+        case _:
+            data = odd.append_column("zip", pa.array(["a"] * 8))
+
+    result = kanon.audit(data, ["zip"], k=8)
+
+    assert result.holds
+    assert any('"odd" is not looked at' in each for each in result.tables[0].warnings)
+    [column] = (each for each in kanon.profile(data).tables[0].columns if each.column == "odd")
+    assert column.distinct is None
+    with pytest.raises(kanon.SpecError, match=r'"odd".*Convert it'):
+        kanon.audit(data, ["odd"], k=2)
+    assert kanon.anonymize(data, ["zip"], k=2, identifiers="odd").holds
+
+
 def test_a_duration_is_refused_with_its_conversion() -> None:
     spans = pd.DataFrame({"stay": pd.to_timedelta(range(8), unit="D"), "zip": ["a"] * 8})
 
@@ -545,8 +583,9 @@ def test_figures_are_data_frames(form: str) -> None:
     asked: dict[str, Any] = {"sensitive": "disease", "references": {"people": PEOPLE}}
     result = kanon.audit(PEOPLE, ["zip"], k=2, checks=[reference], **asked)
     [table] = result.tables
+    assert result.risk == table.risk
     several = {
-        "model": table.checks, "size": table.histogram, "attacker": table.risk,
+        "model": table.checks, "size": table.histogram, "attacker": result.risk,
         "column": kanon.profile(PEOPLE), "loss": kanon.tradeoff(PEOPLE, MASKED, k=[2, 3]),
         "figure": result.diff(result),
     }  # fmt: skip

@@ -98,6 +98,7 @@ def opened(table: TableSpec, run: RunOptions) -> Iterator[Engine]:
             threads=run.threads,
             delimiter=table.delimiter,
             null_strings=table.null_strings,
+            decimal=table.decimal,
             header={
                 os.fspath(each.source): each.header
                 for each in (*(other for _, _, other in table.other_tables()), table)

@@ -23,8 +23,8 @@ GROUPS: dict[str, tuple[str, ...]] = {
         "--algorithm", "--metric", "--max-suppressed", "--suppressed", "--keep", "--at-most",
         "--weight-of", "--gap", "--minimal-nodes", "--pull-frequencies",
     ),
-    "Input": ("--connect", "--null-string", "--delimiter", "--header", "--manifest", "--select",
-              "--exclude", "--state", "--profiles-dir", "--server"),
+    "Input": ("--connect", "--null-string", "--delimiter", "--decimal", "--header", "--manifest",
+              "--select", "--exclude", "--state", "--profiles-dir", "--server"),
     "Output": (
         "--format", "--output", "--also", "--result", "--output-dir", "--overwrite", "--force",
         "--audience", "--show-values",

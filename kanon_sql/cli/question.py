@@ -214,7 +214,10 @@ def _table(target: str, quasi_identifiers: list[str], values: Mapping[str, Any])
         "policy": list(values.get("policy") or ()),
         "null_strings": list(values["null_string"]),
         "delimiter": "\t" if values["delimiter"] == r"\t" else values["delimiter"],
-        **{key: values[key] for key in ("entity", "where", "first", "connect", "weight", "header")},
+        **{
+            key: values[key]
+            for key in ("entity", "decimal", "where", "first", "connect", "weight", "header")
+        },
         **{key: values[key] for key in _CHOICES if values.get(key)},
     }
 

@@ -196,6 +196,12 @@ SOURCE = (
         "--delimiter", metavar="C", help="The character that separates the fields of a text file."
     ),
     question_option(
+        "--decimal",
+        type=click.Choice([".", ","]),
+        default=".",
+        help="The mark before the decimals of a text file's numbers.",
+    ),
+    question_option(
         "--header",
         type=click.Choice(["yes", "no"]),
         help="Whether the first line of a text file names its columns; needed if it looks like "

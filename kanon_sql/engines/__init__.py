@@ -27,7 +27,7 @@ from typing import Any
 
 from kanon_sql.engines.base import Engine
 from kanon_sql.errors import EngineError, KanonError, SpecError, did_you_mean
-from kanon_sql.files import is_sqlite
+from kanon_sql.files import Decimal, is_sqlite
 
 SCHEMES = {
     "duckdb": ("duckdb.engine", "DuckDBEngine"),
@@ -61,6 +61,7 @@ def connect(
     delimiter: str | None = None,
     null_strings: Sequence[str] = (),
     header: bool | Mapping[str, bool] | None = None,
+    decimal: Decimal = ".",
 ) -> Engine:
     """The engine for a URL, for an open connection, or without either for files.
 
@@ -76,8 +77,8 @@ def connect(
     settings. An `Engine` is returned as is.
 
     A file of DuckDB or SQLite is opened read-only. `memory_limit` and `threads` bound the DuckDB
-    that is started here; `delimiter` and `null_strings` say how text files are read, and `header`
-    whether their first line names the columns: of all, or of each by its path.
+    that is started here; `delimiter`, `null_strings` and `decimal` say how text files are read, and
+    `header` whether their first line names the columns: of all, or of each by its path.
 
     Raises `SpecError` for any other target, `MissingDriverError` for a package that is not
     installed, `EngineError` for an unreachable database, and `InputError`, with the reason, for one
@@ -101,16 +102,17 @@ def connect(
             delimiter=delimiter,
             null_strings=null_strings,
             header=header,
+            decimal=decimal,
         )
     if memory_limit is not None or threads is not None:
         raise SpecError(
             "a memory limit and a number of threads apply to the DuckDB that is started here; this "
             "database has its own settings. Set them there."
         )
-    if delimiter is not None or null_strings or header not in (None, {}):
+    if delimiter is not None or null_strings or header not in (None, {}) or decimal != ".":
         raise SpecError(
-            "a delimiter, null strings and a header are for text files, and this database reads "
-            "none here. Leave them out."
+            "a delimiter, null strings, a header and decimals are for text files, and this "
+            "database reads none here. Leave them out."
         )
     if isinstance(target, Engine):
         return target

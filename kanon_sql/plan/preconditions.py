@@ -87,7 +87,7 @@ def _no_label(row: Row, *, table: str, column: str, levels: ColumnLevels, level:
 
 _MOST_NAMED = 2_000
 """Maximum length of a list of values in an error."""
-_OF_DECIMALS = " If they use a decimal comma, replace it in a view."
+_OF_DECIMALS = f" If they use a decimal comma, add {option('decimal', ',')}."
 
 
 def _not_listed(row: Row, *, table: str, column: str, model: Model, listed: str) -> str:

@@ -21,10 +21,10 @@ from kanon_sql.profiling.subsets import Combinations
 from kanon_sql.results.identifying import (
     BEST_OF,
     BY_NAME,
-    MOST_TRIED,
     UNKNOWN_NAME,
     ColumnProfile,
     LooksLike,
+    most_tried,
 )
 from kanon_sql.sql.column_types import family
 from kanon_sql.sql.macros import render
@@ -289,7 +289,7 @@ def _tried(
     by_values = sorted(places, key=lambda at: -(profile_at[at].distinct or 0))
     by_pairs = sorted(places, key=lambda at: -(profile_at[at].separation or 0))
     in_turn = dict.fromkeys(at for both in zip(by_values, by_pairs, strict=True) for at in both)
-    return list(in_turn)[:MOST_TRIED]
+    return list(in_turn)[: most_tried(combinations.records)]
 
 
 def _added(

@@ -150,6 +150,8 @@ def _settings(asked: TableSpec, where: str | None, output: Path | None) -> dict[
     for key in ("name", "where", "first", "delimiter", "header", "weight"):
         if getattr(asked, key) is not None:
             said[key] = getattr(asked, key)
+    if asked.decimal != ".":
+        said["decimal"] = asked.decimal
     if asked.null_strings:
         said["null_strings"] = list(asked.null_strings)
     return said

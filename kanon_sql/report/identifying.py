@@ -21,11 +21,11 @@ from kanon_sql.report.words.numbers import (
 from kanon_sql.results.identifying import (
     BEST_OF,
     BY_NAME,
-    MOST_TRIED,
     UNKNOWN_NAME,
     ColumnProfile,
     SpecialUniques,
     SubsetProfile,
+    most_tried,
 )
 from kanon_sql.results.profile import TableProfile
 
@@ -81,11 +81,12 @@ def columns_told(table: TableProfile) -> Iterator[Block]:
             if further
             else "Added one after the other:"
         )
+        most = most_tried(table.summary.records or 0)
         tried = (
-            f"Of the {MOST_TRIED} columns with most values or the highest separation; --subsets 3 "
-            "tries every set of three."
+            f"Of the {most} columns with most values or the highest separation; --subsets=3 tries "
+            "every set of three."
         )
-        yield _added_grid(title, first, table, tried if len(ranked) > MOST_TRIED else "")
+        yield _added_grid(title, first, table, tried if len(ranked) > most else "")
         if further:
             yield _added_grid("Each further column, added to these three:", further, table)
     yield Prose(list(_in_words(table, ranked)))

@@ -555,6 +555,17 @@ class AuditFindings:
         """The histograms of all tables, in order of the tables."""
         return Rows(size for table in self.tables for size in table.histogram)
 
+    @property
+    def risk(self) -> Risk:
+        """The risk by attacker; of several tables, each with its table's name."""
+        return Risk(
+            {
+                attacker if len(self.tables) == 1 else f"{table.name}: {attacker}": figures
+                for table in self.tables
+                for attacker, figures in table.risk.items()
+            }
+        )
+
     def raise_if_violated(self) -> None:
         """Raise `PrivacyViolation` with the names of the failed checks.
 

@@ -25,7 +25,7 @@ from pydantic import (
 )
 
 from kanon_sql.errors import SpecError, described_value, did_you_mean, option
-from kanon_sql.files import file_kind, file_of_url
+from kanon_sql.files import Decimal, file_kind, file_of_url
 from kanon_sql.spec.hierarchy import KINDS_OF_LEVELS, GeneralizationHierarchy
 from kanon_sql.spec.models.base import Count, Model
 from kanon_sql.spec.models.closeness import TCloseness
@@ -146,6 +146,9 @@ class TableSpec(SpecPart, BaseModel):
     """Texts read as NULL in a text file, besides the empty field; a release writes the first."""
     delimiter: Annotated[str, Field(min_length=1, max_length=1)] | None = None
     """The field separator of a text file; detected on its first line by default."""
+    decimal: Decimal = "."
+    """The mark before the decimals of a text file's numbers. With a comma, columns of such numbers
+    are read, and released, with a point."""
     header: bool | None = None
     """Whether the first line of a text file is a header. Required if that line looks like a record.
     Without a header the columns are column_1, column_2 and so on."""
@@ -262,6 +265,7 @@ class Defaults(SpecPart, BaseModel):
     sensitive_nulls: SensitiveNulls = "value"
     null_strings: ColumnNames = []
     delimiter: Annotated[str, Field(min_length=1, max_length=1)] | None = None
+    decimal: Decimal = "."
     header: bool | None = None
 
 

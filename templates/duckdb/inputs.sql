@@ -320,3 +320,33 @@ with
 {{ statement }}
 {%- endif %}
 {%- endmacro %}
+
+
+{#
+    Of each text column: its values, those that are numbers with a decimal comma or whole, and those
+    with a decimal comma.
+#}
+{% macro decimal_commas(relation, columns) %}
+select
+{%- for column in columns %}
+    count({{ kanon_sql.ident(column) }}) as kanon_values_{{ loop.index }},
+    count(*) filter (
+        where regexp_full_match({{ kanon_sql.ident(column) }}, '[-+]?[0-9]+(,[0-9]+)?')
+    ) as kanon_numbers_{{ loop.index }},
+    count(*) filter (
+        where regexp_full_match({{ kanon_sql.ident(column) }}, '[-+]?[0-9]+,[0-9]+')
+    ) as kanon_commas_{{ loop.index }}{{ "," if not loop.last }}
+{%- endfor %}
+
+from {{ relation }}
+{%- endmacro %}
+
+
+{# The records of a text file with a point in the decimals of some columns, for a FROM clause. #}
+{% macro with_decimal_points(relation, columns) -%}
+(select * replace (
+{%- for column in columns -%}
+    replace({{ kanon_sql.ident(column) }}, ',', '.') as {{ kanon_sql.ident(column) }}{{ ", " if not loop.last }}
+{%- endfor -%}
+) from {{ relation }})
+{%- endmacro %}

@@ -29,7 +29,7 @@ from kanon_sql.engines.duckdb.hub import close_hub, ctrl_c, cursor_of, open_hub,
 from kanon_sql.engines.duckdb.targets import RELATION, Targets, refuse_sqlite
 from kanon_sql.engines.duckdb.views import texts_in
 from kanon_sql.errors import EngineError, InputError, SpecError, option, plural
-from kanon_sql.files import file_kind, null_text, spill_folder
+from kanon_sql.files import Decimal, file_kind, null_text, spill_folder
 from kanon_sql.sql.macros import render
 from kanon_sql.sql.quoting import DIALECT, identifier, literal
 from kanon_sql.sql.tables import Column, Row, Table
@@ -40,7 +40,7 @@ class DuckDBEngine:
 
     `database` is a DuckDB file, attached read-only. `connection` is an open one, used through a
     cursor of its own, which sees neither its temporary tables nor its registered data frames.
-    `delimiter`, `null_strings` and `header` say how text files are read.
+    `delimiter`, `null_strings`, `header` and `decimal` say how text files are read.
 
     Raises `SpecError` for incompatible options, `InputError` for an unreadable database.
     """
@@ -61,6 +61,7 @@ class DuckDBEngine:
         delimiter: str | None = None,
         null_strings: Sequence[str] = (),
         header: bool | Mapping[str, bool] | None = None,
+        decimal: Decimal = ".",
     ) -> None:
         if connection is not None and (database or memory_limit or threads):
             raise SpecError(
@@ -93,6 +94,7 @@ class DuckDBEngine:
             delimiter=delimiter,
             null_strings=null_strings,
             header=header,
+            decimal=decimal,
         )
         if database is not None:
             self._attach(str(database))

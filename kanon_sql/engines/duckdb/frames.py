@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from importlib import import_module
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -44,6 +44,30 @@ class Readable(NamedTuple):
     frame: Any
     unusable: Mapping[str, str] = {}
     """Why a column, which is text here, can't be used, worded to follow its name."""
+
+
+def without_unread(frame: Any, reads: Callable[[Any], bool]) -> Readable:
+    """The frame with the columns that DuckDB doesn't read as text; `reads` tries a frame."""
+    unread = {}
+    for column in frame.column_names if hasattr(frame, "column_names") else list(frame.columns):
+        if reads(frame.select([column]) if hasattr(frame, "select") else frame[[column]]):
+            continue
+        values = frame[column]
+        unread[column] = (
+            f"has the type {getattr(values, 'type', None) or values.dtype}, which DuckDB doesn't "
+            "read. Convert it to text, a number or a date."
+        )
+        cells = values.to_pylist() if hasattr(values, "to_pylist") else values.to_list()
+        texts = [str(each) for each in cells]
+        match frame_name(frame):
+            case "pandas.DataFrame":
+                frame = frame.assign(**{column: texts})
+            case "pyarrow.Table":
+                array = import_module("pyarrow").array(texts)
+                frame = frame.set_column(frame.column_names.index(column), column, array)
+            case _:
+                frame = frame.with_columns(import_module("polars").Series(column, texts))
+    return Readable(frame, unread)
 
 
 def readable_frame(target: Any) -> Readable:
@@ -93,7 +117,8 @@ def readable_pandas(frame: Any) -> Readable:
         series = readable[column]
         values = series.cat.categories if series.dtype == "category" else series
         content = infer_dtype(values, skipna=True)
-        is_mixed = values.dtype == object and content not in ONE_TYPE
+        is_object = values.dtype == object
+        is_mixed = is_object and (content not in ONE_TYPE or _mixes_zones(content, values))
         if is_mixed or values.dtype.kind == "c" or type(values.dtype).__name__ in _UNREAD:
             unusable[column] = (
                 f"holds {_content(values, is_mixed)}, which DuckDB can't compare. Convert it, for "
@@ -104,6 +129,13 @@ def readable_pandas(frame: Any) -> Readable:
             # Numeric categories with a NULL among the values would become DOUBLE.
             readable = readable.assign(**{column: series.astype(object)})
     return Readable(readable, unusable)
+
+
+def _mixes_zones(content: str, values: Any) -> bool:
+    """Whether some points in time have a time zone and others none."""
+    if not content.startswith("datetime"):
+        return False
+    return len({getattr(each, "tzinfo", None) is None for each in values.dropna()}) > 1
 
 
 _UNREAD = ("PeriodDtype", "IntervalDtype", "SparseDtype")

@@ -14,24 +14,32 @@ import duckdb
 from kanon_sql.engines.duckdb.errors import relation_only, translated_error, without_values
 from kanon_sql.engines.duckdb.file_fingerprint import Evidence, is_database
 from kanon_sql.engines.duckdb.files import (
+    FileSource,
     file_source,
     list_files,
     matching_files,
     read_arrow,
     require_readable,
 )
-from kanon_sql.engines.duckdb.frames import frame_name, readable_frame, scanned_files
+from kanon_sql.engines.duckdb.frames import (
+    frame_name,
+    readable_frame,
+    scanned_files,
+    without_unread,
+)
 from kanon_sql.engines.duckdb.hub import ctrl_c
 from kanon_sql.engines.duckdb.views import definitions_read, paths_in, stored_in
 from kanon_sql.engines.failures import stopped
 from kanon_sql.engines.names import display_name, name_parts, named, shortened
 from kanon_sql.engines.readers import Run, as_pattern, folder_of_files, require_usable_names
 from kanon_sql.errors import EngineError, InputError, KanonError, option
-from kanon_sql.files import KINDS, Kind, file_kind, foreign_format, is_sqlite
+from kanon_sql.files import KINDS, Decimal, Kind, file_kind, foreign_format, is_sqlite
 from kanon_sql.sql.macros import render
 from kanon_sql.sql.quoting import DIALECT, identifier, literal
 from kanon_sql.sql.tables import Column, Table
 
+PROBE = "kanon_probe"
+"""Name of a frame while its types are looked at."""
 RELATION = "kanon_relation"
 """Alias of a relation in its own statements."""
 
@@ -49,7 +57,9 @@ class Targets:
         delimiter: str | None = None,
         null_strings: Sequence[str] = (),
         header: bool | Mapping[str, bool] | None = None,
+        decimal: Decimal = ".",
     ) -> None:
+        self._decimal = decimal
         self._session = session
         self._is_ours = is_ours
         self._has_tables = has_tables
@@ -155,6 +165,8 @@ class Targets:
                 keep_glob=self._is_ours and not left_out,
             )
             columns = self.columns(source.sql)
+            if kind == "csv" and self._decimal == "," and known_as == path:
+                source = self._with_points(source, columns)
         except duckdb.Error as error:
             raise self.translated_error(error) from None
         except InputError:
@@ -171,6 +183,20 @@ class Targets:
             left_out=left_out,
             is_named=self._header_of(path) is not None,
             records=source.records,
+        )
+
+    def _with_points(self, source: FileSource, columns: Sequence[Column]) -> FileSource:
+        """The source with a decimal point in the columns of numbers with a decimal comma."""
+        [counts] = self._run(render("decimal_commas", relation=source.sql, columns=columns))
+        of_column = zip(columns, counts[::3], counts[1::3], counts[2::3], strict=True)
+        found = [
+            column for column, values, numbers, commas in of_column if commas and numbers == values
+        ]
+        if not found:
+            return source
+        return source._replace(
+            sql=render("with_decimal_points", relation=source.sql, columns=found),
+            in_lines=render("with_decimal_points", relation=source.in_lines, columns=found),
         )
 
     def _header_of(self, path: str) -> bool | None:
@@ -218,11 +244,26 @@ class Targets:
     def _framed(self, name: str, target: Any) -> Table:
         self.scanned |= set(scanned_files(target))
         frame, unusable = readable_frame(target)
-        table = self._registered(name, name, frame)
+        try:
+            table = self._registered(name, name, frame)
+        except InputError:
+            frame, unread = without_unread(frame, self._reads)
+            unusable = {**unusable, **unread}
+            table = self._registered(name, name, frame)
         columns = tuple(
             replace(each, unusable_because=unusable.get(each.name)) for each in table.columns
         )
         return replace(table, columns=columns)
+
+    def _reads(self, frame: Any) -> bool:
+        """Whether DuckDB knows the types of a frame."""
+        try:
+            self._session.register(PROBE, frame)
+            return bool(self.columns(identifier(PROBE)))
+        except (duckdb.Error, RuntimeError):
+            return False
+        finally:
+            self._session.unregister(PROBE)
 
     def _registered(self, name: str, label: str, frame: Any) -> Table:
         """Register `frame` under `label` on our own session or cursor, invisible to others."""
