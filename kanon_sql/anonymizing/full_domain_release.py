@@ -4,13 +4,13 @@ builds the release and audits it."""
 from __future__ import annotations
 
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 from kanon_sql.anonymizing.release.release_job import (
     ReleaseJob,
     ReleaseOutcome,
     ShownAt,
+    Written,
 )
 from kanon_sql.anonymizing.release.suppression import (
     nothing_suppressed,
@@ -31,7 +31,7 @@ from kanon_sql.results.table import Rows, TableResult
 
 
 def released_at_levels(
-    making: ReleaseJob, sets: FrequencySets, before: TableResult, allowed: int, new: Path | None
+    making: ReleaseJob, sets: FrequencySets, before: TableResult, allowed: int, new: Written | None
 ) -> ReleaseOutcome:
     """Search, build and audit; the release's records are written to `new`."""
     path, made, beside = _levels_found(making, sets, allowed)

@@ -25,8 +25,8 @@ GROUPS: dict[str, tuple[str, ...]] = {
     "Input": ("--connect", "--null-string", "--delimiter", "--header", "--manifest", "--select",
               "--exclude", "--state", "--profiles-dir"),
     "Output": (
-        "--format", "--output", "--also", "--result", "--output-dir", "--overwrite", "--force",
-        "--show-values",
+        "--format", "--output", "--partition-by", "--also", "--result", "--output-dir",
+        "--overwrite", "--force", "--show-values",
         "--dialect", "--quote", "--table", "--step", "--until", "--emit", "--name", "--single-view",
         "--unassigned", "--scores", "--dry-run", "--sample", "--seed", "--read",
     ),
