@@ -286,6 +286,7 @@ def anonymize(
     suppressed: Suppressed = "remove",
     pull_frequencies: bool = False,
     output: str | Path | None = None,
+    partition_by: str | None = None,
     dialect: str | None = None,
     emit: Emitted = "views",
     view_name: str | None = None,
@@ -352,6 +353,8 @@ def anonymize(
         thresholds,
         **table_arguments,
     )
+    at = spec.tables[0].connect if engine is None else engine
+    place = ReleaseOptions.place_of(output, at)
     options = ReleaseOptions(
         algorithm=algorithm,
         metric=metric,
@@ -363,7 +366,8 @@ def anonymize(
         minimal_nodes=minimal_nodes,
         suppressed=suppressed,
         pull_frequencies=pull_frequencies,
-        output=path_argument(output),
+        **place,
+        partition_by=partition_by,
         dialect=dialect,
         emit=emit,
         view_name=view_name,

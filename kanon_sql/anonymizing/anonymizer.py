@@ -18,7 +18,14 @@ from kanon_sql.anonymizing.recoding.recoded_views import (
 )
 from kanon_sql.anonymizing.release.delivery import delivered, new_file, refuse_described
 from kanon_sql.anonymizing.release.options import ALGORITHMS, ReleaseOptions
-from kanon_sql.anonymizing.release.release_job import ReleaseJob, ReleaseOutcome, Tell, refuse_names
+from kanon_sql.anonymizing.release.release_job import (
+    ReleaseJob,
+    ReleaseOutcome,
+    Tell,
+    Written,
+    partition_of,
+    refuse_names,
+)
 from kanon_sql.anonymizing.release.result import AnonymizationResult, KeptRecords
 from kanon_sql.anonymizing.release.untouched import refuse_untouched
 from kanon_sql.anonymizing.search.frequency_sets import first_set
@@ -82,8 +89,8 @@ def anonymize(
         here = connected_here(options, run, stack)
         folders = dict.fromkeys(path.parent for path in (*options.files, *options.seeds))
         left_over = [said for folder in folders for said in remove_leftovers(folder)]
-        new = stack.enter_context(new_file(options))
-        if new is not None and isinstance(database, Hub):
+        new = stack.enter_context(new_file(options, database))
+        if isinstance(new, Path) and isinstance(database, Hub):
             database.will_write(new, options.output or new)
         records = None
         if keep_records and isinstance(database, Hub) and database is not run.engine:
@@ -320,11 +327,12 @@ def _required_k(asked: TableSpec) -> int:
 def _refuse_what_cannot_be_released(plan: Plan, options: ReleaseOptions) -> None:
     refuse_names(plan.bound, options)
     refuse_untouched(plan.bound, options)
+    partition_of(plan.bound, options)
     if options.algorithm == "local":
         refuse_equality(plan.bound)
 
 
-def _made(making: ReleaseJob, new: Path | None) -> ReleaseOutcome:
+def _made(making: ReleaseJob, new: Written | None) -> ReleaseOutcome:
     """The release, with its records written to `new`."""
     before = answered(making.plan, making.session())
     if before.status == "no_data":

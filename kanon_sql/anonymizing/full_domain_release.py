@@ -5,13 +5,13 @@ from __future__ import annotations
 
 from dataclasses import replace
 from itertools import product
-from pathlib import Path
 from typing import Any
 
 from kanon_sql.anonymizing.release.release_job import (
     ReleaseJob,
     ReleaseOutcome,
     ShownAt,
+    Written,
 )
 from kanon_sql.anonymizing.release.suppression import (
     nothing_suppressed,
@@ -36,7 +36,7 @@ _MOST_JUDGED = 1_000
 
 
 def released_at_levels(
-    making: ReleaseJob, sets: FrequencySets, before: TableResult, allowed: int, new: Path | None
+    making: ReleaseJob, sets: FrequencySets, before: TableResult, allowed: int, new: Written | None
 ) -> ReleaseOutcome:
     """Search, build and audit; the release's records are written to `new`."""
     path, made, beside = _levels_found(making, sets, allowed)

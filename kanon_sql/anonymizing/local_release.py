@@ -6,7 +6,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
-from pathlib import Path
 
 from kanon_sql.anonymizing.full_domain_release import passes_audit
 from kanon_sql.anonymizing.recoding.local_recoding import RecodingRound, local_recoding
@@ -22,7 +21,7 @@ from kanon_sql.anonymizing.recoding.split_tree import (
     split_tree,
     too_many,
 )
-from kanon_sql.anonymizing.release.release_job import ReleaseJob, ReleaseOutcome
+from kanon_sql.anonymizing.release.release_job import ReleaseJob, ReleaseOutcome, Written
 from kanon_sql.anonymizing.release.suppression import (
     IN_ORDER,
     RELEASED,
@@ -43,7 +42,7 @@ MOST_COMBINATIONS = 200_000
 
 
 def released_by_class(
-    making: ReleaseJob, sets: FrequencySets, before: TableResult, allowed: int, new: Path | None
+    making: ReleaseJob, sets: FrequencySets, before: TableResult, allowed: int, new: Written | None
 ) -> ReleaseOutcome:
     """Recode, build and audit; the release's records are written to `new`."""
     starts = {

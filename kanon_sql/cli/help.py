@@ -26,8 +26,8 @@ GROUPS: dict[str, tuple[str, ...]] = {
     "Input": ("--connect", "--null-string", "--delimiter", "--decimal", "--header", "--manifest",
               "--select", "--exclude", "--state", "--profiles-dir", "--server"),
     "Output": (
-        "--format", "--output", "--also", "--result", "--output-dir", "--overwrite", "--force",
-        "--audience", "--show-values",
+        "--format", "--output", "--partition-by", "--also", "--result", "--output-dir",
+        "--overwrite", "--force", "--audience", "--show-values",
         "--dialect", "--quote", "--table", "--step", "--until", "--emit", "--name", "--single-view",
         "--unassigned", "--scores", "--dry-run", "--sample", "--seed", "--read", "--of", "--into",
         "--log", "--questions", "--min-cell",

@@ -38,6 +38,7 @@ from kanon_sql.errors import SpecError
 
 if TYPE_CHECKING:
     from kanon_sql.anonymizing.release.options import ReleaseOptions
+    from kanon_sql.spec.spec import AuditSpec
 
 
 @main.command(cls=Grouped)
@@ -58,7 +59,7 @@ def anonymize(context: click.Context, /, target: str, **values: Any) -> int:
 
     spec = question(context, target, values)
     result_file = result_file_of(context, values["result"], spec.files(), values)
-    options = _options(values, writable(values["output"], spec.files(), values))
+    options = _options(values, _place(spec, values))
     if options.output is not None and options.output == result_file:
         raise SpecError("--output and --result name the same file. Give each its own.")
     if values["dry_run"]:
@@ -110,7 +111,7 @@ def tradeoff(context: click.Context, /, target: str, **values: Any) -> int:
     ks = sizes(values) or KS
     spec = question(context, target, {**values, "k": None})
     output = output_of(context, spec, values)
-    options = _options(values, None)
+    options = _options(values, {})
     with watching(context) as watch:
         result = run(spec, options, ks, run_of(values, watch, files_of(output)))
     result = with_command(result, context, output)
@@ -121,9 +122,19 @@ def tradeoff(context: click.Context, /, target: str, **values: Any) -> int:
     return result.exit_code
 
 
-def _options(values: dict[str, Any], output: Path | None) -> ReleaseOptions:
+def _place(spec: AuditSpec, values: dict[str, Any]) -> dict[str, Any]:
+    """The file of a release, or the folder that a cluster writes."""
+    from kanon_sql.anonymizing.release.options import ReleaseOptions
+
+    place = ReleaseOptions.place_of(values["output"], spec.tables[0].connect)
+    if place.get("output"):
+        writable(values["output"], spec.files(), values)
+    return place
+
+
+def _options(values: dict[str, Any], place: dict[str, Any]) -> ReleaseOptions:
     """The release options of a command."""
     from kanon_sql.anonymizing.release.options import ReleaseOptions
 
     named = {each.name: values[each.name] for each in fields(ReleaseOptions) if each.name in values}
-    return ReleaseOptions(**named | preferences(values) | {"output": output})
+    return ReleaseOptions(**named | preferences(values) | {"output": None} | place)

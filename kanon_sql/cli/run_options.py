@@ -283,7 +283,13 @@ RELEASE = (
     run_option(
         "--output",
         metavar="FILE",
-        help="Write the release to FILE: .parquet, .csv or .tsv, or .sql for its views.",
+        help="Write the release to FILE: .parquet, .csv or .tsv, or .sql for its views. On Spark, "
+        "the cluster writes a folder of Parquet: a path or URI.",
+    ),
+    run_option(
+        "--partition-by",
+        metavar="COL",
+        help="Split the folder that Spark writes by the values of a released column.",
     ),
     run_option("--dialect", help="The SQL dialect of the views (default: the database's)."),
     run_option(

@@ -126,6 +126,13 @@ def is_embedded(target: Any) -> bool:
     return target is None or (_is_of("duckdb", target) and hasattr(target, "cursor"))
 
 
+def writes_folders(target: Any) -> bool:
+    """Whether the target is a cluster that writes folders."""
+    if isinstance(target, str):
+        return target.partition(":")[0] in ("spark", "sc")
+    return _is_of("pyspark", target) or hasattr(target, "write_folder")
+
+
 def contacts_server(target: Any) -> bool:
     """Whether connecting contacts a server that may never answer. Spark and chDB start within this
     process and thread, and SQLite is a file."""

@@ -8,6 +8,7 @@ privacy. Templates are written in DuckDB's SQL; engines of other dialects send t
 from __future__ import annotations
 
 from collections.abc import Generator, Iterable, Sequence
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
@@ -114,3 +115,25 @@ class Hub(Engine, Protocol):
 
     def write(self, name: str, path: Path) -> None:
         """Write a temporary relation to that file. Raises `EngineError`."""
+
+
+@runtime_checkable
+class NewFolder(Protocol):
+    """A folder that a cluster writes beside its place, and that is renamed once it is whole."""
+
+    place: str
+    """Path or URI, as the cluster spells it."""
+
+    def put_in_place(self) -> None:
+        """Rename it. Raises `SpecError` if the place was taken meanwhile."""
+
+
+@runtime_checkable
+class FolderWriter(Engine, Protocol):
+    """An engine whose cluster writes a release, so that no record leaves it."""
+
+    def new_folder(self, target: str) -> AbstractContextManager[NewFolder]:
+        """A folder that is removed unless it is put in place. Raises `SpecError`."""
+
+    def write_folder(self, sql: str, folder: Any, partition_by: str | None) -> Table:
+        """Write one SELECT as Parquet, and return the files as a table. Raises `EngineError`."""

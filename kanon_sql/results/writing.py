@@ -94,9 +94,16 @@ was written.
 def put_in_place(new: Path, path: Path, *, private: bool = False) -> None:
     """Rename a finished file to `path`."""
     new.chmod(0o600 if private else _usual_mode(0o666))
+    with listed_as_placed(path):
+        os.replace(new, path)
+
+
+@contextmanager
+def listed_as_placed(path: Path) -> Iterator[None]:
+    """List a path in `placed`, unless renaming it fails."""
     placed.append(path)
     try:
-        os.replace(new, path)
+        yield
     except BaseException:
         placed.remove(path)
         raise

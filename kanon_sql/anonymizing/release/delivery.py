@@ -11,21 +11,33 @@ from pathlib import Path
 
 from kanon_sql.anonymizing.release.dbt_model import DbtModel, dbt_model, is_seed, name_of
 from kanon_sql.anonymizing.release.options import ReleaseOptions
+from kanon_sql.anonymizing.release.release_job import Written
 from kanon_sql.anonymizing.release.result import AnonymizationResult
 from kanon_sql.anonymizing.release.views import ViewChain
 from kanon_sql.anonymizing.release.views_file import as_text
+from kanon_sql.engines.base import Engine, FolderWriter, NewFolder
 from kanon_sql.errors import InputError, SpecError, option, plural
 from kanon_sql.files import file_kind, null_text
 from kanon_sql.results.release import Release
-from kanon_sql.results.writing import put_in_place, temporary_file, write_atomically, write_together
+from kanon_sql.results.writing import (
+    listed_as_placed,
+    put_in_place,
+    temporary_file,
+    write_atomically,
+    write_together,
+)
 from kanon_sql.spec.dbt.project import seeds_around
 
 _LEVELS_OF_THEIR_OWN = "Levels: each class has its own, so that a column shows several."
 
 
 @contextmanager
-def new_file(options: ReleaseOptions) -> Iterator[Path | None]:
-    """The temporary file next to the output to which the release is first written."""
+def new_file(options: ReleaseOptions, engine: Engine) -> Iterator[Written | None]:
+    """The temporary file or folder next to the output, to which the release is first written."""
+    if options.folder is not None and isinstance(engine, FolderWriter):
+        with engine.new_folder(options.folder) as folder:
+            yield folder
+        return
     if options.output is None or not options.writes_records:
         yield None
         return
@@ -45,13 +57,18 @@ def _writing(path: Path) -> Iterator[None]:
 
 
 def delivered(
-    result: AnonymizationResult, chain: ViewChain | None, options: ReleaseOptions, new: Path | None
+    result: AnonymizationResult,
+    chain: ViewChain | None,
+    options: ReleaseOptions,
+    new: Written | None,
 ) -> AnonymizationResult:
     """Put the release in place, if it may be published."""
     table = result.tables[0]
+    if chain is not None and isinstance(new, NewFolder) and options.publishes(table.status):
+        return _with_folder(result, chain, new)
     if chain is None or options.output is None or not options.publishes(table.status):
         return result
-    if new is not None:
+    if isinstance(new, Path):
         with _writing(options.output):
             put_in_place(new, options.output)
         is_text = file_kind(options.output.name) == "csv"
@@ -82,6 +99,17 @@ def delivered(
         text = as_text(chain, result.anonymization.views, _closing(result), dialect)
         write_atomically(options.output, text)
         release = Release(str(options.output), None, None, "views")
+    return replace(result, anonymization=replace(result.anonymization, release=release))
+
+
+def _with_folder(
+    result: AnonymizationResult, chain: ViewChain, new: NewFolder
+) -> AnonymizationResult:
+    """The result with the folder that the cluster wrote, renamed."""
+    with listed_as_placed(Path(new.place)):
+        new.put_in_place()
+    records = result.tables[0].summary.records
+    release = Release(new.place, records, len(chain.columns))
     return replace(result, anonymization=replace(result.anonymization, release=release))
 
 

@@ -10,11 +10,12 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
 from pathlib import Path
-from typing import get_args
+from typing import Any, get_args
 
 from kanon_sql.anonymizing.release.dbt_model import is_unchanged, seed_name
 from kanon_sql.anonymizing.release.view_names import LONGEST_NAME
 from kanon_sql.anonymizing.release.views import refuse_single_view
+from kanon_sql.engines import writes_folders
 from kanon_sql.errors import (
     SpecError,
     described_value,
@@ -25,6 +26,7 @@ from kanon_sql.errors import (
 )
 from kanon_sql.results.release import Algorithm, Emitted, MetricName, Suppressed
 from kanon_sql.results.table import Status
+from kanon_sql.spec.arguments import path_argument
 from kanon_sql.spec.dbt.project import seeds_around
 from kanon_sql.spec.spec import Unassigned
 from kanon_sql.sql.quoting import DIALECT
@@ -59,6 +61,10 @@ class ReleaseOptions:
     pull_frequencies: bool = False
     """Whether a database server's frequency set is fetched for a search in the embedded engine."""
     output: Path | None = None
+    folder: str | None = None
+    """Instead of `output`: path or URI of the folder that a cluster writes the release to."""
+    partition_by: str | None = None
+    """The published column by whose values that folder is split."""
     dialect: str | None = None
     """SQL dialect of the views; the engine's own by default."""
     emit: Emitted = "views"
@@ -87,6 +93,7 @@ class ReleaseOptions:
         if self.suppressed not in ("remove", "star"):
             raise SpecError(f"suppressed must be remove or star; found {self.suppressed!r}.")
         self.allowed(records=0, k=1)
+        self._refuse_folder()
         if self.output is not None and not (self.writes_views or self.writes_records):
             raise SpecError(
                 f"{self.output}: a release is a .parquet, .csv or .tsv file, or .sql for its views."
@@ -187,8 +194,9 @@ class ReleaseOptions:
             return True
 
     def publishes(self, status: Status) -> bool:
-        """Whether a release may be published; a violated one only into a file, with `force`."""
-        forced = self.force and self.output is not None
+        """Whether a release may be published; a violated one only where it is written, with
+        `force`."""
+        forced = self.force and (self.output is not None or self.folder is not None)
         return status == "holds" or (forced and status == "violated")
 
     def allowed(self, *, records: int, k: int) -> int:
@@ -204,6 +212,33 @@ class ReleaseOptions:
                 f"5% or 0.05; found {described_value(asked)}."
             )
         return int(Fraction(records) * share)
+
+    @classmethod
+    def place_of(cls, output: str | Path | None, engine: Any) -> dict[str, Any]:
+        """The fields of an output: a file, or a folder if the engine is a cluster.
+
+        A cluster writes Parquet; its views are a file. Raises `SpecError` for other formats.
+        """
+        path = path_argument(output)
+        if path is None or not writes_folders(engine):
+            return {"output": path}
+        suffix = path.suffix.lower()
+        if suffix == ".sql":
+            return {"output": path}
+        if suffix in (".csv", ".tsv"):
+            raise SpecError(
+                f"{output}: Spark writes a release as a folder of Parquet, "
+                f"{option('output', 'release/')}, or as its views, "
+                f"{option('output', 'release.sql')}."
+            )
+        return {"folder": str(output)}
+
+    def _refuse_folder(self) -> None:
+        if self.partition_by is not None and self.folder is None:
+            raise SpecError(
+                f"{option('partition_by')} splits a folder that Spark writes: name one in "
+                f"{option('output')}, or leave it out."
+            )
 
     def _refuse_metric(self) -> None:
         """Raise `SpecError` for an unknown metric, or one that the algorithm does not use."""

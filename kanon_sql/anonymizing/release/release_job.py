@@ -3,6 +3,7 @@ consistency tests and its warnings."""
 
 from __future__ import annotations
 
+import re
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -18,7 +19,7 @@ from kanon_sql.anonymizing.release.suppression import (
     Suppression,
 )
 from kanon_sql.anonymizing.release.untouched import untouched_warnings, what_becomes_of_untouched
-from kanon_sql.anonymizing.release.view_names import refuse_taken_names, view_name
+from kanon_sql.anonymizing.release.view_names import RELEASE, refuse_taken_names, view_name
 from kanon_sql.anonymizing.release.views import ViewChain, dropped_columns
 from kanon_sql.anonymizing.search.frequency_sets import FrequencySets
 from kanon_sql.anonymizing.search.losses import Loss, metrics
@@ -28,9 +29,9 @@ from kanon_sql.anonymizing.search.qi_levels import Levels
 from kanon_sql.anonymizing.search.suggest_hierarchies import builders
 from kanon_sql.auditing.auditor import answered, clips
 from kanon_sql.auditing.warnings import left_out, time_zones, zones_kept
-from kanon_sql.engines.base import Engine, Hub
+from kanon_sql.engines.base import Engine, FolderWriter, Hub, NewFolder
 from kanon_sql.engines.session import Session, Watch
-from kanon_sql.errors import EngineError, InputError, SpecError
+from kanon_sql.errors import EngineError, InputError, SpecError, option, plural
 from kanon_sql.plan.audit_plan import Plan, plan_audit
 from kanon_sql.plan.levels import ColumnLevels
 from kanon_sql.plan.question import ResolvedQuestion
@@ -71,6 +72,11 @@ ShownAt = Mapping[str, tuple[ColumnLevels, int | None]]
 """The generalised quasi-identifiers of a release with their levels; None if each class has its
 own."""
 
+Written = Path | NewFolder
+"""Where a release is first written: the temporary file or folder next to its place."""
+_NAMES_FOLDERS = re.compile(r"VARCHAR|(TINY|SMALL|BIG)INT|INTEGER|BOOLEAN|DATE|DECIMAL\(.*\)")
+"""Types whose values are equal after they were the name of a folder."""
+
 Chain = TypeVar("Chain", bound=ViewChain)
 
 
@@ -105,6 +111,10 @@ class ReleaseJob:
     @property
     def bound(self) -> ResolvedQuestion:
         return self.plan.bound
+
+    @property
+    def partition(self) -> str | None:
+        return partition_of(self.bound, self.options)
 
     def also_searched(self, bound: ResolvedQuestion) -> ReleaseJob:
         """The job with additional checks for the search; the release is audited against the
@@ -174,6 +184,7 @@ class ReleaseJob:
             name=name_of_release(self.bound, self.options),
             dropped=dropped_columns(self.bound, untouched=self.unassigned == "drop"),
             is_single=self.options.single_view,
+            first_in_order=self.partition,
             dialect=self.engine.dialect,
             algorithm=self.options.algorithm,
             **found,
@@ -196,7 +207,7 @@ class ReleaseJob:
     def judged(
         self,
         chain: ViewChain,
-        new: Path | None,
+        new: Written | None,
         before: TableResult,
         left_out: Suppression,
         shown: ShownAt,
@@ -336,16 +347,40 @@ class ReleaseJob:
         """The unassigned columns that are released unchanged."""
         return () if self.unassigned == "drop" else self.bound.roles.unassigned
 
-    def _published(self, chain: ViewChain, new: Path | None) -> Table:
-        """The release as a table: the written file, if there is one."""
+    def _published(self, chain: ViewChain, new: Written | None) -> Table:
+        """The release as a table: the written file or folder, if there is one."""
+        if new is not None and not isinstance(new, Path):
+            return self._written_folder(chain, new)
         if new is None or not isinstance(self.engine, Hub):
             return replace(chain, kept=self.engine.materialises).published
         self.engine.write(IN_ORDER, new)
         return self.engine.table(str(new))
 
-    def _reading_the_output(self, after: TableResult, new: Path | None) -> TableResult:
+    def _written_folder(self, chain: ViewChain, new: NewFolder) -> Table:
+        """The release, once the engine's cluster has written it."""
+        session, name = self.session(), self.partition
+        column = None if name is None else find(name, chain.published)
+        tables = frozenset([*(each.sql for each in self.bound.tables), chain.named(RELEASE)])
+        if column is not None and column.type == "VARCHAR":
+            sql = render("empty_texts", relation=chain.named(RELEASE), column=column)
+            question = f"How many records are empty texts in {column.name}?"
+            asked = Statement("empty_texts", question, sql, tables=tables)
+            if empty := int(session.row(asked)["kanon_total"]):
+                raise InputError(
+                    f"{plural(empty, 'record')} of the release with an empty text in "
+                    f'"{column.name}" would be read as NULL from folders named by its values. '
+                    f"Leave out {option('partition_by')}, or name another column."
+                )
+        question = "Which records does the release have, in which order?"
+        sql = chain.in_order(chain.named(RELEASE))
+        asked = Statement("release", question, sql, tables=tables)
+        session.begin(asked)
+        assert isinstance(self.engine, FolderWriter)
+        return self.engine.write_folder(sql, new, name)
+
+    def _reading_the_output(self, after: TableResult, new: Written | None) -> TableResult:
         """The audit with the release's final path in its SQL, so that its statements run again."""
-        if new is None or self.options.output is None:
+        if not isinstance(new, Path) or self.options.output is None:
             return after
         read, put = literal(str(new)), literal(str(self.options.output))
         return replace(after, sql={name: sql.replace(read, put) for name, sql in after.sql.items()})
@@ -373,6 +408,8 @@ class ReleaseJob:
         bound = self.bound
         writes = self.options.output is not None and self.options.writes_records
         named = self.options.output.name if writes and self.options.output else self.name
+        if self.options.folder is not None:
+            named = self.options.folder.rstrip("/").rpartition("/")[2]
         asked = self.asked.model_copy(
             update={
                 "name": named,
@@ -444,3 +481,28 @@ def refuse_names(bound: ResolvedQuestion, options: ReleaseOptions) -> None:
     """Raise `SpecError` for view names that the database already uses."""
     shipped = options.writes_views and options.emit == "views"
     refuse_taken_names(bound, name_of_release(bound, options), shipped=shipped)
+
+
+def partition_of(bound: ResolvedQuestion, options: ReleaseOptions) -> str | None:
+    """The published column whose values name the folders of a release. Raises `SpecError`."""
+    if options.partition_by is None:
+        return None
+    said = option("partition_by")
+    untouched = what_becomes_of_untouched(bound, options) == "drop"
+    dropped = dropped_columns(bound, untouched=untouched)
+    column = find(options.partition_by, bound.table)
+    if column.name in dropped:
+        raise SpecError(
+            f'{said}: "{column.name}" is not in the release. Name a column that is published.'
+        )
+    if len(bound.table.columns) - len(dropped) == 1:
+        raise SpecError(
+            f'{said}: "{column.name}" is the only column of the release, and its files need '
+            "another one. Leave it out."
+        )
+    if not _NAMES_FOLDERS.fullmatch(column.type):
+        raise SpecError(
+            f'{said}: values of "{column.name}" ({column.type}) can\'t name folders. Name a column '
+            "of text, whole numbers, decimals or dates."
+        )
+    return column.name

@@ -92,6 +92,8 @@ class ViewChain:
     """The algorithm that found the levels."""
     no_views: NoViews | None = None
     """The reason that no views are shipped, if there is one."""
+    first_in_order: str | None = None
+    """The column that a release is ordered by before all others, if it is split by one."""
     reads: str | None = None
     """The relation that the first view reads, if it is not the table under its own name."""
 
@@ -258,7 +260,8 @@ class ViewChain:
     def published_order(self) -> tuple[Column | BoundColumn, ...]:
         """The columns that a release is ordered by: the quasi-identifiers, then the others."""
         columns = {each.name: each for each in self.published.columns}
-        first = [each.name for each in self.bound.quasi_identifiers]
+        first = [self.first_in_order] if self.first_in_order else []
+        first += [each.name for each in self.bound.quasi_identifiers]
         return tuple(columns[name] for name in dict.fromkeys([*first, *columns]))
 
     @property

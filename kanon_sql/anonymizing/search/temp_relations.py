@@ -86,7 +86,8 @@ class TempRelations:
     @property
     def are_rows(self) -> bool:
         """Whether temporary relations are materialised, so that reading one again is cheap."""
-        return self._session.engine.materialises
+        engine = self._session.engine
+        return engine.materialises or TRAITS[engine.dialect].caches
 
     @property
     def dialect(self) -> str:
@@ -157,7 +158,7 @@ class TempRelations:
         one would not.
         """
         engine = self._session.engine
-        if engine.materialises or TRAITS[engine.dialect].rereads or len(questions) < 2:
+        if self.are_rows or TRAITS[engine.dialect].rereads or len(questions) < 2:
             return [self.fetch(each.name, each.question, each.sql)[0] for each in questions]
         together = render("answers_together", statements=[each.sql for each in questions])
         rows = self.fetch(questions[0].name, questions[0].question, together)

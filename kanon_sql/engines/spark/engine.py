@@ -1,18 +1,19 @@
 """The engine for Spark 4: local, standalone cluster, Spark Connect, or a user's open session.
 
-It uses only the API that classic sessions and Connect share. It creates nothing but temporary views
-of relations without a catalogue name, which `close` drops.
+It uses the API that classic sessions and Connect share. It creates nothing but temporary views of
+relations without a catalogue name, which `close` drops, and the folder of a release if asked to.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from itertools import count
+from itertools import count, islice
 from typing import Any
 from urllib.parse import unquote
 from uuid import uuid4
 
+from kanon_sql.engines.base import Batches
 from kanon_sql.engines.failures import (
     no_such_value,
     stopped,
@@ -27,6 +28,8 @@ from kanon_sql.engines.readers import (
     require_usable_names,
 )
 from kanon_sql.engines.spark import sessions
+from kanon_sql.engines.spark.cached_sets import CachedSets
+from kanon_sql.engines.spark.output_folder import OutputFolder
 from kanon_sql.engines.warehouse import Warehouse
 from kanon_sql.errors import InputError, KanonError, SpecError, did_you_mean, nearest, option
 from kanon_sql.files import KINDS
@@ -41,6 +44,8 @@ OTHER_KINDS = (
     *(".orc", ".avro"),
 )
 GLOB_CHARACTERS = "*?[{"
+BATCH = 10_000
+"""Number of rows that are handed on at a time."""
 Found = tuple[str, tuple[str, ...], Any, tuple[str, ...]]
 """Display name, FROM item, schema, and FROM item for a view that others read."""
 _CHARACTER_TYPE = "__CHAR_VARCHAR_TYPE_STRING"
@@ -73,6 +78,8 @@ class Spark(Warehouse):
         self._started = started
         self._tag = f"kanon_sql {uuid4()}"
         self._views: dict[str, str] = {}
+        self._kept: set[str] = set()
+        self._sets = CachedSets(session)
         # A classic session's own tags are per thread, so another thread could not cancel by them.
         context = getattr(session, "sparkContext", None)
         self._add_tag = context.addJobTag if context else session.addTag
@@ -144,7 +151,32 @@ class Spark(Warehouse):
         """Progress callback of Spark Connect: store the running stages."""
         self._stages = () if done else [each for each in stages or () if not each.done]
 
+    def materialise(self, name: str, sql: str) -> None:
+        """Store a SELECT whose rows are cached in the session once a statement reads them."""
+        self._sets.forget(name)
+        super().materialise(name, sql)
+        self._kept.add(name)
+
+    def create_view(self, name: str, sql: str) -> None:
+        """Store a SELECT that is part of each statement reading it."""
+        super().materialise(name, sql)
+        self._kept.discard(name)
+
+    def drop(self, name: str) -> None:
+        """Drop the rows of a set, and its definition unless another one reads it."""
+        self._kept.discard(name)
+        self._sets.forget(name)
+        if not any(name in self._read_by(sql) for sql in self._defined.values()):
+            super().drop(name)
+
+    def drop_all(self) -> None:
+        """Drop all definitions, and every cached set."""
+        super().drop_all()
+        self._kept.clear()
+        self._sets.drop_all()
+
     def close(self) -> None:
+        self._sets.drop_all()
         if self._tracker is None:
             with suppress(Exception):
                 self._session.removeProgressHandler(self._report_progress)
@@ -153,6 +185,41 @@ class Spark(Warehouse):
                 self._session.catalog.dropTempView(self._views.popitem()[1])
         if self._started:
             self._started.close()
+
+    @contextmanager
+    def new_folder(self, target: str) -> Iterator[OutputFolder]:
+        """A folder next to its place, removed unless it is renamed. Raises `SpecError`."""
+        folder = OutputFolder.of(self._session, target)
+        folder.begin()
+        try:
+            yield folder
+        finally:
+            folder.remove()
+
+    def write_folder(self, sql: str, folder: OutputFolder, partition_by: str | None) -> Table:
+        """Let the cluster write a SELECT as Parquet, and return the folder as a table.
+
+        Its files are read in the types of the SELECT, also the values of `partition_by`, which are
+        names of folders. Raises `EngineError`.
+        """
+        with self._guarded(), self._reading(self.in_dialect(sql)) as frame:
+            writer = frame.write.partitionBy(partition_by) if partition_by else frame.write
+            try:
+                writer.parquet(folder.path)
+                files = _whole(self._session.read).schema(frame.schema)
+                written = files.parquet(sessions.not_a_glob(folder.path))
+                found = (self._viewed(f"{folder.place}/", written),)
+            except Exception as error:
+                raise self._explained(error, read=True) from None
+        columns = tuple(_column(field) for field in written.schema.fields)
+        return Table(
+            folder.place,
+            _relation(found),
+            columns,
+            ordered=False,
+            embedded=False,
+            dialect=self.dialect,
+        )
 
     # --- FROM items -----------------------------------------------------------------------------
 
@@ -180,11 +247,7 @@ class Spark(Warehouse):
     def _path(self, target: str) -> Found:
         """Read Parquet by path into a view named after the path."""
         path = self._started.path(target) if self._started else target
-        reader = (
-            self._session.read.option("mergeSchema", True)
-            .option("ignoreCorruptFiles", False)
-            .option("ignoreMissingFiles", False)
-        )
+        reader = _whole(self._session.read.option("mergeSchema", True))
         files = reader.parquet(path)
         if folders := folder_columns(files.inputFiles()):
             self._require_folders_as_text(target)
@@ -222,15 +285,44 @@ class Spark(Warehouse):
     # --- queries --------------------------------------------------------------------------------
 
     def _answer(self, sql: str, most: int) -> tuple[list[str], Sequence[Sequence[Any]]]:
+        with self._reading(sql) as answer:
+            names = answer.columns
+            try:
+                return names, answer.limit(most).collect()
+            except Exception as error:
+                raise self._explained(error, read=True) from None
+
+    @contextmanager
+    def _reading(self, sql: str) -> Iterator[Any]:
+        """The data frame of a statement, whose jobs `cancel` ends."""
+        with (
+            self._tagged(),
+            sessions.without_values_in_logs(),
+            self._sets.cut(self._sendable(sql), self._cached) as smaller,
+        ):
+            yield self._session.sql(smaller)
+
+    @property
+    def _cached(self) -> dict[str, str]:
+        """The sets that later statements read, with their SQL."""
+        return {name: self._defined[name].strip() for name in self._kept}
+
+    def _batches(self, sql: str, most: int) -> Batches:
+        """The rows in batches, one partition at a time on the driver."""
+        with self._reading(sql) as answer:
+            try:
+                rows = answer.limit(most).toLocalIterator()
+                while batch := list(islice(rows, BATCH)):
+                    yield batch
+            except Exception as error:
+                raise self._explained(error, read=True) from None
+
+    @contextmanager
+    def _tagged(self) -> Iterator[None]:
+        """Tag the jobs of this thread, so that `cancel` ends them and no others."""
         self._add_tag(self._tag)
         try:
-            with sessions.without_values_in_logs():
-                answer = self._session.sql(self._sendable(sql))
-                names = answer.columns
-                try:
-                    return names, answer.limit(most).collect()
-                except Exception as error:
-                    raise self._explained(error, read=True) from None
+            yield
         finally:
             self._remove_tag(self._tag)
 
@@ -296,6 +388,11 @@ def is_session(target: Any) -> bool:
     )
 
 
+def _whole(reader: Any) -> Any:
+    """A reader that skips no file."""
+    return reader.option("ignoreCorruptFiles", False).option("ignoreMissingFiles", False)
+
+
 def _is_path(target: str) -> bool:
     if '"' in target:
         return False
@@ -352,10 +449,14 @@ def _done(tasks: Iterable[tuple[int, int]]) -> str:
 
 
 def _in_java(error: Exception) -> Any:
-    """The Spark exception within a py4j error, or None."""
+    """The first Spark exception with a condition within a py4j error, or None."""
     thrown = getattr(error, "java_exception", None)
-    is_ours = thrown is not None and thrown.getClass().getName().startswith("org.apache.spark.")
-    return thrown if is_ours and "getCondition" in dir(thrown) else None
+    while thrown is not None:
+        is_ours = thrown.getClass().getName().startswith("org.apache.spark.")
+        if is_ours and "getCondition" in dir(thrown) and thrown.getCondition():
+            return thrown
+        thrown = thrown.getCause()
+    return None
 
 
 def _first_line(error: Exception) -> str:

@@ -142,7 +142,7 @@ class Launched(Started):
             files = folder_of_files(target)
             _refuse_hidden(target, files)
         if Path(target).exists():
-            return f"file:{_not_a_glob(str(Path(target).absolute()))}"
+            return f"file:{not_a_glob(str(Path(target).absolute()))}"
         if "://" not in target and (found := sorted(glob.glob(target))):
             _refuse_hidden(target, [Path(file) for file in found])
             return f"file:{target if Path(target).is_absolute() else _here(target)}"
@@ -165,10 +165,11 @@ def _refuse_hidden(target: str, files: list[Path]) -> None:
 
 
 def _here(target: str) -> str:
-    return f"{_not_a_glob(str(Path.cwd()))}/{target}"
+    return f"{not_a_glob(str(Path.cwd()))}/{target}"
 
 
-def _not_a_glob(path: str) -> str:
+def not_a_glob(path: str) -> str:
+    """The path with the characters of a glob escaped."""
     return re.sub(r"([\\*?\[\]{}])", r"\\\1", path)
 
 

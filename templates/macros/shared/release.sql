@@ -262,6 +262,14 @@ order by
 {%- endmacro %}
 
 
+{# Number of released records with an empty text, which as the name of a folder would be NULL. #}
+{% macro empty_texts(relation, column) %}
+select count(*) as kanon_total
+from {{ relation }}
+where {{ kanon_sql.ident(column) }} = ''
+{%- endmacro %}
+
+
 {#
     ORDER BY that depends on released values only: values, or their texts. `by_flags`: the database
     has no NULLS LAST.
