@@ -211,8 +211,8 @@ def anonymize(
     Datafly, none for the other algorithms), or a share of them as in "5%"; `suppressed="star"`
     keeps them with `*` in every quasi-identifier. `keep` lists quasi-identifiers to publish raw,
     `at_most` maps columns to their highest level, and `weights` to their weight in the metric
-    loss; `compare` adds what a release by each algorithm loses. The release is audited again, and written only if it passes; `release` of the result
-    returns its records as a data frame.
+    loss; `compare` adds what a release by each algorithm loses. The release is audited again, and
+    written only if it passes; `release` of the result returns its records as a data frame.
 
     `output` is a .parquet, .csv or .tsv file for the records, or a .sql file for the views that
     define the release, in `dialect` (default: the database's); for a data frame these need its
