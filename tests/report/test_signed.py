@@ -721,6 +721,7 @@ def test_a_release_that_is_one_of_the_points_is_no_other(clinic, capsys):
              "--identifiers", "person", "--algorithm", "local")  # fmt: skip
     run(capsys, "anonymize", *asked, "--k", "5", "--untouched", "drop", "--result", "local.json")
     for ks, is_one in (("2,5", True), ("40", False)):
-        run(capsys, "tradeoff", *asked, "--k", ks, "--output", "costs.json", "--overwrite")
+        how = ("--k", ks, "--output", "costs.json", "--overwrite")
+        assert run(capsys, "tradeoff", *asked, *how)[0] == 0
         _, page, _ = run(capsys, "report", "local.json", "--tradeoff", "costs.json")
         assert ("The release is none of these" not in html_as_text(page)) is is_one
