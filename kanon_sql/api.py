@@ -220,6 +220,10 @@ def anonymize(
     views are named `view_name`, or after the table; `single_view` merges them into one.
     `overwrite` replaces files; `force` writes a release that fails its audit.
 
+    On Spark, `output` may also be a folder, as a path or URI: the cluster writes the records there
+    as Parquet, in folders by the values of `partition_by` if that column is given. With `levels`
+    nothing is searched, and the release is at these levels.
+
     The release is sorted by its published values, never by the source's order, which would allow
     linking with other releases. `untouched` (or `unassigned` of the table) says what becomes of
     columns without a role: published with a warning that counts the records they identify

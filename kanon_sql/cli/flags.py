@@ -9,6 +9,7 @@ from kanon_sql.spec.other_tables import OTHER_TABLES
 
 _CALLED = {
     "engine": "connect",
+    "levels": "level",
     "null_strings": "null_string",
     **{kind.key: kind.prefix for kind in OTHER_TABLES},
     "quasi_identifiers": "qi",
