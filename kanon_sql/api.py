@@ -302,45 +302,49 @@ def anonymize(
 ) -> AnonymizationResult:
     """Generalise and suppress until every class has `k` records and passes every check.
 
-        `quasi_identifiers` maps columns to a `GeneralizationHierarchy`; a column without one can only
-        be suppressed entirely. `max_suppressed` is how many records may be suppressed (default: `k` for
-            Datafly, none for the other algorithms), or a share of them as in "5%" or 0.05;
-        `suppressed="star"` keeps them with `*` in every quasi-identifier. `keep` lists
-        quasi-identifiers to publish raw, `at_most` maps columns to their highest level, and `weights`
-        to their weight in the metric loss; `compare` adds what a release by each algorithm loses. The
-        release is audited again, and written only if it passes; `release` of the result returns its
-        records as a data frame.
-    
-        `output` is a .parquet, .csv or .tsv file for the records, or a .sql file for the views that
-        define the release, in `dialect` (default: the database's); for a data frame these need its
-        `name` in the database. With `emit="dbt-model"` the output is a dbt model and its .yml. The
-        views are named `view_name`, or after the table; `single_view` merges them into one.
-        `overwrite` replaces files; `force` writes a release that fails its audit.
+    `quasi_identifiers` maps columns to a `GeneralizationHierarchy`; a column without one can only
+    be suppressed entirely. `max_suppressed` is how many records may be suppressed (default: `k` for
+    Datafly, none for the other algorithms), or a share of them as in "5%" or 0.05;
+    `suppressed="star"` keeps them with `*` in every quasi-identifier. `keep` lists
+    quasi-identifiers to publish raw, `at_most` maps columns to their highest level, and `weights`
+    to their weight in the metric loss; `compare` adds what a release by each algorithm loses. The
+    release is audited again, and written only if it passes; `release` of the result returns its
+    records as a data frame.
 
-        The release is sorted by its published values, never by the source's order, which would allow
-        linking with other releases. `untouched` (or `unassigned` of the table) says what becomes of
-        columns without a role: published with a warning that counts the records they identify
-        ("warn"), removed ("drop") or refused ("error"). `insensitive` columns were reviewed and are
-        published unchanged.
+    `output` is a .parquet, .csv or .tsv file for the records, or a .sql file for the views that
+    define the release, in `dialect` (default: the database's); for a data frame these need its
+    `name` in the database. With `emit="dbt-model"` the output is a dbt model and its .yml. The
+    views are named `view_name`, or after the table; `single_view` merges them into one.
+    `overwrite` replaces files; `force` writes a release that fails its audit.
 
-        In a warehouse nothing is created and no rows are fetched: each step is a query, and the release
-        is a set of views. `pull_frequencies` fetches the frequency set once and searches it locally,
-        which saves most queries; the frequency set contains values of quasi-identifiers, and the result
-        warns of it.
+    On Spark, `output` may also be a folder, as a path or URI: the cluster writes the records there
+    as Parquet, in folders by the values of `partition_by` if that column is given. With `levels`
+    nothing is searched, and the release is at these levels.
 
-        `data`, the limits, the other arguments and the errors are those of `audit`. If no combination
-        of levels satisfies the checks, the result's status is "violated" and nothing is written.
+    The release is sorted by its published values, never by the source's order, which would allow
+    linking with other releases. `untouched` (or `unassigned` of the table) says what becomes of
+    columns without a role: published with a warning that counts the records they identify
+    ("warn"), removed ("drop") or refused ("error"). `insensitive` columns were reviewed and are
+    published unchanged.
 
-        Sweeney 2002, Achieving k-anonymity privacy protection using generalization and suppression,
-        IJUFKS 10(5), section 4.
+    In a warehouse nothing is created and no rows are fetched: each step is a query, and the release
+    is a set of views. `pull_frequencies` fetches the frequency set once and searches it locally,
+    which saves most queries; the frequency set contains values of quasi-identifiers, and the result
+    warns of it.
 
-        >>> import pyarrow
-        >>> people = pyarrow.table({"zip": ["02138", "02139", "02141", "02142"]})
-        >>> result = anonymize(people, quasi_identifiers={"zip": {"levels": [{"mask": "right"}]}}, k=2)
-        >>> result.anonymization.levels, result.tables[0].summary.k
-        ({'zip': 1}, 2)
-        >>> result.release.to_arrow().to_pydict()
-        {'zip': ['0213*', '0213*', '0214*', '0214*']}
+    `data`, the limits, the other arguments and the errors are those of `audit`. If no combination
+    of levels satisfies the checks, the result's status is "violated" and nothing is written.
+
+    Sweeney 2002, Achieving k-anonymity privacy protection using generalization and suppression,
+    IJUFKS 10(5), section 4.
+
+    >>> import pyarrow
+    >>> people = pyarrow.table({"zip": ["02138", "02139", "02141", "02142"]})
+    >>> result = anonymize(people, quasi_identifiers={"zip": {"levels": [{"mask": "right"}]}}, k=2)
+    >>> result.anonymization.levels, result.tables[0].summary.k
+    ({'zip': 1}, 2)
+    >>> result.release.to_arrow().to_pydict()
+    {'zip': ['0213*', '0213*', '0214*', '0214*']}
     """
     thresholds = {"k": k, "l": l, "t": t, "k_map": k_map}
     spec = spec_from_arguments(

@@ -76,6 +76,7 @@ def anonymize(
     Raises `SpecError` or `InputError` for an invalid request, `EngineError` if the engine fails;
     nothing is written then.
     """
+    spec, options = _at_given_levels(spec, options)
     asked = the_table(spec)
     k = _required_k(asked)
     refuse_described(options)
@@ -163,6 +164,7 @@ def dry_run(spec: AuditSpec, options: ReleaseOptions, *, engine: Any = None) -> 
 
     Runs nothing. Raises the errors that `anonymize` raises before its first query.
     """
+    spec, options = _at_given_levels(spec, options)
     asked = the_table(spec)
     _required_k(asked)
     _refuse_before_connecting(asked, engine, options)
@@ -296,6 +298,22 @@ def deadline_of(
     return Deadline(time.monotonic() + timeout, lift)
 
 
+def _at_given_levels(spec: AuditSpec, options: ReleaseOptions) -> tuple[AuditSpec, ReleaseOptions]:
+    """The question on raw values, and the options with its levels as those of the release."""
+    [*others, asked] = spec.tables
+    if others or not asked.levels:
+        return spec, options
+    raw = asked.model_copy(update={"levels": {}})
+    names = {each.casefold(): each for each in asked.quasi_identifiers}
+    levels = {names.get(name.casefold(), name): level for name, level in asked.levels.items()}
+    if unknown := [name for name in levels if name not in asked.quasi_identifiers]:
+        raise SpecError(
+            f'{option("levels")}: "{unknown[0]}" is no quasi-identifier. Quasi-identifiers: '
+            f"{', '.join(asked.quasi_identifiers)}."
+        )
+    return spec.model_copy(update={"tables": [raw]}), options.at_levels(levels)
+
+
 def the_table(spec: AuditSpec) -> TableSpec:
     """The single table to release. Raises `SpecError`."""
     if len(spec.tables) > 1:
@@ -306,7 +324,7 @@ def the_table(spec: AuditSpec) -> TableSpec:
     [asked] = spec.tables
     asked.refuse_events("a release is generalised by its classes")
     if asked.levels:
-        raise SpecError("anonymize finds the levels; leave them out, or audit at a level.")
+        raise SpecError("the levels are compared; leave them out, or audit at a level.")
     if asked.nulls == "wildcard":
         raise SpecError(
             "nulls: wildcard forms no classes that could be released. Leave it out: NULL is then "

@@ -26,6 +26,7 @@ from kanon_sql.anonymizing.search.lattice import Node
 from kanon_sql.anonymizing.search.losses import associations, distributions, losses
 from kanon_sql.anonymizing.search.node_evaluation import LatticeStatistics
 from kanon_sql.anonymizing.search.optimal_search import OptimalSearch
+from kanon_sql.anonymizing.search.preferences import Preferences
 from kanon_sql.anonymizing.search.qi_levels import Levels
 from kanon_sql.plan.violating_classes import required_crowds
 from kanon_sql.results.release import GeneralizationStep, Metrics, NearestLevels, Search
@@ -78,6 +79,14 @@ def _levels_found(
 ) -> tuple[SearchPath, dict[str, Any], list[str]]:
     """The levels of the release, the result's fields on how they were found, and SELECTs of the
     classes at these levels that violate a check against another table."""
+    if making.options.algorithm == "levels":
+        given = making.options.levels
+        heights = {each.name: each.levels.height for each in sets.quasi_identifiers}
+        top = Preferences(given, {})
+        levels = {name: top.highest(name, heights[name]) for name in given}
+        levels = {name: levels.get(name, 0) for name in heights}
+        violating = sets.records_violating(levels)
+        return SearchPath((), levels, violating, reached_top=violating > allowed), {}, []
     if making.options.algorithm == "datafly":
         attributes = [making.preferred.bounded(each) for each in sets.attributes]
         path = datafly(

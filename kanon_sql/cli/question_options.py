@@ -218,6 +218,12 @@ RELEASE_QUESTION = (
     *DEMANDS,
     *EARLIER_RELEASES,
     *HIERARCHIES,
+    question_option(
+        "--level",
+        multiple=True,
+        metavar="COL=N,…",
+        help="Release at these levels and search none: age=1,zip=2; the others stay raw.",
+    ),
     *RECORDS,
     *OTHERS_KNOWN,
     *SOURCE,

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import get_args
-
 import click
 
 from kanon_sql.cli.option_kinds import (
@@ -22,7 +20,7 @@ from kanon_sql.cli.option_kinds import (
     run_option,
 )
 from kanon_sql.errors import NO_SOURCE_ORDER
-from kanon_sql.results.algorithms import Algorithm
+from kanon_sql.results.algorithms import SEARCHES
 
 _FORCE_NO_LONGER_OVERWRITES = retired("--force", "Write --overwrite to replace existing files.")
 OVERWRITE = (
@@ -235,7 +233,7 @@ WEIGHED = (
 SEARCH = (
     run_option(
         "--algorithm",
-        metavar="|".join(get_args(Algorithm)),
+        metavar="|".join(SEARCHES),
         default="datafly",
         show_default=True,
         help="The search for levels: Datafly, the optimal node, or local recoding.",

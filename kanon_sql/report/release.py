@@ -239,6 +239,11 @@ def _in_vain(result: ReleaseFindings) -> list[str]:
         fewer = "have them removed (--suppressed remove)"
     elif many <= at_most:
         said = "a requirement on all classes together still fails"
+    if made.algorithm == "levels":
+        return [
+            f"At these levels {said}. Nothing is written.",
+            f"What would help: {fewer}, higher levels, or a search for them (without --level).",
+        ]
     return [
         f"Every quasi-identifier is at its coarsest level, and {said}. Nothing is written.",
         *_nearest(made),

@@ -14,6 +14,8 @@ _FAR = 0.5
 def how_found(made: Anonymization) -> str:
     """How the chosen levels rank among all, and how that is known."""
     search, metric = made.search, made.metric
+    if made.algorithm == "levels":
+        return "At the levels that were given:"
     if search is None or metric is None:
         return "Of all levels that meet the required checks, these lose least. At the end:"
     choices = counted(search.nodes, "choice")

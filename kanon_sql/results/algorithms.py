@@ -4,4 +4,6 @@ from __future__ import annotations
 
 from typing import Literal
 
-Algorithm = Literal["datafly", "optimal", "local"]
+Algorithm = Literal["datafly", "optimal", "local", "levels"]
+"""How the levels of a release were found; `levels`: they were given."""
+SEARCHES = ("datafly", "optimal", "local")

@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+import asking
 import pytest
 from commands import run
 
@@ -169,3 +170,36 @@ def test_what_is_built_of_them_is_taken(tmp_path: Path) -> None:
     )  # fmt: skip
 
     assert json.loads(built.stdout)["anonymization"]["metrics"]["loss"] < bare.metrics.loss
+
+
+# --- levels that are given ----------------------------------------------------------------------
+
+
+def test_a_release_at_given_levels_searches_none() -> None:
+    people = asking.table(["age", "zip"], [(20 + n, f"0{n % 2}") for n in range(6)])
+    ages = {"age": {"levels": [{"width": 10}, {"width": 20}]}, "zip": {}}
+
+    found = kanon.anonymize(people, ages, k=3, levels={"age": 1})
+    failed = kanon.anonymize(people, ages, k=4, levels={"age": 1})
+
+    assert (found.status, failed.status) == ("holds", "violated")
+    assert found.anonymization.algorithm == "levels"
+    assert found.anonymization.levels == {"age": 1, "zip": 0}
+    assert "At these levels 6 records still lie in classes below 4" in str(failed)
+
+
+@pytest.mark.parametrize(
+    ("asked", "message"),
+    [
+        ({"levels": {"age": 7}}, '"age" has no level 7'),
+        ({"levels": {"zip": 1}, "algorithm": "optimal"}, "Leave out algorithm, or the levels"),
+        ({"levels": {"zip": 1}, "keep": "zip"}, "Leave out keep, or the levels"),
+        ({"levels": {"zap": 1}}, '"zap" is no quasi-identifier'),
+    ],
+)
+def test_levels_that_can_t_be_given(asked: dict[str, Any], message: str) -> None:
+    people = asking.table(["age", "zip"], [(20, "02138"), (20, "02138")])
+    ages = {"age": {"levels": [{"width": 10}]}, "zip": {}}
+
+    with pytest.raises(kanon.SpecError, match=message):
+        kanon.anonymize(people, ages, k=2, **asked)

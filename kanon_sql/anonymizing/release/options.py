@@ -24,6 +24,7 @@ from kanon_sql.errors import (
     option,
     percentage,
 )
+from kanon_sql.results.algorithms import SEARCHES
 from kanon_sql.results.release import Algorithm, Emitted, MetricName, Suppressed
 from kanon_sql.results.table import Status
 from kanon_sql.spec.arguments import path_argument
@@ -32,7 +33,7 @@ from kanon_sql.spec.spec import Unassigned
 from kanon_sql.sql.quoting import DIALECT
 
 _RECORDS = (".parquet", ".csv", ".tsv")
-ALGORITHMS: tuple[Algorithm, ...] = ("datafly", "optimal", "local")
+ALGORITHMS: tuple[str, ...] = SEARCHES
 METRIC_NAMES: tuple[MetricName, ...] = get_args(MetricName)
 
 
@@ -50,6 +51,8 @@ class ReleaseOptions:
     """The quasi-identifiers that stay at their raw values."""
     at_most: Mapping[str, int] = field(default_factory=dict)
     """The highest allowed level of a quasi-identifier."""
+    levels: Mapping[str, int] = field(default_factory=dict)
+    """The levels of the release, if nothing is searched; other quasi-identifiers stay raw."""
     weights: Mapping[str, float] = field(default_factory=dict)
     """The weight of a quasi-identifier's loss; 1 by default."""
     gap: str | float | None = None
@@ -81,7 +84,7 @@ class ReleaseOptions:
     """Whether a release that fails its audit is written."""
 
     def __post_init__(self) -> None:
-        if self.algorithm not in ALGORITHMS:
+        if self.algorithm not in ALGORITHMS and not (self.algorithm == "levels" and self.levels):
             raise SpecError(
                 f"there is no algorithm {self.algorithm!r}; there is {', '.join(ALGORITHMS)}."
                 f"{did_you_mean(str(self.algorithm), ALGORITHMS)}"
@@ -213,6 +216,19 @@ class ReleaseOptions:
             )
         return int(Fraction(records) * share)
 
+    def at_levels(self, levels: Mapping[str, int]) -> ReleaseOptions:
+        """The options of a release at these levels. Raises `SpecError` if a search is asked for."""
+        if not levels:
+            return self
+        if self.algorithm != "datafly" or self.keep or self.at_most:
+            given = "algorithm" if self.algorithm != "datafly" else "keep"
+            given = "at_most" if given == "keep" and not self.keep else given
+            raise SpecError(
+                f"{option('levels')} gives the levels of the release, so none are searched. Leave "
+                f"out {option(given)}, or the levels."
+            )
+        return replace(self, algorithm="levels", levels=levels)
+
     @classmethod
     def place_of(cls, output: str | Path | None, engine: Any) -> dict[str, Any]:
         """The fields of an output: a file, or a folder if the engine is a cluster.
@@ -248,6 +264,11 @@ class ReleaseOptions:
             raise SpecError(
                 f"there is no metric {self.metric!r} to choose by; there is "
                 f"{', '.join(METRIC_NAMES)}.{did_you_mean(str(self.metric), METRIC_NAMES)}"
+            )
+        if self.algorithm == "levels":
+            raise SpecError(
+                f"levels that are given minimise no metric. Leave out {option('metric')} or "
+                f"{option('levels')}."
             )
         if self.algorithm == "datafly":
             raise SpecError(

@@ -20,6 +20,7 @@ _FOUND_BY: dict[Algorithm, str] = {
     "generalization and suppression, IJUFKS 10(5))",
     "optimal": "with the levels that lose least (full-domain generalisation: Samarati 2001, "
     "Protecting respondents' identities in microdata release, IEEE TKDE 13(6))",
+    "levels": "at levels that were given",
     "local": "with local recoding (after Fung, Wang, Yu 2005, Top-down specialization for "
     "information and privacy preservation, ICDE; that a rest stays is a rule of kanon-sql)",
 }
