@@ -17,7 +17,7 @@ from kanon_sql.anonymizing.recoding.recoded_views import (
     refuse_equality,
 )
 from kanon_sql.anonymizing.release.delivery import delivered, new_file, refuse_described
-from kanon_sql.anonymizing.release.options import ALGORITHMS, ReleaseOptions
+from kanon_sql.anonymizing.release.options import ReleaseOptions
 from kanon_sql.anonymizing.release.release_job import (
     ReleaseJob,
     ReleaseOutcome,
@@ -44,6 +44,7 @@ from kanon_sql.files import remove_leftovers
 from kanon_sql.plan.audit_plan import Plan
 from kanon_sql.plan.levels import ColumnLevels
 from kanon_sql.plan.resolve import column_levels
+from kanon_sql.results.algorithms import SEARCHES
 from kanon_sql.results.expected import ExpectedSearch, ExpectedTable
 from kanon_sql.results.release import (
     Anonymization,
@@ -127,7 +128,7 @@ def compared(
 ) -> AnonymizationResult:
     """The result with what each algorithm loses; the others write nothing."""
     rows = []
-    for algorithm in ALGORITHMS:
+    for algorithm in SEARCHES:
         if algorithm == options.algorithm:
             rows.append(_compared(result))
             continue

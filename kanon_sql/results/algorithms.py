@@ -6,4 +6,4 @@ from typing import Literal
 
 Algorithm = Literal["datafly", "optimal", "local", "levels"]
 """How the levels of a release were found; `levels`: they were given."""
-SEARCHES = ("datafly", "optimal", "local")
+SEARCHES: tuple[Algorithm, ...] = ("datafly", "optimal", "local")

@@ -33,7 +33,6 @@ from kanon_sql.spec.spec import Unassigned
 from kanon_sql.sql.quoting import DIALECT
 
 _RECORDS = (".parquet", ".csv", ".tsv")
-ALGORITHMS: tuple[str, ...] = SEARCHES
 METRIC_NAMES: tuple[MetricName, ...] = get_args(MetricName)
 
 
@@ -84,10 +83,10 @@ class ReleaseOptions:
     """Whether a release that fails its audit is written."""
 
     def __post_init__(self) -> None:
-        if self.algorithm not in ALGORITHMS and not (self.algorithm == "levels" and self.levels):
+        if self.algorithm not in SEARCHES and not (self.algorithm == "levels" and self.levels):
             raise SpecError(
-                f"there is no algorithm {self.algorithm!r}; there is {', '.join(ALGORITHMS)}."
-                f"{did_you_mean(str(self.algorithm), ALGORITHMS)}"
+                f"there is no algorithm {self.algorithm!r}; there is {', '.join(SEARCHES)}."
+                f"{did_you_mean(str(self.algorithm), SEARCHES)}"
             )
         self._refuse_metric()
         self._refuse_search()
