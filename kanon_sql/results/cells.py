@@ -39,6 +39,35 @@ class CellSummary(JsonPart):
 
 
 @dataclass(frozen=True)
+class CellDetails:
+    """The companion figures of a rule, each only where its model has it."""
+
+    violating_cells: int | None = None
+    violating_margin_cells: int | None = None
+    undefined_cells: int | None = None
+    """Cells in which everyone has 0, so that no share is defined."""
+    cells_with_negatives: int | None = None
+    alone: int | None = None
+    """Disclosed groups of a single member."""
+    groups: int | None = None
+    compared_cells: int | None = None
+    equal_cells: int | None = None
+    greater_here: int | None = None
+    smaller_here: int | None = None
+    not_compared: int | None = None
+    suppressed_here_shown_there: int | None = None
+    suppressed: int | None = None
+    derived_cells: int | None = None
+    by_subtraction: int | None = None
+    by_bounds: int | None = None
+    by_linear_programming: int | None = None
+    undecided_cells: int | None = None
+    small_remainders: int | None = None
+    steps: int | None = None
+    """Rounds of subtraction."""
+
+
+@dataclass(frozen=True)
 class CellCheckResult(CheckResult):
     """One rule's result; its violating cells and companion figures are in `details`."""
 

@@ -11,6 +11,7 @@ from dataclasses import MISSING, Field, dataclass, field, fields, is_dataclass
 from types import NoneType, UnionType
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
+from kanon_sql.results.cells import CellCheckResult, CellDetails, CellsResult, CellSummary
 from kanon_sql.results.comparison import Change, Demand
 from kanon_sql.results.diff import Presence
 from kanon_sql.results.profile import TableProfile
@@ -120,6 +121,18 @@ class _Audit:
 
 
 @dataclass(frozen=True)
+class _Cells:
+    """The result of `tables`."""
+
+    status: Status
+    tables: tuple[CellsResult, ...]
+    audited: str = ""
+    """UTC date of the audit."""
+    asked: str = ""
+    """The command that wrote it."""
+
+
+@dataclass(frozen=True)
 class _Profile:
     """The result of a profile."""
 
@@ -153,8 +166,8 @@ class _Diff:
     """Differences in levels, suppression and metrics."""
 
 
-_KINDS = (_Audit, _Profile, _Tradeoff, _Diff)
-_TITLES = ("audit or anonymize", "profile", "tradeoff", "diff")
+_KINDS = (_Audit, _Cells, _Profile, _Tradeoff, _Diff)
+_TITLES = ("audit or anonymize", "tables", "profile", "tradeoff", "diff")
 
 
 def result_schema() -> Schema:
@@ -164,8 +177,9 @@ def result_schema() -> Schema:
         definitions.read(kind) | {"title": title}
         for kind, title in zip(_KINDS, _TITLES, strict=True)
     ]
-    # A profile without a table can't be told from an audit without one.
-    kinds[1]["properties"]["tables"]["minItems"] = 1
+    # Without a table, the first three can't be told apart.
+    for kind in kinds[1:3]:
+        kind["properties"]["tables"]["minItems"] = 1
     return _whole("result", {}, [], definitions, {"oneOf": kinds})
 
 
@@ -214,7 +228,10 @@ class _Definitions:
             if each.metadata != UNWRITTEN and each.name not in more.without
         ]
         properties = {
-            each.name: _NAMED.get((kind, each.name), self.of(hints[each.name]))
+            each.name: (
+                _NAMED.get((kind, each.name))
+                or self.of(_TYPED.get((kind, each.name), hints[each.name]))
+            )
             | ({"description": texts[each.name]} if each.name in texts else {})
             for each in written
         }
@@ -295,7 +312,7 @@ class _AsWritten:
 _MORE: dict[Any, _AsWritten] = {
     CheckResult: _AsWritten(
         without=("details",),
-        optional=("accepted", "baseline", "violating_people"),
+        optional=("accepted", "baseline", "violating_people", "policy"),
         beside=(CheckDetails,),
     ),
     InBaseline: _AsWritten(without=("figures",), others={}),
@@ -308,6 +325,26 @@ _MORE: dict[Any, _AsWritten] = {
             },
         }
     ),
+    CellCheckResult: _AsWritten(
+        without=("details", "violating_classes", "violating_records", "violating_people"),
+        optional=("accepted", "baseline", "policy"),
+        beside=(CellDetails,),
+    ),
+    CellsResult: _AsWritten(
+        without=(
+            *("quasi_identifiers", "sensitive", "entity", "events", "nulls", "sensitive_nulls"),
+            *("levels", "sources", "histogram", "risk", "numbers", "insensitive", "unassigned"),
+            *("why", "clip", "release", "cells"),
+        ),
+        properties={
+            "holds_personal_data": {"const": True, "description": "Only with --show-values."},
+            "cells": {"type": "array", "description": "Violating cells, only with --show-values."},
+            "intervals": {
+                "type": "array",
+                "description": "Of suppressed cells, only with --show-values.",
+            },
+        },
+    ),
     TableProfile: _AsWritten(properties={"counted": {"enum": ["records", "people"]}}),
     Anonymization: _AsWritten(
         without=("views_without_values", "recoded"),
@@ -315,6 +352,11 @@ _MORE: dict[Any, _AsWritten] = {
         beside=(Recoded,),
     ),
 }
+_TYPED: dict[tuple[Any, str], Any] = {
+    (CellsResult, "summary"): CellSummary,
+    (CellsResult, "checks"): tuple[CellCheckResult, ...],
+}
+"""The types of fields that a subclass writes otherwise."""
 _NAMED: dict[tuple[Any, str], Schema] = {
     (CheckResult, "achieved"): {
         "description": "The figure of the worst class; of δ-presence both ends of its range.",

@@ -1,4 +1,4 @@
-"""Cuts a statement at its CTEs, to inspect intermediate results or to compute them first."""
+"""Cuts a statement at one of its CTEs, to inspect intermediate results."""
 
 from __future__ import annotations
 
@@ -49,26 +49,6 @@ def split_ctes(sql: str, dialect: str) -> tuple[str, str]:
     if not ends:
         return "", sql
     return sql[tokens[0].end + 1 : ends[-1] + 1].strip(), sql[ends[-1] + 1 :].strip()
-
-
-def each_cte(sql: str, dialect: str) -> tuple[list[tuple[str, str]], str]:
-    """The name and SELECT of each CTE of a statement, and the final SELECT.
-
-    >>> each_cte("with a as (select 1), b as (select (2)) select * from a, b", "duckdb")
-    ([('a', 'select 1'), ('b', 'select (2)')], 'select * from a, b')
-    """
-    tokens = _tokens(sql, dialect)
-    opened, depth, found = 0, 0, []
-    ends = {end: name for name, end in _ends(tokens)}
-    for token in tokens:
-        if token.token_type in OPENING:
-            opened = opened if depth else token.end + 1
-            depth += 1
-        elif token.token_type in CLOSING:
-            depth -= 1
-            if token.end in ends:
-                found.append((ends[token.end], sql[opened : token.start].strip()))
-    return found, split_ctes(sql, dialect)[1]
 
 
 def _tokens(sql: str, dialect: str) -> list[Token]:

@@ -267,3 +267,28 @@ def test_the_schemas_are_printed(of: str, capsys: pytest.CaptureFixture[str]) ->
 
     expected = {"result": result_schema, "baseline": baseline_schema}[of]()
     assert (end.value.code, json.loads(capsys.readouterr().out)) == (0, expected)
+
+
+def test_every_key_of_a_published_table_is_described(tmp_path: Path) -> None:
+    records = tmp_path / "sales.csv"
+    records.write_text(
+        "region,kind,turnover,firm\n"
+        + "\n".join(f"{'ab'[n % 2]},{'xyz'[n % 3]},{n % 7},f{n // 2}" for n in range(60))
+    )
+    (tmp_path / "out.csv").write_text("region,n\na,*\nb,12\nall,15\n")
+    rules = {"threshold": 11, "derivable": True}
+
+    described(
+        kanon.tables(
+            records, by=["region", "kind"], value="turnover", contributor="firm", p_percent=10,
+            dominance=(2, 67), checks=[kanon.GroupDisclosure()], policy="abs-datalab", **rules,
+        ),
+        "tables",
+    )  # fmt: skip
+    described(
+        kanon.tables(
+            tmp_path / "out.csv", by=["region"], value="n", published=True, total_label="all",
+            suppressed={"*": (1, 9)}, against=tmp_path / "out.csv", min_difference=10, **rules,
+        ),
+        "tables",
+    )  # fmt: skip

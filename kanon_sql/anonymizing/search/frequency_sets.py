@@ -109,9 +109,7 @@ class FrequencySets(TempRelations):
         most_kept: int = 1,
     ) -> None:
         super().__init__(bound, session, records)
-        # A cached set is computed when it is first read, from the finer one before it.
-        is_lazy = self.are_rows and not session.engine.materialises
-        self._most_kept = most_kept + is_lazy
+        self._most_kept = most_kept
         self._entity = [bound.entity] if bound.entity else []
         self._numbers = count()
         relation, rolled_up = self._source()
@@ -154,7 +152,8 @@ class FrequencySets(TempRelations):
         """Number of records in violating classes at these levels."""
         node = self.at(levels)
         question = f"How many records are in violating classes at {_at(levels)}?"
-        violating = self.violating(node) if self.are_rows else self._violating_records(levels)
+        materialises = self._session.engine.materialises
+        violating = self.violating(node) if materialises else self._violating_records(levels)
         sql = render("violating_in_short", violating=violating)
         return int(self._session.row(self._step("kanon_violating", question, sql))["kanon_records"])
 
@@ -397,7 +396,7 @@ class FrequencySets(TempRelations):
     def _nearest(self, levels: Levels) -> tuple[str, dict[str, Move]]:
         """The coarsest materialised set from which a node can be rolled up, and the level changes
         to it: every level in between is nested, or the set is that of raw values."""
-        if self.are_rows:
+        if self._session.engine.materialises:
             for node in sorted(self._nodes.values(), key=_height, reverse=True):
                 if all(each.climbs(node.levels, levels) for each in self.quasi_identifiers):
                     return node.name, self._moves(node.levels, levels)

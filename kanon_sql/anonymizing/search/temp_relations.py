@@ -86,8 +86,7 @@ class TempRelations:
     @property
     def are_rows(self) -> bool:
         """Whether temporary relations are materialised, so that reading one again is cheap."""
-        engine = self._session.engine
-        return engine.materialises or TRAITS[engine.dialect].caches
+        return self._session.engine.materialises
 
     @property
     def dialect(self) -> str:
@@ -158,7 +157,7 @@ class TempRelations:
         one would not.
         """
         engine = self._session.engine
-        if self.are_rows or TRAITS[engine.dialect].rereads or len(questions) < 2:
+        if engine.materialises or TRAITS[engine.dialect].rereads or len(questions) < 2:
             return [self.fetch(each.name, each.question, each.sql)[0] for each in questions]
         together = render("answers_together", statements=[each.sql for each in questions])
         rows = self.fetch(questions[0].name, questions[0].question, together)

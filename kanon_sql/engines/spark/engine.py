@@ -28,7 +28,6 @@ from kanon_sql.engines.readers import (
     require_usable_names,
 )
 from kanon_sql.engines.spark import sessions
-from kanon_sql.engines.spark.cached_sets import CachedSets
 from kanon_sql.engines.spark.output_folder import OutputFolder
 from kanon_sql.engines.warehouse import Warehouse
 from kanon_sql.errors import InputError, KanonError, SpecError, did_you_mean, nearest, option
@@ -78,8 +77,6 @@ class Spark(Warehouse):
         self._started = started
         self._tag = f"kanon_sql {uuid4()}"
         self._views: dict[str, str] = {}
-        self._kept: set[str] = set()
-        self._sets = CachedSets(session)
         # A classic session's own tags are per thread, so another thread could not cancel by them.
         context = getattr(session, "sparkContext", None)
         self._add_tag = context.addJobTag if context else session.addTag
@@ -151,32 +148,7 @@ class Spark(Warehouse):
         """Progress callback of Spark Connect: store the running stages."""
         self._stages = () if done else [each for each in stages or () if not each.done]
 
-    def materialise(self, name: str, sql: str) -> None:
-        """Store a SELECT whose rows are cached in the session once a statement reads them."""
-        self._sets.forget(name)
-        super().materialise(name, sql)
-        self._kept.add(name)
-
-    def create_view(self, name: str, sql: str) -> None:
-        """Store a SELECT that is part of each statement reading it."""
-        super().materialise(name, sql)
-        self._kept.discard(name)
-
-    def drop(self, name: str) -> None:
-        """Drop the rows of a set, and its definition unless another one reads it."""
-        self._kept.discard(name)
-        self._sets.forget(name)
-        if not any(name in self._read_by(sql) for sql in self._defined.values()):
-            super().drop(name)
-
-    def drop_all(self) -> None:
-        """Drop all definitions, and every cached set."""
-        super().drop_all()
-        self._kept.clear()
-        self._sets.drop_all()
-
     def close(self) -> None:
-        self._sets.drop_all()
         if self._tracker is None:
             with suppress(Exception):
                 self._session.removeProgressHandler(self._report_progress)
@@ -295,17 +267,8 @@ class Spark(Warehouse):
     @contextmanager
     def _reading(self, sql: str) -> Iterator[Any]:
         """The data frame of a statement, whose jobs `cancel` ends."""
-        with (
-            self._tagged(),
-            sessions.without_values_in_logs(),
-            self._sets.cut(self._sendable(sql), self._cached) as smaller,
-        ):
-            yield self._session.sql(smaller)
-
-    @property
-    def _cached(self) -> dict[str, str]:
-        """The sets that later statements read, with their SQL."""
-        return {name: self._defined[name].strip() for name in self._kept}
+        with self._tagged(), sessions.without_values_in_logs():
+            yield self._session.sql(self._sendable(sql))
 
     def _batches(self, sql: str, most: int) -> Batches:
         """The rows in batches, one partition at a time on the driver."""

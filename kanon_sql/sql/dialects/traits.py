@@ -27,8 +27,6 @@ class Traits:
 
     Large plans then run out of temporary files or stages.
     """
-    caches: bool = False
-    """Whether the engine caches a materialised set, though each statement carries its SQL."""
     approximates: bool = True
     """Whether it has an approximate count of distinct values."""
     null_first: bool = False
@@ -70,7 +68,7 @@ TRAITS = {
         begins="begin",
         client="psql -v ON_ERROR_STOP=1 -f",
     ),
-    "spark": Traits(executed=True, caches=True, client="spark-sql -f"),
+    "spark": Traits(executed=True, client="spark-sql -f"),
     "clickhouse": Traits(executed=True, bytewise=True, client="clickhouse-client --queries-file"),
     "sqlite": Traits(
         executed=True,
