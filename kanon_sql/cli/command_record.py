@@ -14,9 +14,9 @@ import click
 
 from kanon_sql.cli.option_syntax import outer_parts
 from kanon_sql.files import sha256_of
-from kanon_sql.results.table import FileDigest
 
 if TYPE_CHECKING:
+    from kanon_sql.results.table import FileDigest
     from kanon_sql.spec.spec import AuditSpec
 
 ARGUMENTS = "kanon_sql.arguments"
@@ -70,6 +70,8 @@ def with_files(result: Result, spec: AuditSpec) -> Result:
 
 def _digests(role: Any, name: str, *paths: str) -> Iterator[FileDigest]:
     """A digest for each file; for many, one of their list as `sha256sum` prints it."""
+    from kanon_sql.results.table import FileDigest
+
     found = [FileDigest(role, path, sha256_of(path)) for path in paths if Path(path).is_file()]
     if len(found) <= _MOST_FILES:
         yield from found

@@ -119,7 +119,7 @@ class Hub(Engine, Protocol):
 
 @runtime_checkable
 class NewFolder(Protocol):
-    """A folder that a cluster writes beside its place, and that is renamed once it is whole."""
+    """A folder that a cluster writes next to its place, and that is renamed once it is whole."""
 
     place: str
     """Path or URI, as the cluster spells it."""

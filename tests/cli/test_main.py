@@ -165,7 +165,8 @@ def test_exit_codes(run, arguments, code):
         (["--sensitive", "zip"], 'column "zip" is both a quasi-identifier and sensitive'),
         (
             ["--format", "jsn"],
-            "there is no format 'jsn'; there are human, json, markdown, junit, sarif, github. Did",
+            "there is no format 'jsn'; there are human, json, markdown, junit, sarif, github, "
+            'openlineage. Did you mean "json"?',
         ),
         (
             ["--check", "k_anonimity:k=2"],
@@ -689,13 +690,14 @@ def test_overwrite_replaces_a_file(run):
 
 OF_EACH = {
     "audit patients.csv --qi zip "
-    "--output": ".json, .md, .sarif, .xml or .txt, or choose one with --format",
+    "--output": ".json, .md, .sarif, .xml, .txt or .jsonl, or choose one with --format",
     "audit patients.csv --qi zip --dry-run --output": ".txt",
     "anonymize patients.csv --qi zip --k 1 "
     "--result": ".json, .md or .txt, or choose one with --format",
     "profile patients.csv --qi zip --output": ".json, .md or .txt, or choose one with --format",
     "diff old.json new.json --output": ".json, .md or .txt, or choose one with --format",
-    "compile patients.csv --qi zip --output": ".sql or .txt",
+    "compile patients.csv --qi zip "
+    "--output": ".sql, .txt, .yaml or .yml, or choose one with --format",
     "baseline patients.csv --qi zip --k 1 --output": ".json",
 }
 
