@@ -603,7 +603,12 @@ def test_a_comparison_reads_from_the_earlier_result_to_this_one() -> None:
 
 
 def test_a_chart_draws_itself_in_a_notebook() -> None:
-    chart = kanon.audit(PEOPLE, ["zip"], k=2).chart("class_sizes")
+    """Bars of named sizes need Vega-Lite; lines also come as an SVG."""
+    result = kanon.audit(PEOPLE, ["zip"], k=2)
 
-    assert chart._repr_mimebundle_()["application/vnd.vegalite.v5+json"] == dict(chart)
-    assert len(repr(chart)) < 80
+    for name, drawn in (("class_sizes", False), ("risk", True)):
+        chart = result.chart(name)
+        bundle = chart._repr_mimebundle_()
+        assert bundle["application/vnd.vegalite.v5+json"] == dict(chart)
+        assert bundle.get("image/svg+xml", "").startswith("<svg") == drawn
+        assert len(repr(chart)) < 80

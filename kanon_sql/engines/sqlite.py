@@ -98,9 +98,9 @@ class SQLite(DBAPI):
                 "the SQLite connection has its own text_factory, which converts texts to another "
                 "type. Set it to str, or pass another connection."
             )
+        super().__init__(connection, **settings)
         # SQLite has no md5 of its own.
         connection.create_function("md5", 1, _md5, deterministic=True)
-        super().__init__(connection, **settings)
         self._mixed: set[str] = set()
 
     def _new_cursor(self) -> Any:

@@ -10,14 +10,15 @@ if TYPE_CHECKING:
 
 
 class Chart(dict[str, Any]):
-    """A Vega-Lite chart, which notebooks draw, with the SVG for those without Vega-Lite."""
+    """A Vega-Lite chart, which notebooks draw, with an SVG of lines and points for those without
+    Vega-Lite."""
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, Any]:
-        from kanon_sql.report.svg import svg
+        from kanon_sql.report.svg import is_drawn, svg
 
         return {
             "application/vnd.vegalite.v5+json": dict(self),
-            "image/svg+xml": svg(self),
+            **({"image/svg+xml": svg(self)} if is_drawn(self) else {}),
             "text/plain": repr(self),
         }
 

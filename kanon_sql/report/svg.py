@@ -1,4 +1,4 @@
-"""Draws the charts of `plots` as SVG, without a library: lines, points, rules and bars on two axes.
+"""Draws the charts of `plots` as SVG, without a library: lines, points and rules on two axes of numbers.
 
 Reads the Vega-Lite values that `result.chart(…)` returns, as far as `plots` uses them.
 """
@@ -43,6 +43,15 @@ class _Axis(NamedTuple):
 
     def label(self, value: float) -> str:
         return f"{value * 100:.4g}%" if "%" in self.form else number(value)
+
+
+def is_drawn(chart: Mapping[str, Any]) -> bool:
+    """Whether `svg` draws the chart: it has values, and its axes are of numbers, not of names."""
+    layers = chart.get("layer", [chart])
+    axes = [layers[0]["encoding"].get(name, {}).get("type") for name in ("x", "y")]
+    marks = {layer["mark"]["type"] for layer in layers}
+    has_values = bool(layers[0].get("data", chart["data"])["values"])
+    return has_values and axes == ["quantitative"] * 2 and marks <= {"line", "point", "rule"}
 
 
 def svg(chart: Mapping[str, Any]) -> str:

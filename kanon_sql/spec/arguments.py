@@ -278,8 +278,13 @@ def _levels(name: Any, given: Any) -> dict[str, Any] | None:
 
 
 def _several(given: Any) -> list[Any]:
-    """A value or the items of a list, also of a numpy array, a range or a pandas Series."""
+    """A value or the items of a list, a range, and a numpy array or pandas Series of numbers.
+
+    A Series of texts is most likely the column itself, whose values no error may show.
+    """
     value = given.tolist() if hasattr(given, "tolist") else given
+    if value is not given and any(isinstance(each, str) for each in _several(value)):
+        return [given]
     return list(value) if isinstance(value, list | tuple | range) else [value]
 
 

@@ -775,8 +775,9 @@ def test_what_goes_out_untouched_is_said(tmp_path: Path) -> None:
     [warning] = [each for each in result.tables[0].warnings if each.startswith("Unassigned and")]
     assert warning == (
         'Unassigned and released unchanged: "person", "score". 24 records '
-        "are alone in them and the quasi-identifiers together. Leave them out (--unassigned drop, "
-        "or --identifiers), make them quasi-identifiers, or declare them insensitive in a spec."
+        "are alone in them and the quasi-identifiers together. Leave them out "
+        '(unassigned="drop", or identifiers), make them quasi-identifiers, or declare them '
+        "insensitive in a spec."
     )
     for text in (str(result), result._repr_html_()):
         assert "24 records are alone" in " ".join(text.split())

@@ -1672,5 +1672,5 @@ def test_sql_server_is_refused_and_its_sql_is_offered() -> None:
         (Recorded(), "mssql"),
         (Lent(), None),
     ):
-        with pytest.raises(kanon.SpecError, match="compile --dialect tsql"):
+        with pytest.raises(kanon.SpecError, match="compile with dialect='tsql'"):
             connect(target, dialect=dialect)
