@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from kanon_sql.report.guides import guide_names, markdown_of, sentence_of
 from kanon_sql.spec.models.base import Model
-from kanon_sql.spec.models.catalogue import MODELS
+from kanon_sql.spec.models.catalogue import ALL_MODELS
 from kanon_sql.sql.dialects.traits import TRAITS
 
 HEADINGS = {
@@ -15,8 +15,12 @@ HEADINGS = {
     "reference": "a reference table",
     "estimate": "an estimate of the population",
     "earlier": "an earlier release",
+    "events": "events of people",
+    "cells": "the cells of a published table",
 }
 """What a model is computed from, in words."""
+KINDS = {"known_events": "exact or drawn", "derivable": "exact, or undecided"}
+"""The models that are neither exact nor an estimate in every case."""
 
 
 def page_index() -> str:
@@ -42,19 +46,20 @@ def _lines() -> Iterator[str]:
     yield ""
     yield (
         "An exact model is computed from every record. Judged is what a threshold applies to: each "
-        "class, each record's risk, each person, or the table as a whole. Executed are the "
+        "class, each record's risk, each person, each cell, or the table as a whole. Executed are the "
         "databases on which the tests run the model; for others its SQL is generated."
     )
     yield ""
     yield "| model | paper | | computed from | judged | executed on | dbt test |"
     yield "|---|---|---|---|---|---|---|"
     executed = ", ".join(dialect for dialect, traits in TRAITS.items() if traits.executed)
-    for name, model in MODELS.items():
-        is_estimate = model.answered_by == "estimate"
-        kind, test = ("estimate", "no") if is_estimate else ("exact", f"`{name}`")
+    for name, model in ALL_MODELS.items():
+        kind = KINDS.get(name, "estimate" if model.answered_by == "estimate" else "exact")
+        test = "no" if model.answered_by in ("estimate", "cells") else f"`{name}`"
+        where = executed.replace(", mariadb", "") if model.answered_by == "cells" else executed
         yield (
             f"| `{name}` | {model.source} | {kind} | {HEADINGS[model.answered_by]} | "
-            f"{judged(model)} | {executed} | {test} |"
+            f"{judged(model)} | {where} | {test} |"
         )
     yield ""
 
@@ -65,7 +70,9 @@ def title_of(name: str) -> str:
 
 def judged(model: type[Model]) -> str:
     """What a model's threshold applies to."""
-    if model.answered_by == "earlier" or model.of_reference:
+    if model.answered_by == "cells":
+        return "cell"
+    if model.answered_by in ("earlier", "events") or model.of_reference:
         return "person"
     if model.thresholds and set(model.thresholds) == set(model.table_thresholds):
         return "table"
