@@ -1,4 +1,4 @@
-"""Draws the charts of `plots` as SVG, without a library: lines, points and rules on axes of numbers.
+"""Draws the charts of `plots` as SVG, without a library: lines, points and rules on number axes.
 
 Reads the Vega-Lite values that `result.chart(…)` returns, as far as `plots` uses them.
 """
