@@ -16,17 +16,21 @@ from kanon_sql.plan.steps import other_records, records, step, with_entity, with
 from kanon_sql.plan.violating_classes import reference_of
 from kanon_sql.spec.models.base import ReferenceModel
 from kanon_sql.spec.models.composition import ComposedModel
+from kanon_sql.spec.models.events import EventModel
 from kanon_sql.sql.macros import render, render_known
 from kanon_sql.sql.statement import Statement
+
+_MOST_EVENTS = 2
+"""Maximum number of events in the dbt tests, whose macros these are."""
 
 
 def check_statement(bound: ResolvedQuestion, check: BoundCheck) -> Statement | None:
     """The check's own statement: 0, or the records (people) at risk, 1 or more.
 
-    Where the table is empty or can't be judged, the database raises an error. None for an estimate
-    and for a check without a threshold.
+    Where the table is empty or can't be judged, the database raises an error. None for an estimate,
+    for events that are drawn or more than the macro counts, and for a check without a threshold.
     """
-    if not check.gates or check.model.answered_by == "estimate":
+    if not check.gates or check.model.answered_by == "estimate" or not _is_counted(check):
         return None
     name = check.model.name()
     failures = render_known(f"{name}_failures", **_arguments(bound, check))
@@ -37,6 +41,14 @@ def check_statement(bound: ResolvedQuestion, check: BoundCheck) -> Statement | N
         render("sum_of_failures", statement=with_files_once(failures, bound)),
         type(check.model),
     )
+
+
+def _is_counted(check: BoundCheck) -> bool:
+    """Whether the macro counts every combination of the events that an attacker knows."""
+    if not isinstance(check.model, EventModel):
+        return True
+    asked = check.model.parameters
+    return asked["m"] == 1 or (asked["m"] <= _MOST_EVENTS and asked["max_combinations"] > 0)
 
 
 def _arguments(bound: ResolvedQuestion, check: BoundCheck) -> dict[str, Any]:
@@ -56,6 +68,7 @@ def _arguments(bound: ResolvedQuestion, check: BoundCheck) -> dict[str, Any]:
         "all_occur": False,
         **dict(_with_reference(bound, check)),
         **dict(_with_earlier(bound, check, sensitive)),
+        **dict(_with_events(bound, check)),
     }
 
 
@@ -89,3 +102,12 @@ def _with_earlier(
     yield "earlier_columns", list(earlier.quasi_identifiers)
     for column, other in zip(sensitive, there, strict=True):
         yield "values", of_both_releases(bound, earlier, column, other)
+
+
+def _with_events(bound: ResolvedQuestion, check: BoundCheck) -> Iterator[tuple[str, Any]]:
+    if not isinstance(check.model, EventModel):
+        return
+    columns = [*bound.quasi_identifiers, *bound.events]
+    yield "relation", records(bound, with_entity(bound, columns))
+    yield "columns", columns
+    yield "known", list(bound.quasi_identifiers)

@@ -348,7 +348,10 @@ _MORE: dict[Any, _AsWritten] = {
     TableProfile: _AsWritten(properties={"counted": {"enum": ["records", "people"]}}),
     Anonymization: _AsWritten(
         without=("views_without_values", "recoded"),
-        optional=("builders", "values_at_top", "metric", "search", "minimal_nodes"),
+        optional=(
+            *("builders", "values_at_top", "metric", "search", "minimal_nodes"),
+            *("distributions", "nearest", "compared"),
+        ),
         beside=(Recoded,),
     ),
 }

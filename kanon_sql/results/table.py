@@ -308,6 +308,28 @@ class CheckDetails:
     """People only in the earlier release, and the smallest number of them in a class."""
     alone: Mapping[str, int] = field(default_factory=dict)
     """k of each release alone."""
+    drawn: bool | None = None
+    """Whether known events were drawn at random."""
+    evidence: Literal["exact", "witnesses", "interval", "draw"] | None = None
+    """What the verdict on known events rests on; a draw alone leaves it open."""
+    attacked: int | None = None
+    """Number of people attacked."""
+    fewer: int | None = None
+    """Number of them with fewer than m events."""
+    interval: tuple[float, ...] | None = None
+    """95 % interval of the share, of a draw."""
+    worst: Mapping[str, float] | None = None
+    """The figures by the m events that tell most, which are not drawn."""
+    random: Mapping[str, float] | None = None
+    """The figures by m events at random."""
+    highest: float | None = None
+    """The highest chance of finding a person."""
+    violating_combinations: int | None = None
+    """Number of combinations that fewer than k people share."""
+    complete: bool | None = None
+    """Whether combinations of all sizes up to m were counted."""
+    by_size: tuple[Mapping[str, int | None], ...] = ()
+    """Number of combinations, and of those that violate, by number of events."""
 
 
 @dataclass(frozen=True, repr=False)

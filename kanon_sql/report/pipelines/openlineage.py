@@ -236,6 +236,8 @@ def _assertions(found: TableOutcomes) -> Iterator[Facet]:
         if outcome.kind not in _ASSERTED:
             continue
         column = check.parameters.get("sensitive")
+        # The statement counts what the audit drew at random.
+        is_counted = statement and not check.details.get("drawn")
         yield {
             "assertion": f"kanon_sql.{check.model}",
             "success": outcome.kind == "holds",
@@ -244,7 +246,7 @@ def _assertions(found: TableOutcomes) -> Iterator[Facet]:
             "name": outcome.name,
             "description": MODELS[check.model].promise,
             **_figures(check),
-            **({"contentType": "sql", "content": statement} if statement else {}),
+            **({"contentType": "sql", "content": statement} if is_counted else {}),
             "params": plain_json(_parameters(table, check)),
         }
 
