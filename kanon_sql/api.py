@@ -18,7 +18,6 @@ from kanon_sql.auditing.compiler import CompiledAudit
 from kanon_sql.auditing.result import AuditResult
 from kanon_sql.engines.session import RunOptions
 from kanon_sql.errors import percentage
-from kanon_sql.files import Decimal
 from kanon_sql.plan.identifying import SAMPLING_FRACTION, Identifying
 from kanon_sql.profiling import profiler
 from kanon_sql.profiling.propose import Proposal, propose
@@ -79,7 +78,7 @@ def audit(
     weight: str | None = None,
     null_strings: Names = (),
     delimiter: str | None = None,
-    decimal: Decimal = ".",
+    decimal: Literal[".", ","] = ".",
     header: bool | Literal["yes", "no"] | None = None,
     name: str | None = None,
     policy: Any = None,

@@ -13,6 +13,7 @@ from kanon_sql.report.release_grids import (
     only_k,
     tenths,
 )
+from kanon_sql.report.search import minimal_nodes, searched
 from kanon_sql.report.words import models, tables
 from kanon_sql.report.words.models import Verdict
 from kanon_sql.report.words.numbers import (
@@ -64,6 +65,8 @@ def brief(result: ReleaseFindings) -> Iterator[Block]:
     yield from _opening(result)
     [table] = result.tables
     if not tables.unanswered(table):
+        if result.anonymization.minimal_nodes is not None:
+            yield minimal_nodes(result.anonymization.minimal_nodes)
         yield Prose([_MORE])
         yield Prose([footer(result)], "footer")
 
@@ -79,9 +82,11 @@ def _opening(result: ReleaseFindings) -> Iterator[Block]:
     yield Prose([verdict], "strong")
     yield Verdicts(verdicts(result))
     yield from audit.warnings(table)
-    yield Prose([*_cost(result), *rest])
-    if result.anonymization.compared:
-        yield comparison_of_algorithms(result.anonymization)
+    made = result.anonymization
+    course = searched(made)
+    yield Prose([*_cost(result), *([course] if course else []), *rest])
+    if made.compared:
+        yield comparison_of_algorithms(made)
     if advice := [*after_datafly(result), *finer_levels(result)]:
         yield Prose(advice)
 

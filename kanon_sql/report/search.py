@@ -12,22 +12,28 @@ _FAR = 0.5
 
 
 def how_found(made: Anonymization) -> str:
-    """How the chosen levels rank among all, and how that is known."""
-    search, metric = made.search, made.metric
+    """How the chosen levels rank among all, and how that is known, above the table of steps."""
     if made.algorithm == "levels":
         return "At the levels that were given:"
+    end = "At the top:" if made.reached_top else "At the end:"
+    return f"{searched(made) or 'Of all levels that meet the checks, these lose least.'} {end}"
+
+
+def searched(made: Anonymization) -> str | None:
+    """The course of an optimal search and what it proves; None for other algorithms."""
+    search, metric = made.search, made.metric
     if search is None or metric is None:
-        return "Of all levels that meet the required checks, these lose least. At the end:"
+        return None
     choices = counted(search.nodes, "choice")
     if made.reached_top:
         if search.nodes == 1:
-            return "The only choice of levels doesn't meet the required checks. At the top:"
-        return f"None of the {choices} of levels meets the required checks. At the top:"
+            return "The only choice of levels doesn't meet the required checks."
+        return f"None of the {choices} of levels meets the required checks."
     looked = f"{number(search.looked_at)} of {choices} of levels evaluated"
     by = METRICS[metric].title.lower()
     if search.optimal:
-        return f"{looked}: these lose least by {by} (proved). At the end:"
-    return f"{looked}: the best by {by} so far, {distance(search)}. Its end:"
+        return f"{looked}: these lose least by {by} (proved)."
+    return f"{looked}: the best by {by} so far, {distance(search)}."
 
 
 def is_near(search: Search) -> bool:

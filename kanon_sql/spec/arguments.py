@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any, Literal, ParamSpec, TypedDict, TypeVar
 
 from kanon_sql.errors import NO_SOURCE_ORDER, KanonError, SpecError, did_you_mean, kind_of
-from kanon_sql.files import Decimal
 from kanon_sql.spec.builders import BUILDERS, parse_builder
 from kanon_sql.spec.hierarchy import DATES, KINDS_OF_LEVELS, SUPPRESS, GeneralizationHierarchy
 from kanon_sql.spec.models.base import Model
@@ -50,7 +49,7 @@ class TableArguments(TypedDict, total=False):
     weight: str | None
     null_strings: Names
     delimiter: str | None
-    decimal: Decimal
+    decimal: Literal[".", ","]
     header: bool | Literal["yes", "no"] | None
     name: str | None
     policy: Any

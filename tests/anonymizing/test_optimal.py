@@ -563,7 +563,7 @@ def test_what_all_classes_together_fail_is_no_matter_of_a_class(people: Path) ->
         ("--weight-of sex=2", '--weight-of: "sex" is no quasi-identifier'),
         ("--weight-of age=-1", "a number above 0"),
         ("--metric precision --weight-of age=2", "--weight-of: they are for the metric loss"),
-        ("--max-suppressed 0.5", "--max-suppressed must be a number of records, or a share"),
+        ("--max-suppressed 1.5", "--max-suppressed must be a number of records, or a share"),
     ],
 )
 def test_a_bad_question_is_refused(people: Path, options: str, said: str) -> None:

@@ -12,6 +12,7 @@ from commands import run
 
 import kanon_sql as kanon
 from kanon_sql.errors import SpecError
+from kanon_sql.report import terminal
 
 PEOPLE = "zip,age,sex\n" + "".join(
     f"{zip},{age},{sex}\n"
@@ -80,7 +81,7 @@ def test_a_weighted_loss_stands_beside_the_plain_one(people: str) -> None:
     assert found.loss_weighted == pytest.approx(
         sum(weights[name] * lost[name] for name in lost) / sum(weights[name] for name in lost)
     )
-    assert "Loss by the weights" in str(result)
+    assert "Loss by the weights" in terminal.write(result.page())
     assert kanon.from_json(result.to_json()).anonymization.metrics == found
 
 

@@ -437,6 +437,31 @@ def test_each_statement_gives_the_verdict_and_the_records_at_risk(run: Run) -> N
     assert figures == [[(1,)], [(0,)], [(3,)]]
 
 
+def test_checks_of_events(folder: Path) -> None:
+    """What a draw leaves open is no success; what it disproves has no statement."""
+    visits = pyarrow.table({"who": [*"aabbcc"], "ward": [*"xyxyxy"]})
+    checks = [
+        kanon.KmAnonymity(k=3, m=2),
+        kanon.KnownEvents(m=2, max_share=0.1),
+        kanon.KnownEvents(m=4, max_share=0.5),
+        kanon.KnownEvents(m=4, k=4, max_share=0.5),
+    ]
+    table = {"source": visits, "name": "visits", "entity": "who", "events": ["ward"],
+             "checks": checks}  # fmt: skip
+    result = audit(AuditSpec(tables=[table]), RunOptions(), with_lineage=True)
+    written = events(openlineage.render(result, (), FIXED))
+    for event in written:
+        validate(event)
+
+    tests = written[-1]["run"]["facets"]["test"]["tests"]
+    assert [each["status"] for each in tests] == ["pass", "pass", "skip", "fail"]
+    assert [(each["success"], "content" in each) for each in assertions(written[-1])] == [
+        (True, True),
+        (True, True),
+        (False, False),
+    ]
+
+
 def test_a_file_name_means_the_format_and_the_same_time_gives_the_same_bytes(
     run: Run, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

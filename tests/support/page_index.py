@@ -46,8 +46,8 @@ def _lines() -> Iterator[str]:
     yield ""
     yield (
         "An exact model is computed from every record. Judged is what a threshold applies to: each "
-        "class, each record's risk, each person, each cell, or the table as a whole. Executed are the "
-        "databases on which the tests run the model; for others its SQL is generated."
+        "class, each record's risk, each person, each cell, or the table as a whole. Executed are "
+        "the databases on which the tests run the model; for others its SQL is generated."
     )
     yield ""
     yield "| model | paper | | computed from | judged | executed on | dbt test |"

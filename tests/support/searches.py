@@ -17,6 +17,8 @@ from oracle_datafly import Asked
 from real_data import DATA
 
 import kanon_sql as kanon
+from kanon_sql.report import terminal
+from kanon_sql.report.words.in_python import in_python
 
 Cells = Counter[tuple[str | None, ...]]
 """The rows of a table with how often each occurs, every cell as text."""
@@ -26,6 +28,11 @@ def as_text(value: Any) -> str | None:
     if value is None:
         return None
     return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def whole(result: kanon.AnonymizationResult) -> str:
+    """The page of a release, as `-v` and files have it, in Python's words."""
+    return terminal.write(in_python(result.page()))
 
 
 def cells(rows: Sequence[Mapping[str, Any]]) -> Cells:

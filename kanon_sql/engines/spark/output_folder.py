@@ -69,7 +69,7 @@ class OutputFolder:
             raise _unwritable(target, error) from None
 
     def begin(self) -> None:
-        """Create the folder next to its place. Raises `SpecError` unless it can be written there."""
+        """Create the folder next to its place. Raises `SpecError` if it can't be written."""
         try:
             self._require_free()
             if _NEED_PARENTS.match(self._there) and self._system.state(self._parent) in (

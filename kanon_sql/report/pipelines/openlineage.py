@@ -33,6 +33,7 @@ _STATUS: dict[Kind, str] = {
     "accepted": "fail",
     "no_data": "fail",
     "error": "skip",
+    "undecided": "skip",
     "measured": "skip",
     "unasked": "skip",
 }

@@ -25,5 +25,5 @@ kanon_figure < {{ bands[0][0] }}
 {# Predicate: the figure is no multiple of the step; both are scaled to whole numbers. #}
 {% macro off_the_grid(step) -%}
 {% set scaled = kanon_sql.scaled("kanon_figure", kanon_sql.denominator(step)) -%}
-{{ scaled }} <> {{ kanon_sql.numerator(step) }} * floor(cast({{ scaled }} as {{ kanon_sql.float_type() }}) / {{ kanon_sql.numerator(step) }})
+{{ scaled }} <> {{ kanon_sql.numerator(step) }} * floor(cast({{ scaled }} as {{ kanon_sql.float_type() }}) / nullif({{ kanon_sql.numerator(step) }}, 0))
 {%- endmacro %}

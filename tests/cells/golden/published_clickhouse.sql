@@ -214,11 +214,11 @@ select
                 or (
                     kanon_figure >= 15
                     and kanon_figure < 100
-                    and kanon_figure <> 10 * floor(cast(kanon_figure as Nullable(Float64)) / 10)
+                    and kanon_figure <> 10 * floor(cast(kanon_figure as Nullable(Float64)) / nullIf(10, 0))
                 )
                 or (
                     kanon_figure >= 100
-                    and kanon_figure <> 50 * floor(cast(kanon_figure as Nullable(Float64)) / 50)
+                    and kanon_figure <> 50 * floor(cast(kanon_figure as Nullable(Float64)) / nullIf(50, 0))
                 )
                 then 1
                 else 0
@@ -233,11 +233,15 @@ select
                     or (
                         kanon_figure >= 15
                         and kanon_figure < 100
-                        and kanon_figure <> 10 * floor(cast(kanon_figure as Nullable(Float64)) / 10)
+                        and kanon_figure <> 10 * floor(
+                            cast(kanon_figure as Nullable(Float64)) / nullIf(10, 0)
+                        )
                     )
                     or (
                         kanon_figure >= 100
-                        and kanon_figure <> 50 * floor(cast(kanon_figure as Nullable(Float64)) / 50)
+                        and kanon_figure <> 50 * floor(
+                            cast(kanon_figure as Nullable(Float64)) / nullIf(50, 0)
+                        )
                     )
                 )
                 and (kanon_t1 = 1 or kanon_t2 = 1)

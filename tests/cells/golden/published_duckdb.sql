@@ -217,20 +217,28 @@ select
         when kanon_figure < 15
             or (
                 kanon_figure >= 15 and kanon_figure < 100 and kanon_figure <> 10 * floor(
-                    cast(kanon_figure as double) / 10
+                    cast(kanon_figure as double) / nullif(10, 0)
                 )
             )
-            or (kanon_figure >= 100 and kanon_figure <> 50 * floor(cast(kanon_figure as double) / 50)) then 1
+            or (
+                kanon_figure >= 100 and kanon_figure <> 50 * floor(
+                    cast(kanon_figure as double) / nullif(50, 0)
+                )
+            ) then 1
         else 0
     end) as kanon_violating_cells_2,
     sum(case
         when (kanon_figure < 15
             or (
                 kanon_figure >= 15 and kanon_figure < 100 and kanon_figure <> 10 * floor(
-                    cast(kanon_figure as double) / 10
+                    cast(kanon_figure as double) / nullif(10, 0)
                 )
             )
-            or (kanon_figure >= 100 and kanon_figure <> 50 * floor(cast(kanon_figure as double) / 50)))
+            or (
+                kanon_figure >= 100 and kanon_figure <> 50 * floor(
+                    cast(kanon_figure as double) / nullif(50, 0)
+                )
+            ))
             and (kanon_t1 = 1 or kanon_t2 = 1) then 1
         else 0
     end) as kanon_violating_margin_cells_2,

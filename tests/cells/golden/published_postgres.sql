@@ -211,11 +211,11 @@ select
             or (
                 kanon_figure >= 15
                 and kanon_figure < 100
-                and kanon_figure <> 10 * floor(cast(kanon_figure as double precision) / 10)
+                and kanon_figure <> 10 * floor(cast(kanon_figure as double precision) / nullif(10, 0))
             )
             or (
                 kanon_figure >= 100
-                and kanon_figure <> 50 * floor(cast(kanon_figure as double precision) / 50)
+                and kanon_figure <> 50 * floor(cast(kanon_figure as double precision) / nullif(50, 0))
             )
             then 1
             else 0
@@ -228,11 +228,11 @@ select
                 or (
                     kanon_figure >= 15
                     and kanon_figure < 100
-                    and kanon_figure <> 10 * floor(cast(kanon_figure as double precision) / 10)
+                    and kanon_figure <> 10 * floor(cast(kanon_figure as double precision) / nullif(10, 0))
                 )
                 or (
                     kanon_figure >= 100
-                    and kanon_figure <> 50 * floor(cast(kanon_figure as double precision) / 50)
+                    and kanon_figure <> 50 * floor(cast(kanon_figure as double precision) / nullif(50, 0))
                 )
             )
             and (kanon_t1 = 1 or kanon_t2 = 1)

@@ -212,17 +212,17 @@ select
                 kanon_figure >= 15
                 and kanon_figure < 100
                 and kanon_figure <> 10 * case
-                    when abs((cast(kanon_figure as double) / 10)) < 9007199254740992
-                    then cast(floor(cast(kanon_figure as double) / 10) as double)
-                    else (cast(kanon_figure as double) / 10)
+                    when abs((cast(kanon_figure as double) / nullif(10, 0))) < 9007199254740992
+                    then cast(floor(cast(kanon_figure as double) / nullif(10, 0)) as double)
+                    else (cast(kanon_figure as double) / nullif(10, 0))
                 end
             )
             or (
                 kanon_figure >= 100
                 and kanon_figure <> 50 * case
-                    when abs((cast(kanon_figure as double) / 50)) < 9007199254740992
-                    then cast(floor(cast(kanon_figure as double) / 50) as double)
-                    else (cast(kanon_figure as double) / 50)
+                    when abs((cast(kanon_figure as double) / nullif(50, 0))) < 9007199254740992
+                    then cast(floor(cast(kanon_figure as double) / nullif(50, 0)) as double)
+                    else (cast(kanon_figure as double) / nullif(50, 0))
                 end
             )
             then 1
@@ -237,17 +237,17 @@ select
                     kanon_figure >= 15
                     and kanon_figure < 100
                     and kanon_figure <> 10 * case
-                        when abs((cast(kanon_figure as double) / 10)) < 9007199254740992
-                        then cast(floor(cast(kanon_figure as double) / 10) as double)
-                        else (cast(kanon_figure as double) / 10)
+                        when abs((cast(kanon_figure as double) / nullif(10, 0))) < 9007199254740992
+                        then cast(floor(cast(kanon_figure as double) / nullif(10, 0)) as double)
+                        else (cast(kanon_figure as double) / nullif(10, 0))
                     end
                 )
                 or (
                     kanon_figure >= 100
                     and kanon_figure <> 50 * case
-                        when abs((cast(kanon_figure as double) / 50)) < 9007199254740992
-                        then cast(floor(cast(kanon_figure as double) / 50) as double)
-                        else (cast(kanon_figure as double) / 50)
+                        when abs((cast(kanon_figure as double) / nullif(50, 0))) < 9007199254740992
+                        then cast(floor(cast(kanon_figure as double) / nullif(50, 0)) as double)
+                        else (cast(kanon_figure as double) / nullif(50, 0))
                     end
                 )
             )

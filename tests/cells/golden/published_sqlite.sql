@@ -349,11 +349,11 @@ select
             or (
                 kanon_figure >= 15
                 and kanon_figure < 100
-                and kanon_figure <> 10 * floor(cast(kanon_figure as real) / 10)
+                and kanon_figure <> 10 * floor(cast(kanon_figure as real) / nullif(10, 0))
             )
             or (
                 kanon_figure >= 100
-                and kanon_figure <> 50 * floor(cast(kanon_figure as real) / 50)
+                and kanon_figure <> 50 * floor(cast(kanon_figure as real) / nullif(50, 0))
             )
             then 1
             else 0
@@ -366,11 +366,11 @@ select
                 or (
                     kanon_figure >= 15
                     and kanon_figure < 100
-                    and kanon_figure <> 10 * floor(cast(kanon_figure as real) / 10)
+                    and kanon_figure <> 10 * floor(cast(kanon_figure as real) / nullif(10, 0))
                 )
                 or (
                     kanon_figure >= 100
-                    and kanon_figure <> 50 * floor(cast(kanon_figure as real) / 50)
+                    and kanon_figure <> 50 * floor(cast(kanon_figure as real) / nullif(50, 0))
                 )
             )
             and (kanon_t1 = 1 or kanon_t2 = 1)
