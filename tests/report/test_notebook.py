@@ -152,7 +152,7 @@ def test_a_result_is_one_line_at_a_prompt(clinic):
 
 def test_a_chart_is_a_picture_where_there_is_no_vega_lite(clinic):
     for chart in (
-        RESULTS["audit"](clinic).chart("class_sizes"),
+        RESULTS["audit"](clinic).chart("risk"),
         RESULTS["tradeoff"](clinic).chart(),
     ):
         assert "<svg" in chart._repr_mimebundle_()["image/svg+xml"]
