@@ -48,7 +48,7 @@ def _is_counted(check: BoundCheck) -> bool:
     if not isinstance(check.model, EventModel):
         return True
     asked = check.model.parameters
-    return asked["m"] == 1 or (asked["m"] <= _MOST_EVENTS and asked["max_combinations"] > 0)
+    return bool(asked["m"] == 1 or (asked["m"] <= _MOST_EVENTS and asked["max_combinations"] > 0))
 
 
 def _arguments(bound: ResolvedQuestion, check: BoundCheck) -> dict[str, Any]:
