@@ -352,8 +352,14 @@ def samples(tmp_path_factory):
 def test_a_sample_is_what_the_demo_gives(name, samples):
     """KANON_SQL_UPDATE_GOLDEN=1 writes it anew."""
     text = (samples / name).read_text(encoding="utf-8")
-    assert kept(ROOT / ".github" / "samples" / name, text) == text
+    stored = kept(ROOT / ".github" / "samples" / name, text)
+    assert _without_digests(stored) == _without_digests(text)
     assert re.findall(r"/(?:tmp|home|root|work|Users|var)/", text) == []
+
+
+def _without_digests(text):
+    """The bytes of a Parquet file, and so its SHA-256, depend on the version of DuckDB."""
+    return re.sub(r"\b[0-9a-f]{64}\b", "…", text)
 
 
 def test_there_are_no_other_samples():

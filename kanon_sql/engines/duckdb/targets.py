@@ -260,7 +260,7 @@ class Targets:
         try:
             self._session.register(PROBE, frame)
             return bool(self.columns(identifier(PROBE)))
-        except (duckdb.Error, RuntimeError):
+        except (duckdb.Error, RuntimeError, ValueError):
             return False
         finally:
             self._session.unregister(PROBE)
@@ -273,7 +273,7 @@ class Targets:
         try:
             self._session.register(label, frame)
             columns = self.columns(identifier(label))
-        except (duckdb.Error, RuntimeError) as error:
+        except (duckdb.Error, RuntimeError, ValueError) as error:
             raise InputError(
                 f"{name} has a column that DuckDB can't read ({type(error).__name__}). "
                 "Convert it to text, a number or a date."
