@@ -310,10 +310,15 @@ def test_it_says_what_the_oracle_says(name: str, project: Built) -> None:
     )  # fmt: skip
 
 
+OF_EVENTS = {"km_anonymity", "known_events"}
+"""Tests whose macros run as a check's own statement on every engine, and in no dbt project here."""
+
+
 def test_every_model_is_seen_to_hold_and_to_fail() -> None:
     ends = {(ASKED[name].test, expected(name)[0]) for name in OF_RELEASE if not stops(name)}
+    models = set(GENERIC_TESTS) - OF_EVENTS
 
-    assert ends == {(name, holds) for name in GENERIC_TESTS for holds in (True, False)}
+    assert ends == {(name, holds) for name in models for holds in (True, False)}
 
 
 NOBODY = [name for name in ASKED if stops(name) and "nobody" in name and "reference" not in name]
