@@ -249,7 +249,7 @@ def test_a_text_that_is_no_date_is_none(chdb: ChDB) -> None:
     chdb.run("create or replace table t (d String) engine = Memory")
     chdb.run(f"insert into t values {texts}")
 
-    with pytest.raises(InputError, match='7 values of "d", held by 7 records, are no date'):
+    with pytest.raises(InputError, match='7 values of "d", held by 7 records, are not dates'):
         kanon.audit(
             "t", quasi_identifiers={"d": {"levels": ["year"]}}, levels={"d": 1}, engine=chdb.url
         )
