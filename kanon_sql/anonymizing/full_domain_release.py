@@ -51,6 +51,8 @@ def released_at_levels(
     else:
         left_out, chain = suppress(sets, chain, path.levels, in_step4=in_step4, beside=beside)
         after, untouched = making.judged(chain, new, before, left_out, _shown(sets, path.levels))
+    if after.status == "violated" and making.options.algorithm != "optimal":
+        made |= _nearest_of_a_failure(_nodes(making, sets), making)
     cost = making.cost(before, left_out, losses(sets, path.levels))
     return making.outcome(
         sets,
@@ -97,7 +99,7 @@ def _levels_found(
         )
         return path, {}, []
     metric = making.options.metric or "loss"
-    nodes = LatticeStatistics(sets, making.preferred, [making.k], making.options.suppressed)
+    nodes = _nodes(making, sets)
     choice = OptimalSearch(
         nodes,
         metric,
@@ -114,29 +116,36 @@ def _levels_found(
         reached_top=not chosen.satisfies,
     )
     found: dict[str, Any] = {"metric": metric, "search": chosen.search}
-    if not chosen.satisfies and required_crowds(making.bound):
-        found["nearest"] = _nearest(nodes, making.k)
+    if not chosen.satisfies:
+        found |= _nearest_of_a_failure(nodes, making)
     if making.options.minimal_nodes:
         found["minimal_nodes"] = choice.minimal(making.k, allowed)
     return path, found, nodes.violating_beside(chosen.node)
 
 
-def _nearest(nodes: LatticeStatistics, k: int) -> NearestLevels | None:
-    """The levels with the fewest records in violating classes, of all nodes or, in a large lattice,
-    of those evaluated; the finest of several."""
+def _nodes(making: ReleaseJob, sets: FrequencySets) -> LatticeStatistics:
+    return LatticeStatistics(sets, making.preferred, [making.k], making.options.suppressed)
+
+
+def _nearest_of_a_failure(nodes: LatticeStatistics, making: ReleaseJob) -> dict[str, Any]:
+    """With an earlier release, the levels with the fewest records in violating classes, of all
+    nodes or, in a large lattice, of those evaluated; the finest of several."""
+    if not required_crowds(making.bound):
+        return {}
+    k = making.k
     ladders = [range(each.highest + 1) for each in nodes.lattice.ladders]
     all_of_them = nodes.lattice.size <= _MOST_JUDGED
     judged = list(product(*ladders)) if all_of_them else list(nodes.looked_at)
     nodes.judge(judged, k)
     released = [node for node in judged if nodes.counted(node, k).kept]
     if not released:
-        return None
+        return {}
     node = min(released, key=lambda each: (nodes.counted(each, k).violating, sum(each), each))
     levels = nodes.levels(node)
     labels = {
         each.name: each.levels.label(levels[each.name]) for each in nodes.sets.quasi_identifiers
     }
-    return NearestLevels(levels, labels, nodes.counted(node, k).violating)
+    return {"nearest": NearestLevels(levels, labels, nodes.counted(node, k).violating)}
 
 
 def passes_audit(making: ReleaseJob, nodes: LatticeStatistics, node: Node) -> bool:

@@ -203,7 +203,8 @@ def outcome(result: ReleaseFindings) -> list[str]:
         fails = f"The release fails its own audit: {titles}."
         if written:
             return [fails, "It was written anyway (--force).", *written]
-        return [fails, "It is not written; --force writes it.", *_star_class(made, table)]
+        unwritten = "It is not written; --force writes it."
+        return [fails, unwritten, *_nearest(made), *_star_class(made, table)]
     how_to_write = _HOW_TO_WRITE if _is_embedded(table) else _HOW_TO_WRITE_VIEWS
     return [tables.outcome(table), *(written or [how_to_write])]
 

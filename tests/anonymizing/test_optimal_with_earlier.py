@@ -136,7 +136,9 @@ def table(rows: list[Row], *names: str) -> pa.Table:
     return pa.table({name: list(column) for name, column in zip(names, columns, strict=True)})
 
 
-def searched(case: Case, **more: object) -> kanon.AnonymizationResult:
+def searched(
+    case: Case, algorithm: str = "optimal", metric: str | None = "precision", **more: object
+) -> kanon.AnonymizationResult:
     hierarchies: Mapping[str, object] = {
         "zip": [{"mask": "right"}],
         "age": [{"width": 20}, "suppress"],
@@ -150,8 +152,8 @@ def searched(case: Case, **more: object) -> kanon.AnonymizationResult:
             source=table(case.before, "person", "zip", "sex"), quasi_identifiers=["zip", "sex"]
         ),
         checks=[kanon.KAnonymity(k=case.k), kanon.ComposedKAnonymity(k=case.composed)],
-        algorithm="optimal",
-        metric="precision",
+        algorithm=algorithm,
+        metric=metric,
         max_suppressed=case.budget,
         **more,  # type: ignore[arg-type]
     )
@@ -175,6 +177,7 @@ def test_it_finds_what_exhaustive_search_finds(seed: int) -> None:
         if found.nearest is not None:
             nearest = tuple(found.nearest.levels.values())
             assert (found.nearest.records_violating, sum(nearest), nearest) == min(left_out)
+        assert searched(case, "datafly", None).anonymization.nearest == found.nearest
         return
     assert found.nearest is None
     assert tuple(found.levels.values()) == expected.levels
