@@ -53,6 +53,7 @@ from kanon_sql.plan.question import DataFacts, Roles, same_name
 from kanon_sql.plan.resolve import bind
 from kanon_sql.plan.resolve_roles import resolve
 from kanon_sql.results.cells import CellCheckResult, CellsResult, CellSummary
+from kanon_sql.results.lineage import Lineage
 from kanon_sql.results.table import Rows, Status, Summary, status_of, today
 from kanon_sql.results.version import VERSION
 from kanon_sql.results.writing import refuse_to_overwrite
@@ -87,11 +88,14 @@ class OpenCells:
     seconds: float
 
 
-def audit_cells(spec: AuditSpec, run: RunOptions, *, show_values: bool = False) -> AuditResult:
+def audit_cells(
+    spec: AuditSpec, run: RunOptions, *, show_values: bool = False, with_lineage: bool = False
+) -> AuditResult:
     """Audit every published table of `spec` in place.
 
     Raises `SpecError` or `InputError` before the first query, with the errors of all tables, and
-    `InputError` for a table of which nothing can be concluded.
+    `InputError` for a table of which nothing can be concluded. `with_lineage` adds the names of
+    the datasets.
     """
     refuse_no_time(run.timeout)
     with opening(run) as engine_of:
@@ -103,7 +107,21 @@ def audit_cells(spec: AuditSpec, run: RunOptions, *, show_values: bool = False) 
                     tables.append(open_cells(spec, place, engine, show_values=show_values))
                     refuse_to_overwrite(run.writes, engine.files_read())
         results = [_audited(table, run, show_values) for table in tables]
+        if with_lineage:
+            results = [
+                replace(result, lineage=_lineage(result, table, run.engine))
+                for result, table in zip(results, tables, strict=True)
+            ]
     return AuditResult(tuple(results), VERSION, audited=today())
+
+
+def _lineage(result: CellsResult, table: OpenCells, connected: Any) -> Lineage:
+    """The datasets of a published table; its checks share their statements, so none has its own."""
+    from kanon_sql.auditing.lineage import lineage
+
+    seconds = [each.question.bound for each in table.others.values()]
+    found = lineage(table.question.bound, table.engine, connected, seconds)
+    return replace(found, statements=(None,) * len(result.checks))
 
 
 def cell_statements(table: OpenCells, facts: Row | None = None) -> Iterator[Statement]:
@@ -700,9 +718,10 @@ def _warnings(question: CellQuestion, row: Row, checks: Sequence[CellCheckResult
     negatives = int(row.get("kanon_cells_with_negatives") or 0)
     if negatives:
         are = "cell has" if negatives == 1 else "cells have"
+        added = " after a contributor's records are added" if question.bound.entity else ""
         yield (
-            f"{negatives:,} {are} a negative contribution; dominance and p% take absolute values "
-            "after a contributor's records are added, and are made for contributions of 0 or more."
+            f"{negatives:,} {are} a negative contribution; dominance and p% take absolute values"
+            f"{added}, and are made for contributions of 0 or more."
         )
     yield from difference_warnings(checks)
 

@@ -59,15 +59,21 @@ def tables(context: click.Context, /, target: str | None, **values: Any) -> int:
     values |= {"dry_run": False}
     output = output_of(context, spec, values)
     also = also_of(spec, output, values)
+    forms = [(output, form_of(context, values, output, AUDIT_FORMS)), *also.items()]
+    events = any(form == "openlineage" for _, form in forms)
+    if events:
+        from kanon_sql.report.pipelines.openlineage import emission
+
+        emission()
     with watching(context) as watch:
         run = run_of(values, watch, [*files_of(output), *also])
-        result = CLOCK.timed(audit_cells(spec, run, show_values=values["show_values"]))
+        found_in = audit_cells(spec, run, show_values=values["show_values"], with_lineage=events)
+        result = CLOCK.timed(found_in)
     is_external = values["audience"] == "external"
     if is_external:
         if values["show_values"]:
             raise SpecError("--show-values is not for an external audience. Leave out one of them.")
         result = for_outsiders(result, [each.confidential for each in spec.published])
-    forms = [(output, form_of(context, values, output, AUDIT_FORMS)), *also.items()]
     found = result.status.replace("_", " ")
     for path, form in forms:
         if form in PIPELINE_FORMATS:
