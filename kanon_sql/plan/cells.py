@@ -378,7 +378,8 @@ def cells_step(question: CellQuestion, exact: Exactness) -> Statement:
     return step(
         bound,
         "cells",
-        f"What do the cells of {bound.table.name} by {names} hold of their contributors?",
+        f"What do the cells of {bound.table.name} by {names} hold of their "
+        f"{'contributors' if bound.entity else 'records'}?",
         render(
             "cell_rules",
             relation=question.relation,

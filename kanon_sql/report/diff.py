@@ -18,13 +18,13 @@ from kanon_sql.report.document import (
 from kanon_sql.report.words import models, numbers, tables
 from kanon_sql.report.words.models import STATUS_WORDS, Verdict
 from kanon_sql.report.words.numbers import NONE, figure_name, percent, printable
-from kanon_sql.results.comparison import QUESTION, Figure
+from kanon_sql.results.comparison import CELL_QUESTION, QUESTION, Figure
 from kanon_sql.results.diff import SEVERAL_RELEASES, CheckDiff, Diff, TableDiff
 from kanon_sql.results.table import CheckResult, TableResult
 
 _SHARES = ("highest", "average", "at_risk")
 _SHARE_FIGURES = ("average", "at_risk")
-_ALWAYS = ("records", "classes", "k")
+_ALWAYS = ("records", "classes", "k", "cells")
 """Summary figures shown even if unchanged."""
 
 
@@ -78,7 +78,7 @@ def _headline(table: TableDiff) -> str:
 
 def _notes(table: TableDiff) -> Iterator[str]:
     """Reasons for differences other than the data, and failed tables."""
-    parts = ", ".join(QUESTION[part] for part in table.changed_questions)
+    parts = ", ".join((QUESTION | CELL_QUESTION)[part] for part in table.changed_questions)
     if not table.is_comparable:
         yield (f"The question changed ({parts}), so no figures are compared.")
     elif parts:

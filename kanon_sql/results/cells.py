@@ -71,6 +71,10 @@ class CellDetails:
 class CellCheckResult(CheckResult):
     """One rule's result; its violating cells and companion figures are in `details`."""
 
+    @property
+    def figures(self) -> dict[str, Any]:
+        return {"achieved": self.achieved, **self.details}
+
     def to_dict(self) -> dict[str, Any]:
         baseline = self.baseline.to_dict() if self.baseline else None
         return {

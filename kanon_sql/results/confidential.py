@@ -14,6 +14,8 @@ from kanon_sql.results.cells import CellsResult
 from kanon_sql.results.table import AuditFindings, CheckResult, PolicyOutcome, Rows
 
 CONFIDENTIAL = "confidential"
+FEWER = "fewer than"
+"""How a pooled size begins."""
 Findings = TypeVar("Findings", bound=AuditFindings)
 
 
@@ -59,7 +61,7 @@ def _check(check: CheckResult, hidden: Collection[str], least: int) -> CheckResu
         return replace(check, parameters=parameters, achieved=None)
     is_size = check.model == "min_contributors" and check.achieved is not None
     if is_size and check.achieved < least:
-        return replace(check, achieved=f"fewer than {least}")
+        return replace(check, achieved=f"{FEWER} {least}")
     return check
 
 

@@ -345,6 +345,7 @@ class Rounded(CellModel):
     )
     thresholds: ClassVar = ("base", "bands")
     worst: ClassVar = "greatest"
+    worst_thresholds: ClassVar = {"base": "least"}
     counts_violations: ClassVar = True
 
     base: Positive | None = None
@@ -396,6 +397,7 @@ class Derivable(CellModel):
     )
     thresholds: ClassVar = ("width",)
     worst: ClassVar = "greatest"
+    worst_thresholds: ClassVar = {"width": "least"}
     counts_violations: ClassVar = True
 
     width: NotNegative = 0

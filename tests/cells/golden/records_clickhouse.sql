@@ -71,7 +71,7 @@ from "ledger"
 settings join_use_nulls = 1, prefer_column_name_to_alias = 1;
 
 
--- Question   What do the cells of ledger.csv by region and sector hold of their contributors?
+-- Question   What do the cells of ledger.csv by region and sector hold of their records?
 -- Model      threshold. Every cell of the table is made from at least n contributors, so no figure
 --            is that of one or a few. (ESSnet, Handbook on Statistical Disclosure Control, 2nd
 --            edition, chapter 4, minimum frequency rule)

@@ -68,7 +68,7 @@ select
 from records;
 
 
--- Question   What do the cells of ledger.csv by region and sector hold of their contributors?
+-- Question   What do the cells of ledger.csv by region and sector hold of their records?
 -- Model      threshold. Every cell of the table is made from at least n contributors, so no figure
 --            is that of one or a few. (ESSnet, Handbook on Statistical Disclosure Control, 2nd
 --            edition, chapter 4, minimum frequency rule)
