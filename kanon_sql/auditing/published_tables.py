@@ -829,6 +829,7 @@ def _result(question: CellQuestion, status: Status, session: Session, **found: A
         where=spec.where,
         first=spec.first,
         against={name: str(each.source) for name, each in spec.against.items()},
+        confidential=tuple(spec.confidential),
         sql=dict(session.asked),
         seconds=time.monotonic() - session.started,
         **found,

@@ -93,7 +93,7 @@ def tables(context: click.Context, /, target: str | None, **values: Any) -> int:
     if is_external:
         if values["show_values"]:
             raise SpecError("--show-values is not for an external audience. Leave out one of them.")
-        result = for_outsiders(result, [each.confidential for each in spec.published])
+        result = for_outsiders(result)
     found = result.status.replace("_", " ")
     for path, form in forms:
         if form in PIPELINE_FORMATS:
@@ -103,7 +103,7 @@ def tables(context: click.Context, /, target: str | None, **values: Any) -> int:
         if form not in PIPELINE_FORMATS:
             recorded = result
             if not is_external:
-                recorded = with_command(result, context, path, always=path in also)
+                recorded = with_command(result, context, path, spec, always=path in also)
             page = rendered(recorded, recorded.page(), form, to_terminal=path is None)
             deliver(page, path, found)
     return result.exit_code

@@ -359,6 +359,7 @@ class _StoredCells:
     contributor: str | None = None
     weight: str | None = None
     against: Mapping[str, str] = field(default_factory=dict)
+    confidential: tuple[str, ...] = ()
 
 
 def _is_of_cells(table: Any) -> bool:

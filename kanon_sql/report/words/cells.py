@@ -43,7 +43,8 @@ def words_of_rule(check: CheckResult, table: CellsResult) -> Words:
     """What a rule found, and its extent."""
     if is_hidden(check):
         violating = check.details.get("violating_cells")
-        return "what is allowed is confidential", _beyond(check, table) if violating else ""
+        what = "found" if check.holds is None else "allowed"
+        return f"what is {what} is confidential", _beyond(check, table) if violating else ""
     return _WORDS[check.model](check, table)
 
 
@@ -127,7 +128,8 @@ def _differences(check: CheckResult, table: CellsResult) -> Words:
     if check.achieved is None:
         return f"no cell differs from {other}", _not_compared(check, f"{number(compared)} compared")
     asked = "" if n is None else f", asked for {number(n)}"
-    found = f"the least difference is {number(check.achieved)}{asked}"
+    least = check.achieved if isinstance(check.achieved, str) else number(check.achieved)
+    found = f"the least difference is {least}{asked}"
     if check.holds is False:
         violating = check.details["violating_cells"]
         differ = "differs" if violating == 1 else "differ"
