@@ -71,6 +71,7 @@ from kanon_sql.spec.models.cells import (
 from kanon_sql.spec.published import AgainstSpec, PublishedSpec
 from kanon_sql.spec.question_parts import ReferenceSpec
 from kanon_sql.spec.spec import AuditSpec, TableSpec
+from kanon_sql.sql.redaction import without_texts
 from kanon_sql.sql.statement import Statement
 from kanon_sql.sql.tables import Row, Table
 
@@ -814,6 +815,7 @@ def difference_warnings(checks: Sequence[CellCheckResult]) -> Iterator[str]:
 
 def _result(question: CellQuestion, status: Status, session: Session, **found: Any) -> CellsResult:
     spec, bound = question.spec, question.bound
+    withheld = frozenset() if bound.facts.show_values else bound.hierarchy_texts
     return CellsResult(
         name=spec.name or bound.table.name,
         engine=session.engine.name,
@@ -830,7 +832,10 @@ def _result(question: CellQuestion, status: Status, session: Session, **found: A
         first=spec.first,
         against={name: str(each.source) for name, each in spec.against.items()},
         confidential=tuple(spec.confidential),
-        sql=dict(session.asked),
+        sql={
+            name: without_texts(sql, session.engine.dialect, withheld)
+            for name, sql in session.asked.items()
+        },
         seconds=time.monotonic() - session.started,
         **found,
     )
