@@ -480,7 +480,8 @@ def _is_repeated(dimension: Dimension, level: int) -> str | None:
     labels = dimension.repeated(level)
     if not labels:
         return None
-    return f"{dimension.levels[level].alias} in ({', '.join(literal(each) for each in labels)})"
+    listed = ", ".join(literal(each) for each in labels)
+    return f"{identifier(dimension.levels[level].alias)} in ({listed})"
 
 
 def _repeated(question: CellQuestion) -> Iterator[str]:
@@ -578,7 +579,8 @@ def _has_one_child(dimension: Dimension, level: int) -> str | None:
     labels = dimension.only_children(level)
     if not labels:
         return None
-    return f"{dimension.levels[level].alias} in ({', '.join(literal(each) for each in labels)})"
+    listed = ", ".join(literal(each) for each in labels)
+    return f"{identifier(dimension.levels[level].alias)} in ({listed})"
 
 
 def differences_step(
