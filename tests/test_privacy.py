@@ -15,6 +15,7 @@ import pandas
 import pyarrow
 import pyarrow.parquet
 import pytest
+from commands import run
 from generated import few
 from hypothesis import given
 from hypothesis import strategies as st
@@ -342,3 +343,181 @@ def _what_is_said(connection: duckdb.DuckDBPyConnection) -> str:
         return "".join(traceback.format_exception(error))
     assert result.status == "error"
     return outputs(result)
+
+
+# --- published tables -----------------------------------------------------------------------
+
+FORMATS = ("human", "json", "markdown", "junit", "sarif", "github", "openlineage")
+LEDGER = people(
+    [
+        (ZIPS[place], INCOMES[number % 2], BIRTHS[number % 2], DIAGNOSES[place], NAMES[number % 2])
+        for place in (0, 1, 2)
+        for number in range(place + 1)
+    ]
+)
+CELLS = (
+    ("zip", "sex", "n"),
+    ("Zeppelin-4711", "m", "918273"),
+    ("Zeppelin-4711", "Xanthippe", "Rumpel"),
+    ("Zeppelin-4711", "Total", "1836547"),
+    ("Zeppelin-0815", "m", "918275"),
+    ("Zeppelin-0815", "Xanthippe", "918276"),
+    ("Zeppelin-0815", "Total", "1836551"),
+    ("elsewhere", "m", "12"),
+    ("elsewhere", "Xanthippe", "13"),
+    ("elsewhere", "Total", "25"),
+)
+"""The figure that is suppressed is 918274. The least one is what the threshold finds, and told."""
+OF_CELLS = ("--by", "zip,sex", "--value", "n", "--published", "--total-label", "Total")
+OF_LEDGER = ("--by", "zip,diagnosis", "--value", "income", "--contributor", "person")
+
+
+def figures(text: str) -> list[str]:
+    """What a text tells of values, of totals, and of the figure that can be computed."""
+    return [*traces(text), *(each for each in ("183654", "1,836,54", "183655") if each in text)]
+
+
+@pytest.fixture
+def published(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    pyarrow.parquet.write_table(LEDGER, "ledger.parquet")
+    with open("cells.csv", "w", newline="", encoding="utf-8") as file:
+        csv.writer(file).writerows(CELLS)
+    with open("earlier.csv", "w", newline="", encoding="utf-8") as file:
+        csv.writer(file).writerows(
+            [each if each[2] != "918276" else (*each[:2], "918274") for each in CELLS]
+        )
+    hierarchy_of_places(tmp_path, "csv", more=0)
+    return tmp_path
+
+
+SAID: list[tuple[str, ...]] = [
+    ("ledger.parquet", *OF_LEDGER, "--threshold", "3", "--dominance", "1,50", "--derivable"),
+    ("ledger.parquet", *OF_LEDGER, "--policy", "abs-datalab", "--check", "group_disclosure"),
+    ("ledger.parquet", "--by", "born,zip", "--against", "ledger.parquet", "--min-difference", "3"),
+    ("cells.csv", *OF_CELLS, "--suppressed", "Rumpel", "--derivable", "--threshold", "10"),
+    (
+        *("cells.csv", *OF_CELLS, "--suppressed", "Rumpel=1..999999", "--against", "earlier.csv"),
+        *("--check", "rounded:base=5", "--check", "group_disclosure", "--policy", "cms-cell-11"),
+    ),
+]
+
+
+@pytest.mark.parametrize("form", FORMATS)
+@pytest.mark.parametrize("asked", SAID)
+def test_no_format_of_a_published_table_holds_a_label_or_a_figure(
+    published: Path, asked: tuple[str, ...], form: str
+) -> None:
+    for more in ((), ("--audience", "external"), ("-v",)):
+        result = run("tables", *asked, *more, "--format", form)
+
+        assert result.exit_code in (0, 1), result.stderr
+        own = "rumpel" if "--suppressed" in asked else None
+        assert set(figures(result.stdout + result.stderr)) <= {own}
+
+
+@pytest.mark.parametrize("asked", SAID)
+def test_no_report_comparison_or_baseline_of_a_published_table_holds_one(
+    published: Path, asked: tuple[str, ...]
+) -> None:
+    own = {"rumpel"} if "--suppressed" in asked else set()
+    run("tables", *asked, "--output", "r.json")
+    told = [
+        run("report", "r.json"),
+        run("report", "r.json", "--audience", "external"),
+        run("diff", "r.json", "r.json"),
+        run("baseline", "r.json"),
+        run("tables", *asked, "--dry-run"),
+        run("validate", *asked),
+    ]
+
+    for each in told:
+        assert each.exit_code == 0, each.stderr
+        assert set(figures(each.stdout + each.stderr)) <= own
+
+
+def test_the_labels_of_a_hierarchy_file_are_in_no_result_of_a_published_table(
+    published: Path,
+) -> None:
+    by_place = {"by": ["place"], "hierarchies": {"place": "places.csv"}}
+    counts = [(place, number) for number, place in enumerate(PLACES, start=3)]
+    rows = [*counts, *((f"region of {place}", number) for place, number in counts)]
+    table = pyarrow.Table.from_pylist(
+        [{"place": place, "n": number} for place, number in [*rows, ("Rumpel", 12)]]
+    )
+
+    of_records = kanon.tables(patients(), threshold=3, derivable=True, **by_place)
+    of_cells = kanon.tables(table, value="n", published=True, derivable=True, **by_place)
+    compiled = run("compile", "cells.csv", *OF_CELLS, "--hierarchy", "zip=places.csv")
+
+    assert (of_records.status, of_cells.status) == ("violated", "holds")
+    for result in (of_records, of_cells):
+        assert "…" in result.to_json()
+        assert traces(outputs(result)) == []
+    assert traces(compiled.stdout) != []
+
+
+def test_what_can_be_computed_is_shown_to_who_asks(published: Path) -> None:
+    asked = SAID[3]
+
+    shown = run("tables", *asked, "--show-values", "--format", "json")
+
+    assert "918274" in shown.stdout
+    assert '"holds_personal_data": true' in shown.stdout
+
+
+REFUSED: list[tuple[tuple[str, ...], str]] = [
+    (("cells.csv", *OF_CELLS), "1 of 9 values of n is neither a number nor a declared mark"),
+    (("cells.csv", *OF_CELLS[:4], "--published", "--suppressed", "Rumpel", "--by", "zip"), ""),
+    (("cells.csv", *OF_CELLS, "--suppressed", "Rumpel=1..9", "--derivable"), "its mark says"),
+    (("cells.csv", *OF_CELLS, "--suppressed", "Rumpel", "--hierarchy", "zip=places.csv"), "in its"),
+    (("cells.csv", *OF_CELLS, "--suppressed", "Rumpel", "--absent", "no"), "no"),
+    (("cells.csv", "--by", "zip", "--value", "n", "--threshold", "3"), "1 of 9 values of"),
+    (("cells.csv", "--by", "zip", "--value", "sex", "--published"), "9 of 9 values of sex"),
+    (("cells.csv", *OF_CELLS, "--suppressed", "Rumpel", "--where", "zip > 5"), "zip"),
+    (("cells.csv", *OF_CELLS, "--suppressed", "Rumpel", "--total-flag", "zip=sex"), "flag of zip"),
+    (("broken.csv", *OF_CELLS, "--suppressed", "Rumpel", "--derivable"), "is not the sum"),
+    (("twice.csv", *OF_CELLS, "--suppressed", "Rumpel"), "more than one row"),
+    (("nulls.csv", *OF_CELLS, "--suppressed", "Rumpel"), "is NULL in 1 row"),
+    (("ledger.parquet", "--by", "zip", "--value", "person", "--threshold", "3"), "are no number"),
+    (("ledger.parquet", "--by", "zip", "--policy", "Zeppelin.yml"), ""),
+]
+
+
+@pytest.mark.parametrize(("asked", "sentence"), REFUSED)
+def test_no_error_on_a_published_table_holds_a_label_or_a_figure(
+    published: Path, asked: tuple[str, ...], sentence: str
+) -> None:
+    lines = Path("cells.csv").read_text(encoding="utf-8").splitlines()
+    for name, changed in {
+        "broken.csv": [line.replace("918275", "918279") for line in lines],
+        "twice.csv": [*lines, lines[1]],
+        "nulls.csv": [*lines, ",m,918279"],
+    }.items():
+        Path(name).write_text("\n".join([*changed, ""]), encoding="utf-8")
+
+    for form in FORMATS:
+        result = run("tables", *asked, "--format", form)
+
+        assert (result.exit_code, result.stdout) == (2, "")
+        assert sentence in result.stderr
+        said = [word for word in figures(result.stderr) if word not in " ".join(asked).casefold()]
+        assert said == []
+
+
+def test_a_policy_file_that_is_none_is_refused_without_its_values(published: Path) -> None:
+    Path("rules.yml").write_text("policy: Zeppelin 91827\ntitle: [1931-07]\n", encoding="utf-8")
+
+    for words in (("policy", "rules.yml"), ("policy", "rules.yml", "--format", "json")):
+        result = run(*words)
+        assert (result.exit_code, result.stdout) == (2, "")
+        assert "rules.yml:1:" in result.stderr
+
+
+@pytest.mark.parametrize("form", ["human", "json"])
+def test_a_policy_tells_nothing_of_tables(published: Path, form: str) -> None:
+    for words in ((), ("cms-cell-11",)):
+        result = run("policy", *words, "--format", form)
+
+        assert result.exit_code == 0
+        assert figures(result.stdout) == []

@@ -86,6 +86,11 @@ def validate(spec: AuditSpec, *, engine: Any = None, show_values: bool = False) 
         for place in range(len(spec.tables)):
             with faults.collected():
                 sentences.append(_fits(spec, place, engine, show_values))
+        for place in range(len(spec.published)):
+            from kanon_sql.auditing.published_tables import fits
+
+            with faults.collected():
+                sentences.append(fits(spec, place, engine, show_values=show_values))
     return sentences
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from importlib.metadata import version
 from typing import Any
 from urllib.parse import urlsplit
@@ -39,13 +39,20 @@ _OF_DATABASES = ("mysql", "mariadb", "clickhouse")
 _IDENTIFIER = re.compile(r'"((?:[^"]|"")*)"')
 
 
-def lineage(bound: ResolvedQuestion, engine: Engine, connected: Any) -> Lineage:
-    """The datasets and statements of a question; `connected` is what its engine was opened with."""
+def lineage(
+    bound: ResolvedQuestion,
+    engine: Engine,
+    connected: Any,
+    seconds: Sequence[ResolvedQuestion] = (),
+) -> Lineage:
+    """The datasets and statements of a question; `connected` is what its engine was opened with,
+    `seconds` are the tables that a published one is compared with."""
     where = connected if connected is not None else bound.spec.connect
     named = bound.spec.lineage
     own = dataset(bound.spec.source, where, bound.table)
     own = Dataset(named.namespace or own.namespace, named.name or own.name)
     others = [dataset(each.spec.source, where, each.table) for each in bound.others]
+    others += [dataset(each.spec.source, where, each.table) for each in seconds]
     return Lineage(
         (own, *others),
         tuple(_statement(bound, check, engine) for check in bound.checks),

@@ -5,14 +5,16 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kanon_sql.auditing.facts import read_facts
-from kanon_sql.auditing.opening import opening
+from kanon_sql.auditing.opening import opened, opening
 from kanon_sql.auditing.policies import with_policies
 from kanon_sql.auditing.result import AuditResult
 from kanon_sql.auditing.summary import refuse_unmet
 from kanon_sql.auditing.suppressed_cells import (
+    FIGURES,
     derived_as_published,
     derived_from_records,
     undecided,
@@ -33,6 +35,7 @@ from kanon_sql.plan.cells import (
     facts_step,
     groups_step,
     node_names,
+    sensitive_cells_step,
     table_of,
     typed_exactness,
 )
@@ -40,6 +43,7 @@ from kanon_sql.plan.preconditions import preconditions
 from kanon_sql.plan.published_cells import (
     PublishedTable,
     missing_cells,
+    published_cells_step,
     published_differences_step,
     published_exactness,
     published_facts_step,
@@ -53,6 +57,7 @@ from kanon_sql.plan.question import DataFacts, Roles, same_name
 from kanon_sql.plan.resolve import bind
 from kanon_sql.plan.resolve_roles import resolve
 from kanon_sql.results.cells import CellCheckResult, CellsResult, CellSummary
+from kanon_sql.results.lineage import Lineage
 from kanon_sql.results.table import Rows, Status, Summary, status_of, today
 from kanon_sql.results.version import VERSION
 from kanon_sql.results.writing import refuse_to_overwrite
@@ -66,8 +71,12 @@ from kanon_sql.spec.models.cells import (
 from kanon_sql.spec.published import AgainstSpec, PublishedSpec
 from kanon_sql.spec.question_parts import ReferenceSpec
 from kanon_sql.spec.spec import AuditSpec, TableSpec
+from kanon_sql.sql.redaction import without_texts
 from kanon_sql.sql.statement import Statement
 from kanon_sql.sql.tables import Row, Table
+
+if TYPE_CHECKING:
+    from kanon_sql.results.expected import ExpectedTable
 
 
 class SecondTable(NamedTuple):
@@ -87,11 +96,14 @@ class OpenCells:
     seconds: float
 
 
-def audit_cells(spec: AuditSpec, run: RunOptions, *, show_values: bool = False) -> AuditResult:
+def audit_cells(
+    spec: AuditSpec, run: RunOptions, *, show_values: bool = False, with_lineage: bool = False
+) -> AuditResult:
     """Audit every published table of `spec` in place.
 
     Raises `SpecError` or `InputError` before the first query, with the errors of all tables, and
-    `InputError` for a table of which nothing can be concluded.
+    `InputError` for a table of which nothing can be concluded. `with_lineage` adds the names of
+    the datasets.
     """
     refuse_no_time(run.timeout)
     with opening(run) as engine_of:
@@ -103,7 +115,62 @@ def audit_cells(spec: AuditSpec, run: RunOptions, *, show_values: bool = False) 
                     tables.append(open_cells(spec, place, engine, show_values=show_values))
                     refuse_to_overwrite(run.writes, engine.files_read())
         results = [_audited(table, run, show_values) for table in tables]
+        if with_lineage:
+            results = [
+                replace(result, lineage=_lineage(result, table, run.engine))
+                for result, table in zip(results, tables, strict=True)
+            ]
     return AuditResult(tuple(results), VERSION, audited=today())
+
+
+def _lineage(result: CellsResult, table: OpenCells, connected: Any) -> Lineage:
+    """The datasets of a published table; its checks share their statements, so none has its own."""
+    from kanon_sql.auditing.lineage import lineage
+
+    seconds = [each.question.bound for each in table.others.values()]
+    found = lineage(table.question.bound, table.engine, connected, seconds)
+    return replace(found, statements=(None,) * len(result.checks))
+
+
+def fits(spec: AuditSpec, place: int, engine: Any = None, *, show_values: bool = False) -> str:
+    """A summary of one published table, once its whole question is valid."""
+    with opened(to_open(spec.published[place]), RunOptions(engine)) as hub:
+        table = open_cells(spec, place, hub, show_values=show_values)
+        question = table.question
+        for precondition in preconditions(question.bound):
+            precondition.step.check()
+            fault = precondition.fault(hub.query(precondition.step.sql)[0])
+            if fault is not None:
+                raise InputError(fault)
+        steps = list(cell_statements(table))
+        for step in steps:
+            step.check()
+            hub.check(step.sql)
+    gates = sum(check.gates for check in question.checks)
+    return (
+        f"{question.spec.name or question.bound.table.name}: "
+        f"{plural(len(question.bound.table.columns), 'column')}, {len(question.dimensions)} of "
+        f"them dimensions; {plural(gates, 'check')}, {plural(len(steps), 'statement')}."
+    )
+
+
+def dry_run_of_cells(spec: AuditSpec, *, writes: Sequence[Path] = ()) -> tuple[ExpectedTable, ...]:
+    """The statements on each published table and the tables they read, without running them."""
+    from kanon_sql.results.expected import ExpectedTable
+
+    tables = []
+    for place, asked in enumerate(spec.published):
+        with opened(to_open(asked), RunOptions()) as hub:
+            table = open_cells(spec, place, hub)
+            refuse_to_overwrite(writes, hub.files_read())
+            steps = tuple(cell_statements(table))
+            for step in steps:
+                step.check()
+            read = (table.question, *(each.question for each in table.others.values()))
+            names = tuple(each.bound.table.name for each in read)
+            name = asked.name or table.question.bound.table.name
+            tables.append(ExpectedTable(name, hub.name, names, steps))
+    return tuple(tables)
 
 
 def cell_statements(table: OpenCells, facts: Row | None = None) -> Iterator[Statement]:
@@ -125,6 +192,8 @@ def cell_statements(table: OpenCells, facts: Row | None = None) -> Iterator[Stat
             yield published_differences_step(
                 published, exact, name, other, exact, table.others[name].shared, model.n
             )
+        if question.spec.suppressed or question.spec.absent == "suppressed" or _derives(question):
+            yield _fetching(published_cells_step(published, exact, FIGURES), "if one is suppressed")
         return
     first = facts_step(question)
     yield from (each.step for each in cell_preconditions(question))
@@ -136,6 +205,24 @@ def cell_statements(table: OpenCells, facts: Row | None = None) -> Iterator[Stat
     for name, model in _comparisons(table):
         other_question, shared = table.others[name]
         yield differences_step(question, name, other_question, shared, model.n)
+    if _derives(question):
+        exact = exactness(question, facts) if facts else typed_exactness(question)
+        yield _fetching(sensitive_cells_step(question, exact, FIGURES), "for derivable")
+
+
+def _derives(question: CellQuestion) -> bool:
+    return any(isinstance(check.model, Derivable) for check in question.checks)
+
+
+def _fetching(step: Statement, when: str) -> Statement:
+    """The statement whose cells are searched for what can be computed."""
+    return replace(
+        step,
+        models=(Derivable,),
+        only=f"{when}. What follows from these cells is computed in an embedded DuckDB, by "
+        "subtraction in as many rounds as it takes, bounds and linear programming: no single "
+        "statement does that, so none is compiled",
+    )
 
 
 def _comparisons(table: OpenCells) -> Iterator[tuple[str, Differences]]:
@@ -700,9 +787,10 @@ def _warnings(question: CellQuestion, row: Row, checks: Sequence[CellCheckResult
     negatives = int(row.get("kanon_cells_with_negatives") or 0)
     if negatives:
         are = "cell has" if negatives == 1 else "cells have"
+        added = " after a contributor's records are added" if question.bound.entity else ""
         yield (
-            f"{negatives:,} {are} a negative contribution; dominance and p% take absolute values "
-            "after a contributor's records are added, and are made for contributions of 0 or more."
+            f"{negatives:,} {are} a negative contribution; dominance and p% take absolute values"
+            f"{added}, and are made for contributions of 0 or more."
         )
     yield from difference_warnings(checks)
 
@@ -727,6 +815,7 @@ def difference_warnings(checks: Sequence[CellCheckResult]) -> Iterator[str]:
 
 def _result(question: CellQuestion, status: Status, session: Session, **found: Any) -> CellsResult:
     spec, bound = question.spec, question.bound
+    withheld = frozenset() if bound.facts.show_values else bound.hierarchy_texts
     return CellsResult(
         name=spec.name or bound.table.name,
         engine=session.engine.name,
@@ -742,7 +831,11 @@ def _result(question: CellQuestion, status: Status, session: Session, **found: A
         where=spec.where,
         first=spec.first,
         against={name: str(each.source) for name, each in spec.against.items()},
-        sql=dict(session.asked),
+        confidential=tuple(spec.confidential),
+        sql={
+            name: without_texts(sql, session.engine.dialect, withheld)
+            for name, sql in session.asked.items()
+        },
         seconds=time.monotonic() - session.started,
         **found,
     )

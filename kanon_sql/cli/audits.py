@@ -25,6 +25,7 @@ from kanon_sql.cli.output import (
     AUDIT_FORMS,
     Failure,
     also_of,
+    baseline_of,
     deliver,
     expected_page,
     files_of,
@@ -50,7 +51,6 @@ from kanon_sql.errors import SpecError, plural
 if TYPE_CHECKING:
     from kanon_sql.auditing.result import AuditResult
     from kanon_sql.engines.session import Watch
-    from kanon_sql.results.baseline import Baseline
     from kanon_sql.spec.spec import AuditSpec, SelectedTables
 
 
@@ -90,7 +90,7 @@ def audit(context: click.Context, /, target: str | None, **values: Any) -> int:
     if spec is None:
         say_error(with_flags(chosen.reason))
     _say_skipped(chosen)
-    baseline = _baseline(values)
+    baseline = baseline_of(values)
     output = output_of(context, spec, values)
     also = also_of(spec, output, values)
     if values["dry_run"]:
@@ -169,15 +169,6 @@ def _audit_of(
         show_values=values["show_values"],
         with_lineage=with_lineage,
     )
-
-
-def _baseline(values: dict[str, Any]) -> Baseline | None:
-    """Read the requested baseline, before anything runs."""
-    if not values["baseline"]:
-        return None
-    from kanon_sql.results.baseline import Baseline
-
-    return Baseline.read(Path(values["baseline"]))
 
 
 @main.command(name="compile", cls=GroupedWithTables)
@@ -273,7 +264,7 @@ def _contract_file(
     return result_file_of(context, output, inputs, values | {"overwrite": True})
 
 
-@main.command(cls=Grouped)
+@main.command(cls=GroupedWithTables)
 @click.argument("targets", nargs=-1, metavar="TARGET", callback=one_or_specs)
 @validate_options
 @click.pass_context
@@ -281,8 +272,8 @@ def validate(context: click.Context, /, targets: Sequence[str], **values: Any) -
     """Check a spec against its tables without running the audit.
 
     Checks the columns, the models' requirements, and the hierarchies, which must cover every value
-    of the table. TARGET is as for audit, and may be several spec files; leave it out with
-    --manifest.
+    of the table. TARGET is as for audit, or with --by as for tables, and may be several spec
+    files; leave it out with --manifest.
     """
     chosen = [_spec_of(context, target, values) for target in targets or (None,)]
     from kanon_sql.auditing.auditor import validate as look
@@ -299,16 +290,16 @@ def validate(context: click.Context, /, targets: Sequence[str], **values: Any) -
     return 0
 
 
-@main.command(cls=Grouped)
+@main.command(cls=GroupedWithTables)
 @click.argument("targets", nargs=-1, metavar="RESULT.json…|TARGET")
 @baseline_options
 @click.pass_context
 def baseline(context: click.Context, /, targets: Sequence[str], **values: Any) -> int:
     """Accept today's violations as a baseline.
 
-    Takes JSON results of audit, or a TARGET with the options of audit (--manifest included), which
-    is then audited. Under audit --baseline FILE, a check that is violated in the baseline stays
-    accepted until it gets worse; a check that holds there must still hold.
+    Takes JSON results of audit or tables, or a TARGET with the options of either (--manifest
+    included), which is then audited. Under --baseline FILE, a check that is violated in the
+    baseline stays accepted until it gets worse; a check that holds there must still hold.
 
     Exit codes: 0 written, even with violations; 2 invalid options, spec or input, or nothing to
     accept; 3 the engine failed; 4 no data.
@@ -319,29 +310,34 @@ def baseline(context: click.Context, /, targets: Sequence[str], **values: Any) -
         from kanon_sql.results.stored import read_result
 
         output = result_file_of(context, values["output"], targets, values)
-        results = [read_result(Path(target)).result for target in targets]
+        stored = [read_result(Path(target)).result for target in targets]
+        accepted = Baseline.of(stored)
     else:
         target = at_most_one(context, context.command.params[0], targets)
         spec, _ = _spec_of(context, target, values)
         output = output_of(context, spec, values)
-        result = _audited(context, spec, values, output)
-        if result.status == "no_data":
-            raise Failure("a table has no data, so there is nothing to accept.", result.exit_code)
-        results = [result]
-    accepted = Baseline.of(results)
+        results = _audited(context, spec, values, output)
+        if any(result.status == "no_data" for result in results):
+            raise Failure("a table has no data, so there is nothing to accept.", NO_DATA)
+        accepted = Baseline.of(results)
     deliver(accepted.to_json(), output, str(accepted))
     return 0
 
 
 def _audited(
     context: click.Context, spec: AuditSpec, values: dict[str, Any], output: Path | None
-) -> AuditResult:
+) -> list[AuditResult]:
+    """The results of a spec's tables of records, and of its published tables."""
     with watching(context) as watch:
         from kanon_sql.auditing.auditor import audit as run
+        from kanon_sql.auditing.published_tables import audit_cells
 
-        result = run(spec, run_of(values, watch, files_of(output)))
-    refuse_failed(result)
-    return result
+        how = run_of(values, watch, files_of(output))
+        results = [run(spec, how)] if spec.tables else []
+        results += [audit_cells(spec, how)] if spec.published else []
+    for result in results:
+        refuse_failed(result)
+    return results
 
 
 @main.command(cls=Grouped, epilog=WORKSHEET_EXAMPLES)

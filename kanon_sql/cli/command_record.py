@@ -17,7 +17,7 @@ from kanon_sql.files import sha256_of
 
 if TYPE_CHECKING:
     from kanon_sql.results.table import FileDigest
-    from kanon_sql.spec.spec import AuditSpec
+    from kanon_sql.spec.spec import AuditSpec, TablesKey
 
 ARGUMENTS = "kanon_sql.arguments"
 """Key in the context's `meta` of the arguments as given."""
@@ -46,15 +46,16 @@ def with_command(
         return result
     whole: Any = result
     recorded: Result = replace(whole, asked=command_line(context))
-    return with_files(recorded, spec) if spec else recorded
+    key: TablesKey = "published" if context.command.name == "tables" else "tables"
+    return with_files(recorded, spec, key) if spec else recorded
 
 
-def with_files(result: Result, spec: AuditSpec) -> Result:
+def with_files(result: Result, spec: AuditSpec, key: TablesKey = "tables") -> Result:
     """The result with the digests of the files that it is about, and the text of the spec."""
     whole: Any = result
     paths = [
         ("source", table.source, *(sorted(glob(table.source)) or [table.source]))
-        for table in spec.tables
+        for table in getattr(spec, key)
         if isinstance(table.source, str) and not table.connect
     ]
     release = whole.anonymization.release if hasattr(whole, "anonymization") else None

@@ -47,10 +47,10 @@ from kanon_sql.cli.run_options import (
 from kanon_sql.cli.table_options import OF_CELLS
 
 audit_options = together(QUESTION, MANIFEST, BASELINE, AUDIT_FORMAT, OUTPUT, RUN, DRY_RUN, TELL)
-baseline_options = together(QUESTION, MANIFEST, OUTPUT, LIMITS, TELL)
+baseline_options = together(QUESTION, OF_CELLS, MANIFEST, OUTPUT, LIMITS, TELL)
 diff_options = together(FORMAT, WORSE, OUTPUT, TELL)
 compile_options = together(QUESTION, OF_CELLS, MANIFEST, COMPILED, COMPILE_OUTPUT, RUN, TELL)
-validate_options = together(QUESTION, MANIFEST, SHOWN, TELL)
+validate_options = together(QUESTION, OF_CELLS, MANIFEST, SHOWN, TELL)
 anonymize_options = together(RELEASE_QUESTION, SEARCH, RELEASE, FORMAT, LIMITS, DRY_RUN, TELL)
 tradeoff_options = together(
     PARTS,

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from kanon_sql.engines.session import RunOptions, Watch
     from kanon_sql.profiling.result import ProfileResult
     from kanon_sql.report.document import Block
+    from kanon_sql.results.baseline import Baseline
     from kanon_sql.results.diff import Diff
     from kanon_sql.results.expected import ExpectedTable
     from kanon_sql.results.release import GeneralizationStep
@@ -109,6 +110,15 @@ def also_of(spec: AuditSpec | None, output: Path | None, values: dict[str, Any])
     if found and values["dry_run"]:
         raise SpecError("--dry-run has no result for --also. Leave out one of the two.")
     return found
+
+
+def baseline_of(values: dict[str, Any]) -> Baseline | None:
+    """Read the requested baseline, before anything runs."""
+    if not values["baseline"]:
+        return None
+    from kanon_sql.results.baseline import Baseline
+
+    return Baseline.read(Path(values["baseline"]))
 
 
 def _inputs(spec: AuditSpec | None, values: dict[str, Any]) -> list[str]:

@@ -95,6 +95,7 @@ def are_results(context: click.Context, targets: Sequence[str], values: Mapping[
     if (
         values["qi"]
         or values["events"]
+        or values["by"]
         or not all(target.lower().endswith(".json") for target in targets)
     ):
         return False
@@ -228,7 +229,7 @@ def _spec_of_records(context: click.Context, target: str, but: Sequence[str] = (
 
     refuse_a_second_question(context, target, but)
     spec = AuditSpec.from_file(target)
-    if not spec.tables and context.command.name != "compile":
+    if not spec.tables and context.command.name not in ("compile", "validate", "baseline"):
         raise SpecError(
             f"{target} has published tables only, which kanon-sql tables checks; name tables of "
             "records under the key tables."

@@ -20,9 +20,9 @@ from kanon_sql.cli.output import deliver, form_of, rendered, report_file_of, res
 def diff(context: click.Context, /, old: str, new: str, **values: Any) -> int:
     """Compare two results.
 
-    OLD.json and NEW.json are JSON results of audit or anonymize. Lists the checks, sizes and risks
-    that got better or worse, and the tables that appeared or disappeared. To find out what two
-    releases of the same people disclose together, use audit --earlier.
+    OLD.json and NEW.json are JSON results of audit, tables or anonymize. Lists the checks, sizes
+    and risks that got better or worse, and the tables that appeared or disappeared. To find out
+    what two releases of the same people disclose together, use audit --earlier.
 
     Exit codes: 0 compared; 1 with --fail-on-worse, if anything got worse or is no longer checked;
     2 invalid input.
@@ -47,7 +47,8 @@ def diff(context: click.Context, /, old: str, new: str, **values: Any) -> int:
 def report(context: click.Context, /, result: str, **values: Any) -> int:
     """Write the sign-off report as one HTML page.
 
-    RESULT.json is a JSON result of audit, anonymize or tradeoff; the data are not read again. The
+    RESULT.json is a JSON result of audit, tables, anonymize or tradeoff; the data are not read
+    again. The
     page is one HTML file without scripts and holds counts only: the checks and their verdicts, the
     data audited, the risks, the limits of the models, the SQL, and lines for the decision.
 

@@ -8,7 +8,13 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from kanon_sql.cli.option_kinds import COLUMNS, Decimal, WholeNumber, question_option
-from kanon_sql.cli.option_syntax import all_column_names, check_named, column_names, of_column
+from kanon_sql.cli.option_syntax import (
+    all_column_names,
+    check_named,
+    column_first,
+    column_names,
+    of_column,
+)
 from kanon_sql.cli.other_tables import other_tables
 from kanon_sql.cli.question import is_spec_file, refuse_a_second_question
 from kanon_sql.cli.question_options import HIERARCHIES, RECORDS_READ, SOURCE
@@ -229,9 +235,9 @@ def _optional(values: Mapping[str, Any]) -> dict[str, Any]:
         by = {name.casefold() for name in all_column_names("--by", values["by"])}
         labels: dict[str, str | None] = {}
         for text in values["total_label"]:
-            name, equals, label = text.partition("=")
-            is_one = bool(equals) and name.strip('" ').casefold() in by
-            column = of_column("--total-label", text)[0] if is_one and label else "*"
+            name, equals, label = column_first(text)
+            is_one = bool(equals and label) and name.casefold() in by
+            column = name if is_one else "*"
             if column in labels:
                 raise SpecError(f"--total-label is given twice for {column}. Give it once.")
             labels[column] = text_or_null(label if is_one else text)

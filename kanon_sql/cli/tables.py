@@ -14,17 +14,28 @@ from kanon_sql.cli.option_kinds import PIPELINE_FORMATS, together
 from kanon_sql.cli.output import (
     AUDIT_FORMS,
     also_of,
+    baseline_of,
     deliver,
+    expected_page,
     files_of,
     for_pipeline,
     form_of,
     output_of,
     refuse_failed,
+    refuse_format,
     rendered,
     run_of,
     watching,
 )
-from kanon_sql.cli.run_options import AUDIENCE, AUDIT_FORMAT, OUTPUT, RUN, TELL
+from kanon_sql.cli.run_options import (
+    AUDIENCE,
+    AUDIT_FORMAT,
+    BASELINE,
+    DRY_RUN,
+    OUTPUT,
+    RUN,
+    TELL,
+)
 from kanon_sql.cli.table_options import QUESTION_ON_CELLS, cells_question
 from kanon_sql.cli.targets import at_most_one
 from kanon_sql.errors import SpecError
@@ -40,7 +51,7 @@ Examples:
 
 @main.command(cls=GroupedTables, epilog=EXAMPLES)
 @click.argument("target", nargs=-1, callback=at_most_one)
-@together(QUESTION_ON_CELLS, AUDIT_FORMAT, OUTPUT, AUDIENCE, RUN, TELL)
+@together(QUESTION_ON_CELLS, BASELINE[:1], AUDIT_FORMAT, OUTPUT, AUDIENCE, RUN, DRY_RUN, TELL)
 @click.pass_context
 def tables(context: click.Context, /, target: str | None, **values: Any) -> int:
     """Check the cells of a table that is published.
@@ -56,18 +67,33 @@ def tables(context: click.Context, /, target: str | None, **values: Any) -> int:
     from kanon_sql.results.confidential import for_outsiders
 
     spec = cells_question(context, target, values)
-    values |= {"dry_run": False}
+    baseline = baseline_of(values)
     output = output_of(context, spec, values)
     also = also_of(spec, output, values)
+    if values["dry_run"]:
+        from kanon_sql.auditing.published_tables import dry_run_of_cells
+
+        refuse_format(context)
+        expected = dry_run_of_cells(spec, writes=files_of(output))
+        deliver(expected_page(expected, to_terminal=output is None), output)
+        return 0
+    forms = [(output, form_of(context, values, output, AUDIT_FORMS)), *also.items()]
+    events = any(form == "openlineage" for _, form in forms)
+    if events:
+        from kanon_sql.report.pipelines.openlineage import emission
+
+        emission()
     with watching(context) as watch:
         run = run_of(values, watch, [*files_of(output), *also])
-        result = CLOCK.timed(audit_cells(spec, run, show_values=values["show_values"]))
+        found_in = audit_cells(spec, run, show_values=values["show_values"], with_lineage=events)
+        result = CLOCK.timed(found_in)
+    if baseline:
+        result = baseline.applied_to(result, "count")
     is_external = values["audience"] == "external"
     if is_external:
         if values["show_values"]:
             raise SpecError("--show-values is not for an external audience. Leave out one of them.")
-        result = for_outsiders(result, [each.confidential for each in spec.published])
-    forms = [(output, form_of(context, values, output, AUDIT_FORMS)), *also.items()]
+        result = for_outsiders(result)
     found = result.status.replace("_", " ")
     for path, form in forms:
         if form in PIPELINE_FORMATS:
@@ -77,7 +103,7 @@ def tables(context: click.Context, /, target: str | None, **values: Any) -> int:
         if form not in PIPELINE_FORMATS:
             recorded = result
             if not is_external:
-                recorded = with_command(result, context, path, always=path in also)
+                recorded = with_command(result, context, path, spec, always=path in also)
             page = rendered(recorded, recorded.page(), form, to_terminal=path is None)
             deliver(page, path, found)
     return result.exit_code

@@ -378,7 +378,8 @@ def cells_step(question: CellQuestion, exact: Exactness) -> Statement:
     return step(
         bound,
         "cells",
-        f"What do the cells of {bound.table.name} by {names} hold of their contributors?",
+        f"What do the cells of {bound.table.name} by {names} hold of their "
+        f"{'contributors' if bound.entity else 'records'}?",
         render(
             "cell_rules",
             relation=question.relation,
@@ -479,7 +480,8 @@ def _is_repeated(dimension: Dimension, level: int) -> str | None:
     labels = dimension.repeated(level)
     if not labels:
         return None
-    return f"{dimension.levels[level].alias} in ({', '.join(literal(each) for each in labels)})"
+    listed = ", ".join(literal(each) for each in labels)
+    return f"{identifier(dimension.levels[level].alias)} in ({listed})"
 
 
 def _repeated(question: CellQuestion) -> Iterator[str]:
@@ -577,7 +579,8 @@ def _has_one_child(dimension: Dimension, level: int) -> str | None:
     labels = dimension.only_children(level)
     if not labels:
         return None
-    return f"{dimension.levels[level].alias} in ({', '.join(literal(each) for each in labels)})"
+    listed = ", ".join(literal(each) for each in labels)
+    return f"{identifier(dimension.levels[level].alias)} in ({listed})"
 
 
 def differences_step(

@@ -76,6 +76,16 @@ def nodes_of(dimension: Dimension) -> dict[str, tuple[int, str | None]]:
     return found
 
 
+def top_of(dimension: Dimension) -> list[str]:
+    """The one label above all others of a hierarchy, which is the total."""
+    table = dimension.hierarchy.table if dimension.hierarchy else None
+    if table is None:
+        return []
+    above = range(len(dimension.levels), table.height + 1)
+    labels = {label for level in above for label in table.labels(level).values()}
+    return sorted(labels - set(nodes_of(dimension)))
+
+
 @dataclass(frozen=True)
 class PublishedTable:
     """A published table with its columns resolved."""
@@ -148,8 +158,13 @@ def _published(
     if flag is not None:
         total = f"coalesce({_text(flag)}, '') = '1'"
         no_flag = f"coalesce({_text(flag)}, '') not in ('0', '1')"
-    elif declared:
-        total = f"{text} is null" if label is None else f"coalesce({text}, '') = {literal(label)}"
+    else:
+        alike = [f"{text} is null"] if declared and label is None else []
+        labels = [label] if declared and label is not None else []
+        alike += [
+            f"coalesce({text}, '') = {literal(each)}" for each in [*labels, *top_of(dimension)]
+        ]
+        total = " or ".join(dict.fromkeys(alike)) or NOWHERE
     is_said = flag is not None or (declared and label is None)
     like = ", ".join(literal(each) for each in LIKE_A_TOTAL)
     found = PublishedDimension(

@@ -18,13 +18,14 @@ from kanon_sql.report.document import (
 from kanon_sql.report.words import models, numbers, tables
 from kanon_sql.report.words.models import STATUS_WORDS, Verdict
 from kanon_sql.report.words.numbers import NONE, figure_name, percent, printable
-from kanon_sql.results.comparison import QUESTION, Figure
+from kanon_sql.results.comparison import CELL_QUESTION, QUESTION, Figure
+from kanon_sql.results.confidential import check_for_outsiders
 from kanon_sql.results.diff import SEVERAL_RELEASES, CheckDiff, Diff, TableDiff
 from kanon_sql.results.table import CheckResult, TableResult
 
 _SHARES = ("highest", "average", "at_risk")
 _SHARE_FIGURES = ("average", "at_risk")
-_ALWAYS = ("records", "classes", "k")
+_ALWAYS = ("records", "classes", "k", "cells")
 """Summary figures shown even if unchanged."""
 
 
@@ -44,7 +45,8 @@ def in_words(diff: Diff) -> Iterator[Block]:
     for table in diff.tables:
         yield Heading([_headline(table)])
         if table.checks:
-            yield Verdicts([_without_figures(each) for each in table.checks], are_changes=True)
+            checks = [_without_figures(each, table.table) for each in table.checks]
+            yield Verdicts(checks, are_changes=True)
     yield Prose([_outcome(diff)], "strong")
     yield Prose([SEVERAL_RELEASES], "flush")
 
@@ -78,7 +80,7 @@ def _headline(table: TableDiff) -> str:
 
 def _notes(table: TableDiff) -> Iterator[str]:
     """Reasons for differences other than the data, and failed tables."""
-    parts = ", ".join(QUESTION[part] for part in table.changed_questions)
+    parts = ", ".join((QUESTION | CELL_QUESTION)[part] for part in table.changed_questions)
     if not table.is_comparable:
         yield (f"The question changed ({parts}), so no figures are compared.")
     elif parts:
@@ -157,12 +159,13 @@ def _changed(check: CheckDiff, table: TableDiff) -> ChangedCheck:
     return ChangedCheck(_check_word(check), models.title(check.check), *_check_text(check, table))
 
 
-def _without_figures(check: CheckDiff) -> ChangedCheck:
+def _without_figures(check: CheckDiff, table: TableResult) -> ChangedCheck:
     verdicts = [
         STATUS_WORDS[models.verdict_status(each)] for each in (check.old, check.new) if each
     ]
     found = " → ".join(dict.fromkeys(verdicts))
-    return ChangedCheck(_check_word(check), models.title(check.check), found, "")
+    title = models.title(check_for_outsiders(check.check, table))
+    return ChangedCheck(_check_word(check), title, found, "")
 
 
 def _verdict(check: CheckResult | None, table: TableResult | None) -> Verdict | None:

@@ -18,6 +18,7 @@ from typing import Any, TypeVar
 
 from kanon_sql.errors import SpecError, option, plural
 from kanon_sql.results.comparison import (
+    CELL_QUESTION,
     QUESTION,
     VIOLATING,
     By,
@@ -41,7 +42,7 @@ from kanon_sql.results.table import (
     status_of,
 )
 from kanon_sql.results.version import FORMAT, VERSION
-from kanon_sql.spec.models.catalogue import MODELS
+from kanon_sql.spec.models.catalogue import ALL_MODELS
 
 Held = TypeVar("Held", bound=AuditFindings)
 
@@ -150,7 +151,9 @@ class Baseline:
                 f"the baseline has no table {table.name}, so it accepts nothing here. It has "
                 f"{names}."
             )
-        parts = ", ".join(QUESTION[part] for part in other_questions(same_name[0], table))
+        parts = ", ".join(
+            (QUESTION | CELL_QUESTION)[part] for part in other_questions(same_name[0], table)
+        )
         return (
             f"the baseline has another question about {table.name} ({parts}), so it accepts "
             "nothing here. kanon-sql baseline writes it again."
@@ -236,7 +239,7 @@ def _without_sizes(checks: Sequence[CheckResult], baseline: TableResult, by: By)
 
 def _identifying_parameters(check: CheckResult) -> dict[str, Any]:
     """The parameters that identify a check, without values of the data."""
-    kept = (*MODELS[check.model].thresholds, "sensitive", "reference")
+    kept = (*ALL_MODELS[check.model].thresholds, "sensitive", "reference")
     return {key: check.parameters[key] for key in kept if key in check.parameters}
 
 

@@ -71,6 +71,10 @@ class CellDetails:
 class CellCheckResult(CheckResult):
     """One rule's result; its violating cells and companion figures are in `details`."""
 
+    @property
+    def figures(self) -> dict[str, Any]:
+        return {"achieved": self.achieved, **self.details}
+
     def to_dict(self) -> dict[str, Any]:
         baseline = self.baseline.to_dict() if self.baseline else None
         return {
@@ -98,6 +102,8 @@ class CellsResult(TableResult):
     cells: CellSummary = CellSummary()
     against: Mapping[str, str] = field(default_factory=dict)
     """The sources of the second tables, by name."""
+    confidential: tuple[str, ...] = ()
+    """Parameters that the spec wants kept from outsiders, as in dominance.k."""
 
     def to_dict(self) -> dict[str, Any]:
         shown = {"holds_personal_data": True, **(self.shown or {})}
@@ -119,6 +125,7 @@ class CellsResult(TableResult):
             "against": dict(self.against),
             "summary": self.cells.to_dict(),
             "checks": [check.to_dict() for check in self.checks],
+            "confidential": list(self.confidential),
             "policies": [policy.to_dict() for policy in self.policies],
             "sql": dict(self.sql),
             **({"error": self.error} if self.error else {}),

@@ -11,9 +11,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from kanon_sql.results.cells import CellsResult
 from kanon_sql.results.table import CheckResult, Summary, TableResult, plain_json
 from kanon_sql.spec.models.base import Model, Worst
-from kanon_sql.spec.models.catalogue import MODELS
+from kanon_sql.spec.models.catalogue import ALL_MODELS, CELL_MODELS
 from kanon_sql.sql.thresholds import SLACK_OF_DISTANCES
 
 Change = Literal["same", "better", "worse", "changed"]
@@ -27,6 +28,8 @@ Sizes = tuple[Summary, Summary]
 VIOLATING: dict[str, Worst] = dict.fromkeys(
     ("violating_classes", "violating_records", "violating_people"), "greatest"
 )
+IN_CELLS = ("violating_cells", "undecided_cells", "small_remainders")
+"""The counts by which a rule for cells gets worse, besides its achieved figure."""
 _IN_RECORDS = {
     "violating_classes": "violating_records",
     "unmatched_classes": "unmatched_records",
@@ -45,7 +48,20 @@ QUESTION = {
     "sources": "references or hierarchies",
 }
 """The parts of a question that must agree for tables to be comparable, with their display names."""
-OTHER_RECORDS = ("where", "first", "sources")
+CELL_QUESTION = {
+    "by": "dimensions",
+    "value": "value",
+    "contributor": "contributor",
+    "weight": "weight",
+    "published": "records or published cells",
+    "margins": "margins",
+    "figure": "kind of figure",
+    "where": "filter",
+    "first": "number of first records",
+    "against": "second tables",
+}
+"""The same for a published table."""
+OTHER_RECORDS = ("where", "first", "sources", "against")
 """Parts that may differ while figures stay comparable: another filter is like another file."""
 
 
@@ -107,6 +123,10 @@ def _is_same(before: float, after: float) -> bool:
 
 def figures(check: CheckResult) -> dict[str, Worst]:
     """The figures by which a check is compared, with their worst direction."""
+    if check.model in CELL_MODELS:
+        return model_of(check).figures | {
+            name: "greatest" for name in IN_CELLS if check.details.get(name) is not None
+        }
     found = {**model_of(check).figures, **VIOLATING}
     if check.violating_people is None:
         # No entity, or written by a version without this figure.
@@ -137,7 +157,9 @@ def changes(before: CheckResult, after: CheckResult, sizes: Sizes | None) -> Ite
             yield Figure(name, then[name], now[name], "same" if is_same else "changed")
             continue
         is_share = of or (sizes and _is_of_reference(name, after))
-        is_judged = (as_before or name not in VIOLATING) and not (is_share and is_complete)
+        is_judged = (as_before or name not in (*VIOLATING, *IN_CELLS)) and not (
+            is_share and is_complete
+        )
         yield figure(name, then.get(name), now.get(name), worst if is_judged else None, of)
 
 
@@ -160,7 +182,7 @@ def _whole_of(
 
 def _is_of_reference(name: str, check: CheckResult) -> bool:
     """Whether a figure counts violations in a reference."""
-    return name in VIOLATING and MODELS[check.model].of_reference
+    return name in VIOLATING and ALL_MODELS[check.model].of_reference
 
 
 def totals(part_of: str | None, sizes: Sizes) -> tuple[int, int] | None:
@@ -179,7 +201,7 @@ def _part_of(name: str, check: CheckResult) -> str | None:
 
 def _counted(name: str, check: CheckResult) -> str:
     """The name of a figure, where `achieved` may be the number of violating classes."""
-    is_count = name == "achieved" and MODELS[check.model].counts_violations
+    is_count = name == "achieved" and ALL_MODELS[check.model].counts_violations
     return "violating_classes" if is_count else name
 
 
@@ -190,7 +212,7 @@ def demand(before: CheckResult, after: CheckResult) -> Demand:
     >>> demand(five, two), demand(two, five)
     ('weaker', 'stricter')
     """
-    model = MODELS[after.model]
+    model = ALL_MODELS[after.model]
     found = {
         _of_threshold(
             before.parameters.get(name), after.parameters.get(name), _worst_of(name, after)
@@ -204,7 +226,8 @@ def _worst_of(threshold: str, check: CheckResult) -> Worst:
     """The worst direction of the figure that a threshold limits."""
     model = model_of(check)
     companions = {judge: worst for worst, judge in model.companion_figures.values()}
-    return companions.get(threshold) or model.figures.get(threshold) or model.worst
+    own = model.worst_thresholds.get(threshold) or companions.get(threshold)
+    return own or model.figures.get(threshold) or model.worst
 
 
 def _of_threshold(before: Any, after: Any, worst: Worst) -> Demand:
@@ -217,7 +240,7 @@ def _of_threshold(before: Any, after: Any, worst: Worst) -> Demand:
 
 def model_of(check: CheckResult) -> Model:
     """The model with its parameters."""
-    return MODELS[check.model](**check.parameters)
+    return ALL_MODELS[check.model](**check.parameters)
 
 
 def judged_figures(check: CheckResult) -> Iterator[tuple[str, Any, Any, Worst]]:
@@ -276,7 +299,7 @@ def check_key(check: CheckResult, table: TableResult, *, thresholds: bool = True
     If other sensitive attributes count as known, these too. Without `thresholds`, checks that
     differ only in these are equal.
     """
-    left_out = () if thresholds else MODELS[check.model].thresholds
+    left_out = () if thresholds else ALL_MODELS[check.model].thresholds
     parameters = {key: value for key, value in check.parameters.items() if key not in left_out}
     if parameters.get("with_other_sensitive"):
         parameters["with_other_sensitive"] = sorted(table.sensitive)
@@ -285,6 +308,9 @@ def check_key(check: CheckResult, table: TableResult, *, thresholds: bool = True
 
 def question(table: TableResult) -> dict[str, Any]:
     """The parts of a table's question that affect the meaning of every check."""
+    if isinstance(table, CellsResult):
+        found = {part: getattr(table, part) for part in CELL_QUESTION}
+        return found | {"by": sorted(table.by), "against": sorted(table.against)}
     question = {part: getattr(table, part) for part in QUESTION}
     question["quasi_identifiers"] = sorted(table.quasi_identifiers)
     question["events"] = sorted(table.events.columns) if table.events else None
@@ -302,7 +328,11 @@ def table_key(table: TableResult) -> str:
 def other_questions(one: TableResult, other: TableResult) -> list[str]:
     """Keys of `QUESTION` in which two tables differ."""
     first, second = question(one), question(other)
-    return [part for part in QUESTION if _canonical(first[part]) != _canonical(second[part])]
+    return [
+        part
+        for part in QUESTION | CELL_QUESTION
+        if _canonical(first.get(part)) != _canonical(second.get(part))
+    ]
 
 
 def _canonical(value: Any) -> str:

@@ -6,27 +6,33 @@ them: the share achieved by a dominance rule tells on which side of it k lies.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 from typing import Any, TypeVar
 
 from kanon_sql.results.cells import CellsResult
-from kanon_sql.results.table import AuditFindings, CheckResult, PolicyOutcome, Rows
+from kanon_sql.results.table import (
+    AuditFindings,
+    CheckResult,
+    PolicyOutcome,
+    Rows,
+    TableResult,
+)
+from kanon_sql.spec.models.catalogue import ALL_MODELS
 
 CONFIDENTIAL = "confidential"
+FEWER = "fewer than"
+"""How a pooled size begins."""
 Findings = TypeVar("Findings", bound=AuditFindings)
 
 
-def for_outsiders(result: Findings, confidential: Sequence[Collection[str]]) -> Findings:
-    """The result for an external audience; `confidential` has each table's own parameters.
+def for_outsiders(result: Findings) -> Findings:
+    """The result for an external audience.
 
-    The SQL, values of the data and the command are left out, and a smallest cell below a threshold
-    is pooled.
+    The SQL, values of the data and the command are left out, a smallest cell or difference below a
+    threshold is pooled, and so are the records of the sensitive cells, which may be few.
     """
-    tables = [
-        _table(table, confidential[place]) if isinstance(table, CellsResult) else table
-        for place, table in enumerate(result.tables)
-    ]
+    tables = [table_for_outsiders(each) for each in result.tables]
     return replace(result, tables=tuple(tables), asked=None)
 
 
@@ -35,16 +41,18 @@ def is_hidden(check: CheckResult) -> bool:
     return CONFIDENTIAL in check.parameters.values()
 
 
-def _table(table: CellsResult, own: Collection[str]) -> CellsResult:
-    hidden = {*own, *(each for policy in table.policies for each in policy.confidential)}
-    thresholds = [
-        each.parameters["n"]
-        for each in table.checks
-        if each.model == "min_contributors" and each.holds is not None
-    ]
-    least = max(thresholds, default=0)
+def table_for_outsiders(table: TableResult) -> TableResult:
+    """A table without what is confidential."""
+    if not isinstance(table, CellsResult):
+        return _of_records(table)
+    hidden = confidential_of(table)
+    least = _least_size(table, hidden)
+    summary = table.cells
+    if summary.sensitive_cells:
+        summary = replace(summary, sensitive_records=None, share_of_total=None)
     return replace(
         table,
+        cells=summary,
         checks=Rows(_check(each, hidden, least) for each in table.checks),
         policies=tuple(policy_for_outsiders(each, hidden) for each in table.policies),
         sql={},
@@ -52,29 +60,87 @@ def _table(table: CellsResult, own: Collection[str]) -> CellsResult:
     )
 
 
-def _check(check: CheckResult, hidden: Collection[str], least: int) -> CheckResult:
-    """The check without its confidential parameters; a size below `least` is pooled."""
-    parameters = _parameters(check.model, check.parameters, hidden)
-    if CONFIDENTIAL in parameters.values():
-        return replace(check, parameters=parameters, achieved=None)
-    is_size = check.model == "min_contributors" and check.achieved is not None
-    if is_size and check.achieved < least:
-        return replace(check, achieved=f"fewer than {least}")
+def confidential_of(table: TableResult) -> set[str]:
+    """The parameters that a table's spec or policies want kept, as in dominance.k. The threshold of
+    a cell is that of a class in a table of records."""
+    hidden = {each for policy in table.policies for each in policy.confidential}
+    own = set(table.confidential) if isinstance(table, CellsResult) else set()
+    is_of_cells = any(policy.for_cells for policy in table.policies)
+    as_classes = {"k_anonymity.k"} if is_of_cells and "min_contributors.n" in hidden else set()
+    return hidden | own | as_classes
+
+
+def _of_records(table: TableResult) -> TableResult:
+    """A table of records, whose other figures a report leaves out if one threshold is."""
+    hidden = confidential_of(table)
+    models = _models(hidden)
+    return replace(
+        table,
+        checks=Rows(
+            replace(each, parameters=_parameters(each.model, each.parameters, hidden))
+            if each.model in models
+            else each
+            for each in table.checks
+        ),
+        policies=tuple(policy_for_outsiders(each, hidden) for each in table.policies),
+    )
+
+
+def check_for_outsiders(check: CheckResult, table: TableResult) -> CheckResult:
+    """A check of a table without what is confidential."""
+    hidden = confidential_of(table)
+    return _check(check, hidden, _least_size(table, hidden))
+
+
+def _least_size(table: TableResult, hidden: Collection[str]) -> int:
+    """The largest number of contributors that is required of a cell."""
+    if "min_contributors" in _models(hidden):
+        return 0
+    sizes = (each.parameters.get("n") for each in table.checks if each.model == "min_contributors")
+    return max((size for size in sizes if size is not None), default=0)
+
+
+def _models(hidden: Collection[str]) -> set[str]:
+    """The models of which a parameter is confidential. A concentration rule bounds the others: a
+    table that is safe under (2,k) is safe under p% for a p that follows from k."""
+    named = {each.partition(".")[0] for each in hidden}
+    return named | (CONCENTRATION if named & CONCENTRATION else set())
+
+
+CONCENTRATION = {"dominance", "p_percent"}
+
+
+def _check(check: CheckResult, hidden: Collection[str], size: int) -> CheckResult:
+    """The check without what is confidential; a number of contributors below `size`, and a
+    difference below its threshold, is pooled."""
+    if check.model in _models(hidden):
+        parameters = _parameters(check.model, check.parameters, hidden)
+        bare = check.baseline and replace(check.baseline, figures={})
+        return replace(check, parameters=parameters, achieved=None, baseline=bare)
+    pooled = {"min_contributors": size, "differences": check.parameters.get("n") or size}
+    below = pooled.get(check.model, 0)
+    if isinstance(check.achieved, int | float) and check.achieved < below:
+        bare = check.baseline and replace(check.baseline, figures={})
+        return replace(check, achieved=f"{FEWER} {below}", baseline=bare)
     return check
 
 
 def _parameters(
     model: str, parameters: Mapping[str, Any], hidden: Collection[str]
 ) -> dict[str, Any]:
-    return {
+    """The parameters, with a word for those that are confidential, and for each threshold of a
+    model that has one."""
+    thresholds = ALL_MODELS[model].thresholds if model in _models(hidden) else ()
+    kept = {
         name: CONFIDENTIAL if f"{model}.{name}" in hidden and value is not None else value
         for name, value in parameters.items()
     }
+    return kept | dict.fromkeys(thresholds if parameters else (), CONFIDENTIAL)
 
 
 def policy_for_outsiders(policy: PolicyOutcome, hidden: Collection[str]) -> PolicyOutcome:
     """The policy without the sentences on models whose parameters are confidential."""
-    models = {each.partition(".")[0] for each in hidden}
+    models = _models(hidden)
     return replace(
         policy,
         not_asked=tuple(

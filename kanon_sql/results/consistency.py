@@ -11,10 +11,12 @@ from collections.abc import Iterator, Mapping
 from fractions import Fraction
 from typing import Any
 
+from kanon_sql.results.cells import CellsResult
 from kanon_sql.results.comparison import judged_figures, model_of
 from kanon_sql.results.release import Anonymization
 from kanon_sql.results.table import CheckResult, Summary, TableResult, status_of
 from kanon_sql.spec.models.base import Model
+from kanon_sql.spec.models.cells import Derivable, Dominance, PPercent
 from kanon_sql.spec.models.diversity import RecursiveClDiversity
 from kanon_sql.spec.models.estimates import KMapEstimate
 from kanon_sql.spec.models.events import EventModel, KnownEvents
@@ -36,6 +38,9 @@ def faults(table: TableResult, *, has_status: bool = True) -> Iterator[Fault]:
         return
     if has_status and table.status != status_of(table.checks):
         yield "status", "checks"
+    if isinstance(table, CellsResult):
+        yield from _cell_faults(table)
+        return
     has_classes = table.quasi_identifiers or not table.events
     if table.summary.records and has_classes and not table.histogram:
         yield "histogram", "summary.records"
@@ -49,6 +54,68 @@ def faults(table: TableResult, *, has_status: bool = True) -> Iterator[Fault]:
         for where, other in _check_faults(check, table):
             yield f"checks[{place}].{where}", other
     yield from _single_values(table)
+
+
+def _cell_faults(table: CellsResult) -> Iterator[Fault]:
+    """Each figure of a published table that contradicts another one."""
+    summary = table.cells
+    if summary.cells != (summary.inner_cells or 0) + (summary.margin_cells or 0):
+        yield "summary.cells", "summary.inner_cells and margin_cells"
+    for name in ("sensitive_cells", "suppressed", "zero_cells"):
+        if (getattr(summary, name) or 0) > (summary.cells or 0):
+            yield f"summary.{name}", "summary.cells"
+    for place, check in enumerate(table.checks):
+        for where, other in _cell_check_faults(check):
+            yield f"checks[{place}].{where}", other
+    for place, policy in enumerate(table.policies):
+        if policy.held > policy.asked:
+            yield f"policies[{place}].held", "its asked"
+
+
+def _cell_check_faults(check: CheckResult) -> Iterator[Fault]:
+    """Each figure of a rule for cells that contradicts another one."""
+    details = check.details
+    verdict = None if check.holds is None else _cell_verdict(check, model_of(check))
+    if verdict is not None and verdict != check.holds:
+        yield "holds", "its figures and parameters"
+    violating = details.get("violating_cells")
+    if violating is not None and check.holds is not None and bool(violating) == check.holds:
+        yield "violating_cells", "holds"
+    if (details.get("violating_margin_cells") or 0) > (violating or 0):
+        yield "violating_margin_cells", "violating_cells"
+    if details.get("derived_cells") is not None:
+        derived: int = details["derived_cells"]
+        if sum(details.get(f"by_{way}") or 0 for way in _WAYS) != derived:
+            yield "derived_cells", "the ways by which they were derived"
+        if derived != check.achieved:
+            yield "achieved", "derived_cells"
+        if derived + (details.get("undecided_cells") or 0) > (details.get("suppressed") or 0):
+            yield "derived_cells", "suppressed"
+    yield from _baseline_faults(check)
+
+
+_WAYS = ("subtraction", "bounds", "linear_programming")
+
+
+def _cell_verdict(check: CheckResult, model: Model) -> bool | None:
+    """Whether a rule for cells holds by its figures; None where that can't be told."""
+    match model:
+        case Derivable():
+            found = check.details
+            left = found.get("undecided_cells") if model.undecided == "fail" else 0
+            return not (check.achieved or left or found.get("small_remainders"))
+        case PPercent() if model.p is not None:
+            bound = Fraction(100) * Fraction(str(model.p)) / Fraction(str(model.q))
+            return check.achieved is None or _is_met(
+                check.achieved, float(bound), "least", is_strict=False
+            )
+        case Dominance():
+            return check.achieved is None or _is_met(
+                check.achieved, model.k, "greatest", is_strict=model.inclusive
+            )
+    if model.counts_violations:
+        return not check.achieved
+    return check.achieved is None or _verdict(check, model)
 
 
 def release_faults(made: Anonymization, table: TableResult) -> Iterator[Fault]:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from typing import Any, Literal
 
+from kanon_sql.results.cells import CellsResult
 from kanon_sql.results.comparison import (
     OTHER_RECORDS,
     By,
@@ -167,7 +168,7 @@ class TableDiff:
     @property
     def left_out(self) -> tuple[str, ...]:
         """Former quasi-identifiers and entity, no longer used: the question is weaker."""
-        if self.old is None or self.new is None:
+        if self.old is None or self.new is None or isinstance(self.new, CellsResult):
             return ()
         columns = (*self.old.quasi_identifiers, *([self.old.entity] if self.old.entity else ()))
         kept = {*self.new.quasi_identifiers, self.new.entity}
@@ -223,7 +224,7 @@ class TableDiff:
                 "change": self.status_change,
             },
             "question": {
-                part: {"old": question(old)[part], "new": question(new)[part]}
+                part: {"old": question(old).get(part), "new": question(new).get(part)}
                 for part in self.changed_questions
                 if old and new
             },
@@ -420,6 +421,12 @@ def _check(old: CheckResult | None, new: CheckResult | None, sizes: Sizes | None
 def _summary(
     old: TableResult, new: TableResult, sizes: Sizes | None, counted: str
 ) -> Iterator[Figure]:
+    if isinstance(old, CellsResult) and isinstance(new, CellsResult):
+        for part in fields(new.cells):
+            then, now = getattr(old.cells, part.name), getattr(new.cells, part.name)
+            if (then, now) != (None, None):
+                yield figure(part.name, then, now, None)
+        return
     for name, worst in _SUMMARY.items():
         then, now = getattr(old.summary, name), getattr(new.summary, name)
         of = totals(counted, sizes) if sizes and name == "uniques" else None

@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from kanon_sql.errors import InputError, SpecError, kind_of, option
+from kanon_sql.results.cells import CellCheckResult, CellDetails, CellsResult, CellSummary
+from kanon_sql.results.confidential import CONFIDENTIAL, FEWER
 from kanon_sql.results.consistency import faults, release_faults
 from kanon_sql.results.costs import CostOfK, Costs
 from kanon_sql.results.json_document import (
@@ -31,11 +33,13 @@ from kanon_sql.results.table import (
     CheckResult,
     FileDigest,
     Rows,
+    Summary,
     TableResult,
 )
 from kanon_sql.results.tradeoff import Tradeoff
 from kanon_sql.spec.models.base import Model
 from kanon_sql.spec.models.catalogue import model_named
+from kanon_sql.spec.models.cells import CellModel
 
 BASELINE_VERSION = 1
 """Format version of baselines."""
@@ -329,7 +333,9 @@ def _audit(whole: JsonValue) -> AuditFindings:
         raise InputError(f"{whole.path} has no table. {whole.how}")
     parts = [whole.part("tables").part(place) for place in range(len(read.tables))]
     tables = tuple(
-        replace(table, checks=Rows(_checks(part.part("checks"), table.checks)))
+        _of_cells(part, table)
+        if _is_of_cells(part.value)
+        else replace(table, checks=Rows(_checks(part.part("checks"), table.checks)))
         for part, table in zip(parts, read.tables, strict=True)
     )
     for part, table in zip(parts, tables, strict=True):
@@ -339,6 +345,62 @@ def _audit(whole: JsonValue) -> AuditFindings:
     if read.status not in (None, audit.status):
         _refuse(whole, [("status", "the status of its tables")])
     return audit
+
+
+@dataclass(frozen=True)
+class _StoredCells:
+    """What a published table has besides what every audited table has."""
+
+    by: tuple[str, ...]
+    published: bool
+    figure: Literal["count", "magnitude"]
+    summary: CellSummary
+    value: str | None = None
+    contributor: str | None = None
+    weight: str | None = None
+    against: Mapping[str, str] = field(default_factory=dict)
+    confidential: tuple[str, ...] = ()
+
+
+def _is_of_cells(table: Any) -> bool:
+    """Whether a table of a result is one that is published."""
+    return isinstance(table, Mapping) and "by" in table and "published" in table
+
+
+def _of_cells(part: JsonValue, table: TableResult) -> CellsResult:
+    """A published table, whose dimensions and summary are its own."""
+    found = vars(part.read(_StoredCells))
+    cells = found.pop("summary")
+    margins = part.value.get("margins")
+    for place in range(len(table.checks)):
+        check = part.part("checks").part(place)
+        _refuse_for_outsiders(check)
+        check.read(CellDetails)
+    checks = [
+        replace(each, parameters=dict.fromkeys(stored.parameters) | dict(each.parameters))
+        for stored, each in zip(
+            table.checks, _checks(part.part("checks"), table.checks), strict=True
+        )
+    ]
+    own = vars(table) | {
+        "quasi_identifiers": found["by"],
+        "summary": Summary(records=cells.records),
+        "checks": Rows(CellCheckResult(**vars(each)) for each in checks),
+        "margins": tuple(map(tuple, margins)) if isinstance(margins, list) else margins,
+    }
+    return CellsResult(**own, **found, cells=cells)
+
+
+def _refuse_for_outsiders(check: JsonValue) -> None:
+    """Raise for a check without its confidential parameters or its exact figure."""
+    parameters, achieved = check.value.get("parameters"), check.value.get("achieved")
+    is_hidden = isinstance(parameters, dict) and CONFIDENTIAL in parameters.values()
+    if is_hidden or (isinstance(achieved, str) and achieved.startswith(FEWER)):
+        raise InputError(
+            f"{check.path} was written for external readers, without what is confidential. Use the "
+            f"internal result; kanon-sql report RESULT.json {option('audience', 'external')} "
+            "writes a page for external readers."
+        )
 
 
 def _with_all_parts(whole: JsonValue) -> JsonValue:
@@ -367,7 +429,8 @@ def _checks(part: JsonValue, checks: Sequence[CheckResult]) -> Iterator[CheckRes
     for place, check in enumerate(checks):
         found = part.part(place)
         model = _model(found)
-        found.read(CheckDetails)
+        if not isinstance(model, CellModel):
+            found.read(CheckDetails)
         if model.counts_violations and check.achieved is not None:
             found.part("achieved").read(int)
         for name in model.figures if check.achieved is not None else ():

@@ -12,7 +12,6 @@ from xml.etree import ElementTree
 
 from kanon_sql.report.pipelines.outcomes import CheckOutcome, TableOutcomes, file_name, outcomes
 from kanon_sql.results.table import AuditFindings
-from kanon_sql.spec.models.catalogue import ALL_MODELS
 from kanon_sql.spec.spec import TablePlaces
 
 _ENDS = {
@@ -76,13 +75,12 @@ def _add_case(suite: ElementTree.Element, outcome: CheckOutcome) -> None:
     if element == "skipped":
         return
     end.set("type", outcome.rule)
-    model = ALL_MODELS.get(outcome.rule)
     lines = [
         *([f"{file_name(outcome.place.file)}:{outcome.place.line}"] if outcome.place else []),
         outcome.text,
         *(
-            [model.promise, f"kanon-sql explain {outcome.rule} has the whole page."]
-            if model
+            [outcome.promise, f"kanon-sql explain {outcome.rule} has the whole page."]
+            if outcome.promise
             else []
         ),
     ]

@@ -18,10 +18,11 @@ from typing import Any
 
 from kanon_sql.errors import SpecError
 from kanon_sql.report.pipelines.outcomes import CheckOutcome, Kind, TableOutcomes, outcomes
+from kanon_sql.results.cells import CellsResult
 from kanon_sql.results.lineage import Dataset
 from kanon_sql.results.table import AuditFindings, CheckResult, TableResult, plain_json
 from kanon_sql.results.version import VERSION
-from kanon_sql.spec.models.catalogue import MODELS
+from kanon_sql.spec.models.catalogue import ALL_MODELS
 from kanon_sql.spec.spec import TablePlaces
 
 PRODUCER = f"https://github.com/kanon-sql/kanon-sql/tree/v{VERSION}"
@@ -118,7 +119,7 @@ def _run(found: TableOutcomes, place: int, emitted: Emission) -> Iterator[dict[s
     began = emitted.time or ended - timedelta(seconds=table.seconds)
     job = {
         "namespace": emitted.namespace,
-        "name": f"kanon-sql.audit.{found.name}",
+        "name": f"kanon-sql.{_command(table)}.{found.name}",
         "facets": {
             "jobType": _facet(
                 "JobTypeJobFacet",
@@ -146,6 +147,10 @@ def _run(found: TableOutcomes, place: int, emitted: Emission) -> Iterator[dict[s
         inputs = [{**inputs[0], "inputFacets": of_input}, *inputs[1:]]
     kind = "FAIL" if table.status in _FAILED else "COMPLETE"
     yield _event(ended, kind, job, {"runId": run_id, "facets": facets}, inputs)
+
+
+def _command(table: TableResult) -> str:
+    return "tables" if isinstance(table, CellsResult) else "audit"
 
 
 def _event(
@@ -245,7 +250,7 @@ def _assertions(found: TableOutcomes) -> Iterator[Facet]:
             **({"column": column} if column else {}),
             "severity": _severity(outcome),
             "name": outcome.name,
-            "description": MODELS[check.model].promise,
+            "description": outcome.promise,
             **_figures(check),
             **({"contentType": "sql", "content": statement} if is_counted else {}),
             "params": plain_json(_parameters(table, check)),
@@ -268,7 +273,7 @@ def _severity(outcome: CheckOutcome) -> str:
 
 def _figures(check: CheckResult) -> Facet:
     """What a check requires and what it found, as texts."""
-    model = MODELS[check.model]
+    model = ALL_MODELS[check.model]
     asked = {name: check.parameters[name] for name in model.thresholds if name in check.parameters}
     found: Facet = {}
     if model.counts_violations:
@@ -287,11 +292,15 @@ def _text(value: Any) -> str:
 
 def _parameters(table: TableResult, check: CheckResult) -> Facet:
     people = check.violating_people
+    parameters = {
+        name: len(value) if isinstance(value, list | tuple) else value
+        for name, value in check.parameters.items()
+    }
+    if isinstance(table, CellsResult):
+        asked = {"by": list(table.by), "value": table.value, "contributor": table.contributor}
+        return {"parameters": parameters, **asked, **check.details}
     return {
-        "parameters": {
-            name: len(value) if isinstance(value, list | tuple) else value
-            for name, value in check.parameters.items()
-        },
+        "parameters": parameters,
         "quasi_identifiers": list(table.quasi_identifiers),
         "entity": table.entity,
         "nulls": table.nulls,

@@ -63,6 +63,8 @@ class CheckOutcome:
     """The finding as one sentence."""
     place: Place | None
     """Its location in a spec file, if any."""
+    promise: str = ""
+    """What the model promises, in the words of the table."""
 
 
 @dataclass(frozen=True)
@@ -175,6 +177,7 @@ def _of_table(table: TableResult, asked: TablePlaces | None) -> Iterator[CheckOu
             f"{plain(models.title(check))} {_WORDS[kind]}",
             f"{name}: {_sentence(check, table)}",
             places[number] if number < len(places) else place,
+            tables.promise_in(table, check.model),
         )
 
 

@@ -8,14 +8,15 @@ from collections.abc import Iterator
 from kanon_sql.report import diff
 from kanon_sql.report.document import Block, Facts, Points, Prose, Verbatim
 from kanon_sql.report.policies import to_sign
+from kanon_sql.report.signed.cells import BESIDE_THE_RULES
 from kanon_sql.report.signed.scope import outcome
 from kanon_sql.report.signed.subject import Signed, digest_of
 from kanon_sql.report.words.models import STATUS_WORDS
 from kanon_sql.report.words.numbers import counted, printable
-from kanon_sql.report.words.tables import limitation
-from kanon_sql.results.confidential import policy_for_outsiders
+from kanon_sql.report.words.tables import limitation, limitation_in
+from kanon_sql.results.cells import CellsResult
 from kanon_sql.results.table import TableResult
-from kanon_sql.spec.models.catalogue import MODELS
+from kanon_sql.spec.models.catalogue import ALL_MODELS
 
 _MOST_SQL = 80_000
 """Maximum number of SQL characters quoted; the rest is left to compile."""
@@ -67,8 +68,6 @@ def policies(signed: Signed) -> Iterator[Block]:
     """Each policy with the sentences that its checks rest on, and lines for its open questions."""
     for table in signed.answered:
         for policy in table.policies:
-            if signed.is_external:
-                policy = policy_for_outsiders(policy, policy.confidential)
             yield from to_sign(policy)
 
 
@@ -81,9 +80,19 @@ def limits(signed: Signed) -> Iterator[Block]:
     gated = [check for check in asked if check.holds is not None] or asked
     models = dict.fromkeys(check.model for check in gated)
     if models:
-        names = list(dict.fromkeys(name for table in signed.answered for name in table.sensitive))
-        yield Facts([(MODELS[name].title, limitation(name, names)) for name in models], "limit")
-    yield Points(BESIDE_THE_MODELS)
+        yield Facts(
+            [(ALL_MODELS[name].title, _limitation(name, signed)) for name in models], "limit"
+        )
+    of_cells = all(isinstance(each, CellsResult) for each in signed.answered)
+    yield Points(BESIDE_THE_RULES if signed.answered and of_cells else BESIDE_THE_MODELS)
+
+
+def _limitation(model: str, signed: Signed) -> str:
+    tables = signed.answered
+    if len(tables) == 1 and isinstance(tables[0], CellsResult):
+        return limitation_in(tables[0], model)
+    names = list(dict.fromkeys(name for table in tables for name in table.sensitive))
+    return limitation(model, names)
 
 
 # --- 13 ---------------------------------------------------------------------------------------

@@ -58,7 +58,11 @@ _MOST_SETS = 10
 
 def _with_figures(signed: Signed) -> list[TableResult]:
     """The tables whose class sizes this audience may see."""
-    return [each for each in signed.answered if not signed.is_coarse(each.summary)]
+    return [
+        each
+        for each in signed.answered
+        if not signed.withholds(each) and not signed.is_coarse(each.summary)
+    ]
 
 
 # --- 4 ----------------------------------------------------------------------------------------
@@ -437,6 +441,8 @@ def sensitive(signed: Signed) -> Iterator[Block]:
     """The worst class of each sensitive model, in words; internal readers only, as its quotients
     reveal the counts of a class."""
     for table in [] if signed.is_rounded else signed.answered:
+        if signed.withholds(table):
+            continue
         sentences = []
         for check in in_order(table.checks):
             found = worst_class(check, table, signed.cell)

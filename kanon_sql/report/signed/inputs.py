@@ -15,6 +15,7 @@ from kanon_sql.report.signed import costs, evidence, figures, losses, scope
 from kanon_sql.report.signed.figures import risk_chart, sizes_chart
 from kanon_sql.report.signed.subject import LEAST_CELL, Audience, Signed, digest_of
 from kanon_sql.report.words.numbers import listed
+from kanon_sql.results.cells import CellsResult
 from kanon_sql.results.costs import Costs
 from kanon_sql.results.diff import diff
 from kanon_sql.results.release import ReleaseFindings
@@ -191,6 +192,8 @@ def _title(signed: Signed) -> str:
     names = listed([table.name for table in signed.result.tables])
     if not names:
         return "What each k costs"
+    if all(isinstance(table, CellsResult) for table in signed.result.tables):
+        return f"Privacy audit of the published table {names}"
     return f"{'Privacy audit of the release' if signed.made else 'Privacy audit of'} {names}"
 
 

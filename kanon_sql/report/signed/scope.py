@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from kanon_sql.report.document import Block, Facts, Grid, GridRow, Points, Prose
+from kanon_sql.report.signed import cells
 from kanon_sql.report.signed.subject import Signed, digest_of, members_of, violating
 from kanon_sql.report.words.margins import Margin, margins
 from kanon_sql.report.words.models import STATUS_WORDS, title, verdict_status
@@ -25,11 +26,16 @@ from kanon_sql.report.words.tables import (
     unanswered,
     warnings,
 )
+from kanon_sql.results.cells import CellsResult
 from kanon_sql.results.release import Anonymization
 from kanon_sql.results.table import CheckResult, TableResult
 from kanon_sql.spec.models.catalogue import MODELS
 from kanon_sql.spec.other_tables import REFERENCE
 
+_WITHHELD = (
+    "A threshold of it is confidential. The sizes of its classes would bound the threshold, so the "
+    "verdicts stand alone."
+)
 COUNTS_ONLY = (
     "This page holds counts only: no value of the table is on it. kanon-sql explain describes what "
     "the figures mean."
@@ -80,7 +86,14 @@ def _names(signed: Signed) -> str:
 
 
 def _for_whom(signed: Signed) -> Iterator[str]:
-    if signed.is_external:
+    if not signed.is_external:
+        return
+    if all(isinstance(each, CellsResult) for each in signed.result.tables):
+        yield (
+            "It is for external readers: a size below its threshold, confidential parameters and "
+            "what would bound them, and the SQL are left out."
+        )
+    else:
         yield (
             f"It is for external readers: except for what a check requires of a class, counts "
             f"below {number(signed.min_cell)}, and numbers of classes below "
@@ -93,7 +106,9 @@ def headline(signed: Signed) -> str:
     found = [
         f"What was asked holds; {given_away_sentence(table, signed.share)}."
         for table in signed.answered
-        if holds_and_discloses(table) and not signed.is_coarse(table.summary)
+        if holds_and_discloses(table)
+        and not signed.withholds(table)
+        and not signed.is_coarse(table.summary)
     ]
     return " ".join(found[:1])
 
@@ -113,12 +128,16 @@ def _finding(table: TableResult, signed: Signed) -> Iterator[Block]:
         yield Prose([sentence], "strong")
         return
     yield Prose([outcome(table, signed), *_how_likely(table, signed)], "flush")
-    yield _required(table, signed)
+    if isinstance(table, CellsResult):
+        yield from cells.rules(table)
+    else:
+        yield _required(table, signed)
     if table.warnings and not signed.is_external:
         yield Points(warnings(table), "warning")
     yield Facts([(words, _of_release(table, part)) for part, words in _RELEASE.items()])
-    yield Prose(["Attackers considered:"])
-    yield Points(list(_attackers(table)))
+    if not isinstance(table, CellsResult):
+        yield Prose(["Attackers considered:"])
+        yield Points(list(_attackers(table)))
 
 
 def _of_release(table: TableResult, part: str) -> str | None:
@@ -136,7 +155,7 @@ def outcome(table: TableResult, signed: Signed) -> str:
         return f"Nothing was required of {name}, so nothing is shown to hold or to fail."
     if not violated:
         which = "the one check" if all_of == 1 else f"all {all_of} checks"
-        coarse = signed.is_coarse(table.summary)
+        coarse = signed.withholds(table) or signed.is_coarse(table.summary)
         away = "" if coarse else given_away_sentence(table, signed.share)
         return f"What was required of {name} holds: {which}{away and f'; {away}'}."
     what = f"{violated} of {counted(all_of, 'check')} {'is' if violated == 1 else 'are'} violated"
@@ -148,7 +167,11 @@ def outcome(table: TableResult, signed: Signed) -> str:
 
 def _how_likely(table: TableResult, signed: Signed) -> Iterator[str]:
     risk = table.risk.get("prosecutor")
-    if signed.is_coarse(table.summary):
+    if isinstance(table, CellsResult):
+        return
+    if signed.withholds(table):
+        yield _WITHHELD
+    elif signed.is_coarse(table.summary):
         yield (
             f"It has fewer than {number(signed.fewest_classes)} classes. Figures on their sizes "
             "would tell external readers how many, so the verdicts stand alone."
@@ -180,7 +203,8 @@ def _rows(check: CheckResult, table: TableResult, signed: Signed) -> Iterator[Gr
     word = f"{_SIGNS[status]}{KEPT_TOGETHER}{STATUS_WORDS[status]}"
     for place, each in enumerate(margins(check)):
         fails = check.holds is False or MODELS[check.model].counts_violations
-        is_told = not place and fails and not signed.is_coarse(table.summary)
+        is_shown = not signed.withholds(table) and not signed.is_coarse(table.summary)
+        is_told = not place and fails and is_shown
         reach = violating(check, table, signed) if is_told else ""
         first = (word, title(check)) if not place else ("", "")
         shown = _pooled(each, check, table, signed)
@@ -189,6 +213,8 @@ def _rows(check: CheckResult, table: TableResult, signed: Signed) -> Iterator[Gr
 
 def _pooled(margin: Margin, check: CheckResult, table: TableResult, signed: Signed) -> Margin:
     """The margin without figures from which external readers could derive a small count."""
+    if signed.withholds(table):
+        return margin._replace(found=NONE, distance="")
     if not signed.is_rounded:
         return margin
     if signed.is_coarse(table.summary):
@@ -265,6 +291,9 @@ def looked_at(signed: Signed) -> Iterator[Block]:
 
 
 def _looked_at(table: TableResult, signed: Signed) -> Iterator[Block]:
+    if isinstance(table, CellsResult):
+        yield from cells.scope(table)
+        return
     yield Facts(list(_scope(table, signed)))
     yield Grid(
         "The quasi-identifiers: what somebody may know about a person, and how each was treated.",

@@ -10,6 +10,7 @@ from typing import Literal
 from kanon_sql.errors import SpecError
 from kanon_sql.report.document import Block, Heading
 from kanon_sql.report.words.numbers import KEPT_TOGETHER, counted, number, percent, printable
+from kanon_sql.results.confidential import for_outsiders, is_hidden
 from kanon_sql.results.costs import Costs
 from kanon_sql.results.diff import Diff
 from kanon_sql.results.profile import TableProfile
@@ -46,6 +47,8 @@ class Signed:
                 f"min-cell is 1, which shows every count, or 3 or more; found {self.min_cell}. "
                 '"Fewer than 2" would be one.'
             )
+        if self.is_external:
+            object.__setattr__(self, "result", for_outsiders(self.result))
 
     @property
     def is_external(self) -> bool:
@@ -90,6 +93,11 @@ class Signed:
     def is_coarse(self, summary: Summary) -> bool:
         """Whether a table has too few classes to show this audience their sizes."""
         return 0 < (summary.classes or 0) < self.fewest_classes
+
+    def withholds(self, table: TableResult) -> bool:
+        """Whether a confidential threshold leaves this audience nothing but verdicts: the size of
+        each class bounds it."""
+        return self.is_external and any(map(is_hidden, table.checks))
 
     def is_small(self, count: int) -> bool:
         """Whether a count is too small to be shown to this audience."""

@@ -43,7 +43,8 @@ def words_of_rule(check: CheckResult, table: CellsResult) -> Words:
     """What a rule found, and its extent."""
     if is_hidden(check):
         violating = check.details.get("violating_cells")
-        return "what is allowed is confidential", _beyond(check, table) if violating else ""
+        what = "found" if check.holds is None else "allowed"
+        return f"what is {what} is confidential", _beyond(check, table) if violating else ""
     return _WORDS[check.model](check, table)
 
 
@@ -51,17 +52,27 @@ def has_words(name: str) -> bool:
     return name in _WORDS
 
 
+def whose(table: CellsResult) -> str:
+    """What is counted in a cell: contributors, or records if nobody says whose they are."""
+    return "contributor" if table.published or table.contributor else "record"
+
+
+def about(text: str, table: CellsResult) -> str:
+    """A model's sentence on contributors, about what is counted in this table."""
+    return text.replace("contributor", whose(table))
+
+
 def _threshold(check: CheckResult, table: CellsResult) -> Words:
-    n, least = check.parameters.get("n"), check.achieved
+    n, least, noun = check.parameters.get("n"), check.achieved, whose(table)
     if least is None:
-        return "no cell has a contributor", ""
+        return f"no cell has a {noun}", ""
     asked = "" if n is None else f", asked for {number(n)}"
     if isinstance(least, str):
-        found = f"the smallest cell has {least} contributors"
+        found = f"the smallest cell has {least} {noun}s"
     else:
-        found = f"the smallest cell has {counted(least, 'contributor')}{asked}"
+        found = f"the smallest cell has {counted(least, noun)}{asked}"
     if least == 0:
-        found = f"a combination has no contributor{asked}"
+        found = f"a combination has no {noun}{asked}"
     if check.holds is False:
         return found, f"{_violating(check, table)} fewer than {number(n or 0)}{_margins(check)}"
     return found, ""
@@ -69,7 +80,7 @@ def _threshold(check: CheckResult, table: CellsResult) -> Words:
 
 def _dominance(check: CheckResult, table: CellsResult) -> Words:
     n, k = check.parameters["n"], check.parameters.get("k")
-    who = "the largest contributor has" if n == 1 else f"the {_numeral(n)} largest have"
+    who = f"the largest {whose(table)} has" if n == 1 else f"the {_numeral(n)} largest have"
     if check.achieved is None:
         return "no cell has a share", _undefined(check)
     found = f"{who} {_percent(check.achieved)} of a cell"
@@ -86,7 +97,7 @@ def _p_percent(check: CheckResult, table: CellsResult) -> Words:
     p = check.parameters.get("p")
     if check.achieved is None:
         return "no cell has a contribution above 0", _undefined(check)
-    found = f"the largest contributor can be estimated to within {_percent(check.achieved)}"
+    found = f"the largest {whose(table)} can be estimated to within {_percent(check.achieved)}"
     if check.holds is False:
         bound = _percent(100 * p / check.parameters.get("q", 100)) if p is not None else ""
         extent = f"{_violating(check, table)} a closer estimate{_margins(check)}"
@@ -117,7 +128,8 @@ def _differences(check: CheckResult, table: CellsResult) -> Words:
     if check.achieved is None:
         return f"no cell differs from {other}", _not_compared(check, f"{number(compared)} compared")
     asked = "" if n is None else f", asked for {number(n)}"
-    found = f"the least difference is {number(check.achieved)}{asked}"
+    least = check.achieved if isinstance(check.achieved, str) else number(check.achieved)
+    found = f"the least difference is {least}{asked}"
     if check.holds is False:
         violating = check.details["violating_cells"]
         differ = "differs" if violating == 1 else "differ"
@@ -314,10 +326,12 @@ def _the(cells: int) -> str:
 def advice_on_cells(table: CellsResult) -> list[str]:
     """What to do next."""
     if table.status == "measured":
-        return [
-            "With --threshold 10 the command ends with exit code 1 if a cell has fewer than 10 "
-            "contributors."
-        ]
+        if any(check.model == "min_contributors" for check in table.checks):
+            return [
+                "With --threshold 10 the command ends with exit code 1 if a cell has fewer than 10 "
+                f"{whose(table)}s."
+            ]
+        return ["With a rule, as in --derivable, the command ends with exit code 1 if it fails."]
     if table.status == "violated" and not table.published:
         return ["Fewer dimensions, or wider categories, make larger cells."]
     return []

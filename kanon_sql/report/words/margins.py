@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 from kanon_sql.report.words.numbers import KEPT_TOGETHER, number
 from kanon_sql.results.comparison import judged_figures
+from kanon_sql.results.confidential import CONFIDENTIAL, is_hidden
 from kanon_sql.results.table import CheckResult
 from kanon_sql.spec.models.base import Worst
 from kanon_sql.spec.models.catalogue import MODELS
@@ -32,6 +33,8 @@ class Margin(NamedTuple):
 
 def margins(check: CheckResult) -> list[Margin]:
     """A margin per threshold of a gating check; only the result if nothing is required."""
+    if is_hidden(check):
+        return [Margin(CONFIDENTIAL, NONE, "")]
     if MODELS[check.model].counts_violations:
         missed = "" if check.holds is None else _signed(-check.achieved, check.holds)
         return [

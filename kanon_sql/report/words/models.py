@@ -78,6 +78,8 @@ def _beside_baseline(check: CheckResult, table: TableResult) -> str:
         return "not in the baseline"
     if "holds" in check.baseline.worse:
         return "it held in the baseline"
+    if not check.baseline.figures:
+        return "worse than in the baseline"
     then, now = check.baseline.figures, {**check.figures, **table_figures(table, check)}
     of_reference = ALL_MODELS[check.model].of_reference
     sizes = {} if of_reference else vars(table.summary)

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from kanon_sql.report.words import events
+from kanon_sql.report.words import cells, events
 from kanon_sql.report.words.models import STATUS_WORDS, Verdict, title, verdict
 from kanon_sql.report.words.numbers import (
     KEPT_TOGETHER,
@@ -26,6 +26,7 @@ from kanon_sql.report.words.numbers import (
     significant_percent,
 )
 from kanon_sql.report.words.sensitive import ORDER, in_order, worst_class
+from kanon_sql.results.cells import CellsResult
 from kanon_sql.results.table import (
     AuditFindings,
     CheckResult,
@@ -280,7 +281,20 @@ def _above_threshold(risk: Mapping[str, Any], table: TableResult) -> str:
 def limitations(table: TableResult) -> list[tuple[str, str]]:
     """Title and limitation of each model that holds."""
     held = dict.fromkeys(check.model for check in table.checks if check.holds)
-    return [(ALL_MODELS[name].title, limitation(name, table.sensitive)) for name in held]
+    return [(ALL_MODELS[name].title, limitation_in(table, name)) for name in held]
+
+
+def limitation_in(table: TableResult, model: str) -> str:
+    """A model's limitation, in the words of the table."""
+    if isinstance(table, CellsResult):
+        return cells.about(ALL_MODELS[model].limitation, table)
+    return limitation(model, table.sensitive)
+
+
+def promise_in(table: TableResult, model: str) -> str:
+    """What a model promises, in the words of the table."""
+    text = ALL_MODELS[model].promise
+    return cells.about(text, table) if isinstance(table, CellsResult) else text
 
 
 def limitation(model: str, sensitive: Sequence[str]) -> str:

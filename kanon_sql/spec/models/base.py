@@ -169,6 +169,8 @@ class Model(Described):
     """What its figures are computed from."""
     worst: ClassVar[Worst]
     """Which of two results is worse; the result of a table is that of its worst class."""
+    worst_thresholds: ClassVar[Mapping[str, Worst]] = {}
+    """Which of two values is weaker, of a threshold that does not bound its figure."""
     companion_figures: ClassVar[Mapping[str, tuple[Worst, str]]] = {}
     """Further figures of its result, each with its direction and its threshold."""
     with_wildcards: ClassVar[bool] = False

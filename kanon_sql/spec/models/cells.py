@@ -170,12 +170,12 @@ class Dominance(CellModel):
     title: ClassVar = "dominance"
     promise: ClassVar = (
         "In every cell the n largest contributors together have at most k per cent of the sum, so "
-        "they can't estimate each other closely from it."
+        "that none of their values can be estimated closely from it."
     )
     formula: ClassVar = "x1 + … + xn ≤ k/100 · X in every cell, x1 ≥ x2 ≥ … its contributions"
     limitation: ClassVar = (
-        "It is no bound on how well the second largest contributor estimates the largest: that is "
-        "p_percent. A cell of zeros has no share and is not judged."
+        "It does not bound how closely the second largest contribution estimates the largest: that "
+        "is p_percent. A cell of zeros has no share and is not judged."
     )
     source: ClassVar = f"{HANDBOOK}, chapter 4, (n,k) dominance rule"
     asked_as: ClassVar = "tables … --dominance 2,67"
@@ -206,7 +206,7 @@ class PPercent(CellModel):
 
     title: ClassVar = "p%"
     promise: ClassVar = (
-        "The second largest contributor of a cell, who subtracts the own value from the sum, "
+        "Whoever made the second largest contribution to a cell, and subtracts it from the sum, "
         "can't estimate the largest to within p per cent."
     )
     formula: ClassVar = "X - x1 - x2 ≥ p/q · x1 in every cell (q is 100 without prior knowledge)"
@@ -345,6 +345,7 @@ class Rounded(CellModel):
     )
     thresholds: ClassVar = ("base", "bands")
     worst: ClassVar = "greatest"
+    worst_thresholds: ClassVar = {"base": "least"}
     counts_violations: ClassVar = True
 
     base: Positive | None = None
@@ -371,8 +372,8 @@ class Derivable(CellModel):
         "max x - min x > width for each suppressed cell x, over all tables that fit what is shown"
     )
     limitation: ClassVar = (
-        "It takes the table alone: a second table, or a contributor who knows the own cell, may "
-        "still give a cell away; so may figures that are rounded."
+        "It takes the table alone: a second table, or somebody who knows their own contribution, "
+        "may still give a cell away; so may figures that are rounded."
     )
     source: ClassVar = (
         f"{HANDBOOK}, chapter 4.2.2; Fischetti, Salazar 2000, Models and algorithms for optimizing "
@@ -396,6 +397,7 @@ class Derivable(CellModel):
     )
     thresholds: ClassVar = ("width",)
     worst: ClassVar = "greatest"
+    worst_thresholds: ClassVar = {"width": "least"}
     counts_violations: ClassVar = True
 
     width: NotNegative = 0

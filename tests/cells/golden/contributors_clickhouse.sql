@@ -115,8 +115,9 @@ settings join_use_nulls = 1, prefer_column_name_to_alias = 1;
 
 -- Question   What do the cells of ledger.csv by sector hold of their contributors?
 -- Model      dominance. In every cell the n largest contributors together have at most k per cent
---            of the sum, so they can't estimate each other closely from it. (ESSnet, Handbook on
---            Statistical Disclosure Control, 2nd edition, chapter 4, (n,k) dominance rule)
+--            of the sum, so that none of their values can be estimated closely from it. (ESSnet,
+--            Handbook on Statistical Disclosure Control, 2nd edition, chapter 4, (n,k) dominance
+--            rule)
 -- Model      threshold. Every cell of the table is made from at least n contributors, so no figure
 --            is that of one or a few. (ESSnet, Handbook on Statistical Disclosure Control, 2nd
 --            edition, chapter 4, minimum frequency rule)

@@ -518,3 +518,75 @@ select
         case when kanon_here <> kanon_there and abs(kanon_here - kanon_there) < 3 then 1 else 0 end
     ) as kanon_violating
 from compared_cells;
+
+
+-- Question   What does each cell of counts.csv show?
+-- Model      derivable. No suppressed cell can be computed from the cells and totals that are
+--            shown, exactly or to within a width. (ESSnet, Handbook on Statistical Disclosure
+--            Control, 2nd edition, chapter 4.2.2; Fischetti, Salazar 2000, Models and algorithms
+--            for optimizing cell suppression in tabular data with linear constraints, JASA 95)
+-- Runs       if one is suppressed. What follows from these cells is computed in an embedded DuckDB,
+--            by subtraction in as many rounds as it takes, bounds and linear programming: no single
+--            statement does that, so none is compiled
+-- Dialect    duckdb, as executed
+
+with
+
+records as (
+    select
+        "region",
+        "age",
+        "n"
+    from read_csv(
+        'counts.csv',
+        auto_detect = false,
+        header = true,
+        delim = ',',
+        quote = '"',
+        escape = '"',
+        comment = '',
+        strict_mode = true,
+        null_padding = false,
+        ignore_errors = false,
+        columns = {
+            'region': 'VARCHAR',
+            'age': 'VARCHAR',
+            'n': 'VARCHAR'
+        }
+    )
+),
+
+published_cells as (
+    select
+        "region" as kanon_d1,
+        0 as kanon_t1,
+        case when coalesce("age", '') = 'Total' then null else "age" end as kanon_d2,
+        case when coalesce("age", '') = 'Total' then 1 else 0 end as kanon_t2,
+        case when coalesce("n", '') = '*' then 1 else 0 end as kanon_suppressed,
+        case
+            when coalesce("n", '') = '*' then null
+            else cast(try_cast("n" as double) as decimal(38, 0))
+        end as kanon_figure,
+        case
+            when coalesce("n", '') = '*' then 1
+        end as kanon_low,
+        case
+            when coalesce("n", '') = '*' then 9
+        end as kanon_high,
+        case
+            when coalesce("n", '') = '*' then null
+            else cast(try_cast("n" as double) as decimal(38, 0))
+        end as kanon_contributors
+    from records
+)
+
+select
+    kanon_d1,
+    kanon_t1,
+    kanon_d2,
+    kanon_t2,
+    kanon_suppressed,
+    kanon_figure,
+    kanon_low,
+    kanon_high
+from published_cells;

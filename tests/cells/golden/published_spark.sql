@@ -553,3 +553,65 @@ select
         end
     ) as kanon_violating
 from compared_cells;
+
+
+-- Question   What does each cell of counts.csv show?
+-- Model      derivable. No suppressed cell can be computed from the cells and totals that are
+--            shown, exactly or to within a width. (ESSnet, Handbook on Statistical Disclosure
+--            Control, 2nd edition, chapter 4.2.2; Fischetti, Salazar 2000, Models and algorithms
+--            for optimizing cell suppression in tabular data with linear constraints, JASA 95)
+-- Runs       if one is suppressed. What follows from these cells is computed in an embedded DuckDB,
+--            by subtraction in as many rounds as it takes, bounds and linear programming: no single
+--            statement does that, so none is compiled
+-- Dialect    spark, generated; not executed here, as the tests of this release do
+-- Table      `counts` stands for counts.csv; the types of its columns are unknown, so values are
+--            cast.
+
+with
+
+published_cells as (
+    select
+        cast(`region` as string) as kanon_d1,
+        0 as kanon_t1,
+        case
+            when coalesce(cast(`age` as string), '') = 'Total'
+            then null
+            else cast(`age` as string)
+        end as kanon_d2,
+        case when coalesce(cast(`age` as string), '') = 'Total' then 1 else 0 end as kanon_t2,
+        case when coalesce(cast(`n` as string), '') = '*' then 1 else 0 end as kanon_suppressed,
+        case
+            when coalesce(cast(`n` as string), '') = '*'
+            then null
+            else cast(case
+                when cast(
+                    `n` as string
+                ) rlike '^\\s*[-+]?([0-9]{1,200}([.][0-9]{0,200})?|[.][0-9]{1,200})([eE][-+]?[0-9]{1,2})?\\s*\\z'
+                then try_cast(`n` as double)
+            end as decimal(38, 6))
+        end as kanon_figure,
+        case when coalesce(cast(`n` as string), '') = '*' then 1 end as kanon_low,
+        case when coalesce(cast(`n` as string), '') = '*' then 9 end as kanon_high,
+        case
+            when coalesce(cast(`n` as string), '') = '*'
+            then null
+            else cast(case
+                when cast(
+                    `n` as string
+                ) rlike '^\\s*[-+]?([0-9]{1,200}([.][0-9]{0,200})?|[.][0-9]{1,200})([eE][-+]?[0-9]{1,2})?\\s*\\z'
+                then try_cast(`n` as double)
+            end as decimal(38, 6))
+        end as kanon_contributors
+    from `counts`
+)
+
+select
+    kanon_d1,
+    kanon_t1,
+    kanon_d2,
+    kanon_t2,
+    kanon_suppressed,
+    kanon_figure,
+    kanon_low,
+    kanon_high
+from published_cells;

@@ -119,14 +119,15 @@ select
 from `ledger`;
 
 
--- Question   What do the cells of ledger.csv by region and sector hold of their contributors?
+-- Question   What do the cells of ledger.csv by region and sector hold of their records?
 -- Model      threshold. Every cell of the table is made from at least n contributors, so no figure
 --            is that of one or a few. (ESSnet, Handbook on Statistical Disclosure Control, 2nd
 --            edition, chapter 4, minimum frequency rule)
 -- Model      dominance. In every cell the n largest contributors together have at most k per cent
---            of the sum, so they can't estimate each other closely from it. (ESSnet, Handbook on
---            Statistical Disclosure Control, 2nd edition, chapter 4, (n,k) dominance rule)
--- Model      p%. The second largest contributor of a cell, who subtracts the own value from the
+--            of the sum, so that none of their values can be estimated closely from it. (ESSnet,
+--            Handbook on Statistical Disclosure Control, 2nd edition, chapter 4, (n,k) dominance
+--            rule)
+-- Model      p%. Whoever made the second largest contribution to a cell, and subtracts it from the
 --            sum, can't estimate the largest to within p per cent. (ESSnet, Handbook on Statistical
 --            Disclosure Control, 2nd edition, chapter 4, p% and (p,q) rule)
 -- Dialect    spark, generated; not executed here, as the tests of this release do

@@ -1,0 +1,88 @@
+"""A published table in every format: what is counted, and what each of them says."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+import pytest
+from commands import run
+
+LEDGER = "region,sector,firm,turnover\n" + "".join(
+    f"{region},{sector},f{number % 7},{10 + number}\n"
+    for region, sector, many in (("N", "a", 9), ("N", "b", 2), ("S", "a", 8), ("S", "b", 7))
+    for number in range(many)
+)
+RULES = ("--threshold", "5", "--dominance", "2,40", "--p-percent", "10", "--derivable")
+FORMATS = ("human", "json", "markdown", "junit", "sarif", "github", "openlineage")
+KEYS = re.compile(r'min_contributors|"contributors?": null|\\"?kanon_contributors')
+
+
+@pytest.fixture
+def ledger(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    monkeypatch.chdir(tmp_path)
+    Path("ledger.csv").write_text(LEDGER, encoding="utf-8")
+    return "ledger.csv"
+
+
+def of_ledger(ledger: str, *more: str) -> Any:
+    return run("tables", ledger, "--by", "region,sector", "--value", "turnover", *RULES, *more)
+
+
+@pytest.mark.parametrize("form", [each for each in FORMATS if each not in ("json", "sarif")])
+def test_records_are_called_records_where_nobody_says_whose_they_are(
+    ledger: str, form: str
+) -> None:
+    of_records = of_ledger(ledger, "--format", form)
+    of_firms = of_ledger(ledger, "--contributor", "firm", "--format", form)
+
+    assert (of_records.exit_code, of_firms.exit_code) == (1, 1)
+    assert "contributor" not in KEYS.sub("", of_records.stdout)
+    assert "has 2 records, asked for 5" in of_records.stdout or form == "openlineage"
+    assert "has 2 contributors, asked for 5" in of_firms.stdout or form == "openlineage"
+
+
+def test_a_measured_table_is_advised_in_its_own_words(ledger: str) -> None:
+    of_records = run("tables", ledger, "--by", "region")
+    of_firms = run("tables", ledger, "--by", "region", "--contributor", "firm")
+
+    assert "fewer than 10 records" in " ".join(of_records.stdout.split())
+    assert "fewer than 10 contributors" in " ".join(of_firms.stdout.split())
+
+
+def test_the_outcomes_agree_in_every_format(ledger: str) -> None:
+    found = {form: of_ledger(ledger, "--format", form) for form in FORMATS}
+
+    assert {each.exit_code for each in found.values()} == {1}
+    checks = json.loads(found["json"].stdout)["tables"][0]["checks"]
+    violated = [each["model"] for each in checks if each["holds"] is False]
+    suites = ElementTree.fromstring(found["junit"].stdout)
+    assert [each.get("type") for each in suites.iter("failure")] == violated
+    [sarif] = json.loads(found["sarif"].stdout)["runs"]
+    assert [each["ruleId"] for each in sarif["results"]] == violated
+    errors = [line for line in found["github"].stdout.split("\n") if line.startswith("::error")]
+    assert len(errors) == len(violated)
+    assert found["markdown"].stdout.count("VIOLATED") == len(violated)
+    events = [json.loads(line) for line in found["openlineage"].stdout.splitlines()]
+    assert [each["eventType"] for each in events] == ["START", "FAIL"]
+    tests = events[1]["run"]["facets"]["test"]["tests"]
+    assert [f"kanon_sql.{each}" for each in violated] == [
+        each["type"] for each in tests if each["status"] == "fail"
+    ]
+    [dataset] = events[1]["inputs"]
+    asserted = dataset["inputFacets"]["dataQualityAssertions"]["assertions"]
+    assert [each["success"] for each in asserted] == [
+        each["holds"] for each in checks if each["holds"] is not None
+    ]
+
+
+def test_an_event_names_both_tables(ledger: str) -> None:
+    Path("earlier.csv").write_text(LEDGER.replace("N,b,f1,11\n", ""), encoding="utf-8")
+
+    result = of_ledger(ledger, "--against", "before=earlier.csv", "--format", "openlineage")
+
+    [_, ended] = [json.loads(line) for line in result.stdout.splitlines()]
+    assert [Path(each["name"]).name for each in ended["inputs"]] == ["ledger.csv", "earlier.csv"]
