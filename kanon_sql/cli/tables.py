@@ -8,11 +8,14 @@ import click
 
 from kanon_sql.cli.clock import CLOCK
 from kanon_sql.cli.command_record import with_command
+from kanon_sql.cli.flags import with_flags
 from kanon_sql.cli.help import GroupedTables
 from kanon_sql.cli.main import main
 from kanon_sql.cli.option_kinds import PIPELINE_FORMATS, together
 from kanon_sql.cli.output import (
     AUDIT_FORMS,
+    NO_DATA,
+    Failure,
     also_of,
     deliver,
     files_of,
@@ -22,10 +25,11 @@ from kanon_sql.cli.output import (
     refuse_failed,
     rendered,
     run_of,
+    say_skipped,
     watching,
 )
-from kanon_sql.cli.run_options import AUDIENCE, AUDIT_FORMAT, OUTPUT, RUN, TELL
-from kanon_sql.cli.table_options import QUESTION_ON_CELLS, cells_question
+from kanon_sql.cli.run_options import AUDIENCE, AUDIT_FORMAT, MANIFEST, OUTPUT, RUN, TELL
+from kanon_sql.cli.table_options import QUESTION_ON_CELLS, cells_selected
 from kanon_sql.cli.targets import at_most_one
 from kanon_sql.errors import SpecError
 
@@ -40,13 +44,14 @@ Examples:
 
 @main.command(cls=GroupedTables, epilog=EXAMPLES)
 @click.argument("target", nargs=-1, callback=at_most_one)
-@together(QUESTION_ON_CELLS, AUDIT_FORMAT, OUTPUT, AUDIENCE, RUN, TELL)
+@together(QUESTION_ON_CELLS, MANIFEST[:-1], AUDIT_FORMAT, OUTPUT, AUDIENCE, RUN, TELL)
 @click.pass_context
 def tables(context: click.Context, /, target: str | None, **values: Any) -> int:
     """Check the cells of a table that is published.
 
     TARGET holds the records, or with --published the table as it goes out: a file or glob, a table
-    (with --connect), or a spec file with published tables (.yml). Without a rule, the cells are
+    (with --connect), or a spec file with published tables (.yml); leave it out with --manifest,
+    which checks the models with config.meta.kanon_sql.published. Without a rule, the cells are
     measured and nothing is required.
 
     Exit codes: 0 every check holds, or nothing was required; 1 a check is violated; 2 invalid
@@ -55,13 +60,19 @@ def tables(context: click.Context, /, target: str | None, **values: Any) -> int:
     from kanon_sql.auditing.published_tables import audit_cells
     from kanon_sql.results.confidential import for_outsiders
 
-    spec = cells_question(context, target, values)
+    chosen = cells_selected(context, target, values)
+    spec = chosen.spec
+    if spec is None:
+        raise Failure(with_flags(chosen.reason), NO_DATA)
+    say_skipped(chosen)
     values |= {"dry_run": False}
     output = output_of(context, spec, values)
     also = also_of(spec, output, values)
     with watching(context) as watch:
         run = run_of(values, watch, [*files_of(output), *also])
         result = CLOCK.timed(audit_cells(spec, run, show_values=values["show_values"]))
+    if chosen.notes:
+        result = result.noted(chosen.notes)
     is_external = values["audience"] == "external"
     if is_external:
         if values["show_values"]:
@@ -71,7 +82,7 @@ def tables(context: click.Context, /, target: str | None, **values: Any) -> int:
     found = result.status.replace("_", " ")
     for path, form in forms:
         if form in PIPELINE_FORMATS:
-            deliver(for_pipeline(result, spec.places("published"), form), path, found)
+            deliver(for_pipeline(result, chosen.places, form), path, found)
     refuse_failed(result)
     for path, form in forms:
         if form not in PIPELINE_FORMATS:

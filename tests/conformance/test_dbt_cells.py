@@ -7,21 +7,26 @@ from __future__ import annotations
 
 import csv
 import json
+import re
 import shutil
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
+import dbt_documents
 import pytest
 import yaml
 from places import TESTS
 
 import kanon_sql as kanon
+from kanon_sql.spec.models.catalogue import CELL_MODELS
+from kanon_sql.sql import macros as templates
 
 pytest.importorskip("dbt.cli.main", reason="dbt-core is not installed")
 
-from test_dbt import Built, dbt  # noqa: E402
+from test_dbt import Built, dbt
 
 PROJECT = TESTS / "dbt_cells"
 EXAMPLES = json.loads((TESTS / "cells" / "worked_examples.json").read_text("utf-8"))
@@ -53,7 +58,8 @@ def seeds() -> dict[str, tuple[list[str], Rows]]:
         for file, other in (example.get("other_files") or {}).items():
             if file != "h.csv":
                 found[f"{name}_{file[0]}"] = (other["columns"], other["rows"])
-    return found
+    found["fault_other_regions"] = (["region", "n"], [["N", "12"]])
+    return found | {f"fault_{name}": (["region", "n"], each[0]) for name, each in FAULTS.items()}
 
 
 def examples() -> Iterator[tuple[str, Asked]]:
@@ -135,19 +141,84 @@ ASKED: dict[str, Asked] = {
 }  # fmt: skip
 
 
+OF_MART = {"by": ["region"], "total_label": "Total"}
+FAULTS: dict[str, tuple[Rows, str, Mapping[str, Any], str]] = {
+    "no_figure": (
+        [["N", "secret"], ["S", "12"]], "min_contributors", {"count": "n", "n": 3},
+        "1 figures that are neither a finite number nor suppressed",
+    ),
+    "negative": (
+        [["N", "-4"], ["S", "12"]], "min_contributors", {"count": "n", "n": 3},
+        "1 counts below zero",
+    ),
+    "mark_beside_null": (
+        [["N", "*"], ["S", None], ["W", "12"]], "min_contributors",
+        {"count": "n", "n": 3, "suppressed": "*"},
+        "1 figures that are neither",
+    ),
+    "repeated": (
+        [["N", "12"], ["N", "13"], ["Total", "25"]], "derivable", {**OF_MART, "value": "n"},
+        "1 cells with more than one row, so that a dimension is missing from by",
+    ),
+    "null_or_total": (
+        [["N", "12"], [None, "13"], ["Total", "25"]], "derivable", {**OF_MART, "value": "n"},
+        "1 rows with NULL in a dimension, which may be a total or a value",
+    ),
+    "like_a_total": (
+        [["N", "12"], ["S", "13"], ["Overall", "25"]], "group_disclosure",
+        {"by": ["region"], "count": "n"},
+        "1 rows with a label that reads like a total",
+    ),
+    "broken_total": (
+        [["N", "12"], ["S", "13"], ["Total", "26"]], "derivable", {**OF_MART, "value": "n"},
+        "1 totals that are not the sum of their parts, so nothing can be concluded",
+    ),
+    "below_zero": (
+        [["N", None], ["S", "30"], ["Total", "25"]], "derivable", {**OF_MART, "value": "n"},
+        "1 suppressed cells that would lie below zero",
+    ),
+    "no_records": ([], "min_contributors", {"by": ["region"], "n": 3}, "no_data"),
+    "no_cells": ([], "derivable", {**OF_MART, "value": "n"}, "no_data"),
+    "no_groups": ([], "group_disclosure", {"by": ["region"], "count": "n"}, "no_data"),
+    "of_nobody": (
+        [["N", None], ["S", "f1"]], "min_contributors",
+        {"by": ["region"], "contributor": "n", "n": 3},
+        "1 records without a contributor",
+    ),
+    "no_number": (
+        [["N", "secret"], ["S", "12"]], "dominance",
+        {"by": ["region"], "value": "n", "n": 1, "k": 50},
+        "1 values that are no number",
+    ),
+    "not_finite": (
+        [["N", "NaN"], ["S", "12"]], "p_percent", {"by": ["region"], "value": "n", "p": 10},
+        "1 values that are NaN or infinite",
+    ),
+    "apart": (
+        [["A", "12"], ["B", "12"]], "differences",
+        {"by": ["region"], "count": "n", "against": "ref('fault_other_regions')", "n": 3},
+        "1 second table shows no cell that this one shows",
+    ),
+}  # fmt: skip
+"""A table of regions and figures, a test on it that must stop, and what it says."""
+
+
 # --- the project, built ---------------------------------------------------------------------
 
 
 def built(folder: Path, engine: str, postgres: str = "") -> Built:
     """The project with the tests of `ASKED`, built in a folder."""
     shutil.copytree(PROJECT, folder, dirs_exist_ok=True)
+    # A failing test of the ledger would keep the marts from being built.
+    shutil.copy(folder / "seeds" / "ledger.csv", folder / "seeds" / "entries.csv")
     types: dict[str, Any] = {}
     for name, (columns, rows) in seeds().items():
         with (folder / "seeds" / f"{name}.csv").open("w", encoding="utf-8", newline="") as file:
             writer = csv.writer(file)
             writer.writerow(columns)
             writer.writerows(["" if cell is None else cell for cell in row] for row in rows)
-        types[name] = {"+column_types": {each: "text" for each in columns[:-1]}}
+        own = columns if name.startswith("fault_") else columns[:-1]
+        types[name] = {"+column_types": dict.fromkeys(own, "text")}
     project = yaml.safe_load((folder / "dbt_project.yml").read_text(encoding="utf-8"))
     project["seeds"] = {"clinic": types}
     (folder / "dbt_project.yml").write_text(yaml.safe_dump(project), encoding="utf-8")
@@ -155,6 +226,9 @@ def built(folder: Path, engine: str, postgres: str = "") -> Built:
     for name, each in ASKED.items():
         test = {f"kanon_sql.{each.test}": {"name": name, "arguments": dict(each.arguments)}}
         tested.setdefault(each.table, []).append(test)
+    for name, (_, test_, arguments, _) in FAULTS.items():
+        given = {"arguments": dict(arguments), "config": {"severity": "warn"}}
+        tested[f"fault_{name}"] = [{f"kanon_sql.{test_}": {"name": f"{name}_stops", **given}}]
     described = [{"name": name, "data_tests": tests} for name, tests in tested.items()]
     (folder / "seeds" / "tests.yml").write_text(
         yaml.safe_dump({"version": 2, "seeds": described}, sort_keys=False), encoding="utf-8"
@@ -216,3 +290,147 @@ def test_it_says_what_the_command_says(name: str, project: Built) -> None:
         assert told == {key: check[key] for key in told}
         figure = "by_subtraction" if check["model"] == "derivable" else "achieved"
         assert float(row["achieved"]) == pytest.approx(float(check[figure]), rel=1e-12)
+
+
+@pytest.mark.parametrize("name", FAULTS)
+def test_what_can_not_be_concluded_stops_whatever_is_tolerated(name: str, project: Built) -> None:
+    told = project.told(f"{name}_stops")
+
+    assert project.status(f"{name}_stops") == "error", told
+    assert FAULTS[name][3] in told
+    assert "secret" not in told
+
+
+# --- the macro `published` ------------------------------------------------------------------
+
+MODELS = yaml.safe_load((PROJECT / "models" / "tests.yml").read_text(encoding="utf-8"))["models"]
+OF_MODELS = [test["name"] for m in MODELS for each in m["data_tests"] for test in each.values()]
+ENDS = {"fails": "fail", "holds": "pass", "stops": "error"}
+
+
+@pytest.mark.parametrize("name", OF_MODELS)
+def test_a_mart_ends_as_its_name_says(name: str, project: Built) -> None:
+    assert project.status(name) == ENDS[name.rsplit("_", 1)[1]], project.told(name)
+
+
+def ledger() -> list[dict[str, Any]]:
+    with (PROJECT / "seeds" / "ledger.csv").open(encoding="utf-8", newline="") as file:
+        return [
+            {**row, "turnover": Fraction(row["turnover"]) if row["turnover"] else None}
+            for row in csv.DictReader(file)
+        ]
+
+
+Cell = tuple[str | None, ...]
+
+
+def cells(records: list[dict[str, Any]], by: tuple[str, ...]) -> dict[Cell, dict[str, Fraction]]:
+    """The contributions of each firm to each cell."""
+    found: dict[Cell, dict[str, Fraction]] = {}
+    for row in records:
+        key = tuple(row[name] for name in by)
+        if row["turnover"] is not None:
+            firms = found.setdefault(key, {})
+            firms[row["firm"]] = firms.get(row["firm"], Fraction(0)) + row["turnover"]
+    return found
+
+
+def violates(firms: Mapping[str, Fraction], rules: Mapping[str, Any]) -> bool:
+    sizes = sorted(map(abs, firms.values()), reverse=True)
+    return (
+        len(sizes) < rules.get("n", 0)
+        or any(100 * sum(sizes[:n]) > k * sum(sizes) for n, k in rules.get("dominance", ()))
+        or 100 * sum(sizes[2:]) < rules.get("p_percent", 0) * sizes[0]
+    )
+
+
+BY = ("region", "sector")
+OF_REGION = {"n": 10, "dominance": [(2, 67)]}
+OF_SECTOR = {"p_percent": 25, "dominance": [(1, 50), (2, 60)]}
+PUBLISHED = {
+    "by_region": (OF_REGION, [BY, ("region",), ("sector",), ()]),
+    "by_sector": (OF_SECTOR, [BY, ("sector",), ()]),
+}
+"""The rules and the groupings of each model."""
+
+
+@pytest.mark.parametrize("model", PUBLISHED)
+def test_the_records_of_disclosive_cells_are_left_out(model: str, project: Built) -> None:
+    rules, groupings = PUBLISHED[model]
+    safe = {key for key, firms in cells(ledger(), BY).items() if not violates(firms, rules)}
+    kept = [row for row in ledger() if tuple(row[name] for name in BY) in safe]
+    expected = {
+        tuple(str(key[by.index(name)]) if name in by else "Total" for name in BY): firms
+        for by in groupings
+        for key, firms in cells(kept, by).items()
+    }
+
+    found = project.rows(f"select * from {model}")
+
+    assert 0 < len(safe) < len(cells(ledger(), BY))
+    assert len(found) == len(expected)
+    assert {
+        (row["region"], row["sector"]): (float(row["turnover"]), row["contributors"])
+        for row in found
+    } == {
+        key: (pytest.approx(float(sum(firms.values()))), len(firms))
+        for key, firms in expected.items()
+    }
+
+
+def test_every_total_is_the_sum_of_what_is_shown(project: Built) -> None:
+    for model, value, total in (
+        ("by_region", "turnover", "Total"),
+        ("counts_by_region", "n", None),
+    ):
+        shown = project.rows(f"select * from {model}")
+        for place, name in enumerate(BY):
+            other = BY[1 - place]
+            for row in shown:
+                if row[name] == total:
+                    parts = [r for r in shown if r[name] != total and r[other] == row[other]]
+                    assert sum(part[value] for part in parts) == row[value]
+
+
+def test_the_command_agrees_on_the_mart(project: Built, tmp_path: Path) -> None:
+    rows = project.rows("select * from by_region")
+    file = tmp_path / "by_region.csv"
+    with file.open("w", encoding="utf-8", newline="") as out:
+        writer = csv.DictWriter(out, list(rows[0]))
+        writer.writeheader()
+        writer.writerows(rows)
+
+    result = kanon.tables(
+        str(file), by=BY, value="turnover", count="contributors", published=True,
+        total_label="Total", checks=[kanon.MinContributors(n=10)],
+    )  # fmt: skip
+
+    assert result.status == "holds"
+
+
+# --- the house --------------------------------------------------------------------------------
+
+OF_CELLS = dbt_documents.tests_of_cells(templates.folder())
+
+
+def test_there_is_a_test_for_every_model_of_cells_but_rounding() -> None:
+    assert set(OF_CELLS) == set(CELL_MODELS) - {"rounded"}
+
+
+@pytest.mark.parametrize("name", OF_CELLS)
+def test_a_test_takes_what_its_model_takes(name: str) -> None:
+    """Derivability by subtraction alone has no width, and leaves nothing undecided."""
+    elsewhere = {"width", "remainder", "undecided"}
+
+    assert set(CELL_MODELS[name].model_fields) - elsewhere <= set(OF_CELLS[name].arguments)
+
+
+def test_what_the_tests_take_is_documented() -> None:
+    file = templates.folder() / "macros" / "dbt_only" / "_macros.yml"
+    macros = yaml.safe_load(file.read_text(encoding="utf-8"))["macros"]
+    [told] = [each["description"] for each in macros if each["name"] == "asked_of_cells"]
+    shared = {name for each in OF_CELLS.values() for name in each.arguments} - {
+        name for each in OF_CELLS.values() for name in each.parameters
+    }
+
+    assert set(re.findall(r"^- `(\w+)`", told, re.M)) == shared
