@@ -9,6 +9,8 @@ import csv
 import json
 import re
 import shutil
+import subprocess
+import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -17,8 +19,10 @@ from typing import Any
 
 import dbt_documents
 import pytest
+import sqlglot
 import yaml
 from places import TESTS
+from sqlglot import exp
 
 import kanon_sql as kanon
 from kanon_sql.spec.models.catalogue import CELL_MODELS
@@ -26,7 +30,7 @@ from kanon_sql.sql import macros as templates
 
 pytest.importorskip("dbt.cli.main", reason="dbt-core is not installed")
 
-from test_dbt import Built, dbt
+from test_dbt import ASK_ALL, Built, dbt, environment
 
 PROJECT = TESTS / "dbt_cells"
 EXAMPLES = json.loads((TESTS / "cells" / "worked_examples.json").read_text("utf-8"))
@@ -58,6 +62,8 @@ def seeds() -> dict[str, tuple[list[str], Rows]]:
         for file, other in (example.get("other_files") or {}).items():
             if file != "h.csv":
                 found[f"{name}_{file[0]}"] = (other["columns"], other["rows"])
+    thirds = [["N", "0.3333333333"], ["N", "0.7"], ["S", "0.5"], ["S", "0.3"], ["S", "0.45"]]
+    found["thirds"] = (["region", "n"], thirds)
     found["fault_other_regions"] = (["region", "n"], [["N", "12"]])
     return found | {f"fault_{name}": (["region", "n"], each[0]) for name, each in FAULTS.items()}
 
@@ -132,6 +138,10 @@ ASKED: dict[str, Asked] = {
     "dominance_holds": _of_ledger("dominance", LEDGER, n=1, k=99.9),
     "p_percent_fails": _of_ledger("p_percent", LEDGER, p=80),
     "p_percent_of_two_fails": _of_ledger("p_percent", LEDGER, p=80, q=90, coalition=2),
+    "dominance_of_floats_fails": Asked(
+        "thirds", "dominance", {"by": ["region"], "value": "n", "n": 1, "k": 40},
+        {"by": ["region"], "value": "n"}, {"dominance": {"n": 1, "k": 40}},
+    ),
     "p_percent_holds": _of_ledger("p_percent", LEDGER, p=0.1),
     "groups_fail": _of_ledger("group_disclosure", OF_FIRMS, max_share=0.6),
     "groups_along_fail": _of_ledger(
@@ -406,6 +416,143 @@ def test_the_command_agrees_on_the_mart(project: Built, tmp_path: Path) -> None:
     )  # fmt: skip
 
     assert result.status == "holds"
+
+
+# --- what every test of a package must bear ------------------------------------------------------
+
+
+def test_odd_names_and_ephemeral_models_change_nothing(project: Built) -> None:
+    for test, figure in (("threshold", 12), ("dominance", 45), ("groups", 0.6)):
+        of_ledger = {"threshold": "threshold_of_firms_fails"}.get(test, f"{test}_fails")
+        of_ledger = {"groups": "groups_fail"}.get(test, of_ledger)
+        found = project.failures(of_ledger)
+        assert found > 0, (test, figure)
+        assert project.failures(f"odd_{test}_fails") == found
+        assert project.failures(f"ephemeral_{test}_fails") == found
+
+
+def test_a_filter_leaves_records_out(project: Built) -> None:
+    north = [row for row in ledger() if row["region"] == "N"]
+    firms: dict[str, set[str]] = {"Total": {row["firm"] for row in north}}
+    for row in north:
+        firms.setdefault(row["sector"], set()).add(row["firm"])
+
+    assert project.failures("filtered_threshold_fails") == sum(
+        len(each) < 25 for each in firms.values()
+    )
+
+
+@pytest.mark.parametrize("name", [*ASKED, *OF_MODELS])
+def test_compiled_sql_is_what_every_warehouse_takes(name: str, on_duckdb: Built) -> None:
+    """SQL Server and Fabric refuse a WITH in a set, and an ORDER BY in one; no engine here needs
+    GROUPING SETS or a recursion."""
+    sql = on_duckdb.compiled(name)
+    sets = [cte.this for cte in sqlglot.parse_one(sql, read="duckdb").find_all(exp.CTE)]
+
+    assert [each.sql() for each in sets if each.args.get("with_") or each.args.get("order")] == []
+    assert not re.search(r"grouping sets|grouping\(|cube|rollup|recursive|qualify|filter \(", sql)
+
+
+REFUSED: dict[str, tuple[str, Mapping[str, Any], str]] = {
+    "no by": ("dominance", {"value": "turnover", "n": 1, "k": 50}, "dominance needs by, a list"),
+    "a text": ("min_contributors", {"by": "region", "n": 3}, "needs by, a list of columns"),
+    "no n": ("min_contributors", {"by": ["region"]}, "min_contributors needs n"),
+    "true": ("min_contributors", {"by": ["region"], "n": True}, "n must be a whole number"),
+    "k of 100": (
+        "dominance", {"by": ["region"], "value": "turnover", "n": 1, "k": 100},
+        "k must be a percentage between 0 and 100, as in 67; found 100",
+    ),
+    "p of 0": (
+        "p_percent", {"by": ["region"], "value": "turnover", "p": 0},
+        "p must be a number above 0; found 0",
+    ),
+    "no value": ("p_percent", {"by": ["region"], "p": 10}, "p_percent needs value, the column"),
+    "two parts": (
+        "dominance", {"by": ["region"], "value": "Region", "n": 1, "k": 50},
+        "the column region is named twice",
+    ),
+    "both kinds": (
+        "min_contributors", {"by": ["region"], "count": "n", "contributor": "firm", "n": 3},
+        "count is for a mart, where a row is a cell, and contributor for records",
+    ),
+    "total of records": (
+        "group_disclosure", {"by": ["region"], "total_label": "Total"},
+        "total_label is for a mart, where a row is a cell: name its count",
+    ),
+    "along": (
+        "group_disclosure", {"by": ["region"], "along": ["sector"]},
+        "along names sector, which is not one of by: region",
+    ),
+    "max_share": (
+        "group_disclosure", {"by": ["region"], "max_share": 2},
+        "max_share must be a number above 0 to 1; found 2",
+    ),
+    "margins": (
+        "dominance", {"by": ["region"], "value": "turnover", "n": 1, "k": 50, "margins": "some"},
+        "margins must be all, none, or lists of dimensions",
+    ),
+    "no totals": (
+        "derivable", {"by": ["region"], "value": "n"},
+        "derivable needs total_label, which stands in a dimension for its total",
+    ),
+    "no rounds": (
+        "derivable", {"by": ["region"], "value": "n", "total_label": "Total", "rounds": 0},
+        "rounds must be a whole number, 1 or more; found 0",
+    ),
+    "two marks": (
+        "derivable",
+        {"by": ["region"], "value": "n", "total_label": "Total", "suppressed": ["*", "c"]},
+        "suppressed must be one value, or null",
+    ),
+    "totals of nothing": (
+        "derivable", {"by": ["region"], "value": "n", "total_label": {"area": "Total"}},
+        "total_label names area, which is not one of by: region",
+    ),
+    "a text for a table": (
+        "differences", {"by": ["region"], "count": "n", "against": "other", "n": 3},
+        "against must be a relation; found the text 'other'. Write ref('other')",
+    ),
+    "no count": (
+        "differences", {"by": ["region"], "against": "ref('other')", "n": 3},
+        "differences needs count, the column with the number of contributors",
+    ),
+    "misspelled": (
+        "differences", {"by": ["region"], "cuont": "n", "n": 3},
+        "takes no keyword argument 'cuont'",
+    ),
+    "zeros": (
+        "min_contributors", {"by": ["region"], "n": 3, "zeros": "fine"},
+        "zeros must be allowed or disclosive; found fine",
+    ),
+}  # fmt: skip
+
+
+@pytest.fixture(scope="session")
+def refusals(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    """What dbt says of each test that can't be asked, in one process."""
+    folder = tmp_path_factory.mktemp("refused_cells")
+    for name in ("dbt_project.yml", "packages.yml", "profiles.yml"):
+        shutil.copy(PROJECT / name, folder)
+    (folder / "models").mkdir()
+    for model in ("mart", "other"):
+        (folder / "models" / f"{model}.sql").write_text("select 1 as region")
+    cases = {"": "version: 2"}
+    for name, (test, given, _) in REFUSED.items():
+        tests = [{f"kanon_sql.{test}": {"arguments": dict(given)}}]
+        cases[name] = yaml.safe_dump({"models": [{"name": "mart", "data_tests": tests}]})
+    (folder / "cases.json").write_text(json.dumps(cases))
+    dbt(folder, "deps")
+    subprocess.run(
+        [sys.executable, "-c", ASK_ALL], cwd=folder, env=environment(folder), check=True,
+        capture_output=True,
+    )  # fmt: skip
+    found: dict[str, str] = json.loads((folder / "found.json").read_text())
+    return found
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_can_not_be_asked_is_refused_in_words(name: str, refusals: Mapping[str, str]) -> None:
+    assert REFUSED[name][2] in refusals[name]
 
 
 # --- the house --------------------------------------------------------------------------------

@@ -140,13 +140,13 @@
 
 
 {# The numbers of the dimensions that a test looks along; all of them where none is named. #}
-{% macro places_along(test, by, along) -%}
+{% macro places_along(test, by, along, argument="along") -%}
 {% set along = [along] if along is string else along %}
 {% set names = by | map("lower") | list %}
 {% set places = [] %}
 {% for name in (along if along is not none else by) %}
 {% if name | lower not in names -%}
-{{ kanon_sql.refuse(test ~ ": along names " ~ name ~ ", which is not one of by: " ~ by | join(", ")) }}
+{{ kanon_sql.refuse(test ~ ": " ~ argument ~ " names " ~ name ~ ", which is not one of by: " ~ by | join(", ")) }}
 {%- endif %}
 {% do places.append(names.index(name | lower) + 1) %}
 {% endfor %}
@@ -164,7 +164,7 @@
 {% set found = [] %}
 {% for margin in margins %}
 {% set kept = [] %}
-{% set places = kanon_sql.places_along(test ~ ": margins", by, margin) if margin else [] %}
+{% set places = kanon_sql.places_along(test, by, margin, "margins") if margin else [] %}
 {% for column in columns if columns.index(column) + 1 in places %}
 {% do kept.append(column) %}
 {% endfor %}
@@ -185,7 +185,7 @@
 {% set label = given["total_label"] %}
 {% if label is mapping %}
 {% for name in label %}
-{% do kanon_sql.places_along(test ~ ": total_label", by, [name]) %}
+{% do kanon_sql.places_along(test, by, [name], "total_label") %}
 {% endfor %}
 {% endif %}
 {% for column in own["columns"] %}
