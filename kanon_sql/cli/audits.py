@@ -23,6 +23,7 @@ from kanon_sql.cli.options import (
 )
 from kanon_sql.cli.output import (
     AUDIT_FORMS,
+    NO_DATA,
     Failure,
     also_of,
     baseline_of,
@@ -39,6 +40,7 @@ from kanon_sql.cli.output import (
     rendered,
     result_file_of,
     run_of,
+    say_skipped,
     say_written,
     watching,
     writable,
@@ -51,10 +53,7 @@ from kanon_sql.errors import SpecError, plural
 if TYPE_CHECKING:
     from kanon_sql.auditing.result import AuditResult
     from kanon_sql.engines.session import Watch
-    from kanon_sql.spec.spec import AuditSpec, SelectedTables
-
-
-NO_DATA = 4
+    from kanon_sql.spec.spec import AuditSpec
 
 
 AUDIT_EXAMPLES = """\b
@@ -89,7 +88,7 @@ def audit(context: click.Context, /, target: str | None, **values: Any) -> int:
     spec = chosen.spec
     if spec is None:
         say_error(with_flags(chosen.reason))
-    _say_skipped(chosen)
+    say_skipped(chosen)
     baseline = baseline_of(values)
     output = output_of(context, spec, values)
     also = also_of(spec, output, values)
@@ -127,12 +126,6 @@ def audit(context: click.Context, /, target: str | None, **values: Any) -> int:
     return result.exit_code
 
 
-def _say_skipped(chosen: SelectedTables) -> None:
-    if chosen.spec and not is_quiet():
-        for sentence in chosen.skipped:
-            click.echo(f"warning: {sentence}", err=True)
-
-
 def _spec_of(
     context: click.Context, target: str | None, values: dict[str, Any]
 ) -> tuple[AuditSpec, tuple[tuple[str, ...], ...]]:
@@ -143,7 +136,7 @@ def _spec_of(
     chosen = selected(context, target, values)
     if chosen.spec is None:
         raise Failure(with_flags(chosen.reason), NO_DATA)
-    _say_skipped(chosen)
+    say_skipped(chosen)
     return chosen.spec, chosen.notes
 
 

@@ -1,4 +1,5 @@
-"""Generates the demo data: a hospital release, a voter list containing its patients, and a spec.
+"""Generates the demo data: a hospital release, a voter list containing its patients, a table that
+was made of it for publication, and a spec.
 
 A seeded generator makes every run identical. The columns are those of Sweeney's linkage attack: a
 release without names, and a public list with names that shares three columns with it (Sweeney 2002,
@@ -13,10 +14,12 @@ import random
 import shlex
 import shutil
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from importlib.resources import files
+from itertools import product
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from kanon_sql.errors import SpecError
 from kanon_sql.results.writing import replaced_folder, write_atomically
@@ -63,6 +66,20 @@ class Visit(NamedTuple):
     month: str
 
 
+class Cell(NamedTuple):
+    """A cell of the published table: a number of patients, or a star."""
+
+    zip: str
+    diagnosis: str
+    n: str
+
+
+Row = TypeVar("Row", Voter, Patient, Visit, Cell)
+SMALLEST_SHOWN = 5
+"""Smaller cells of the published table are starred."""
+TOTAL = "Total"
+
+
 def write(folder: Path, *, overwrite: bool = False) -> None:
     """Write data and spec into `folder`, all or nothing.
 
@@ -81,6 +98,7 @@ def write(folder: Path, *, overwrite: bool = False) -> None:
         _write_csv(unfinished / "patients.csv", Patient, patients)
         _write_csv(unfinished / "voters.csv", Voter, voters)
         _write_csv(unfinished / "visits.csv", Visit, visits)
+        _write_csv(unfinished / "published.csv", Cell, _cells(patients))
         for name in ("patients", "voters", "visits"):
             _write_parquet(unfinished / f"{name}.csv", unfinished / f"{name}.parquet")
         for name in ("voters", "visits"):
@@ -111,9 +129,11 @@ def own_command() -> str:
 
 def what_next(folder: Path, command: str = "kanon-sql") -> str:
     """Suggested commands on the demo folder, invoking the program as `command`."""
-    spec, table, visits, report = (
-        shlex.quote(str(folder / name)) for name in (SPEC, "patients.csv", "visits.parquet", REPORT)
+    spec, table, visits, published, report = (
+        shlex.quote(str(folder / name))
+        for name in (SPEC, "patients.csv", "visits.parquet", "published.csv", REPORT)
     )
+    marks = f"--total-label {TOTAL} --suppressed '*=1..{SMALLEST_SHOWN - 1}'"
     return f"""\
 These people are made up. The sign-off report, for a browser:
   {report}
@@ -128,6 +148,8 @@ What to try next:
   {command} audit {table} --qi sex,zip --sensitive diagnosis --identifiers patient_id,name --k 5
   # their visits: whom do two known visits single out?
   {command} audit {visits} --entity patient_id --events ward,month
+  # a table of counts with small cells starred: which of them can be computed?
+  {command} tables {published} --by zip,diagnosis --value n --published {marks} --derivable
   # the result for a program
   {command} audit {spec} --format json"""
 
@@ -175,6 +197,17 @@ def _visits(
             yield Visit(patient.patient_id, ward, f"2025-{chance.randint(1, 12):02}")
 
 
+def _cells(patients: Sequence[Patient]) -> Iterator[Cell]:
+    """Patients by zip and diagnosis with all totals; small cells are starred by themselves."""
+    counts = Counter(
+        cell
+        for patient in patients
+        for cell in product((patient.zip, TOTAL), (patient.diagnosis, TOTAL))
+    )
+    for (zip_code, diagnosis), count in sorted(counts.items()):
+        yield Cell(zip_code, diagnosis, str(count) if count >= SMALLEST_SHOWN else "*")
+
+
 def _how_likely(diagnosis: str, voter: Voter) -> float:
     """Relative frequency of a diagnosis for someone of this age and sex."""
     old = voter.birth_year < 1960
@@ -188,13 +221,11 @@ def _how_likely(diagnosis: str, voter: Voter) -> float:
     return 1
 
 
-def _write_csv(
-    path: Path, kind: type[Voter | Patient | Visit], people: Sequence[Voter | Patient | Visit]
-) -> None:
+def _write_csv(path: Path, kind: type[Row], rows: Iterable[Row]) -> None:
     with path.open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(kind._fields)
-        writer.writerows(people)
+        writer.writerows(rows)
 
 
 def _write_parquet(text: Path, table: Path) -> None:

@@ -27,10 +27,11 @@ if TYPE_CHECKING:
     from kanon_sql.results.diff import Diff
     from kanon_sql.results.expected import ExpectedTable
     from kanon_sql.results.release import GeneralizationStep
-    from kanon_sql.spec.spec import AuditSpec, TablePlaces
+    from kanon_sql.spec.spec import AuditSpec, SelectedTables, TablePlaces
 
 
 ENGINE_FAILED = 3
+NO_DATA = 4
 
 
 CONSOLE = "kanon_sql.console"
@@ -304,6 +305,13 @@ def is_quiet() -> bool:
     """Whether --quiet is set."""
     context = click.get_current_context(silent=True)
     return bool(context and context.meta.get(QUIET))
+
+
+def say_skipped(chosen: SelectedTables) -> None:
+    """Warn of each table that was selected and can't be audited."""
+    if chosen.spec and not is_quiet():
+        for sentence in chosen.skipped:
+            click.echo(f"warning: {sentence}", err=True)
 
 
 def _terminal(to_terminal: bool) -> dict[str, Any]:

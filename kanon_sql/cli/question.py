@@ -29,7 +29,7 @@ from kanon_sql.spec.other_tables import OTHER_TABLES, REFERENCE
 if TYPE_CHECKING:
     from kanon_sql.plan.identifying import Identifying
     from kanon_sql.spec.models.base import Model
-    from kanon_sql.spec.spec import AuditSpec, SelectedTables, TableSpec
+    from kanon_sql.spec.spec import AuditSpec, SelectedTables, TablesKey, TableSpec
 
 
 THRESHOLDS = ("k", "k_map", "l", "t", "check")
@@ -270,28 +270,33 @@ def selected(
             )
         to_contract = values.get("format") == "odcs"
         keys = [key for key in _OF_A_MANIFEST if not (key == "select" and to_contract)]
-        if idle := next((key for key in keys if values[key]), None):
-            raise SpecError(
-                f"--{idle.replace('_', '-')} is for a dbt project and needs --manifest FILE."
-            )
+        refuse_idle(values, keys)
         spec = question(context, target, values)
         if values["select"]:
             spec = _only_tables(spec, [name for text in values["select"] for name in text.split()])
         return SelectedTables(spec, places=spec.places())
+    return of_manifest(context, target, values)
+
+
+def of_manifest(
+    context: click.Context, target: str | None, values: Mapping[str, Any], key: TablesKey = "tables"
+) -> SelectedTables:
+    """The tables of a dbt manifest. Raises `SpecError`."""
     from kanon_sql.spec.dbt.manifest import read_manifest
 
+    manifest = values["manifest"]
     given = [option for option in _given(context) if option not in _BESIDE_A_MANIFEST]
-    given += ["--server"] if values["server"] else []
+    given += ["--server"] if values.get("server") else []
     if target is not None:
         given.insert(0, target)
     if given:
         raise SpecError(
             f"{manifest} is a manifest and can't be combined with {', '.join(given)}. Write "
-            "it into the config.meta.kanon_sql of the model."
+            f"it into the config.meta.kanon_sql{'.published' if key == 'published' else ''} of the "
+            "model."
         )
-    return read_manifest(
-        manifest, connect=values["connect"], **{key: values[key] for key in _OF_A_MANIFEST}
-    )
+    of_project = {name: values[name] for name in _OF_A_MANIFEST}
+    return read_manifest(manifest, connect=values["connect"], key=key, **of_project)
 
 
 def _only_tables(spec: AuditSpec, names: list[str]) -> AuditSpec:
@@ -326,16 +331,22 @@ def _of_contract(context: click.Context, target: str, values: Mapping[str, Any])
             f"{target} is a data contract and can't be combined with {', '.join(given)}. Write it "
             "into its customProperties, or name a table in place of the file."
         )
-    if idle := next((key for key in _OF_A_MANIFEST if key != "select" and values[key]), None):
-        raise SpecError(
-            f"--{idle.replace('_', '-')} is for a dbt project and needs --manifest FILE."
-        )
+    refuse_idle(values, [key for key in _OF_A_MANIFEST if key != "select"])
     return read_contract(
         Path(target),
         select=[name for text in values["select"] for name in text.split()],
         server=values["server"],
         connect=values["connect"],
     )
+
+
+def refuse_idle(values: Mapping[str, Any], keys: Sequence[str] | None = None) -> None:
+    """Raise `SpecError` for an option of a dbt project without a manifest."""
+    for key in _OF_A_MANIFEST if keys is None else keys:
+        if values[key]:
+            raise SpecError(
+                f"--{key.replace('_', '-')} is for a dbt project and needs --manifest FILE."
+            )
 
 
 _OF_A_MANIFEST = ("select", "exclude", "state", "profiles_dir")

@@ -16,14 +16,19 @@ from kanon_sql.cli.option_syntax import (
     of_column,
 )
 from kanon_sql.cli.other_tables import other_tables
-from kanon_sql.cli.question import is_spec_file, refuse_a_second_question
+from kanon_sql.cli.question import (
+    is_spec_file,
+    of_manifest,
+    refuse_a_second_question,
+    refuse_idle,
+)
 from kanon_sql.cli.question_options import HIERARCHIES, RECORDS_READ, SOURCE
 from kanon_sql.errors import SpecError
 from kanon_sql.spec.other_tables import AGAINST
 
 if TYPE_CHECKING:
     from kanon_sql.spec.models.base import Model
-    from kanon_sql.spec.spec import AuditSpec
+    from kanon_sql.spec.spec import AuditSpec, SelectedTables
 
 TABLE = (
     question_option("--by", **COLUMNS, help="The dimensions of the table."),
@@ -180,6 +185,19 @@ QUESTION_ON_CELLS = (
 )
 
 
+def cells_selected(
+    context: click.Context, target: str | None, values: Mapping[str, Any]
+) -> SelectedTables:
+    """The published tables of a target, or of a dbt manifest. Raises `SpecError`."""
+    from kanon_sql.spec.spec import SelectedTables
+
+    if values["manifest"]:
+        return of_manifest(context, target, values, "published")
+    refuse_idle(values)
+    spec = cells_question(context, target, values)
+    return SelectedTables(spec, places=spec.places("published"))
+
+
 def cells_question(
     context: click.Context, target: str | None, values: Mapping[str, Any]
 ) -> AuditSpec:
@@ -187,7 +205,7 @@ def cells_question(
     from kanon_sql.spec.spec import AuditSpec, published_spec
 
     if target is None:
-        raise SpecError("name what to look at: a file, a table, or a spec file.")
+        raise SpecError("name what to look at: a file, a table, a spec file, or --manifest FILE.")
     if is_spec_file(target):
         refuse_a_second_question(context, target)
         spec = AuditSpec.from_file(target)

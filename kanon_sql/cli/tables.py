@@ -8,11 +8,14 @@ import click
 
 from kanon_sql.cli.clock import CLOCK
 from kanon_sql.cli.command_record import with_command
+from kanon_sql.cli.flags import with_flags
 from kanon_sql.cli.help import GroupedTables
 from kanon_sql.cli.main import main
 from kanon_sql.cli.option_kinds import PIPELINE_FORMATS, together
 from kanon_sql.cli.output import (
     AUDIT_FORMS,
+    NO_DATA,
+    Failure,
     also_of,
     baseline_of,
     deliver,
@@ -25,6 +28,7 @@ from kanon_sql.cli.output import (
     refuse_format,
     rendered,
     run_of,
+    say_skipped,
     watching,
 )
 from kanon_sql.cli.run_options import (
@@ -32,11 +36,12 @@ from kanon_sql.cli.run_options import (
     AUDIT_FORMAT,
     BASELINE,
     DRY_RUN,
+    MANIFEST,
     OUTPUT,
     RUN,
     TELL,
 )
-from kanon_sql.cli.table_options import QUESTION_ON_CELLS, cells_question
+from kanon_sql.cli.table_options import QUESTION_ON_CELLS, cells_selected
 from kanon_sql.cli.targets import at_most_one
 from kanon_sql.errors import SpecError
 
@@ -51,13 +56,24 @@ Examples:
 
 @main.command(cls=GroupedTables, epilog=EXAMPLES)
 @click.argument("target", nargs=-1, callback=at_most_one)
-@together(QUESTION_ON_CELLS, BASELINE[:1], AUDIT_FORMAT, OUTPUT, AUDIENCE, RUN, DRY_RUN, TELL)
+@together(
+    QUESTION_ON_CELLS,
+    MANIFEST[:-1],
+    BASELINE[:1],
+    AUDIT_FORMAT,
+    OUTPUT,
+    AUDIENCE,
+    RUN,
+    DRY_RUN,
+    TELL,
+)
 @click.pass_context
 def tables(context: click.Context, /, target: str | None, **values: Any) -> int:
     """Check the cells of a table that is published.
 
     TARGET holds the records, or with --published the table as it goes out: a file or glob, a table
-    (with --connect), or a spec file with published tables (.yml). Without a rule, the cells are
+    (with --connect), or a spec file with published tables (.yml); leave it out with --manifest,
+    which checks the models with config.meta.kanon_sql.published. Without a rule, the cells are
     measured and nothing is required.
 
     Exit codes: 0 every check holds, or nothing was required; 1 a check is violated; 2 invalid
@@ -66,7 +82,11 @@ def tables(context: click.Context, /, target: str | None, **values: Any) -> int:
     from kanon_sql.auditing.published_tables import audit_cells
     from kanon_sql.results.confidential import for_outsiders
 
-    spec = cells_question(context, target, values)
+    chosen = cells_selected(context, target, values)
+    spec = chosen.spec
+    if spec is None:
+        raise Failure(with_flags(chosen.reason), NO_DATA)
+    say_skipped(chosen)
     baseline = baseline_of(values)
     output = output_of(context, spec, values)
     also = also_of(spec, output, values)
@@ -87,6 +107,8 @@ def tables(context: click.Context, /, target: str | None, **values: Any) -> int:
         run = run_of(values, watch, [*files_of(output), *also])
         found_in = audit_cells(spec, run, show_values=values["show_values"], with_lineage=events)
         result = CLOCK.timed(found_in)
+    if chosen.notes:
+        result = result.noted(chosen.notes)
     if baseline:
         result = baseline.applied_to(result, "count")
     is_external = values["audience"] == "external"
@@ -97,7 +119,7 @@ def tables(context: click.Context, /, target: str | None, **values: Any) -> int:
     found = result.status.replace("_", " ")
     for path, form in forms:
         if form in PIPELINE_FORMATS:
-            deliver(for_pipeline(result, spec.places("published"), form), path, found)
+            deliver(for_pipeline(result, chosen.places, form), path, found)
     refuse_failed(result)
     for path, form in forms:
         if form not in PIPELINE_FORMATS:

@@ -36,6 +36,7 @@ def test_it_writes_the_data_and_the_spec(folder):
         "kanon.yml",
         "patients.csv",
         "patients.parquet",
+        "published.csv",
         "visits.parquet",
         "voters.parquet",
     ]
@@ -124,12 +125,33 @@ def test_the_command_audits_what_it_writes_and_ends_well(tmp_path, monkeypatch, 
 def test_what_it_proposes_works_when_pasted(folder, capsys):
     lines = demo.what_next(folder).splitlines()
     commands = [shlex.split(line) for line in lines if line.startswith("  kanon-sql")]
-    assert [run(capsys, *command[1:])[0] for command in commands] == [0, 0, 0, 1]
-    _, table_without_birth_year, visits, _ = commands
+    assert [run(capsys, *command[1:])[0] for command in commands] == [0, 0, 0, 1, 1]
+    _, table_without_birth_year, visits, published, _ = commands
     _, out = run(capsys, *visits[1:])
     assert "events ward, month" in out
     _, out = run(capsys, *table_without_birth_year[1:])
     assert "  holds     k-anonymity" in out
+    _, out = run(capsys, *published[1:])
+    assert "  VIOLATED  derivable  6 of 103 cells can be computed\n" in out
+
+
+def test_the_published_table_counts_the_patients_and_stars_small_cells(folder):
+    with (folder / "patients.csv").open(newline="") as file:
+        patients = [(row["zip"], row["diagnosis"]) for row in csv.DictReader(file)]
+    with (folder / "published.csv").open(newline="") as file:
+        cells = [(row["zip"], row["diagnosis"], row["n"]) for row in csv.DictReader(file)]
+
+    def count(*cell: str) -> int:
+        return sum(
+            all(label in ("Total", own) for label, own in zip(cell, each, strict=True))
+            for each in patients
+        )
+
+    assert len({cell[:2] for cell in cells}) == len(cells)
+    assert [cell for cell in cells if cell[2] != "*" and int(cell[2]) != count(*cell[:2])] == []
+    stars = [count(*cell[:2]) for cell in cells if cell[2] == "*"]
+    assert (len(stars), min(stars), max(stars)) == (103, 1, 4)
+    assert {cell[:2] for cell in cells} >= {*patients, ("Total", "Total")}
 
 
 README = ROOT / "README.md"

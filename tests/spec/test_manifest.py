@@ -11,6 +11,7 @@ import pytest
 
 import kanon_sql as kanon
 from kanon_sql.auditing import auditor
+from kanon_sql.auditing.published_tables import audit_cells
 from kanon_sql.cli.main import main
 from kanon_sql.engines.session import RunOptions
 from kanon_sql.spec.dbt.manifest import read_manifest
@@ -582,3 +583,151 @@ def test_a_fault_that_only_the_table_shows_names_the_model(
     code, out, error = run(capsys, *asked)
     assert (code, out) == (2, "")
     assert error.startswith('error: population: dev.main.population has no column "zipcode".')
+
+
+# --- events -----------------------------------------------------------------------------------
+
+
+def test_columns_with_the_role_event_are_the_events_of_a_person(
+    tmp_path: Path, warehouse: str
+) -> None:
+    roles = {"zip": "event", "diagnosis": "event", "patient": "entity", "sex": "insensitive"}
+    node = model(roles=roles, demands={"checks": [{"km_anonymity": {"k": 3, "m": 1}}]})
+
+    chosen = selected(tmp_path, node, connect=warehouse)
+    assert chosen.spec is not None
+    [table] = chosen.spec.tables
+    [result] = auditor.audit(chosen.spec, RunOptions()).tables
+
+    assert (list(table.events), table.quasi_identifiers, table.entity) == (
+        ["zip", "diagnosis"], {}, "patient",
+    )  # fmt: skip
+    [check] = [check for check in result.checks if check.holds is not None]
+    assert (check.model, check.holds, check.achieved) == ("km_anonymity", True, 5)
+
+
+# --- published tables -------------------------------------------------------------------------
+
+
+def published(name: str = "released", **parts: Any) -> dict[str, Any]:
+    """A model whose meta has a published table, and nothing of records."""
+    return model(name, {}, demands={"published": parts})
+
+
+OF_RECORDS: dict[str, Any] = {"by": ["zip", "sex"], "checks": [{"min_contributors": {"n": 11}}]}
+
+
+def cells_of(tmp_path: Path, *nodes: dict[str, Any], **more: Any) -> SelectedTables:
+    return selected(tmp_path, *nodes, key="published", **more)
+
+
+def test_a_published_table_of_a_model_is_read_from_its_meta(tmp_path: Path, warehouse: str) -> None:
+    chosen = cells_of(tmp_path, published(**OF_RECORDS), connect=warehouse)
+    assert chosen.spec is not None
+
+    [table] = audit_cells(chosen.spec, RunOptions()).tables
+
+    expected = kanon.tables(
+        "released", by=["zip", "sex"], checks=[kanon.MinContributors(n=11)], engine=warehouse
+    )
+    [of_table] = expected.tables
+    assert (table.name, table.status) == ("released", "violated")
+    assert table.checks == of_table.checks
+
+
+def test_a_model_may_declare_both_kinds(tmp_path: Path) -> None:
+    both = model(demands={"k": 2, "published": OF_RECORDS})
+    alone = published("alone", **OF_RECORDS)
+
+    records = selected(tmp_path, both, alone)
+    cells = cells_of(tmp_path, both, alone)
+
+    assert records.spec
+    assert [table.name for table in records.spec.tables] == ["released"]
+    assert records.spec.published == []
+    assert cells.spec
+    assert [table.name for table in cells.spec.published] == ["released", "alone"]
+    assert cells.spec.tables == []
+
+
+def test_a_second_table_is_another_node(tmp_path: Path) -> None:
+    against = {"last_year": {"source": "before", "where": "sex = 'F'"}, "all": "released"}
+    node = published("now", **OF_RECORDS, against=against)
+
+    chosen = cells_of(tmp_path, node, model(), model("before"), select=("now",))
+
+    assert chosen.spec is not None
+    [table] = chosen.spec.published
+    assert {name: (each.source, each.where) for name, each in table.against.items()} == {
+        "last_year": ('"dev"."main"."before"', "sex = 'F'"),
+        "all": ('"dev"."main"."released"', None),
+    }
+
+
+@pytest.mark.parametrize(
+    ("parts", "sentence"),
+    [
+        ({"by": ["zip"], "treshold": 3}, 'unknown key "treshold" in kanon_sql.published.'),
+        ({"by": ["zip"], "source": "x"}, 'unknown key "source" in kanon_sql.published.'),
+        ({"by": []}, "by names no dimension"),
+        ({"by": ["zip"], "against": {"x": "nobody"}}, '"nobody" is no model, seed or source.'),
+        ({"by": ["zip"], "checks": [{"k_anonymity": {"k": 2}}]}, "is a model of records"),
+    ],
+)
+def test_what_can_not_be_a_published_table_is_refused(
+    tmp_path: Path, parts: dict[str, Any], sentence: str
+) -> None:
+    with pytest.raises(kanon.SpecError) as error:
+        cells_of(tmp_path, published(**parts))
+
+    assert str(error.value).startswith("models/schema.yml: released: ")
+    assert sentence in str(error.value)
+
+
+def test_without_a_published_table_nothing_is_looked_at(tmp_path: Path) -> None:
+    chosen = cells_of(tmp_path, model())
+
+    assert chosen.spec is None
+    assert "no model of" in chosen.reason
+    assert "has config.meta.kanon_sql.published, so nothing was audited" in chosen.reason
+
+
+def test_the_published_table_in_the_yaml_must_be_that_of_the_manifest(tmp_path: Path) -> None:
+    described = """
+models:
+  - name: released
+    config: {meta: {kanon_sql: {published: {by: [zip, sex, age]}}}}
+"""
+    target = project(tmp_path, described)
+
+    with pytest.raises(kanon.SpecError, match=r"its config\.meta\.kanon_sql differs from"):
+        cells_of(target, published(**OF_RECORDS))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "said"),
+    [
+        ((), 1, "VIOLATED"),
+        (("--select", "nothing"), 4, "selects no model"),
+        (("--by", "zip"), 2, "Write it into the config.meta.kanon_sql.published of the model"),
+        (("--threshold", "3"), 2, "can't be combined with --threshold"),
+    ],
+)
+def test_the_command_reads_a_manifest(
+    tmp_path: Path,
+    warehouse: str,
+    capsys: Any,
+    arguments: tuple[str, ...],
+    code: int,
+    said: str,
+) -> None:
+    cells_of(tmp_path, published(**OF_RECORDS))
+    manifest = str(tmp_path / "manifest.json")
+
+    ended, out, err = run(
+        capsys, "tables", "--manifest", manifest, "--connect", warehouse, *arguments
+    )
+
+    assert ended == code
+    assert said in (err if code > 1 else out)
+    assert (out == "") == (code > 1)

@@ -15,7 +15,7 @@ import yaml
 from jinja2 import Environment
 
 from kanon_sql.spec.models.base import Model, Values
-from kanon_sql.spec.models.catalogue import MODELS
+from kanon_sql.spec.models.catalogue import ALL_MODELS, CELL_MODELS, MODELS
 from kanon_sql.spec.models.described import descriptions
 
 HEAD = """\
@@ -50,6 +50,16 @@ REMARKS = {
     "known_events": "m is 1 or 2, and the figures those of the worst case, exact: a draw can't"
     " hold. With quasi_identifiers, which are optional, each person must have one combination of"
     " their values. failures counts people.",
+    "min_contributors": "On records, or with count on a mart, where a row is a cell; zeros:"
+    " disclosive counts combinations without a record only on records. failures counts cells.",
+    "dominance": "On records. failures counts cells.",
+    "p_percent": "On records. failures counts cells.",
+    "group_disclosure": "On records, or with count on a mart. failures counts groups.",
+    "differences": "On a mart, whose second one has columns of the same names. failures counts"
+    " cells.",
+    "derivable": "On a mart, by some rounds of subtraction: a finding is proof, and passing means"
+    " that no way was found in so many rounds. kanon-sql tables also uses bounds and linear"
+    " programs. failures counts cells.",
     "composed_l_diversity": "failures counts people; certain_people are left with one value, and"
     " changed_people with none.",
 }
@@ -80,6 +90,24 @@ EXAMPLES_OF_PARTS: dict[str, dict[str, Any]] = {
 }
 
 
+_RECORDS = {"by": ["region", "sector"], "value": "turnover", "contributor": "firm"}
+_MART = {"by": ["region", "sector"]}
+EXAMPLES_OF_CELLS: dict[str, dict[str, Any]] = {
+    "min_contributors": {**_MART, "count": "contributors", "n": 10},
+    "dominance": {**_RECORDS, "n": 2, "k": 67},
+    "p_percent": {**_RECORDS, "p": 10},
+    "group_disclosure": {
+        **_MART, "count": "contributors", "total_label": "Total", "along": ["sector"],
+    },
+    "differences": {
+        **_MART, "count": "contributors", "against": "ref('counts_2025')", "n": 10,
+    },
+    "derivable": {**_MART, "value": "turnover", "total_label": "Total", "suppressed": "*"},
+}  # fmt: skip
+"""The example of each test of cells."""
+ROUNDS = "How many rounds of subtraction are unrolled, 5 by default."
+
+
 class DbtTest(NamedTuple):
     """What stands in the test of a model: its own parameters, and the parts that it takes."""
 
@@ -92,11 +120,15 @@ class DbtTest(NamedTuple):
     def arguments(self) -> list[str]:
         """All arguments by name."""
         shared = ["quasi_identifiers", "entity", "quote_columns"]
+        if self.model.name() in CELL_MODELS:
+            shared = ["quote_columns"]
         return [*self.parameters, *shared, *(name for part in self.parts.values() for name in part)]
 
     @property
     def example(self) -> dict[str, Any]:
         """The arguments of its example."""
+        if self.model.name() in CELL_MODELS:
+            return EXAMPLES_OF_CELLS[self.model.name()]
         given: dict[str, Any] = {"quasi_identifiers": ["zip", "age", "sex"]}
         if "events" in self.parts:
             given = {}
@@ -111,10 +143,13 @@ class DbtTest(NamedTuple):
         lines = _folded(f"{title}. {self.model.promise} {REMARKS.get(name, '')}", "")
         lines += [""] * bool(self.parameters)
         for each in self.parameters:
-            kind = _type(self.model.model_fields[each].annotation)
-            lines += _folded(f"- `{each}` ({kind}): {descriptions(self.model)[each]}", "  ")
+            told = {"rounds": ROUNDS} | descriptions(self.model)
+            known = self.model.model_fields.get(each)
+            kind = _type(known.annotation) if known else "integer"
+            lines += _folded(f"- `{each}` ({kind}): {told[each]}", "  ")
         shared = (each for each in self.arguments if each not in self.parameters)
-        lines += ["", *_folded(f"With {', '.join(shared)}: see asked_of_test.", "")]
+        page = "asked_of_cells" if name in CELL_MODELS else "asked_of_test"
+        lines += ["", *_folded(f"With {', '.join(shared)}: see {page}.", "")]
         lines += ["", "```yaml", "data_tests:", f"  - kanon_sql.{name}:", "      arguments:"]
         lines += [f"        {each}: {_inline(value)}" for each, value in self.example.items()]
         text = textwrap.indent("\n".join([*lines, "```"]), " " * 6)
@@ -141,9 +176,22 @@ def tests(package: Path) -> dict[str, DbtTest]:
     return {name: found[name] for name in MODELS if name in found}
 
 
+def tests_of_cells(package: Path) -> dict[str, DbtTest]:
+    """The test of each model of cells that has one."""
+    read = Environment().compile_expression
+    found = {}
+    for file in (package / "macros" / "shared").glob("*.sql"):
+        text = file.read_text(encoding="utf-8")
+        for call in re.findall(r"kanon_sql\.asked_of_cells\((.*?)\) -%\}", text, re.DOTALL):
+            name, _, _, parameters, takes = read(f"[{call}]")()
+            found[name] = DbtTest(ALL_MODELS[name], [*parameters], {"cells": takes})
+    return {name: found[name] for name in CELL_MODELS if name in found}
+
+
 def documents(package: Path) -> str:
     """What `macros/_macros.yml` holds."""
-    return HEAD + "\n".join(each.documented() for each in tests(package).values())
+    found = [*tests(package).values(), *tests_of_cells(package).values()]
+    return HEAD + "\n".join(each.documented() for each in found)
 
 
 def _inline(value: Any) -> str:

@@ -32,7 +32,16 @@ from kanon_sql.spec.dbt.selection import Selection
 from kanon_sql.spec.models.base import Model
 from kanon_sql.spec.models.catalogue import short_checks
 from kanon_sql.spec.other_tables import OTHER_TABLES, OtherTableKind
-from kanon_sql.spec.spec import AuditSpec, SelectedTables, TablePlaces, TableSpec, table_spec
+from kanon_sql.spec.published import PublishedSpec
+from kanon_sql.spec.spec import (
+    AuditSpec,
+    SelectedTables,
+    TablePlaces,
+    TablesKey,
+    TableSpec,
+    published_spec,
+    table_spec,
+)
 from kanon_sql.spec.yaml_document import Place
 
 
@@ -44,8 +53,11 @@ def read_manifest(
     exclude: Iterable[str] = (),
     state: str | Path | None = None,
     profiles_dir: str | Path | None = None,
+    key: TablesKey = "tables",
 ) -> SelectedTables:
     """The selected tables of a manifest that declare roles; all of them without `select`.
+
+    With the key `published`, those that declare a published table.
 
     Selectors are those of `Selection`; `state` is the folder of an older manifest.json. If any
     selector, such as an empty one, selects nothing, nothing is audited. Without `connect` the
@@ -70,46 +82,53 @@ def read_manifest(
         for node in requested:
             with faults.collected():
                 manifest.refuse_replaced_meta(node)
-    annotated = {node.unique_id for node in requested if node.is_annotated}
+    declared = [node for node in requested if node.declares(key)]
+    annotated = {node.unique_id for node in declared}
     skipped = tuple(
         f"{node.location}: {node.display_name} is ephemeral, so there is no table to audit, and it "
         "was skipped. Materialise it."
-        for node in requested
-        if node.is_annotated and node.is_ephemeral
+        for node in declared
+        if node.is_ephemeral
     )
-    chosen = [node for node in requested if node.is_annotated and not node.is_ephemeral]
+    chosen = [node for node in declared if not node.is_ephemeral]
     unmatched = [each for each, ids in found.items() if not annotated & ids]
     if unmatched or not chosen:
         reasons = list(skipped)
         if unmatched or not skipped:
-            reasons.append(_why_nothing(path, unmatched, manifest))
+            reasons.append(_why_nothing(path, unmatched, manifest, key))
         return SelectedTables(None, "\n".join(reasons))
     if connect is None:
         connect = connection_of(manifest.project, manifest.adapter, profiles_dir)
-    tables, notes = [], []
+    tables: list[TableSpec | PublishedSpec] = []
+    notes = []
     with Faults() as faults:
         for node in chosen:
             with faults.collected():
-                table, differences = manifest.table(node, connect)
+                table, differences = (
+                    manifest.table(node, connect)
+                    if key == "tables"
+                    else (manifest.published(node, connect), [])
+                )
                 tables.append(table)
                 notes.append((*manifest.notes(node), *differences))
     return SelectedTables(
-        AuditSpec(tables=tables),
+        AuditSpec.model_validate({key: tables}),
         notes=tuple(notes),
         places=tuple(TablePlaces(manifest.place(node)) for node in chosen),
         skipped=skipped,
     )
 
 
-def _why_nothing(path: str | Path, unmatched: list[str], manifest: Manifest) -> str:
+def _why_nothing(path: str | Path, unmatched: list[str], manifest: Manifest, key: TablesKey) -> str:
     """The message when there is nothing to audit."""
+    what = "roles or checks for kanon-sql" if key == "tables" else "config.meta.kanon_sql.published"
     if not unmatched:
-        return f"no model of {path} has roles or checks for kanon-sql, so nothing was audited."
-    names = [node.display_name for node in manifest.nodes if node.is_annotated]
+        return f"no model of {path} has {what}, so nothing was audited."
+    names = [node.display_name for node in manifest.nodes if node.declares(key)]
     near = did_you_mean(unmatched[0], [name for name in names if name != unmatched[0]])
     return (
         f"{option('select', ' '.join(unmatched) or repr(''))} selects no model of {path} that has "
-        f"roles or checks for kanon-sql, so nothing was audited.{near}"
+        f"{what}, so nothing was audited.{near}"
     )
 
 
@@ -213,6 +232,40 @@ class Manifest:
             )
         return table, differences
 
+    def published(self, node: Node, connect: str) -> PublishedSpec:
+        """The spec of the published table of a node. Raises `SpecError`."""
+        given = {str(name): value for name, value in (node.published or {}).items()}
+        own = {"source": _source(node), "name": self._name(node), "connect": connect}
+        known = [name for name in PublishedSpec.model_fields if name not in own]
+        for name in given:
+            if name not in known:
+                raise node.fail(
+                    f'unknown key "{name}" in kanon_sql.published.{did_you_mean(name, known)}'
+                )
+        given["against"] = {
+            str(name): {
+                **(mapping(each) if isinstance(each, dict) else {"source": each}),
+                "source": self._second(node, each),
+            }
+            for name, each in mapping(given.get("against")).items()
+        }
+        try:
+            return published_spec(**own, **given)
+        except SpecError as error:
+            raise node.fail(f"kanon_sql.published: {error.marked}") from None
+
+    def _second(self, node: Node, against: Any) -> str:
+        """The relation of a second table, by the name of its model, seed or source."""
+        name = mapping(against).get("source") if isinstance(against, dict) else against
+        found = [each for each in self.nodes if name in each.names]
+        if len(found) != 1:
+            known = [each.display_name for each in self.nodes]
+            how = "ambiguous" if found else "no model, seed or source"
+            raise node.fail(
+                f'kanon_sql.published: against: "{name}" is {how}.{did_you_mean(str(name), known)}'
+            )
+        return _source(found[0])
+
     def _additions_of_tests(self, node: Node, table: TableSpec) -> tuple[dict[str, Any], list[str]]:
         """The checks, references and earlier releases that the tests of a node add to its meta, and
         a message for each test that the audit does not reproduce exactly."""
@@ -276,7 +329,7 @@ class Manifest:
     def notes(self, node: Node) -> Iterator[str]:
         """Further warnings for the report of a node."""
         yield from node.personal_columns_exposed()
-        has_meta = node.meta or node.columns
+        has_meta = node.settings or node.columns
         if has_meta and node.is_described and self._description(node) is None:
             yield (
                 f"{node.location} was not found in {self.project.folder}, or does not describe "
@@ -296,7 +349,7 @@ class Manifest:
         compared and are left to dbt.
         """
         for meta in self.project.metas(node.kind, node.path):
-            lost = [key for key in mapping(meta.get(META_KEY)) if key not in node.meta]
+            lost = [key for key in mapping(meta.get(META_KEY)) if key not in node.settings]
             if lost:
                 raise node.fail(
                     f"dbt_project.yml sets {' and '.join(lost)} for it, but {self.path} does not: "
@@ -304,12 +357,13 @@ class Manifest:
                     "keeps only one of several kanon_sql. Write all settings in one place, or run "
                     "dbt parse if the manifest is older."
                 )
-        if not (node.is_annotated or self.project.contains(self._file(node), META_KEY)):
+        is_declared = node.is_annotated or node.declares("published")
+        if not (is_declared or self.project.contains(self._file(node), META_KEY)):
             return
         found = self._description(node)
         if found is None:
             return
-        pairs = [("its config.meta.kanon_sql", found.meta, node.meta)]
+        pairs = [("its config.meta.kanon_sql", found.meta, node.settings)]
         pairs += [
             (f"the meta of column {name}", meta, node.columns.get(name, {}))
             for name, meta in found.columns.items()
@@ -324,7 +378,11 @@ class Manifest:
 
     def _name(self, node: Node) -> str:
         """The node's name in the result; its unique id if the name is ambiguous."""
-        calls = Counter(each.display_name for each in self.nodes if each.is_annotated)
+        calls = Counter(
+            each.display_name
+            for each in self.nodes
+            if each.is_annotated or each.declares("published")
+        )
         return node.display_name if calls[node.display_name] == 1 else node.unique_id
 
     def _file(self, node: Node) -> Path:

@@ -9,9 +9,12 @@ from typing import Any
 from kanon_sql.errors import SpecError, did_you_mean
 from kanon_sql.spec.dbt.generic_tests import ROLES, GenericTest, Role
 from kanon_sql.spec.dbt.project import mapping, meta_of
+from kanon_sql.spec.spec import TablesKey
 
 META_KEY = "kanon_sql"
 """The key in a meta that holds the settings of kanon-sql."""
+PUBLISHED_KEY = "published"
+"""The key in these settings for a table that is published."""
 KINDS = ("model", "seed", "snapshot", "source")
 QUASI_IDENTIFIER_KEYS = ("hierarchy", "levels", "clip")
 _TABLE_KEYS = (
@@ -44,7 +47,7 @@ class Node:
     original: str
     tags: tuple[str, ...]
     meta: Mapping[str, Any]
-    """Its own `meta.kanon_sql`."""
+    """Its own `meta.kanon_sql`, without a published table."""
     columns: Mapping[str, Mapping[str, Any]]
     """The `meta.kanon_sql` of each column that has one."""
     personal: tuple[str, ...]
@@ -59,6 +62,8 @@ class Node:
     """The key of its settings, in messages."""
     home: str = "the dbt project"
     """What declares it, in messages."""
+    published: Mapping[str, Any] | None = None
+    """The table that is published, by the keys of its spec."""
 
     @property
     def display_name(self) -> str:
@@ -74,7 +79,7 @@ class Node:
     @property
     def content(self) -> tuple[Any, ...]:
         """Everything that changes with its SQL or with its audit."""
-        return (*self.written, self.meta, self.columns, self.personal, self.tests)
+        return (*self.written, self.settings, self.columns, self.personal, self.tests)
 
     @property
     def is_ephemeral(self) -> bool:
@@ -82,9 +87,19 @@ class Node:
         return self.relation is None
 
     @property
+    def settings(self) -> Mapping[str, Any]:
+        """Its whole `meta.kanon_sql`."""
+        published = {} if self.published is None else {PUBLISHED_KEY: self.published}
+        return {**self.meta, **published}
+
+    @property
     def is_annotated(self) -> bool:
         """Whether it declares roles or checks."""
         return bool(self.meta or self.columns or self.tests)
+
+    def declares(self, key: TablesKey) -> bool:
+        """Whether it declares a table of records, or one that is published."""
+        return self.is_annotated if key == "tables" else self.published is not None
 
     def fail(self, sentence: str) -> SpecError:
         return SpecError(f"{self.location}: {self.display_name}: {sentence}")
@@ -150,6 +165,13 @@ def parsed_node(raw: Mapping[str, Any]) -> Node:
     name, version = str(raw.get("name")), raw.get("version")
     columns = {str(name): column for name, column in mapping(raw.get("columns")).items()}
     whose = f"{location}: {name}:"
+    meta = dict(_settings(raw, f"{whose} its meta"))
+    published = meta.pop(PUBLISHED_KEY, None)
+    if published is not None and not isinstance(published, dict):
+        raise SpecError(
+            f"{whose} kanon_sql.published must be a mapping, as in {{by: [region], value: n}}; "
+            f"found {published!r}."
+        )
     settings = {
         each: _settings(column, f"{whose} the meta of column {each}")
         for each, column in columns.items()
@@ -167,11 +189,12 @@ def parsed_node(raw: Mapping[str, Any]) -> Node:
         is_described=bool(patch),
         original=original,
         tags=_texts(raw.get("tags")),
-        meta=_settings(raw, f"{whose} its meta"),
+        meta=meta,
         columns={each: found for each, found in settings.items() if found},
         personal=tuple(each for each, column in columns.items() if _is_marked(column)),
         parents=_texts(mapping(raw.get("depends_on")).get("nodes")),
         written=(raw.get("checksum"), raw.get("unrendered_config")),
+        published=published,
     )
 
 

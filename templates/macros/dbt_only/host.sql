@@ -388,7 +388,7 @@ right({{ text }}, {{ length }})
 {{ return([
     {"name": "model", "text": modules.re.findall("'([^']+)'", written["model"]) | join(".")},
     {"name": "test", "text": model.test_metadata.name},
-    {"name": "columns", "text": (given.get("quasi_identifiers", []) + others) | join(", ")},
+    {"name": "columns", "text": ((given.get("quasi_identifiers") or given.get("by") or []) + others) | join(", ")},
     {"name": "asked", "text": found.asked | join(", ")},
 ]) }}
 {%- endmacro %}

@@ -201,6 +201,19 @@ group by
 ) %}
 with
 
+{{ kanon_sql.sets_of_cell_rules(
+    relation, columns, groupings, rules, nodes, contributor, figure, weighted, ranks, repeated
+) | trim }}
+
+{{ kanon_sql.counts_of_cell_rules(groupings, rules, nodes, figure) | trim }}
+{%- endmacro %}
+
+
+{# CTEs up to `sensitive_cells`, and `nodes`. #}
+{% macro sets_of_cell_rules(
+    relation, columns, groupings, rules, nodes=[], contributor=none, figure=none, weighted=none,
+    ranks=[], repeated=[]
+) %}
 {{ kanon_sql.sets_of_cells(
     relation, columns, groupings, contributor, figure, weighted, ranks,
     "all_cells" if repeated else "cells"
@@ -243,7 +256,11 @@ sensitive_cells as (
         {{ kanon_sql.sensitive_cell(rules) | trim | indent(8) }} as kanon_is_sensitive
     from judged_cells
 )
+{%- endmacro %}
 
+
+{# One row of counts. #}
+{% macro counts_of_cell_rules(groupings, rules, nodes=[], figure=none) %}
 select
     sum(case when kanon_is_margin = 0 then kanon_records else 0 end) as kanon_records,
     count(*) as kanon_cells,

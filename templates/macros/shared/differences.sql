@@ -74,3 +74,64 @@ select
 
 from compared_cells
 {%- endmacro %}
+
+
+{# Generic test of differences between a mart and a second one, with their counts in `count`. #}
+{% macro differences_failures(
+    relation, columns, dimensions, count, against, there, n, suppressed="1 = 0"
+) %}
+{% set places = range(1, columns | length + 1) | list %}
+{% set figure = kanon_sql.typed_figure(count) | trim %}
+{% set ctes %}
+with
+
+{{ kanon_sql.sets_of_published_differences(
+    {"sets": kanon_sql.sets_of_published(
+        relation, dimensions, figure, suppressed, contributors=figure, set="published_here"
+    ) | trim, "places": places, "totals": []},
+    {"sets": kanon_sql.sets_of_published(
+        against, there, figure, suppressed, contributors=figure, set="published_there"
+    ) | trim, "places": places, "totals": []}
+) | trim }},
+
+counted_differences as (
+    {{ kanon_sql.counts_of_differences(n) | trim | indent(4) }}
+),
+
+measured as (
+    select
+        kanon_cells_here as records,
+        coalesce(kanon_compared, 0) as compared_cells,
+        coalesce(kanon_equal, 0) as equal_cells,
+        coalesce(kanon_violating, 0) as violating_cells,
+        coalesce(kanon_greater, 0) as greater_here,
+        coalesce(kanon_smaller, 0) as smaller_here,
+        coalesce(kanon_hidden_here, 0) as suppressed_here_shown_there,
+        kanon_least as achieved
+    from counted_differences
+)
+{%- endset %}
+{{ kanon_sql.told_failures(
+    ctes,
+    violated="measured.violating_cells > 0",
+    failures="measured.violating_cells",
+    columns=[
+        "compared_cells", "equal_cells", "violating_cells", "greater_here", "smaller_here",
+        "suppressed_here_shown_there", "achieved",
+    ],
+    more=kanon_sql.mart_errors(relation, dimensions, count, suppressed, name="_here")
+        + kanon_sql.mart_errors(against, there, count, suppressed, name="_there")
+        + [kanon_sql.counted_error(
+            "tables_apart", "second table shows no cell that this one shows: do the labels agree", "kanon_apart",
+            "select case when compared_cells = 0 then 1 else 0 end as kanon_apart\nfrom measured"
+        )]
+) }}
+{%- endmacro %}
+
+
+{% test differences(model) -%}
+{% set asked = kanon_sql.asked_of_cells("differences", model, kwargs, {"n": "count"}, [
+    "by", "count", "against", "suppressed",
+]) -%}
+{{ kanon_sql.tidy(kanon_sql.differences_failures(**asked), model) }}
+{%- endtest %}

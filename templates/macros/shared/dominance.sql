@@ -16,3 +16,24 @@ kanon_largest_{{ n }} > 0
         "kanon_total", kanon_sql.numerator(k), none if exact else "(1 - " ~ kanon_sql.slack() ~ ")"
     ) }}
 {%- endmacro %}
+
+
+{# Generic test of (n,k) dominance, on records. #}
+{% macro dominance_failures(
+    relation, columns, groupings, value, n, k, inclusive=false, contributor=none, digits=none
+) %}
+{{ kanon_sql.concentration_failures(
+    relation, columns, groupings,
+    kanon_sql.dominance_violated(n, k, inclusive, digits is not none) | trim,
+    "max(" ~ (kanon_sql.dominance(n) | trim) ~ ")",
+    value, contributor, ranks=[1, n] | unique | list, digits=digits
+) }}
+{%- endmacro %}
+
+
+{% test dominance(model) -%}
+{% set asked = kanon_sql.asked_of_cells("dominance", model, kwargs, {
+    "n": "count", "k": {"above": true, "below": 100}, "inclusive": [false, true],
+}, ["by", "value", "contributor", "margins"]) -%}
+{{ kanon_sql.tidy(kanon_sql.dominance_failures(**asked), model) }}
+{%- endtest %}

@@ -18,6 +18,14 @@
 {% macro group_counts(relation, columns, groupings, families, nodes, checks, contributor=none) %}
 with
 
+{{ kanon_sql.sets_of_groups(relation, columns, groupings, families, nodes, contributor) | trim }}
+
+{{ kanon_sql.disclosed_groups(checks) | trim }}
+{%- endmacro %}
+
+
+{# CTEs up to `groups`. #}
+{% macro sets_of_groups(relation, columns, groupings, families, nodes, contributor=none) %}
 {{ kanon_sql.sets_of_cells(relation, columns, groupings, contributor) | trim }},
 
 nodes as (
@@ -65,8 +73,6 @@ groups as (
 {% endif %}
 {% endfor %}
 )
-
-{{ kanon_sql.disclosed_groups(checks) | trim }}
 {%- endmacro %}
 
 
@@ -83,3 +89,87 @@ select
 from groups
 where kanon_members > 0
 {%- endmacro %}
+
+
+{# Generic test of group disclosure: on records, or on a mart with its counts in the column `count`. #}
+{% macro group_disclosure_failures(
+    relation, columns, along, max_share=1, insiders=0, contributor=none, count=none, dimensions=[],
+    suppressed="1 = 0"
+) %}
+{% set checks = [{
+    "number": 1, "disclosed": kanon_sql.group_disclosure(max_share, insiders) | trim, "along": along,
+}] %}
+{% set found = namespace(families=[]) %}
+{% if count is none %}
+{% set groupings = kanon_sql.groupings_of(columns) %}
+{% for grouping in groupings %}
+{% for column in grouping.columns %}
+{% set above = grouping.columns | reject("equalto", column) | list %}
+{% set parents = groupings | selectattr("columns", "equalto", above) | first %}
+{% set place = columns.index(column) + 1 %}
+{% set found.families = found.families + [{
+    "dimension": place, "parents": parents.number, "children": grouping.number, "keyed_by": above,
+    "node": place ~ "_0", "alone": none,
+}] %}
+{% endfor %}
+{% endfor %}
+{% else %}
+{% for column in columns %}
+{% set place = loop.index %}
+{% set keys = namespace(others=[]) %}
+{% for other in columns if other != column %}
+{% set keys.others = keys.others + ["kanon_d" ~ (columns.index(other) + 1), "kanon_t" ~ (columns.index(other) + 1)] %}
+{% endfor %}
+{% set found.families = found.families + [{
+    "dimension": place, "keyed_by": keys.others or ["kanon_t" ~ place], "alone": none, "children": none,
+    "several": "(select count(distinct kanon_d" ~ place ~ ") from published_cells where kanon_t" ~ place ~ " = 0) > 1",
+}] %}
+{% endfor %}
+{% endif %}
+{% set ctes %}
+with
+
+{% if count is none %}
+{{ kanon_sql.sets_of_groups(
+    relation, columns, groupings, found.families, kanon_sql.nodes_of(columns), contributor
+) | trim }},
+{% else %}
+{{ kanon_sql.sets_of_published(
+    relation, dimensions, kanon_sql.typed_figure(count) | trim, suppressed,
+    contributors=kanon_sql.typed_figure(count) | trim
+) | trim }},
+
+{{ kanon_sql.set_of_published_groups(found.families) | trim }},
+{% endif %}
+
+counted_groups as (
+    {{ kanon_sql.disclosed_groups(checks) | trim | indent(4) }}
+),
+
+measured as (
+    select
+        {{ kanon_sql.records_in(relation) | trim | indent(8) }} as records,
+        kanon_groups as judged_groups,
+        coalesce(kanon_disclosed_1, 0) as achieved,
+        coalesce(kanon_alone_1, 0) as alone
+    from counted_groups
+)
+{%- endset %}
+{{ kanon_sql.told_failures(
+    ctes,
+    violated="measured.achieved > 0",
+    failures="measured.achieved",
+    columns=["judged_groups", "achieved", "alone"],
+    more=kanon_sql.figure_errors(relation, none, contributor) if count is none
+        else kanon_sql.mart_errors(relation, dimensions, count, suppressed)
+) }}
+{%- endmacro %}
+
+
+{% test group_disclosure(model) -%}
+{% set asked = kanon_sql.asked_of_cells("group_disclosure", model, kwargs, {
+    "along": "dimensions", "max_share": {"above": true, "most": 1, "default": 1},
+    "insiders": {"whole": true, "default": 0},
+}, ["by", "contributor", "count", "total_label", "suppressed"]) -%}
+{{ kanon_sql.tidy(kanon_sql.group_disclosure_failures(**asked), model) }}
+{%- endtest %}

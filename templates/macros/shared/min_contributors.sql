@@ -13,3 +13,57 @@
 {% macro min_contributors_violated(n, zeros="allowed") -%}
 kanon_contributors < {{ kanon_sql.positive_int(n, "n") }}{{ "" if zeros == "disclosive" else " and kanon_contributors > 0" }}
 {%- endmacro %}
+
+
+{#
+    Generic test of the threshold: on records, or on a mart with the number of contributors in the
+    column `count`.
+#}
+{% macro min_contributors_failures(
+    relation, n, zeros="allowed", columns=[], groupings=[], contributor=none, value=none, digits=none,
+    count=none, dimensions=[], suppressed="1 = 0"
+) %}
+{% set violated = kanon_sql.min_contributors_violated(n, zeros) | trim %}
+{% set achieved = "min(" ~ (kanon_sql.min_contributors(zeros) | trim) ~ ")" %}
+{% if count is none -%}
+{{ kanon_sql.cell_rule_failures(
+    relation, columns, groupings, violated, achieved, value, contributor,
+    figure=none if value is none else kanon_sql.typed_figure(value, digits) | trim,
+    ranks=[] if value is none else [1],
+    nodes=kanon_sql.nodes_of(columns) if zeros == "disclosive" else []
+) }}
+{%- else -%}
+{% set ctes %}
+with
+
+{{ kanon_sql.sets_of_published(
+    relation, dimensions, kanon_sql.typed_figure(count) | trim, suppressed,
+    contributors=kanon_sql.typed_figure(count) | trim
+) | trim }},
+
+measured as (
+    select
+        count(*) as records,
+        coalesce(sum(kanon_suppressed), 0) as suppressed,
+        coalesce(sum({{ kanon_sql.flag(violated) }}), 0) as violating_cells,
+        {{ achieved }} as achieved
+    from published_cells
+)
+{%- endset %}
+{{ kanon_sql.told_failures(
+    ctes,
+    violated="measured.violating_cells > 0",
+    failures="measured.violating_cells",
+    columns=["suppressed", "violating_cells", "achieved"],
+    more=kanon_sql.mart_errors(relation, dimensions, count, suppressed)
+) }}
+{%- endif %}
+{%- endmacro %}
+
+
+{% test min_contributors(model) -%}
+{% set asked = kanon_sql.asked_of_cells("min_contributors", model, kwargs, {
+    "n": "count", "zeros": ["allowed", "disclosive"],
+}, ["by", "contributor", "value", "margins", "count", "suppressed"]) -%}
+{{ kanon_sql.tidy(kanon_sql.min_contributors_failures(**asked), model) }}
+{%- endtest %}

@@ -93,14 +93,23 @@ with
 
 {{ sets }},
 
-repeated as (
+{{ kanon_sql.set_of_repeated_cells(dimensions) | trim }}
+
+select count(*) as kanon_repeated
+from repeated
+{%- endmacro %}
+
+
+{# CTE with the cells of `cells` that have more than one row. #}
+{% macro set_of_repeated_cells(dimensions, cells="published_cells", set="repeated") %}
+{{ set }} as (
     select
 {% for place in dimensions %}
         kanon_d{{ place }},
         kanon_t{{ place }},
 {% endfor %}
         count(*) as kanon_rows
-    from published_cells
+    from {{ cells }}
     group by
 {% for place in dimensions %}
         kanon_d{{ place }},
@@ -108,9 +117,6 @@ repeated as (
 {% endfor %}
     having count(*) > 1
 )
-
-select count(*) as kanon_repeated
-from repeated
 {%- endmacro %}
 
 
@@ -120,6 +126,12 @@ with
 
 {{ sets }}
 
+{{ kanon_sql.counts_of_published_rules(margin, rules, nodes, contributors) | trim }}
+{%- endmacro %}
+
+
+{# One row of counts. #}
+{% macro counts_of_published_rules(margin, rules, nodes, contributors=true) %}
 select
     count(*) as kanon_cells,
     sum({{ kanon_sql.flag(margin) }}) as kanon_margin_cells,
@@ -170,6 +182,14 @@ with
 
 {{ sets }},
 
+{{ kanon_sql.set_of_published_groups(families) | trim }}
+
+{{ kanon_sql.disclosed_groups(checks) | trim }}
+{%- endmacro %}
+
+
+{# CTE with the groups. #}
+{% macro set_of_published_groups(families) %}
 groups as (
 {% for family in families %}
     select
@@ -185,6 +205,10 @@ groups as (
 
         and count(*) = {{ family.children | indent(8) }}
 {%- endif %}
+{%- if family.several is defined %}
+
+        and {{ family.several }}
+{%- endif %}
 {% if not loop.last %}
 
 
@@ -193,8 +217,6 @@ groups as (
 {% endif %}
 {% endfor %}
 )
-
-{{ kanon_sql.disclosed_groups(checks) | trim }}
 {%- endmacro %}
 
 
@@ -202,6 +224,14 @@ groups as (
 {% macro differences_of_published(here, there, n=none) %}
 with
 
+{{ kanon_sql.sets_of_published_differences(here, there) | trim }}
+
+{{ kanon_sql.counts_of_differences(n) | trim }}
+{%- endmacro %}
+
+
+{# CTEs up to `compared_cells`. #}
+{% macro sets_of_published_differences(here, there) %}
 {{ here.sets }},
 
 {{ there.sets }},
@@ -220,8 +250,6 @@ cells_there as (
 {% set shared.columns = shared.columns + ["kanon_d" ~ loop.index] %}
 {% endfor %}
 {{ kanon_sql.compared_cells(shared.markers, shared.columns, shared.columns) | trim }}
-
-{{ kanon_sql.counts_of_differences(n) | trim }}
 {%- endmacro %}
 
 

@@ -1,0 +1,267 @@
+{#
+    What the tests of cells take, checked: a test looks at the records of a table, or at a mart, where
+    a row is a cell. Every error names the test, the argument and what was found.
+#}
+
+{#
+    What the test of a model is `given`, checked, as its `<model>_failures` takes it. `parameters` are
+    the model's own, each with the values that it may have; `takes` are its other arguments.
+#}
+{% macro asked_of_cells(test, model, given, parameters, takes) -%}
+{% do config(fail_calc="coalesce(sum(failures), 0)") %}
+{% set known = takes + ["quote_columns"] + parameters | list %}
+{% for name in given if name not in known and name != "column_name" -%}
+{{ exceptions.raise_compiler_error("macro 'dbt_macro__test_" ~ test ~ "' takes no keyword argument '" ~ name ~ "'") }}
+{%- endfor %}
+{% if config.get("limit") == 0 -%}
+{{ kanon_sql.refuse(test ~ ": limit: 0 throws away what the test finds, so it could not fail. Leave it out") }}
+{%- endif %}
+{% set asked = {} %}
+{% for name, values in parameters.items() %}
+{% do asked.update({name: kanon_sql.parameter_of_cells(test, name, given, values)}) %}
+{% endfor %}
+{% set count = given.get("count") %}
+{% set on_mart = "count" in takes and count is not none or test in ["derivable", "differences"] %}
+{% set of_records = ["contributor", "margins"] + (["value"] if test != "derivable" else []) %}
+{% for name in of_records if on_mart and given.get(name) is not none -%}
+{{ kanon_sql.refuse(test ~ ": count is for a mart, where a row is a cell, and " ~ name ~ " for records. Leave one of them out") }}
+{%- endfor %}
+{% for name in ["total_label", "suppressed"] if not on_mart and name in given -%}
+{{ kanon_sql.refuse(test ~ ": " ~ name ~ " is for a mart, where a row is a cell: name its count") }}
+{%- endfor %}
+{% for name in ["value"] if test in ["dominance", "p_percent", "derivable"] and given.get(name) is none -%}
+{{ kanon_sql.refuse(test ~ " needs value, the column " ~ ("with the figure of a cell" if test == "derivable" else "that is summed")) }}
+{%- endfor %}
+{% if test == "differences" and count is none -%}
+{{ kanon_sql.refuse("differences needs count, the column with the number of contributors of a cell") }}
+{%- elif test == "derivable" and "total_label" not in given -%}
+{{ kanon_sql.refuse("derivable needs total_label, which stands in a dimension for its total: a label, null for NULL, or one for each dimension, as in {region: Total}") }}
+{%- endif %}
+{% set by = given.get("by") %}
+{% if by is none and on_mart and test == "min_contributors" %}
+{% set by = [] %}
+{% else %}
+{% do kanon_sql.list_of_columns(test, "by", by) %}
+{% endif %}
+{% set own = kanon_sql.columns_of_cells(
+    test, model, by, given.get("quote_columns"), given.get("contributor"),
+    count if count is not none else given.get("value")
+) %}
+{% do asked.update({"relation": own["relation"], "columns": own["columns"]}) %}
+{% if "along" in parameters %}
+{% do asked.update({"along": kanon_sql.places_along(test, by, given.get("along"))}) %}
+{% endif %}
+{% if on_mart %}
+{% do asked.update(kanon_sql.mart_of_test(test, given, by, own)) %}
+{% if test == "differences" %}
+{% do asked.update(kanon_sql.second_mart(test, given, by, own)) %}
+{% endif %}
+{{ return(asked) }}
+{% endif %}
+{% do asked.update({"contributor": own["contributor"]}) %}
+{% if "margins" in takes %}
+{% set margins = kanon_sql.margins_of_test(test, given.get("margins", "all"), by, own["columns"]) %}
+{% do asked.update({"groupings": kanon_sql.groupings_of(own["columns"], margins), "value": own["figure"]}) %}
+{% if own["figure"] is not none %}
+{% do asked.update({"digits": kanon_sql.digits_of(
+    model, own["relation"], own["figure"], kanon_sql.largest_factor(asked)
+)}) %}
+{% endif %}
+{% endif %}
+{{ return(asked) }}
+{%- endmacro %}
+
+
+{# A parameter of a test: a "count" that must be given, "dimensions", one of a list of words (the first
+   where none is given), or a number with its bounds. #}
+{% macro parameter_of_cells(test, name, given, values) -%}
+{% set value = given.get(name) %}
+{% if values == "dimensions" -%}
+{{ return(none) }}
+{%- elif values == "count" or values is mapping and "default" not in values -%}
+{% do kanon_sql.needs_one_of(test, {name: value}) %}
+{%- endif %}
+{% if values == "count" -%}
+{{ return(kanon_sql.count_of(test, name, value)) }}
+{%- elif values is not mapping -%}
+{{ return(kanon_sql.one_of(test, name, given.get(name, values[0]), values)) }}
+{%- endif %}
+{% set value = values["default"] if value is none else value %}
+{% if values.get("whole") and (value is not integer or value is boolean or value < values.get("least", 0)) -%}
+{{ kanon_sql.refuse(test ~ ": " ~ name ~ " must be a whole number, " ~ values.get("least", 0) ~ " or more; found " ~ kanon_sql.as_found(value)) }}
+{%- elif "below" in values and (not kanon_sql.is_number(value) or value <= 0 or value >= values["below"]) -%}
+{{ kanon_sql.refuse(test ~ ": " ~ name ~ " must be a percentage between 0 and 100, as in 67; found " ~ kanon_sql.as_found(value)) }}
+{%- endif %}
+{{- return(kanon_sql.number_of_test(
+    test, name, value, values.get("least", 0), values.get("most"), values.get("above", false)
+)) -}}
+{%- endmacro %}
+
+
+{% macro list_of_columns(test, argument, names) -%}
+{% if names is none or names is string or names is mapping or names is not iterable or not names -%}
+{{ kanon_sql.refuse(test ~ " needs " ~ argument ~ ", a list of columns, as in [region, sector]; found " ~ names) }}
+{%- endif %}
+{%- endmacro %}
+
+
+{# The relation of a test, its dimensions, contributor and figure, as they stand in SQL. #}
+{% macro columns_of_cells(test, model, by, quote_columns, contributor, figure, alias="kanon_source") -%}
+{% set quoted = kanon_sql.quotes_all(quote_columns) %}
+{% set columns = [] %}
+{% for name in by %}
+{% if name is none -%}
+{{ kanon_sql.refuse(test ~ ": each of by must be the name of a column; found null") }}
+{%- endif %}
+{% do columns.append(kanon_sql.column_of(test, "each of by", name, quoted)) %}
+{% endfor %}
+{% set names = (by + [contributor, figure]) | reject("none") | map("string") | list %}
+{% set bare = [] %}
+{% for name in names %}
+{% do bare.append(kanon_sql.bare_name(name)) %}
+{% endfor %}
+{% for name in bare if bare.count(name) > 1 -%}
+{{ kanon_sql.refuse(test ~ ": the column " ~ name ~ " is named twice. A column is a dimension, the contributor or the figure") }}
+{%- endfor %}
+{% set contributor = kanon_sql.column_of(test, "contributor", contributor, quoted) %}
+{% set figure = kanon_sql.column_of(test, "value or count", figure, quoted) %}
+{% set compared = columns + [contributor] | reject("none") | list %}
+{% do kanon_sql.needs_columns(test, model, compared + [figure]) %}
+{% if compared %}
+{% do kanon_sql.needs_plain_comparison(test, model, compared) %}
+{% endif %}
+{{ return({
+    "relation": kanon_sql.records_of(model, alias, compared),
+    "columns": columns,
+    "contributor": contributor,
+    "figure": figure,
+}) }}
+{%- endmacro %}
+
+
+{# The numbers of the dimensions that a test looks along; all of them where none is named. #}
+{% macro places_along(test, by, along, argument="along") -%}
+{% set along = [along] if along is string else along %}
+{% set names = by | map("lower") | list %}
+{% set places = [] %}
+{% for name in (along if along is not none else by) %}
+{% if name | lower not in names -%}
+{{ kanon_sql.refuse(test ~ ": " ~ argument ~ " names " ~ name ~ ", which is not one of by: " ~ by | join(", ")) }}
+{%- endif %}
+{% do places.append(names.index(name | lower) + 1) %}
+{% endfor %}
+{{ return(places) }}
+{%- endmacro %}
+
+
+{# all, none, or the columns of each margin. #}
+{% macro margins_of_test(test, margins, by, columns) -%}
+{% if margins in ["all", "none"] -%}
+{{ return(margins) }}
+{%- elif margins is none or margins is string or margins is mapping or margins is not iterable -%}
+{{ kanon_sql.refuse(test ~ ": margins must be all, none, or lists of dimensions, as in [[region], []]; found " ~ margins) }}
+{%- endif %}
+{% set found = [] %}
+{% for margin in margins %}
+{% set kept = [] %}
+{% set places = kanon_sql.places_along(test, by, margin, "margins") if margin else [] %}
+{% for column in columns if columns.index(column) + 1 in places %}
+{% do kept.append(column) %}
+{% endfor %}
+{% do found.append(kept) %}
+{% endfor %}
+{{ return(found) }}
+{%- endmacro %}
+
+
+{# How a mart is read: its dimensions with their totals, and what stands for a suppressed figure. #}
+{% macro mart_of_test(test, given, by, own, guess=none) -%}
+{% set mark = given.get("suppressed") %}
+{% if mark is mapping or mark is not string and mark is iterable -%}
+{{ kanon_sql.refuse(test ~ ": suppressed must be one value, or null; found " ~ mark) }}
+{%- endif %}
+{% set labels = {} %}
+{% if "total_label" in given %}
+{% set label = given["total_label"] %}
+{% if label is mapping %}
+{% for name in label %}
+{% do kanon_sql.places_along(test, by, [name], "total_label") %}
+{% endfor %}
+{% endif %}
+{% for column in own["columns"] %}
+{% set name = by[loop.index0] %}
+{% if label is not mapping %}
+{% do labels.update({column: none if label is none else kanon_sql.value_as_text(label)}) %}
+{% else %}
+{% for each, text in label.items() if each | lower == name | lower %}
+{% do labels.update({column: none if text is none else kanon_sql.value_as_text(text)}) %}
+{% endfor %}
+{% endif %}
+{% endfor %}
+{% endif %}
+{% set found = {
+    "dimensions": kanon_sql.mart_dimensions(
+        own["columns"], labels, guess=test in ["derivable", "group_disclosure"]
+    ),
+    "suppressed": kanon_sql.is_suppressed(
+        own["figure"], none if mark is none else kanon_sql.value_as_text(mark)
+    ) | trim,
+} %}
+{% if test == "derivable" %}
+{% do found.update({"value": own["figure"], "digits": kanon_sql.digits_of(
+    own["relation"], own["relation"], own["figure"], 1
+)}) %}
+{% else %}
+{% do found.update({"count": own["figure"]}) %}
+{% endif %}
+{{ return(found) }}
+{%- endmacro %}
+
+
+{# The second mart of a comparison, with columns of the same names. #}
+{% macro second_mart(test, given, by, own) -%}
+{% set relation = kanon_sql.relation_of_test(test, "against", given.get("against"), "admissions_2025") %}
+{% set there = kanon_sql.columns_of_cells(
+    test, relation, by, given.get("quote_columns"), none, given["count"], "kanon_against"
+) %}
+{{ return({
+    "against": there["relation"],
+    "there": kanon_sql.mart_dimensions(there["columns"], {}, guess=false),
+}) }}
+{%- endmacro %}
+
+
+{# --- the type in which figures are added ------------------------------------------------------ #}
+
+{#
+    The decimals in which all values are exact, and fit with the factor of a rule: 0, 6, or none for
+    floating point numbers, whose slack counts towards a violation. The values of an ephemeral model
+    can't be read before the statement runs. Where SQL is only compiled, 6 are taken.
+#}
+{% macro digits_of(model, relation, value, factor=1) -%}
+{% if not execute or flags.WHICH not in ["build", "test", "retry", "run"] -%}
+{{ return(6) }}
+{%- elif kanon_sql.is_ephemeral(model) -%}
+{{ return(none) }}
+{%- endif %}
+{% set facts = run_query(kanon_sql.figure_facts(relation, value)).rows[0].values() %}
+{% set digits = 0 if not facts[4] else 6 if not facts[5] else none %}
+{% if digits is not none and (facts[6] or 0) | float * 10 ** digits * factor > 1e36 -%}
+{{ return(none) }}
+{%- endif %}
+{{- return(digits) -}}
+{%- endmacro %}
+
+
+{# The largest factor by which a rule multiplies a sum. #}
+{% macro largest_factor(asked) -%}
+{% if asked.get("k") is not none -%}
+{{ return([100 * kanon_sql.denominator(asked["k"]), kanon_sql.numerator(asked["k"])] | max) }}
+{%- elif asked.get("p") is not none -%}
+{{ return([
+    kanon_sql.denominator(asked["p"]) * kanon_sql.numerator(asked["q"]),
+    kanon_sql.numerator(asked["p"]) * kanon_sql.denominator(asked["q"]),
+] | max) }}
+{%- endif %}
+{{- return(1) -}}
+{%- endmacro %}

@@ -1,0 +1,234 @@
+{#
+    A model of cells as a generic test, on the records of a table or on a mart, where a row is a
+    cell: one row of counts if it fails, no row if it passes, and a database error if there are no
+    rows or nothing can be concluded from them (see `told_failures`). Neither contains a label or a
+    figure of the table.
+
+    failures            violating cells, or groups
+    records             all records, or the rows of the mart
+#}
+
+{# Test of a rule for single cells, on records. `zeros` also judges combinations without a record. #}
+{% macro cell_rule_failures(
+    relation, columns, groupings, violated, achieved, value=none, contributor=none, figure=none,
+    ranks=[], nodes=[], details=[]
+) %}
+{% set rules = [{"number": 1, "violated": violated, "measured": achieved}] %}
+{% set empty = kanon_sql.empty_combinations(columns, groupings) if nodes else [] %}
+{% set ctes %}
+with
+
+{{ kanon_sql.sets_of_cell_rules(
+    relation, columns, groupings, rules, nodes, contributor, figure, none, ranks
+) | trim }},
+
+counted_cells as (
+    {{ kanon_sql.counts_of_cell_rules(groupings, rules, nodes, figure) | trim | indent(4) }}
+),
+
+measured as (
+    select
+        coalesce(kanon_records, 0) as records,
+        kanon_cells as cells,
+        kanon_violating_cells_1{{ "".join(empty) }} as violating_cells,
+        kanon_violating_margin_cells_1{{ "".join(empty[1:]) }} as violating_margin_cells,
+{% for detail in details %}
+        {{ detail[0] }} as {{ detail[1] }},
+{% endfor %}
+        {{ "kanon_achieved_1" if not empty else "case when 0" ~ "".join(empty) ~ " > 0 then 0 else kanon_achieved_1 end" }} as achieved
+    from counted_cells
+)
+{%- endset %}
+{% set found = namespace(details=[]) %}
+{% for detail in details %}{% set found.details = found.details + [detail[1]] %}{% endfor %}
+{{ kanon_sql.told_failures(
+    ctes,
+    violated="measured.violating_cells > 0",
+    failures="measured.violating_cells",
+    columns=["cells", "violating_cells", "violating_margin_cells"] + found.details + ["achieved"],
+    more=kanon_sql.figure_errors(relation, value, contributor)
+) }}
+{%- endmacro %}
+
+
+{# Terms with the combinations of each grouping that have no record, inner cells first. #}
+{% macro empty_combinations(columns, groupings) -%}
+{% set found = namespace(terms=[]) %}
+{% for grouping in groupings %}
+{% set counts = namespace(nodes=[]) %}
+{% for column in columns if column in grouping.columns %}
+{% set counts.nodes = counts.nodes + ["kanon_nodes_" ~ (columns.index(column) + 1) ~ "_0"] %}
+{% endfor %}
+{% set found.terms = found.terms + [" + (" ~ (counts.nodes | join(" * ") or "1") ~ " - kanon_cells_" ~ grouping.number ~ ")"] %}
+{% endfor %}
+{{ return(found.terms) }}
+{%- endmacro %}
+
+
+{# Test of a concentration rule. #}
+{% macro concentration_failures(
+    relation, columns, groupings, violated, achieved, value, contributor, ranks, digits, more=[]
+) %}
+{{ kanon_sql.cell_rule_failures(
+    relation, columns, groupings, violated, achieved, value, contributor,
+    figure=kanon_sql.typed_figure(value, digits) | trim,
+    ranks=ranks,
+    details=[
+        ["kanon_zero_cells", "undefined_cells"],
+        ["kanon_cells_with_negatives", "cells_with_negatives"],
+    ]
+) }}
+{%- endmacro %}
+
+
+{# Every grouping of some columns: the inner cells, and all margins, none, or those of the `margins`. #}
+{% macro groupings_of(columns, margins="all") -%}
+{% set found = namespace(kept=[columns], groupings=[]) %}
+{% if margins == "all" %}
+{% for mask in range(1, 2 ** (columns | length)) %}
+{% set by = namespace(columns=[]) %}
+{% for column in columns if (mask // 2 ** columns.index(column)) % 2 == 0 %}
+{% set by.columns = by.columns + [column] %}
+{% endfor %}
+{% set found.kept = found.kept + [by.columns] %}
+{% endfor %}
+{% elif margins != "none" %}
+{% for by in margins if by not in found.kept %}
+{% set found.kept = found.kept + [by] %}
+{% endfor %}
+{% endif %}
+{% for by in found.kept %}
+{% set found.groupings = found.groupings + [{"number": loop.index0, "columns": by}] %}
+{% endfor %}
+{{ return(found.groupings) }}
+{%- endmacro %}
+
+
+{# The dimensions as levels whose nodes are counted. #}
+{% macro nodes_of(columns) -%}
+{% set found = namespace(nodes=[]) %}
+{% for column in columns %}
+{% set found.nodes = found.nodes + [{"name": loop.index ~ "_0", "column": column, "below": none}] %}
+{% endfor %}
+{{ return(found.nodes) }}
+{%- endmacro %}
+
+
+{# --- what can't be judged ------------------------------------------------------------------- #}
+
+{# Values that are no finite number, and records of nobody. #}
+{% macro figure_errors(relation, value=none, contributor=none) -%}
+{% set found = namespace(errors=[]) %}
+{% if value is not none %}
+{% set number = kanon_sql.figure_number(value) | trim %}
+{% set found.errors = [
+    kanon_sql.counted_error(
+        "values_without_number", "values that are no number", "kanon_no_number",
+        kanon_sql.rows_where(relation, kanon_sql.ident(value) ~ " is not null and " ~ number ~ " is null", "kanon_no_number")
+    ),
+    kanon_sql.counted_error(
+        "values_not_finite", "values that are NaN or infinite", "kanon_not_finite",
+        kanon_sql.rows_where(
+            relation, number ~ " is not null and not (" ~ kanon_sql.is_finite(number) ~ ")", "kanon_not_finite"
+        )
+    ),
+] %}
+{% endif %}
+{% if contributor is not none %}
+{% set found.errors = found.errors + [kanon_sql.counted_error(
+    "records_of_nobody", "records without a contributor", "kanon_of_nobody",
+    kanon_sql.rows_where(relation, kanon_sql.ident(contributor) ~ " is null", "kanon_of_nobody")
+)] %}
+{% endif %}
+{{ return(found.errors) }}
+{%- endmacro %}
+
+
+{# The number of rows that satisfy a predicate. #}
+{% macro rows_where(relation, predicate, counted) %}
+select sum({{ kanon_sql.flag(predicate) | indent(4) }}) as {{ counted }}
+from {{ relation }}
+{%- endmacro %}
+
+
+{#
+    What can't be read of a mart: a figure that is neither a number nor the mark, a count below zero,
+    a NULL or a label that may be a total, and a second row for a cell. `name` tells two marts apart.
+#}
+{% macro mart_errors(relation, dimensions, value, suppressed, counts=true, name="") -%}
+{% set number = kanon_sql.figure_number(value) | trim %}
+{% set shown = "not (" ~ suppressed ~ ")" %}
+{% set found = namespace(errors=[
+    kanon_sql.counted_error(
+        "figures_without_number" ~ name, "figures that are neither a finite number nor suppressed", "kanon_no_number",
+        kanon_sql.rows_where(
+            relation, shown ~ " and (" ~ number ~ " is null or not (" ~ kanon_sql.is_finite(number) ~ "))", "kanon_no_number"
+        )
+    ),
+]) %}
+{% if counts %}
+{% set found.errors = found.errors + [kanon_sql.counted_error(
+    "counts_below_zero" ~ name, "counts below zero", "kanon_below_zero",
+    kanon_sql.rows_where(relation, shown ~ " and " ~ number ~ " < 0", "kanon_below_zero")
+)] %}
+{% endif %}
+{% set doubts = namespace(nulls=[], totals=[], places=[]) %}
+{% for dimension in dimensions %}
+{% set doubts.places = doubts.places + [loop.index] %}
+{% if dimension.doubtful != "1 = 0" %}{% set doubts.nulls = doubts.nulls + [dimension.doubtful] %}{% endif %}
+{% if dimension.like_total != "1 = 0" %}{% set doubts.totals = doubts.totals + [dimension.like_total] %}{% endif %}
+{% endfor %}
+{% if doubts.nulls %}
+{% set found.errors = found.errors + [kanon_sql.counted_error(
+    "rows_with_null" ~ name, "rows with NULL in a dimension, which may be a total or a value: say total_label", "kanon_doubtful",
+    kanon_sql.rows_where(relation, doubts.nulls | join(" or "), "kanon_doubtful")
+)] %}
+{% endif %}
+{% if doubts.totals %}
+{% set found.errors = found.errors + [kanon_sql.counted_error(
+    "rows_like_totals" ~ name, "rows with a label that reads like a total, and none is declared: say total_label", "kanon_like_totals",
+    kanon_sql.rows_where(relation, doubts.totals | join(" or "), "kanon_like_totals")
+)] %}
+{% endif %}
+{% if dimensions %}
+{% set found.errors = found.errors + [kanon_sql.counted_error(
+    "repeated_cells" ~ name, "cells with more than one row, so that a dimension is missing from by", "kanon_repeated",
+    "select count(*) as kanon_repeated\nfrom repeated" ~ name,
+    sets=kanon_sql.set_of_repeated_cells(doubts.places, "published_" ~ (name.strip("_") or "cells"), "repeated" ~ name)
+)] %}
+{% endif %}
+{{ return(found.errors) }}
+{%- endmacro %}
+
+
+{#
+    How the dimensions of a mart are read. `labels` has the label of the total by dimension, none for
+    NULL; a dimension that is not in it has no total.
+#}
+{% macro mart_dimensions(columns, labels, guess=true) -%}
+{% set found = namespace(dimensions=[]) %}
+{% for column in columns %}
+{% set text = kanon_sql.text_of_label(column) | trim %}
+{% set declared = column in labels %}
+{% set label = labels[column] if declared else none %}
+{% set by_null = declared and label is none %}
+{% set found.dimensions = found.dimensions + [{
+    "label": text,
+    "total": "1 = 0" if not declared else text ~ " is null" if label is none else "coalesce(" ~ text ~ ", '') = " ~ kanon_sql.literal(label),
+    "doubtful": "1 = 0" if by_null or not guess else text ~ " is null",
+    "like_total": "1 = 0" if declared or not guess else "lower(" ~ text ~ ") in ('total', 'totals', 'all', 'sum', 'overall', 'grand total', 'subtotal')",
+    "level": none,
+}] %}
+{% endfor %}
+{{ return(found.dimensions) }}
+{%- endmacro %}
+
+
+{# Predicate: a mark stands in place of the figure; none is NULL. #}
+{% macro is_suppressed(value, mark) -%}
+{% if mark is none -%}
+{{ kanon_sql.ident(value) }} is null
+{%- else -%}
+coalesce({{ kanon_sql.text_of_label(value) | trim }}, '') = {{ kanon_sql.literal(mark) }}
+{%- endif %}
+{%- endmacro %}

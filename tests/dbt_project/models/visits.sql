@@ -1,0 +1,4 @@
+select
+    *,
+    substring(patient, 2, 1) as cohort
+from {{ ref("patients") }}
