@@ -255,6 +255,8 @@ def test_nothing_of_a_model_is_missing(name: str) -> None:
     macro_file = macros.folder() / "macros" / "shared" / f"{name}.sql"
     macro = macro_file.read_text(encoding="utf-8") if macro_file.exists() else ""
     own_macro = rf"{{% macro {name}(_failures)?\("
+    documented = (macros.folder() / "macros" / "_macros.yml").read_text(encoding="utf-8")
+    index = (ROOT / "kanon_sql/report/pages/README.md").read_text(encoding="utf-8")
     missing = {
         f"{family.__name__}: {model.__name__} in __all__": model.__name__ not in family.__all__,
         **{
@@ -273,6 +275,14 @@ def test_nothing_of_a_model_is_missing(name: str) -> None:
         ),
         f"tests/models/{name}.yml": not (TESTS / "models" / f"{name}.yml").exists(),
         f"tests/support/oracle.py: {name}": name not in oracle.MODELS,
+        "kanon_sql/report/pages/README.md: its row": f"\n| `{name}` |" not in index,
+        "templates/macros/_macros.yml: its dbt test": not (
+            model.answered_by == "estimate" or f"- name: test_{name}\n" in documented
+        ),
+        f"tests/golden/duckdb/own_statements/{name}.sql": not (
+            model.answered_by == "estimate"
+            or (TESTS / "golden" / "duckdb" / "own_statements" / f"{name}.sql").exists()
+        ),
     }
 
     lacking = [each for each, is_missing in missing.items() if is_missing]

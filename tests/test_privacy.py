@@ -16,7 +16,7 @@ import pyarrow
 import pyarrow.parquet
 import pytest
 from commands import run
-from generated import few
+from generated import few, fewer
 from hypothesis import given
 from hypothesis import strategies as st
 from pages import as_markdown
@@ -27,7 +27,7 @@ from kanon_sql.auditing.auditor import audit
 from kanon_sql.auditing.contract import compile_contract
 from kanon_sql.engines.duckdb.errors import without_values
 from kanon_sql.engines.session import RunOptions
-from kanon_sql.report.pipelines import openlineage
+from kanon_sql.report.pipelines import github, junit, openlineage, sarif
 from kanon_sql.spec.spec import AuditSpec
 
 
@@ -73,6 +73,71 @@ def test_no_output_holds_a_value(
     asked = question(entity="person" if by_person else None, references=references)
     if result.status != "error":
         assert traces(events(people(released), **asked | {"sensitive": ["diagnosis"]})) == []
+
+
+EVENTS_OF_PEOPLE = [
+    kanon.KmAnonymity(k=3),
+    kanon.KnownEvents(m=2, max_share=0.1, times=True),
+    kanon.KnownEvents(m=3, max_share=0.9, max_combinations=0),
+]
+
+
+@fewer
+@given(st.lists(ROW, min_size=1, max_size=8), st.booleans())
+def test_no_output_of_an_event_table_holds_a_value(
+    rows: list[tuple[Any, ...]], known: bool
+) -> None:
+    table = people(rows)
+    asked: dict[str, Any] = {
+        "entity": "person",
+        "events": {"zip": {"levels": [{"prefix": 1}]}, "born": {}, "diagnosis": {}},
+        "checks": EVENTS_OF_PEOPLE,
+    }
+    levels = {"zip": 1} if known else {}
+
+    result = kanon.audit(table, levels=levels, **asked)
+    curve = kanon.profile(table, entity="person", events=["zip", "income"], known=range(1, 5))
+    forms = [junit.render(result), sarif.render(result), github.render(result)]
+    told = [outputs(result), str(curve), curve.to_json(), curve._repr_html_(), *forms]
+    told += [events(table, **asked, levels=levels), str(kanon.compile(table, **asked))]
+
+    assert traces("\n".join(told)) == []
+    shown = kanon.audit(table, levels=levels, show_values=True, **asked)
+    if not known and any(row[0] or row[3] for row in rows):
+        assert traces(shown.to_json()) != []
+
+
+@pytest.mark.parametrize(
+    ("more", "message"),
+    [
+        ({"quasi_identifiers": ["income"]}, "income has several values for 1 of 1 person"),
+        ({"checks": [kanon.KmAnonymity(k=1, max_combinations=0)]}, "m = 2 has"),
+        ({"where": "cast(zip as double) > 5"}, "Check the casts and comparisons in where"),
+        (
+            {"events": {"diagnosis": {"levels": [{"width": 5}]}}, "levels": {"diagnosis": 1}},
+            "width",
+        ),
+    ],
+)
+def test_no_error_of_an_event_table_holds_a_value(more: dict[str, Any], message: str) -> None:
+    rows = [
+        (ZIPS[place], INCOMES[place], BIRTHS[0], DIAGNOSES[place], name)
+        for name in NAMES[: 1 if "quasi_identifiers" in more else 2]
+        for place in (0, 1)
+    ]
+    asked = {"entity": "person", "events": ["zip", "diagnosis"]} | more
+
+    with pytest.raises(kanon.KanonError, match=message) as refused:
+        kanon.audit(people(rows), **asked)
+
+    assert traces("".join(traceback.format_exception(refused.value))) == []
+
+
+def test_no_error_says_whose_event_is_nobodys() -> None:
+    with pytest.raises(kanon.InputError, match="1 of 1 records") as refused:
+        kanon.audit(NOBODYS, entity="person", events=["zip", "diagnosis"])
+
+    assert traces("".join(traceback.format_exception(refused.value))) == []
 
 
 PLACES = ("Zeppelin-1", "it's Zeppelin", "Zeppelin, 3")

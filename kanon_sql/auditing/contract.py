@@ -16,6 +16,7 @@ from typing import Any
 from kanon_sql.auditing.opening import open_table, opened
 from kanon_sql.engines.base import Engine
 from kanon_sql.engines.session import RunOptions
+from kanon_sql.engines.urls import url_of
 from kanon_sql.errors import SpecError, option
 from kanon_sql.files import file_kind, stem
 from kanon_sql.plan.check_statement import check_statement
@@ -39,6 +40,14 @@ _STANDS_FOR = "kanon_table_of_contract"
 _LOGICAL = {"text": "string", "boolean": "boolean", "number": "number", "time": "timestamp"}
 _WHOLE = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT", "UTINYINT", "USMALLINT",
           "UINTEGER", "UBIGINT", "UHUGEINT")  # fmt: skip
+_SERVERS = {
+    "postgresql": ("postgres", 5432, "public"),
+    "postgres": ("postgres", 5432, "public"),
+    "mysql": ("mysql", 3306, None),
+    "mariadb": ("mysql", 3306, None),
+    "clickhouse": ("clickhouse", 8123, None),
+}
+"""The type of a server with its default port and schema, by the scheme of a URL."""
 _FORMATS = {"parquet": "parquet", "csv": "csv", "json": "json"}
 
 
@@ -141,7 +150,7 @@ def _place_of(
 ) -> tuple[dict[str, Any], str]:
     """The server of a source, and the table's name there."""
     if asked.connect and not _is_file(table):
-        return _database(asked.connect, table)
+        return of_database(asked.connect, table)
     kind = file_kind(source)
     if kind not in _FORMATS:
         raise SpecError(f"{source} is of no format that a contract can name; write it as Parquet.")
@@ -182,12 +191,18 @@ def _server(**parts: Any) -> dict[str, Any]:
     return {"server": "files", **parts}
 
 
-def _database(connect: str, table: Table) -> tuple[dict[str, Any], str]:
+def of_database(connect: str, table: Table) -> tuple[dict[str, Any], str]:
+    """The server of a database and the table's name there; no user and no password."""
     *above, own = _identifiers(table)
     scheme, _, rest = connect.partition(":")
     if scheme == "duckdb":
         schema = {"schema": above[-1]} if above else {}
         return {"server": "database", "type": "duckdb", "database": rest, **schema}, own
+    if scheme in _SERVERS and (url := url_of(connect)).host and len(url.path) == 1:
+        kind, port, default = _SERVERS[scheme]
+        schema = {"schema": above[-1] if above else default} if default else {}
+        place = {"host": url.host, "port": url.port or port, "database": url.path[0]}
+        return {"server": "database", "type": kind, **place, **schema}, own
     raise SpecError(
         f"the server of {table.name} can't be written into a contract of its own. Write the rules "
         f"into the contract that there is: {option('into', 'FILE')}."
@@ -253,13 +268,17 @@ def _type(type: str) -> dict[str, Any]:
 def _roles(
     asked: TableSpec, bound: ResolvedQuestion, folder: Path
 ) -> Iterator[tuple[str, dict[str, Any]]]:
-    for column in bound.quasi_identifiers:
-        hierarchy = bound.roles.hierarchy(column).model_dump(
-            include={"hierarchy", "levels", "clip"}, exclude_defaults=True
-        )
-        if isinstance(file := hierarchy.get("hierarchy"), str):
-            hierarchy["hierarchy"] = os.path.relpath(file, folder)
-        yield column.name, {"role": "quasi_identifier", **hierarchy}
+    for role, columns in (
+        ("quasi_identifier", bound.quasi_identifiers),
+        ("event", bound.events),
+    ):
+        for column in columns:
+            hierarchy = bound.roles.hierarchy(column).model_dump(
+                include={"hierarchy", "levels", "clip"}, exclude_defaults=True
+            )
+            if isinstance(file := hierarchy.get("hierarchy"), str):
+                hierarchy["hierarchy"] = os.path.relpath(file, folder)
+            yield column.name, {"role": role, **hierarchy}
     for role, columns in (
         ("sensitive", bound.sensitive),
         ("identifier", bound.roles.identifiers),

@@ -268,6 +268,7 @@ class Assistant:
         for name, table in self.tables.items():
             yield {
                 **self._head(table, {"table": name}),
+                **({"events": list(table.events)} if table.events else {}),
                 "identifiers": list(table.identifiers),
                 "insensitive": list(table.insensitive),
                 "weight": table.weight,
@@ -293,6 +294,8 @@ class Assistant:
         from kanon_sql.cli.mcp_figures import HIDDEN, ShownFigures
 
         table = self.tables[asked["table"]]
+        if not table.quasi_identifiers:
+            raise RefusedQuestion("question", "the table has no quasi-identifiers to profile")
         sets = _profiled_sets(table)
         audited = self._audited([_sizes_alone(table, each) for each in sets])
         results = dict(zip(sets, audited, strict=True))
@@ -548,6 +551,7 @@ def _sizes_alone(table: TableSpec, names: Names) -> TableSpec:
         update={
             "quasi_identifiers": columns,
             "levels": levels,
+            "events": {},
             "sensitive": [],
             "checks": [],
             "references": {},
@@ -579,8 +583,8 @@ def _told_sets(profile: Call, every: Names) -> Iterator[Names]:
 
 def _names_in(table: TableSpec) -> Names:
     """The names that the spec has of columns and tables."""
-    names: list[str | None] = [*table.quasi_identifiers, *table.sensitive, *table.identifiers]
-    names += [*table.insensitive, table.entity, table.weight]
+    names: list[str | None] = [*table.quasi_identifiers, *table.events, *table.sensitive]
+    names += [*table.identifiers, *table.insensitive, table.entity, table.weight]
     sources = [table.source]
     for _, _, other in table.other_tables():
         names += [*other.columns, *other.columns.values()]

@@ -145,6 +145,7 @@ class ShownFigures:
         model = MODELS[check.model]
         summary = self.table.summary
         # The violating people of such a model are no part of this table.
+        members = check.details.get("attacked", summary.people)
         inside = not (model.of_reference or model.answered_by == "earlier")
         found: dict[str, Any] = {
             "model": check.model,
@@ -159,7 +160,7 @@ class ShownFigures:
             ),
         }
         if check.violating_people is not None:
-            whole = summary.people if inside else None
+            whole = members if inside else None
             found["violating_people"] = self.count(check.violating_people, whole)
         return found
 
@@ -175,6 +176,8 @@ class ShownFigures:
             return HIDDEN
         if model.counts_violations:
             return self.count(value, self.table.summary.classes)
+        if check.model == "known_events":
+            return self._share(check.violating_people, check.details["attacked"])
         if "max_highest" in thresholds:
             return self._reciprocal(round(1 / value) if value else None)
         if check.model == "sample_uniqueness":

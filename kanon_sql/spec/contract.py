@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 from kanon_sql.errors import Faults, SpecError, did_you_mean, option
 from kanon_sql.spec.dbt.manifest import (
@@ -46,6 +47,13 @@ OF_CONTRACTS = (
 """The settings of a table that a contract has beyond those of a dbt project."""
 _FILES = {"local": "path", "s3": "location", "gcs": "location", "azure": "location"}
 """The types of servers that hold files, with the key of their path."""
+SERVERS = {
+    "postgres": "postgresql",
+    "postgresql": "postgresql",
+    "mysql": "mysql",
+    "clickhouse": "clickhouse",
+}
+"""The types of servers that have a host and a database, with the scheme of their URL."""
 
 
 def read_contract(
@@ -153,7 +161,8 @@ class Contract:
         """The spec of a table. Raises `SpecError` for missing or invalid roles and demands."""
         node = each.node
         quasi_identifiers = node.with_role("quasi_identifier")
-        if not quasi_identifiers:
+        events = node.with_role("event")
+        if not quasi_identifiers and not events:
             raise node.fail(
                 "no column has the role quasi_identifier, so nothing can be audited. Give it to "
                 "each column that someone could know of a person."
@@ -162,6 +171,7 @@ class Contract:
         settings: dict[str, Any] = {
             "name": node.name,
             "quasi_identifiers": {name: hierarchy_of(node, name) for name in quasi_identifiers},
+            "events": {name: hierarchy_of(node, name) for name in events},
             "sensitive": sensitive,
             "identifiers": node.with_role("identifier"),
             "insensitive": node.with_role("insensitive"),
@@ -192,10 +202,10 @@ class Contract:
             found = {"source": path.replace("{model}", each.node.name)}
             delimiter = server.get("delimiter")
             return found | ({"delimiter": delimiter} if delimiter else {})
-        if kind == "duckdb" and isinstance(database := server.get("database"), str):
+        if (connection := _connection(server)) is not None:
             schema = server.get("schema")
             source = f"{schema}.{each.physical_name}" if schema else each.physical_name
-            return {"source": source, "connect": f"duckdb:{database}"}
+            return {"source": source, "connect": connection}
         raise self.document.error(
             ("servers",),
             f"the server {server.get('server')} is of type {kind}: name its connection, "
@@ -243,6 +253,17 @@ class Contract:
 
     def _named(self, name: Any) -> SchemaObject | None:
         return next((each for each in self.objects if each.node.name == name), None)
+
+
+def _connection(server: Mapping[str, Any]) -> str | None:
+    """The URL of a database, which has no user: the driver takes its own from the environment."""
+    kind, database, host = (server.get(key) for key in ("type", "database", "host"))
+    if kind == "duckdb" and isinstance(database, str):
+        return f"duckdb:{database}"
+    if kind in SERVERS and isinstance(database, str) and isinstance(host, str):
+        port = f":{server['port']}" if server.get("port") else ""
+        return f"{SERVERS[kind]}://{host}{port}/{quote(database, safe='')}"
+    return None
 
 
 def _additional(each: SchemaObject, table: TableSpec) -> Iterator[Model]:

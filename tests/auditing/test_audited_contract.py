@@ -20,12 +20,13 @@ from planted import traces
 
 import kanon_sql as kanon
 from kanon_sql.auditing.auditor import audit
-from kanon_sql.auditing.contract import compile_contract
+from kanon_sql.auditing.contract import compile_contract, of_database
 from kanon_sql.cli.main import main
 from kanon_sql.engines.session import RunOptions
 from kanon_sql.errors import SpecError
 from kanon_sql.results.table import AuditFindings
 from kanon_sql.spec.spec import AuditSpec
+from kanon_sql.sql.tables import Table
 
 PATIENTS = """
 select
@@ -316,6 +317,46 @@ def test_a_database_of_duckdb(folder: Path, run: Run) -> None:
         "server": "database", "type": "duckdb", "database": "clinic.duckdb", "schema": "main",
     }  # fmt: skip
     assert run("audit", "d.yaml")[0] == 0
+
+
+def test_events_are_read_again(folder: Path, run: Run) -> None:
+    (folder / "events.yml").write_text(
+        "version: 1\ntables:\n  - source: patients.parquet\n    entity: person\n"
+        "    events: {zip: {levels: [{mask: right}]}, born: {}}\n"
+        "    checks: [{km_anonymity: {k: 2}}, {known_events: {m: 2, max_share: 0.1}},\n"
+        "      {known_events: {m: 4, max_share: 0.1}}]\n"
+    )
+    code, out, err = run("compile", "events.yml", "--format", "odcs")
+    (folder / "e.yaml").write_text(out)
+
+    assert (code, "known_events(m=4, max_share=0.1) has no sql rule" in err) == (0, True)
+    assert sorted(asked(audited("e.yaml")), key=str) == sorted(
+        asked(audited("events.yml")), key=str
+    )
+    with duckdb.connect() as connection:
+        found = [
+            connection.execute(each["query"].replace("${table}", "'patients.parquet'")).fetchall()
+            for each in rules(out)
+        ]
+    km, known, _ = audited("events.yml").checks
+    assert found == [[(each.violating_people,)] for each in (km, known)]
+
+
+def test_a_server_has_no_user_in_a_contract() -> None:
+    visits = Table("visits", '"health"."visits"', ())
+    url = "postgresql://ann:secret@h/clinic"
+
+    assert of_database(url, visits) == (
+        {"server": "database", "type": "postgres", "host": "h", "port": 5432,
+         "database": "clinic", "schema": "health"},
+        "visits",
+    )  # fmt: skip
+    assert of_database("mysql://ann@h:3307/clinic", visits)[0] == {
+        "server": "database", "type": "mysql", "host": "h", "port": 3307, "database": "clinic",
+    }  # fmt: skip
+    for other in ("postgresql:///clinic?host=/run", "snowflake://ann@account/db"):
+        with pytest.raises(SpecError, match="into the contract that there is"):
+            of_database(other, visits)
 
 
 def test_a_contract_that_lacks_the_reference_is_refused(run: Run, folder: Path) -> None:

@@ -243,6 +243,31 @@ def test_what_is_achieved_is_told_by_what_it_measures(
     assert shown._check(check)["achieved"] == told
 
 
+def test_an_event_table_is_told_by_its_people_alone() -> None:
+    rows = [(f"p{person}", f"w{place}", "1") for person in range(120) for place in range(3)]
+    rows += [(f"p{person}", f"rare {person}", "1") for person in range(14)]
+    written([*rows, ("p0", ZIPS[0], "1")], ("person", "ward", "hour"))
+    checks: list[Any] = [{"km_anonymity": {"k": 5}}]
+    checks += [{"known_events": {"m": m, "max_share": 0.01}} for m in (2, 4)]
+    spec(
+        quasi_identifiers=[], sensitive=[], entity="person", events=["ward", "hour"], checks=checks
+    )
+
+    with assistant() as server:
+        [described] = asked(server, "tables")["tables"]
+        answer = asked(server, "audit", table="t")
+        profile = server.call("profile", {"table": "t"})[0]
+        sql = asked(server, "compile", table="t")["sql"]
+
+    assert (described["quasi_identifiers"], described["events"]) == ([], ["ward", "hour"])
+    assert (answer["records"], answer["people"], answer["sizes"]) == (370, 120, [])
+    told = [(each["achieved"], each["violating_people"]) for each in answer["checks"]]
+    assert told == [(FEW, 10), (0.08, 10), (0.08, 10)]
+    assert (profile["refused"], "no quasi-identifiers" in profile["why"]) == ("question", True)
+    assert '"ward"' in sql
+    assert traces(json.dumps([described, answer, profile, sql])) == []
+
+
 def test_a_list_of_values_is_told_by_its_length_and_a_path_never() -> None:
     told = shown_parameters(
         {"k": 3, "values": ("HIV", "flu"), "sensitive": "s", "hierarchy": "/home/x.csv"}

@@ -211,6 +211,45 @@ def test_a_table_of_a_database(write: Write) -> None:
     assert (there.source, there.connect) == ("p_2025", "postgresql://h/d")
 
 
+@pytest.mark.parametrize(
+    ("server", "source", "connect"),
+    [
+        (
+            {"type": "postgres", "port": 5432, "schema": "s"},
+            "s.patients",
+            "postgresql://h:5432/d%2F",
+        ),
+        ({"type": "postgresql"}, "patients", "postgresql://h/d%2F"),
+        ({"type": "mysql", "port": 3307}, "patients", "mysql://h:3307/d%2F"),
+        ({"type": "clickhouse", "port": 8123}, "patients", "clickhouse://h:8123/d%2F"),
+    ],
+)
+def test_a_server_with_a_host(
+    write: Write, server: dict[str, Any], source: str, connect: str
+) -> None:
+    servers = [{"server": "there", "host": "h", "database": "d/", **server}]
+
+    found = table(write(contract(patients({"k": 1}), servers=servers)))
+
+    assert (found.source, found.connect) == (source, connect)
+
+
+def test_a_table_of_events(write: Write) -> None:
+    levels = {"role": "event", "levels": [{"prefix": 2}]}
+    zips = {"name": "zip", "customProperties": kanon_property(levels)}
+    rules = [rule("km_anonymity", k=1), rule("known_events", m=2), rule("known_events", m=4)]
+    document = contract(patients(rules=rules, properties=[zips, *columns(id="entity")]))
+
+    found = table(write(document))
+
+    assert (list(found.events), found.quasi_identifiers, found.entity) == (["zip"], {}, "id")
+    assert [check.name() for check in found.checks] == [
+        each["implementation"]["model"] for each in rules
+    ]
+    [events] = [each.events for each in kanon.audit(AuditSpec(tables=[found])).tables]
+    assert (events.columns, events.distinct) == (("zip",), 2)
+
+
 def test_files_in_a_bucket(write: Write) -> None:
     server = {"server": "b", "type": "s3", "location": "s3://clinic/{model}/*.parquet",
               "format": "parquet"}  # fmt: skip

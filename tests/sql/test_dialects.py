@@ -54,6 +54,7 @@ FAMILY = [
     kanon.EnhancedBetaLikeness(beta=1, sensitive="diagnosis"),
     kanon.ProsecutorRisk(max_highest=0.2, max_at_risk=0.05),
 ]
+OF_EVENTS = {"quasi_identifiers": [], "events": ["zip", "diagnosis"], "entity": "patient"}
 ASKED: dict[str, tuple[str, dict[str, Any]]] = {
     "whole_family": (
         "classes",
@@ -91,6 +92,15 @@ ASKED: dict[str, tuple[str, dict[str, Any]]] = {
         },
     ),
     "wildcards": ("classes", {"nulls": "wildcard"}),
+    "km_anonymity": ("km_anonymity_2", {**OF_EVENTS, "checks": [kanon.KmAnonymity(k=2)]}),
+    "known_events": (
+        "known_events_2",
+        {**OF_EVENTS, "checks": [kanon.KnownEvents(m=2, times=True)]},
+    ),
+    "drawn_known_events": (
+        "known_events_4",
+        {**OF_EVENTS, "checks": [kanon.KnownEvents(m=4, times=True)]},
+    ),
 }
 NULLS = "nulls (last|first)|ignore nulls"
 LACKING = {

@@ -245,7 +245,7 @@ def refuse_unknown(node: Node, more: tuple[str, ...] = ()) -> None:
                 f"column {name}: role must be one of {', '.join(ROLES)}; {found}.{near}"
             )
         idle = [key for key in QUASI_IDENTIFIER_KEYS if key in settings]
-        if idle and role != "quasi_identifier":
+        if idle and role not in ("quasi_identifier", "event"):
             raise node.fail(
                 f"column {name}: {idle[0]} is for a quasi_identifier, and its role is {role}."
             )

@@ -33,12 +33,48 @@ order by kanon_crowd
 {# CTEs of the people, each with the crowd of their worst combination and their chances at random. #}
 {% macro sets_of_judged_people(relation, columns, entity, m, k, times) %}
 {{ kanon_sql.sets_of_slots(relation, columns, entity, m, times, numbered=m > 1) | trim }},
-{%- if m > 1 %}
+{%- if m == 1 %}
 
 
-{{ kanon_sql.sets_of_combinations(m, times, weighted=true, least=2) | trim }},
+{{ kanon_sql.people_of_one_event(k, times) | trim }}
+{%- else %}
+
+
+{{ kanon_sql.people_of_combinations(m, k, times) | trim }}
 {%- endif %}
+{%- endmacro %}
 
+
+{# People by one event: its holders are the crowd, so each person is one group. #}
+{% macro people_of_one_event(k, times) %}
+{% set weight = "cast(kanon_times as " ~ kanon_sql.float_type() ~ ")" if times else "1" %}
+people as (
+    select
+        kanon_person,
+        {{ "sum(kanon_times)" if times else "count(*)" }} as kanon_events,
+        min(kanon_holders_1) as kanon_crowd,
+        sum(case when kanon_holders_1 < {{ kanon_sql.positive_int(k, "k") }} then {{ weight }} else 0 end) as kanon_below,
+        sum(case when kanon_holders_1 = 1 then {{ weight }} else 0 end) as kanon_alone,
+        sum({{ kanon_sql.quotient(weight, "kanon_holders_1") }}) as kanon_chance
+    from coded
+    group by kanon_person
+),
+
+judged_people as (
+    select
+        kanon_events,
+        kanon_crowd,
+        {{ kanon_sql.quotient("kanon_below", "kanon_events") }} as kanon_below,
+        {{ kanon_sql.quotient("kanon_alone", "kanon_events") }} as kanon_alone,
+        {{ kanon_sql.quotient("kanon_chance", "kanon_events") }} as kanon_chance
+    from people
+)
+{%- endmacro %}
+
+
+{# People by several events: alone by any combination that nobody shares. #}
+{% macro people_of_combinations(m, k, times) %}
+{{ kanon_sql.sets_of_combinations(m, times, weighted=true, least=2) | trim }},
 
 {{ kanon_sql.sets_of_choices(m, times, {
     "least": 2, "k": kanon_sql.positive_int(k, "k"), "random": true,

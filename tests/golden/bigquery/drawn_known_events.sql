@@ -1,0 +1,391 @@
+-- Question   How many of 10,000 people of patients are found among each number of people, by 4 of
+--            their events, each as often as it occurs, drawn at random?
+-- Model      known events. Whichever m events of a person an attacker knows, only a bounded share
+--            of the people is among fewer than k who have all of them. (Pellungrini, Pappalardo,
+--            Pratesi, Monreale 2018, A data mining approach to assess privacy risk in human
+--            mobility data, ACM TIST 9(3); de Montjoye, Hidalgo, Verleysen, Blondel 2013, Unique in
+--            the Crowd, Scientific Reports 3:1376)
+-- Dialect    bigquery, generated and not executed
+-- Table      `patients` stands for patients; its columns are assumed to have the same types as
+--            here.
+
+with
+
+-- A person with an event, and how often.
+held as (
+    select
+        `patient` as kanon_entity,
+        `zip`,
+        `diagnosis`,
+        count(*) as kanon_records
+    from `patients`
+    group by
+        `patient`,
+        `zip`,
+        `diagnosis`
+),
+
+-- An event with its holders; rarest first.
+slots as (
+    select
+        `zip`,
+        `diagnosis`,
+        row_number() over (
+            order by count(*),
+                case when `zip` is null then 1 else 0 end,
+                `zip`,
+                case when `diagnosis` is null then 1 else 0 end,
+                `diagnosis`
+        ) as kanon_event,
+        count(*) as kanon_holders_1,
+        sum(case when kanon_records >= 2 then 1 else 0 end) as kanon_holders_2,
+        sum(case when kanon_records >= 3 then 1 else 0 end) as kanon_holders_3,
+        sum(case when kanon_records >= 4 then 1 else 0 end) as kanon_holders_4
+    from held
+    group by
+        `zip`,
+        `diagnosis`
+),
+
+numbered_people as (
+    select
+        kanon_entity,
+        row_number() over (
+            order by case when kanon_entity is null then 1 else 0 end, kanon_entity
+        ) as kanon_person
+    from held
+    group by
+        kanon_entity
+),
+
+coded as (
+    select
+        numbered_people.kanon_person,
+        slots.kanon_event,
+        held.kanon_records as kanon_times
+    from held
+    inner join slots
+        on (slots.`zip` = held.`zip` or (slots.`zip` is null and held.`zip` is null))
+        and (
+            slots.`diagnosis` = held.`diagnosis`
+            or (slots.`diagnosis` is null and held.`diagnosis` is null)
+        )
+    inner join numbered_people
+        on numbered_people.kanon_entity = held.kanon_entity
+),
+
+people as (
+    select
+        kanon_entity,
+        sum(kanon_records) as kanon_events
+    from held
+    group by
+        kanon_entity
+),
+
+fewer as (
+    select
+        coalesce(sum(case when kanon_events < 4 then 1 else 0 end), 0) as kanon_fewer
+    from people
+),
+
+-- The people attacked.
+targets as (
+    select
+        kanon_entity
+    from people
+    order by
+        case when kanon_entity is null then 1 else 0 end,
+        to_hex(
+            md5(
+                '1' || coalesce(
+                    ','
+                        || cast(length(cast(kanon_entity as string)) as string)
+                        || ':'
+                        || cast(kanon_entity as string),
+                    ','
+                )
+            )
+        ),
+        kanon_entity
+    limit 10000
+),
+
+-- Their records, those of one event numbered.
+records_of_targets as (
+    select
+        numbered.kanon_entity,
+        numbered.`zip`,
+        numbered.`diagnosis`,
+        numbered.kanon_copy
+    from (
+        select
+            `patient` as kanon_entity,
+            `zip`,
+            `diagnosis`,
+            row_number() over (
+                partition by `patient`, `zip`, `diagnosis`
+                order by case when `patient` is null then 1 else 0 end, `patient`
+            ) as kanon_copy
+        from `patients`
+    ) as numbered
+    inner join targets
+        on targets.kanon_entity = numbered.kanon_entity
+),
+
+-- Their events, in the order in which they become known.
+drawn as (
+    select
+        records_of_targets.kanon_entity,
+        records_of_targets.`zip`,
+        records_of_targets.`diagnosis`,
+        row_number() over (
+            partition by records_of_targets.kanon_entity
+            order by case
+                when to_hex(
+                    md5(
+                        '1' || coalesce(
+                            ','
+                                || cast(length(cast(records_of_targets.kanon_entity as string)) as string)
+                                || ':'
+                                || cast(records_of_targets.kanon_entity as string),
+                            ','
+                        ) || coalesce(
+                            ','
+                                || cast(length(cast(records_of_targets.`zip` as string)) as string)
+                                || ':'
+                                || cast(records_of_targets.`zip` as string),
+                            ','
+                        ) || coalesce(
+                            ','
+                                || cast(length(cast(records_of_targets.`diagnosis` as string)) as string)
+                                || ':'
+                                || cast(records_of_targets.`diagnosis` as string),
+                            ','
+                        ) || coalesce(
+                            ','
+                                || cast(length(cast(records_of_targets.kanon_copy as string)) as string)
+                                || ':'
+                                || cast(records_of_targets.kanon_copy as string),
+                            ','
+                        )
+                    )
+                ) is null
+                then 1
+                else 0
+            end, to_hex(
+                md5(
+                    '1' || coalesce(
+                        ','
+                            || cast(length(cast(records_of_targets.kanon_entity as string)) as string)
+                            || ':'
+                            || cast(records_of_targets.kanon_entity as string),
+                        ','
+                    ) || coalesce(
+                        ','
+                            || cast(length(cast(records_of_targets.`zip` as string)) as string)
+                            || ':'
+                            || cast(records_of_targets.`zip` as string),
+                        ','
+                    ) || coalesce(
+                        ','
+                            || cast(length(cast(records_of_targets.`diagnosis` as string)) as string)
+                            || ':'
+                            || cast(records_of_targets.`diagnosis` as string),
+                        ','
+                    ) || coalesce(
+                        ','
+                            || cast(length(cast(records_of_targets.kanon_copy as string)) as string)
+                            || ':'
+                            || cast(records_of_targets.kanon_copy as string),
+                        ','
+                    )
+                )
+            )
+        ) as kanon_place
+    from records_of_targets
+),
+
+-- The events that are known, and how often.
+known as (
+    select
+        kanon_entity,
+        `zip`,
+        `diagnosis`,
+        count(*) as kanon_copy
+    from drawn
+    where
+        kanon_place <= 4
+    group by
+        kanon_entity,
+        `zip`,
+        `diagnosis`
+),
+
+-- Their slots, rarest first.
+known_slots as (
+    select
+        numbered_people.kanon_person,
+        slots.kanon_event * 4 + known.kanon_copy - 1 as kanon_slot,
+        row_number() over (
+            partition by numbered_people.kanon_person
+            order by case
+                when case known.kanon_copy
+                    when 1
+                    then slots.kanon_holders_1
+                    when 2
+                    then slots.kanon_holders_2
+                    when 3
+                    then slots.kanon_holders_3
+                    when 4
+                    then slots.kanon_holders_4
+                end is null
+                then 1
+                else 0
+            end, case known.kanon_copy
+                when 1
+                then slots.kanon_holders_1
+                when 2
+                then slots.kanon_holders_2
+                when 3
+                then slots.kanon_holders_3
+                when 4
+                then slots.kanon_holders_4
+            end, case when slots.kanon_event is null then 1 else 0 end, slots.kanon_event
+        ) as kanon_rank
+    from known
+    inner join slots
+        on (slots.`zip` = known.`zip` or (slots.`zip` is null and known.`zip` is null))
+        and (
+            slots.`diagnosis` = known.`diagnosis`
+            or (slots.`diagnosis` is null and known.`diagnosis` is null)
+        )
+    inner join numbered_people
+        on numbered_people.kanon_entity = known.kanon_entity
+),
+
+-- One row for each person attacked; with fewer slots than m, the rarest one again.
+knowns as (
+    select
+        kanon_person as kanon_target,
+        max(case when kanon_rank = 1 then kanon_slot end) as kanon_known_1,
+        coalesce(
+            max(case when kanon_rank = 2 then kanon_slot end),
+            max(case when kanon_rank = 1 then kanon_slot end)
+        ) as kanon_known_2,
+        coalesce(
+            max(case when kanon_rank = 3 then kanon_slot end),
+            max(case when kanon_rank = 1 then kanon_slot end)
+        ) as kanon_known_3,
+        coalesce(
+            max(case when kanon_rank = 4 then kanon_slot end),
+            max(case when kanon_rank = 1 then kanon_slot end)
+        ) as kanon_known_4
+    from known_slots
+    group by
+        kanon_person
+),
+
+slots_in_all as (
+    select
+        (count(*) + 1) * 4 as kanon_slots
+    from slots
+),
+
+-- Who holds a slot, with one number for both.
+holders as (
+    select
+        kanon_event * 4 + 0 as kanon_slot,
+        kanon_person * slots_in_all.kanon_slots + kanon_event * 4 + 0 as kanon_held
+    from coded
+    cross join slots_in_all
+    union all
+    select
+        kanon_event * 4 + 1 as kanon_slot,
+        kanon_person * slots_in_all.kanon_slots + kanon_event * 4 + 1 as kanon_held
+    from coded
+    cross join slots_in_all
+    where
+        coded.kanon_times >= 2
+    union all
+    select
+        kanon_event * 4 + 2 as kanon_slot,
+        kanon_person * slots_in_all.kanon_slots + kanon_event * 4 + 2 as kanon_held
+    from coded
+    cross join slots_in_all
+    where
+        coded.kanon_times >= 3
+    union all
+    select
+        kanon_event * 4 + 3 as kanon_slot,
+        kanon_person * slots_in_all.kanon_slots + kanon_event * 4 + 3 as kanon_held
+    from coded
+    cross join slots_in_all
+    where
+        coded.kanon_times >= 4
+),
+
+-- The holders of the rarest known slot.
+crowd_1 as (
+    select
+        knowns.kanon_target,
+        holders.kanon_held - holders.kanon_slot as kanon_base,
+        knowns.kanon_known_2,
+        knowns.kanon_known_3,
+        knowns.kanon_known_4
+    from knowns
+    inner join holders
+        on holders.kanon_slot = knowns.kanon_known_1
+),
+
+-- Those who hold the next one too.
+crowd_2 as (
+    select
+        crowd_1.kanon_target,
+        crowd_1.kanon_base,
+        crowd_1.kanon_known_3,
+        crowd_1.kanon_known_4
+    from crowd_1
+    inner join holders
+        on holders.kanon_held = crowd_1.kanon_base + crowd_1.kanon_known_2
+),
+
+-- Those who hold the next one too.
+crowd_3 as (
+    select
+        crowd_2.kanon_target,
+        crowd_2.kanon_base,
+        crowd_2.kanon_known_4
+    from crowd_2
+    inner join holders
+        on holders.kanon_held = crowd_2.kanon_base + crowd_2.kanon_known_3
+),
+
+-- Those who hold the next one too.
+crowd_4 as (
+    select
+        crowd_3.kanon_target
+    from crowd_3
+    inner join holders
+        on holders.kanon_held = crowd_3.kanon_base + crowd_3.kanon_known_4
+),
+
+crowds as (
+    select
+        kanon_target,
+        count(*) as kanon_crowd
+    from crowd_4
+    group by
+        kanon_target
+)
+
+select
+    crowds.kanon_crowd,
+    count(*) as kanon_people,
+    min(fewer.kanon_fewer) as kanon_fewer
+from crowds
+cross join fewer
+group by
+    crowds.kanon_crowd
+order by
+    crowds.kanon_crowd
