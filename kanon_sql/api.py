@@ -87,6 +87,7 @@ def audit(
     memory_limit: str | None = None,
     threads: int | None = None,
     timeout: float | None = None,
+    jobs: int = 1,
 ) -> AuditResult:
     """Audit one table: measure its quasi-identifiers' equivalence classes and judge the checks.
 
@@ -101,7 +102,8 @@ def audit(
     `ReferenceSpec`. `earlier_releases` are releases of the same people published before, by name or
     a single one: data like `data`, or an `EarlierReleaseSpec`; with `entity`, each is joined with
     this release to measure what both reveal together. `weight` is the survey weight column.
-    `engine` is a URL, an open connection, or the result of `connect`. `timeout` is in seconds.
+    `engine` is a URL, an open connection, or the result of `connect`. `timeout` is in seconds, for
+    each table. `jobs` is how many tables of an `AuditSpec` are audited at a time.
 
     Thresholds: `k`, the smallest class size; for each sensitive attribute, `l`, the fewest distinct
     values in a class, and `t`, the largest distance from the table's distribution; `k_map`, the
@@ -129,7 +131,7 @@ def audit(
         null_strings=null_strings, delimiter=delimiter, decimal=decimal, header=header, name=name,
         policy=policy,
     )  # fmt: skip
-    run = RunOptions(engine, memory_limit, threads, timeout)
+    run = RunOptions(engine, memory_limit, threads, timeout, jobs=jobs)
     return with_python_words(auditor.audit(spec, run, show_values=show_values))
 
 

@@ -25,6 +25,7 @@ from kanon_sql.cli.run_options import (
     DRY_RUN,
     FORMAT,
     IDENTIFYING,
+    JOBS,
     KNOWLEDGE,
     LIMITS,
     MANIFEST,
@@ -46,7 +47,9 @@ from kanon_sql.cli.run_options import (
 )
 from kanon_sql.cli.table_options import OF_CELLS
 
-audit_options = together(QUESTION, MANIFEST, BASELINE, AUDIT_FORMAT, OUTPUT, RUN, DRY_RUN, TELL)
+audit_options = together(
+    QUESTION, MANIFEST, BASELINE, AUDIT_FORMAT, OUTPUT, RUN, JOBS, DRY_RUN, TELL
+)
 baseline_options = together(QUESTION, MANIFEST, OUTPUT, LIMITS, TELL)
 diff_options = together(FORMAT, WORSE, OUTPUT, TELL)
 compile_options = together(QUESTION, OF_CELLS, MANIFEST, COMPILED, COMPILE_OUTPUT, RUN, TELL)

@@ -72,7 +72,7 @@ def run_of(values: dict[str, Any], watch: Watch, writes: Sequence[Path] = ()) ->
     from kanon_sql.engines.session import RunOptions
 
     limits = {key: values[key] for key in ("memory_limit", "threads", "timeout")}
-    return RunOptions(**limits, watch=watch, writes=writes)
+    return RunOptions(**limits, watch=watch, writes=writes, jobs=values.get("jobs", 1))
 
 
 def output_of(

@@ -157,6 +157,17 @@ LIMITS = (
     ),
 )
 RUN = (*SHOWN, *LIMITS)
+JOBS = (
+    run_option(
+        "--jobs",
+        type=WholeNumber(),
+        metavar="N",
+        default=1,
+        show_default=True,
+        help="Audit N tables of a spec or manifest at a time; they share the limits of memory and "
+        "threads.",
+    ),
+)
 DRY_RUN = (
     run_option(
         "--dry-run",

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import re
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, wait
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -21,6 +22,8 @@ Progress = Callable[[], str]
 """Returns the progress of the running statement in a few words, or ""."""
 Watch = Callable[[str, Progress], None]
 """Callback at the start of each statement, with its question and a `Progress`."""
+ALL_MEMORY = "80%"
+"""DuckDB's memory unless it is limited."""
 GRACE = 1.0
 """Seconds by which the server-side timeout exceeds ours.
 
@@ -42,6 +45,8 @@ class RunOptions:
     """Callback that receives the question of each statement when it starts."""
     writes: Sequence[Path] = ()
     """Files to be written afterwards, which no table may be read from."""
+    jobs: int = 1
+    """Tables audited at a time."""
 
     def __post_init__(self) -> None:
         given: dict[str, Any] = vars(self)
@@ -52,6 +57,26 @@ class RunOptions:
             number = given[name]
             if isinstance(number, bool) or not isinstance(number, int | float | None):
                 raise SpecError(f"{name} must be a number; found {described_value(number)}.")
+        if isinstance(self.jobs, bool) or not isinstance(given["jobs"], int) or self.jobs < 1:
+            raise SpecError(
+                f"{option('jobs')} must be a whole number, 1 or more; found "
+                f"{described_value(given['jobs'])}."
+            )
+
+    def of_each_job(self) -> RunOptions:
+        """The options of one job: all of them share the memory and the threads.
+
+        >>> RunOptions(memory_limit="3GB", threads=8, jobs=2).of_each_job().memory_limit
+        '1.500000GB'
+        """
+        if self.jobs == 1:
+            return self
+        size = re.fullmatch(r"(\d+(?:\.\d+)?)(\D+)", self.memory_limit or ALL_MEMORY)
+        return replace(
+            self,
+            memory_limit=f"{float(size[1]) / self.jobs:f}{size[2]}" if size else self.memory_limit,
+            threads=self.threads and max(int(self.threads) // self.jobs, 1),
+        )
 
 
 @dataclass(frozen=True)
