@@ -415,6 +415,7 @@ def profile(
     memory_limit: str | None = None,
     threads: int | None = None,
     timeout: float | None = None,
+    max_seconds: float | None = None,
     **table_arguments: Unpack[TableArguments],
 ) -> ProfileResult:
     """Measure how columns identify people, alone, in combination, and as extra attacker knowledge.
@@ -437,7 +438,9 @@ def profile(
     out other values.
 
     `data`, the limits, the other arguments and the errors are those of `audit`; the checks and
-    references of an `AuditSpec` are ignored. The result contains no values.
+    references of an `AuditSpec` are ignored. The result contains no values. After `max_seconds`
+    for a table the result is what is measured by then, and `stopped` says what is missing; after
+    `timeout` the profile fails.
 
     With `events` and `entity`: for each number of `known` events of a person (default: 1 to 4), how
     many people are among fewer than `k` (default: 2) who have them all, in the worst case and at
@@ -470,15 +473,16 @@ def profile(
             overwrite=overwrite,
         ),
     )
-    return profiler.profile(
+    found = profiler.profile(
         spec,
-        RunOptions(engine, memory_limit, threads, timeout),
+        RunOptions(engine, memory_limit, threads, timeout, max_seconds=max_seconds),
         attacker_knows=column_list("attacker_knows", attacker_knows),
         k=k,
         identifying=identifying,
         known=None if known is None else tuple(known),
         times=times,
     )
+    return with_python_words(found)
 
 
 @suggests_parameters

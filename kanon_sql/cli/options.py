@@ -29,6 +29,7 @@ from kanon_sql.cli.run_options import (
     KNOWLEDGE,
     LIMITS,
     MANIFEST,
+    MAX_SECONDS,
     MCP,
     OUTPUT,
     RELEASE,
@@ -80,6 +81,7 @@ profile_options = together(
     FORMAT,
     OUTPUT,
     RUN,
+    MAX_SECONDS,
     TELL,
 )
 init_options = together(INITIAL_PARTS, RECORDS_READ, SOURCE, WRITTEN_SPEC, LIMITS, TELL)

@@ -72,7 +72,8 @@ def run_of(values: dict[str, Any], watch: Watch, writes: Sequence[Path] = ()) ->
     from kanon_sql.engines.session import RunOptions
 
     limits = {key: values[key] for key in ("memory_limit", "threads", "timeout")}
-    return RunOptions(**limits, watch=watch, writes=writes, jobs=values.get("jobs", 1))
+    of_verb = {key: values[key] for key in ("jobs", "max_seconds") if key in values}
+    return RunOptions(**limits, **of_verb, watch=watch, writes=writes)
 
 
 def output_of(

@@ -157,6 +157,14 @@ LIMITS = (
     ),
 )
 RUN = (*SHOWN, *LIMITS)
+MAX_SECONDS = (
+    run_option(
+        "--max-seconds",
+        type=Seconds(),
+        metavar="SECONDS",
+        help="Stop after this time with what is measured by then; the result says what is missing.",
+    ),
+)
 JOBS = (
     run_option(
         "--jobs",
