@@ -246,7 +246,7 @@ WEIGHED = (
         "--pull-frequencies",
         is_flag=True,
         help="Fetch a warehouse's frequency set, with its quasi-identifier values, and search it "
-        "on this machine.",
+        "on this machine; on Spark always.",
     ),
 )
 SEARCH = (
@@ -293,7 +293,8 @@ SEARCH = (
         "--pull-frequencies",
         is_flag=True,
         help="Fetch a warehouse's frequency set, with its quasi-identifier values, and search it "
-        "on this machine; without it, each step queries the warehouse.",
+        "on this machine; without it, each step queries the warehouse. On Spark, optimal and local "
+        "always do.",
     ),
 )
 RELEASE = (

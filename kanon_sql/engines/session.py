@@ -51,6 +51,8 @@ class RunOptions:
     """Files to be written afterwards, which no table may be read from."""
     jobs: int = 1
     """Tables audited at a time."""
+    announce: Callable[[str], None] | None = None
+    """Callback that receives what is about to be fetched from a database."""
     max_seconds: float | None = None
     """Seconds per table after which a profile is what is measured by then."""
 
@@ -101,7 +103,7 @@ class Session:
 
     def rows(self, step: Statement, progress: Progress | None = None) -> list[Row]:
         self.begin(step, progress)
-        with self._in_time():
+        with self.in_time():
             return self.engine.query(step.sql)
 
     def row(self, step: Statement) -> Row:
@@ -110,7 +112,7 @@ class Session:
     def materialise(self, step: Statement) -> None:
         """Materialise a step under its name, or store its definition where rows can't be."""
         self.begin(step)
-        with self._in_time():
+        with self.in_time():
             self.engine.materialise(step.name, step.sql)
 
     def create_view(self, step: Statement) -> None:
@@ -123,7 +125,7 @@ class Session:
         return IfInTime(self.missed, part)
 
     @contextmanager
-    def _in_time(self) -> Iterator[None]:
+    def in_time(self) -> Iterator[None]:
         """Cancel the statement of the block when `max_seconds` is over."""
         if self.max_seconds is None:
             yield

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
+from kanon_sql.auditing.fetched_sets import FetchInto
 from kanon_sql.auditing.summary import refuse_unmet
 from kanon_sql.engines.session import Session
 from kanon_sql.errors import InputError, SpecError, option
 from kanon_sql.plan.identifying import Identifying, named_columns, refuse_sets
 from kanon_sql.plan.preconditions import entity_known, preconditions
 from kanon_sql.plan.question import BoundColumn, ResolvedQuestion
-from kanon_sql.plan.steps import records, step, with_entity
+from kanon_sql.plan.steps import name_list, records, step, with_entity
 from kanon_sql.plan.subset_plan import number_of_sets
 from kanon_sql.profiling.columns import (
     MOST_RANKED,
@@ -117,10 +118,15 @@ def _some_column(bound: ResolvedQuestion) -> list[BoundColumn]:
 
 
 def open_profile(
-    bound: ResolvedQuestion, asked: Identifying, counted: RecordCounts, k: int, session: Session
+    bound: ResolvedQuestion,
+    asked: Identifying,
+    counted: RecordCounts,
+    k: int,
+    session: Session,
+    into: FetchInto | None = None,
 ) -> OpenProfile:
     """Every column by itself, the candidates ranked by what they add, and the requested statistics
-    of sets."""
+    of sets; their combinations are fetched `into` another engine if there is one."""
     named = named_columns(asked.columns, bound)
     wanted = {column.name for column in named} or set(bound.table.column_names)
     columns = [each for each in bound.table.columns if each.name in wanted]
@@ -149,7 +155,7 @@ def open_profile(
     identified = Identified()
     with session.if_in_time("together"):
         combinations = Combinations(
-            session, bound, candidates, relation, tables, counted.records, k
+            session, bound, candidates, relation, tables, counted.records, k, into=into
         )
         in_all = together(combinations)
     if in_all is None:
@@ -188,6 +194,12 @@ def identified_by(combinations: Combinations, asked: Identifying) -> Identified:
     subsets = special = None
     scores: Scores = ()
     warnings: tuple[str, ...] = ()
+    if combinations.fetched_from:
+        warnings = (
+            f"The values of {name_list(combinations.columns)} were fetched from "
+            f"{combinations.fetched_from}, each combination once, and held in this machine's "
+            "memory or, if that was too small, in a private folder, which is deleted.",
+        )
     if asked.subsets is not None:
         subsets = subset_profiles(combinations, asked.subsets)
     size = asked.size(combinations.columns)
@@ -196,7 +208,7 @@ def identified_by(combinations: Combinations, asked: Identifying) -> Identified:
             special, found = special_uniques(
                 combinations, size, asked.sampling_fraction, _nulls(combinations.bound)
             )
-            warnings = tuple(_warnings(special, found))
+            warnings = (*warnings, *_warnings(special, found))
             if asked.scores is not None:
                 scores = _scores(combinations, found, size)
     return Identified(subsets, special, scores, warnings)

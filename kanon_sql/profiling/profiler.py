@@ -8,20 +8,29 @@ that identify people.
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from kanon_sql.auditing.answers import Counted, everyone, people_in
 from kanon_sql.auditing.events import EventAnswers, attack, event_counts, to_expand
+from kanon_sql.auditing.fetched_sets import FetchInto
 from kanon_sql.auditing.opening import OpenTable, open_table, opening
 from kanon_sql.auditing.summary import refuse_without_entity
 from kanon_sql.auditing.warnings import left_out
-from kanon_sql.engines.base import Engine
-from kanon_sql.engines.session import RunOptions, Session, refuse_no_time, run_within
+from kanon_sql.engines import connect
+from kanon_sql.engines.base import Engine, FolderWriter, Hub
+from kanon_sql.engines.session import (
+    RunOptions,
+    Session,
+    refuse_no_time,
+    run_within,
+    time_limit,
+)
 from kanon_sql.errors import EngineError, SpecError, option
 from kanon_sql.plan.event_plan import EventPlan, plan_events
 from kanon_sql.plan.identifying import Identifying, refuse_unsupported
@@ -180,6 +189,8 @@ class _Planned:
     identifying: Identifying
     events: EventPlan | None = None
     """The steps of the curve of known events, if event columns are named."""
+    into: FetchInto | None = None
+    """Where the combinations of values are fetched to, if they are."""
 
     @property
     def bound(self) -> ResolvedQuestion:
@@ -230,13 +241,25 @@ def _from_kept(bound: ResolvedQuestion) -> ResolvedQuestion:
 
 
 def _profiled(planned: _Planned, run: RunOptions) -> _Profiled:
-    return run_within(
-        planned.table.engine,
-        run,
-        lambda session: _found(planned, session),
-        lambda session, error: _Profiled(_result(planned, "error", session, error=error)),
-        spent=planned.table.seconds,
-    )
+    with ExitStack() as stack:
+        if planned.identifying.is_requested and isinstance(planned.table.engine, FolderWriter):
+            # Each of dozens of statements would read the records again.
+            hub = connect()
+            stack.callback(hub.close)
+            stack.enter_context(time_limit(hub, run.timeout, threading.Event()))
+            if isinstance(hub, Hub):
+                planned = replace(planned, into=FetchInto(hub, run.announce))
+        found = run_within(
+            planned.table.engine,
+            run,
+            lambda session: _found(planned, session),
+            lambda session, error: _Profiled(_result(planned, "error", session, error=error)),
+            spent=planned.table.seconds,
+        )
+        # The time limit of the hub is that of the table, which has failed by it.
+        with suppress(EngineError):
+            stack.close()
+        return found
 
 
 def _found(planned: _Planned, session: Session) -> _Profiled:
@@ -300,7 +323,7 @@ def _openly(planned: _Planned, session: Session) -> _Profiled:
     counted = counted_records(bound, session)
     if not counted.records:
         return _Profiled(_result(planned, "no_data", session, summary=ProfileSummary(records=0)))
-    found = open_profile(bound, planned.identifying, counted, planned.k, session)
+    found = open_profile(bound, planned.identifying, counted, planned.k, session, planned.into)
     cut, said = stopped(session, found.identified.subsets, found.sets)
     table = _result(
         planned,
@@ -331,7 +354,9 @@ def _of_sets(planned: _Planned, read: ResolvedQuestion, total: int, session: Ses
     tables = frozenset([read.table.sql, bound.table.sql])
     parts = planned.identifying.parts
     with session.if_in_time(parts[0]):
-        combinations = Combinations(session, bound, columns, relation, tables, total, planned.k)
+        combinations = Combinations(
+            session, bound, columns, relation, tables, total, planned.k, into=planned.into
+        )
         return identified_by(combinations, planned.identifying)
     session.missed.extend(parts[1:])
     return Identified()

@@ -10,8 +10,9 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
+from kanon_sql.auditing.fetched_sets import FetchInto, announce_fetch, fetch, is_fetchable
 from kanon_sql.engines.session import Progress, Session
 from kanon_sql.errors import EngineError
 from kanon_sql.plan.question import BoundColumn, ResolvedQuestion
@@ -62,24 +63,56 @@ class Combinations:
     """Number of records; a query that counts another number has read a changed table."""
     k: int
     name: str = "combinations"
+    into: FetchInto | None = None
+    """Where the combinations are fetched to, if they are; all queries then run there."""
+    fetched_from: str | None = None
+    """The engine from which they were fetched."""
     _kept: list[str] = field(default_factory=list)
     _found: dict[frozenset[int], Row] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        raw = self.materialise(
-            f"raw_{self.name}",
-            f"Which combinations of values of {self._spoken} occur in {self.bound.table.name}?",
-            render(
-                "value_combinations",
-                relation=self.relation,
-                columns=self.columns,
-                entity=self.bound.entity,
-                numbered=self.session.engine.materialises and not self.of_people,
-            ),
-        )
+        if self.into and not self.of_people and all(map(is_fetchable, self.columns)):
+            raw = self._fetched(self.into)
+        else:
+            numbered = self.session.engine.materialises and not self.of_people
+            raw = self.materialise(f"raw_{self.name}", self._occur, self._combinations(numbered))
         self.raw = self.source = raw
         if self.is_coded:
             self.source = self._coded(raw)
+
+    @property
+    def _occur(self) -> str:
+        return f"Which combinations of values of {self._spoken} occur in {self.bound.table.name}?"
+
+    def _combinations(self, numbered: bool) -> str:
+        return render(
+            "value_combinations",
+            relation=self.relation,
+            columns=self.columns,
+            entity=self.bound.entity,
+            numbered=numbered,
+        )
+
+    def _fetched(self, into: FetchInto) -> str:
+        """Fetch the combinations, so that the records are read once, and number them."""
+        name = f"{PRIVATE}fetched_{self.name}"
+        step = self.step(name, self._occur, self._combinations(numbered=False))
+        keys = [
+            replace(column, alias=key) for column, key in zip(self.columns, self.keys, strict=True)
+        ]
+        announce_fetch(self.session, step, keys, into.announce)
+        self.fetched_from = self.session.engine.name
+        source, self.session = self.session, replace(self.session, engine=into.hub)
+        fetch(source, self.session, step, keys)
+        self._kept.append(name)
+        self.tables = frozenset()
+        raw = self.materialise(
+            f"raw_{self.name}",
+            f"Which number does each combination of {self._spoken} have?",
+            render("numbered_combinations", combinations=name, keys=self.keys),
+        )
+        self.drop([name])
+        return raw
 
     @property
     def of_people(self) -> bool:
