@@ -87,6 +87,7 @@ def audit(
     memory_limit: str | None = None,
     threads: int | None = None,
     timeout: float | None = None,
+    jobs: int = 1,
 ) -> AuditResult:
     """Audit one table: measure its quasi-identifiers' equivalence classes and judge the checks.
 
@@ -101,7 +102,8 @@ def audit(
     `ReferenceSpec`. `earlier_releases` are releases of the same people published before, by name or
     a single one: data like `data`, or an `EarlierReleaseSpec`; with `entity`, each is joined with
     this release to measure what both reveal together. `weight` is the survey weight column.
-    `engine` is a URL, an open connection, or the result of `connect`. `timeout` is in seconds.
+    `engine` is a URL, an open connection, or the result of `connect`. `timeout` is in seconds, for
+    each table. `jobs` is how many tables of an `AuditSpec` are audited at a time.
 
     Thresholds: `k`, the smallest class size; for each sensitive attribute, `l`, the fewest distinct
     values in a class, and `t`, the largest distance from the table's distribution; `k_map`, the
@@ -129,7 +131,7 @@ def audit(
         null_strings=null_strings, delimiter=delimiter, decimal=decimal, header=header, name=name,
         policy=policy,
     )  # fmt: skip
-    run = RunOptions(engine, memory_limit, threads, timeout)
+    run = RunOptions(engine, memory_limit, threads, timeout, jobs=jobs)
     return with_python_words(auditor.audit(spec, run, show_values=show_values))
 
 
@@ -413,6 +415,7 @@ def profile(
     memory_limit: str | None = None,
     threads: int | None = None,
     timeout: float | None = None,
+    max_seconds: float | None = None,
     **table_arguments: Unpack[TableArguments],
 ) -> ProfileResult:
     """Measure how columns identify people, alone, in combination, and as extra attacker knowledge.
@@ -435,7 +438,9 @@ def profile(
     out other values.
 
     `data`, the limits, the other arguments and the errors are those of `audit`; the checks and
-    references of an `AuditSpec` are ignored. The result contains no values.
+    references of an `AuditSpec` are ignored. The result contains no values. After `max_seconds`
+    for a table the result is what is measured by then, and `stopped` says what is missing; after
+    `timeout` the profile fails.
 
     With `events` and `entity`: for each number of `known` events of a person (default: 1 to 4), how
     many people are among fewer than `k` (default: 2) who have them all, in the worst case and at
@@ -468,15 +473,16 @@ def profile(
             overwrite=overwrite,
         ),
     )
-    return profiler.profile(
+    found = profiler.profile(
         spec,
-        RunOptions(engine, memory_limit, threads, timeout),
+        RunOptions(engine, memory_limit, threads, timeout, max_seconds=max_seconds),
         attacker_knows=column_list("attacker_knows", attacker_knows),
         k=k,
         identifying=identifying,
         known=None if known is None else tuple(known),
         times=times,
     )
+    return with_python_words(found)
 
 
 @suggests_parameters

@@ -79,6 +79,7 @@ def anonymize(
     """
     spec, options = _at_given_levels(spec, options)
     asked = the_table(spec)
+    options = options.for_engine(run.engine if run.engine is not None else asked.connect)
     k = _required_k(asked)
     refuse_described(options)
     for path in options.files:
@@ -108,7 +109,7 @@ def anonymize(
             making = ReleaseJob(
                 spec, asked, k, plan, options, preferences_of(options, plan.bound), database, here,
                 expired, run.watch, tell or (lambda step: None), deadline, time.monotonic(),
-                records,
+                records, run.announce,
             )  # fmt: skip
             refuse_to_overwrite(
                 [*options.files, *options.seeds, *run.writes], database.files_read()
@@ -167,6 +168,7 @@ def dry_run(spec: AuditSpec, options: ReleaseOptions, *, engine: Any = None) -> 
     """
     spec, options = _at_given_levels(spec, options)
     asked = the_table(spec)
+    options = options.for_engine(engine if engine is not None else asked.connect)
     _required_k(asked)
     _refuse_before_connecting(asked, engine, options)
     with opened(asked, RunOptions(engine)) as database:
@@ -359,6 +361,7 @@ def _made(making: ReleaseJob, new: Written | None) -> ReleaseOutcome:
     making.refuse_large_k(before)
     if making.options.algorithm == "optimal":
         making = making.also_searched(with_estimated_sizes(making.bound, before))
+    making.announce_fetch()
     sets = making.sets()
     allowed = making.options.allowed(records=before.summary.records or 0, k=making.k)
     release = released_by_class if making.options.algorithm == "local" else released_at_levels

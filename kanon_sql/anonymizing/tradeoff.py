@@ -176,6 +176,7 @@ def tradeoff(
     asked = _asking(spec, max(ks))
     started = time.monotonic()
     table = the_table(asked)
+    options = options.for_engine(run.engine if run.engine is not None else table.connect)
     refuse_for_url(table, run.engine, options)
     with ExitStack() as stack:
         database = stack.enter_context(opened(table, run))
@@ -209,7 +210,9 @@ def tradeoff(
                 job = ReleaseJob(
                     spec, table, max(ks), replace(plan, bound=bound), options, preferred, database,
                     here, expired, run.watch, lambda step: None, deadline, started,
+                    announce=run.announce,
                 )  # fmt: skip
+                job.announce_fetch()
                 warnings = tuple(dict.fromkeys(_warnings(plan.bound, options)))
                 weighed = _weigh(job, job.sets(), ks, allowed, before)
                 return replace(

@@ -22,6 +22,7 @@ from kanon_sql.auditing.summary import (
     saw_one_table,
     summary,
 )
+from kanon_sql.auditing.table_jobs import audited_by_jobs
 from kanon_sql.auditing.verdicts import verdicts
 from kanon_sql.auditing.warnings import certain_values, warnings
 from kanon_sql.engines.base import Engine
@@ -48,7 +49,7 @@ if TYPE_CHECKING:
 def audit(
     spec: AuditSpec, run: RunOptions, *, show_values: bool = False, with_lineage: bool = False
 ) -> AuditResult:
-    """Audit every table of `spec` in place.
+    """Audit every table of `spec` in place, `run.jobs` at a time.
 
     Raises `SpecError` or `InputError` before the first query, with the errors of all tables that
     cannot be opened or planned: an audit of the others alone would pass for a complete one. A table
@@ -57,6 +58,7 @@ def audit(
     statements.
     """
     refuse_no_time(run.timeout)
+    run = replace(run, jobs=min(run.jobs, max(len(spec.tables), 1)))
     with opening(run) as engine_of:
         tables = []
         with Faults() as faults:
@@ -67,7 +69,9 @@ def audit(
                         planned(spec, place, engine_here, run.timeout, show_values=show_values)
                     )
                     refuse_to_overwrite(run.writes, engine_here.files_read())
-        results = [_audited(table, show_values, run) for table in tables]
+        results = audited_by_jobs(
+            tables, run, lambda table, options: _audited(table, show_values, options)
+        )
         if with_lineage:
             from kanon_sql.auditing.lineage import lineage
 

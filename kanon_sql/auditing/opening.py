@@ -90,12 +90,14 @@ def opened(table: TableSpec, run: RunOptions) -> Iterator[Engine]:
     if table.first and isinstance(where, str) and not is_embedded(where):
         # Before a driver is imported, which would not help.
         raise no_first_records(str(table.source))
+    starts_duckdb = is_embedded(where) and (where is None or isinstance(where, str))
+    limits = run.of_each_job() if starts_duckdb else run
     hub = within(
         run.timeout if contacts_server(where) else None,
         lambda: connect(
             where,
-            memory_limit=run.memory_limit,
-            threads=run.threads,
+            memory_limit=limits.memory_limit,
+            threads=limits.threads,
             delimiter=table.delimiter,
             null_strings=table.null_strings,
             decimal=table.decimal,

@@ -21,13 +21,18 @@ class _Clock:
         self._began, self._process = self._process or now, None
 
     def timed(self, result: Result) -> Result:
-        """The result with the first table's `seconds` set to the total minus the other tables'."""
+        """The result with the first table's `seconds` set to the total minus the other tables'.
+
+        Tables audited at the same time took more than the total, and keep their seconds.
+        """
         untyped: Any = result
         if not untyped.tables:
             return result
         first, *others = untyped.tables
         waited = time.monotonic() - (self._began or 0) - sum(each.seconds for each in others)
-        timed: Result = replace(untyped, tables=(replace(first, seconds=waited), *others))
+        timed: Result = replace(
+            untyped, tables=(replace(first, seconds=max(waited, first.seconds)), *others)
+        )
         return timed
 
 

@@ -32,7 +32,7 @@ GROUPS: dict[str, tuple[str, ...]] = {
         "--unassigned", "--scores", "--dry-run", "--sample", "--seed", "--read", "--of", "--into",
         "--log", "--questions", "--min-cell",
     ),
-    "Limits": ("--memory-limit", "--threads", "--timeout"),
+    "Limits": ("--memory-limit", "--threads", "--timeout", "--max-seconds", "--jobs"),
     "Messages": ("--verbose", "--quiet", "--help"),
 }  # fmt: skip
 """The options of all commands by topic, in order of importance."""

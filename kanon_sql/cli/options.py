@@ -25,9 +25,11 @@ from kanon_sql.cli.run_options import (
     DRY_RUN,
     FORMAT,
     IDENTIFYING,
+    JOBS,
     KNOWLEDGE,
     LIMITS,
     MANIFEST,
+    MAX_SECONDS,
     MCP,
     OUTPUT,
     RELEASE,
@@ -46,7 +48,9 @@ from kanon_sql.cli.run_options import (
 )
 from kanon_sql.cli.table_options import OF_CELLS
 
-audit_options = together(QUESTION, MANIFEST, BASELINE, AUDIT_FORMAT, OUTPUT, RUN, DRY_RUN, TELL)
+audit_options = together(
+    QUESTION, MANIFEST, BASELINE, AUDIT_FORMAT, OUTPUT, RUN, JOBS, DRY_RUN, TELL
+)
 baseline_options = together(QUESTION, OF_CELLS, MANIFEST, OUTPUT, LIMITS, TELL)
 diff_options = together(FORMAT, WORSE, OUTPUT, TELL)
 compile_options = together(QUESTION, OF_CELLS, MANIFEST, COMPILED, COMPILE_OUTPUT, RUN, TELL)
@@ -77,6 +81,7 @@ profile_options = together(
     FORMAT,
     OUTPUT,
     RUN,
+    MAX_SECONDS,
     TELL,
 )
 init_options = together(INITIAL_PARTS, RECORDS_READ, SOURCE, WRITTEN_SPEC, LIMITS, TELL)

@@ -74,7 +74,19 @@ def run_of(values: dict[str, Any], watch: Watch, writes: Sequence[Path] = ()) ->
     from kanon_sql.engines.session import RunOptions
 
     limits = {key: values[key] for key in ("memory_limit", "threads", "timeout")}
-    return RunOptions(**limits, watch=watch, writes=writes)
+    of_verb = {key: values[key] for key in ("jobs", "max_seconds") if key in values}
+    return RunOptions(**limits, **of_verb, watch=watch, writes=writes, announce=_announce)
+
+
+def _announce(sentence: str) -> None:
+    """Print on stderr what is about to leave a database."""
+    if is_quiet():
+        return
+    console = click.get_current_context().meta.get(CONSOLE)
+    if console:
+        console.print(without_control(sentence), markup=False, highlight=False, soft_wrap=True)
+    else:
+        click.echo(without_control(sentence), err=True)
 
 
 def output_of(

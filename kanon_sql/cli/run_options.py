@@ -157,6 +157,25 @@ LIMITS = (
     ),
 )
 RUN = (*SHOWN, *LIMITS)
+MAX_SECONDS = (
+    run_option(
+        "--max-seconds",
+        type=Seconds(),
+        metavar="SECONDS",
+        help="Stop after this time with what is measured by then; the result says what is missing.",
+    ),
+)
+JOBS = (
+    run_option(
+        "--jobs",
+        type=WholeNumber(),
+        metavar="N",
+        default=1,
+        show_default=True,
+        help="Audit N tables of a spec or manifest at a time; they share the limits of memory and "
+        "threads.",
+    ),
+)
 DRY_RUN = (
     run_option(
         "--dry-run",
@@ -227,7 +246,7 @@ WEIGHED = (
         "--pull-frequencies",
         is_flag=True,
         help="Fetch a warehouse's frequency set, with its quasi-identifier values, and search it "
-        "on this machine.",
+        "on this machine; on Spark always.",
     ),
 )
 SEARCH = (
@@ -274,7 +293,8 @@ SEARCH = (
         "--pull-frequencies",
         is_flag=True,
         help="Fetch a warehouse's frequency set, with its quasi-identifier values, and search it "
-        "on this machine; without it, each step queries the warehouse.",
+        "on this machine; without it, each step queries the warehouse. On Spark, optimal and local "
+        "always do.",
     ),
 )
 RELEASE = (

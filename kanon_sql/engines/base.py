@@ -91,6 +91,15 @@ class Engine(Protocol):
         """Release every resource, leaving nothing behind."""
 
 
+@runtime_checkable
+class Sessions(Engine, Protocol):
+    """An engine that any thread may use, one at a time, and that may open further sessions."""
+
+    def another_session(self) -> Engine | None:
+        """Another session that reads the same tables in the same snapshot, for statements at the
+        same time, or None if there can be none. Raises `EngineError`."""
+
+
 Batches = Generator[Sequence[Sequence[Any]], None, None]
 """Batches of rows of one answer. Closing it releases the connection."""
 

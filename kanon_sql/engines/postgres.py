@@ -16,6 +16,7 @@ from kanon_sql.engines.urls import Url
 from kanon_sql.errors import InputError, KanonError
 from kanon_sql.sql.dialects import type_of_templates
 from kanon_sql.sql.macros import render
+from kanon_sql.sql.quoting import literal
 from kanon_sql.sql.tables import Column, Table
 
 READ_ONLY = "transaction isolation level repeatable read, read only"
@@ -53,6 +54,8 @@ class Postgres(DBAPI):
     packages = ("psycopg", "psycopg2", "pg8000")
     also_called = ("postgresql",)
     password_variable = "PGPASSWORD"
+    _snapshot = ""
+    """The exported snapshot that the transaction reads."""
     _own_limit = 0
     """The statement timeout of role or session in milliseconds; 0 for none."""
 
@@ -83,6 +86,18 @@ class Postgres(DBAPI):
             )
         return table
 
+    def another_session(self) -> Postgres | None:
+        """Another connection to the URL, whose transaction reads the same snapshot."""
+        if self._again is None:
+            return None
+        [[snapshot]] = self._fetch(render("postgres_exported_snapshot"))[1]
+        with self._guarded():
+            other = type(self)(self._again(), again=self._again)
+            other._snapshot = snapshot
+            other._stand_ins.update(self._stand_ins)
+            other._begin_once()
+        return other
+
     def limit(self, seconds: float) -> None:
         """Set the statement timeout; a stricter one of the role or session takes precedence."""
         self._begin_once()
@@ -106,6 +121,10 @@ class Postgres(DBAPI):
         if getattr(self._connection, "autocommit", False) is not True:
             # The driver begins a transaction, which this configures.
             self._execute(f"set {READ_ONLY}")
+        if self._snapshot:
+            # Its own first statement, as any query would take a new one.
+            snapshot, self._snapshot = self._snapshot, ""
+            self._execute(f"set transaction snapshot {literal(snapshot)}")
         self._said_begin = not self._reads_only()
         if self._said_begin:
             self._execute(f"begin {READ_ONLY}")

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import re
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, wait
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -21,11 +22,17 @@ Progress = Callable[[], str]
 """Returns the progress of the running statement in a few words, or ""."""
 Watch = Callable[[str, Progress], None]
 """Callback at the start of each statement, with its question and a `Progress`."""
+ALL_MEMORY = "80%"
+"""DuckDB's memory unless it is limited."""
 GRACE = 1.0
 """Seconds by which the server-side timeout exceeds ours.
 
 The server's limit is a fallback for a dead client; a live one reports its own.
 """
+
+
+class TimeSpent(EngineError):
+    """`max_seconds` is over: what is measured by then is the result."""
 
 
 @dataclass(frozen=True)
@@ -42,16 +49,42 @@ class RunOptions:
     """Callback that receives the question of each statement when it starts."""
     writes: Sequence[Path] = ()
     """Files to be written afterwards, which no table may be read from."""
+    jobs: int = 1
+    """Tables audited at a time."""
+    announce: Callable[[str], None] | None = None
+    """Callback that receives what is about to be fetched from a database."""
+    max_seconds: float | None = None
+    """Seconds per table after which a profile is what is measured by then."""
 
     def __post_init__(self) -> None:
         given: dict[str, Any] = vars(self)
         if not isinstance(given["memory_limit"], str | None):
             found = described_value(given["memory_limit"])
             raise SpecError(f'memory_limit must be text, as in "4GB"; found {found}.')
-        for name in ("threads", "timeout"):
+        for name in ("threads", "timeout", "max_seconds"):
             number = given[name]
             if isinstance(number, bool) or not isinstance(number, int | float | None):
                 raise SpecError(f"{name} must be a number; found {described_value(number)}.")
+        if isinstance(self.jobs, bool) or not isinstance(given["jobs"], int) or self.jobs < 1:
+            raise SpecError(
+                f"{option('jobs')} must be a whole number, 1 or more; found "
+                f"{described_value(given['jobs'])}."
+            )
+
+    def of_each_job(self) -> RunOptions:
+        """The options of one job: all of them share the memory and the threads.
+
+        >>> RunOptions(memory_limit="3GB", threads=8, jobs=2).of_each_job().memory_limit
+        '1.500000GB'
+        """
+        if self.jobs == 1:
+            return self
+        size = re.fullmatch(r"(\d+(?:\.\d+)?)(\D+)", self.memory_limit or ALL_MEMORY)
+        return replace(
+            self,
+            memory_limit=f"{float(size[1]) / self.jobs:f}{size[2]}" if size else self.memory_limit,
+            threads=self.threads and max(int(self.threads) // self.jobs, 1),
+        )
 
 
 @dataclass(frozen=True)
@@ -63,10 +96,15 @@ class Session:
     expired: threading.Event
     started: float
     asked: dict[str, str] = field(default_factory=dict)
+    max_seconds: float | None = None
+    """Seconds from `started` after which no statement runs."""
+    missed: list[str] = field(default_factory=list)
+    """The parts of the answer that `max_seconds` left out."""
 
-    def rows(self, step: Statement) -> list[Row]:
-        self.begin(step)
-        return self.engine.query(step.sql)
+    def rows(self, step: Statement, progress: Progress | None = None) -> list[Row]:
+        self.begin(step, progress)
+        with self.in_time():
+            return self.engine.query(step.sql)
 
     def row(self, step: Statement) -> Row:
         return self.rows(step)[0]
@@ -74,30 +112,76 @@ class Session:
     def materialise(self, step: Statement) -> None:
         """Materialise a step under its name, or store its definition where rows can't be."""
         self.begin(step)
-        self.engine.materialise(step.name, step.sql)
+        with self.in_time():
+            self.engine.materialise(step.name, step.sql)
 
     def create_view(self, step: Statement) -> None:
         """Make a step readable by its name in later steps."""
         self.begin(step)
         self.engine.create_view(step.name, step.sql)
 
-    def begin(self, step: Statement) -> None:
+    def if_in_time(self, part: str) -> IfInTime:
+        """Skip the rest of the block when `max_seconds` is over, and note the part as missed."""
+        return IfInTime(self.missed, part)
+
+    @contextmanager
+    def in_time(self) -> Iterator[None]:
+        """Cancel the statement of the block when `max_seconds` is over."""
+        if self.max_seconds is None:
+            yield
+            return
+        spent = threading.Event()
+        left = self.started + self.max_seconds - time.monotonic()
+        try:
+            with time_limit(self.engine, max(left, 0), spent, in_server=False):
+                yield
+        except EngineError:
+            if spent.is_set():
+                raise self._time_spent() from None
+            raise
+
+    def _time_spent(self) -> TimeSpent:
+        return TimeSpent(
+            f"{option('max_seconds')}: nothing was known after {self.max_seconds:g} s. Allow more."
+        )
+
+    def begin(self, step: Statement, progress: Progress | None = None) -> None:
         """Gate the step, report its start, and log its SQL."""
         step.check()
+        if self.max_seconds is not None and time.monotonic() > self.started + self.max_seconds:
+            raise self._time_spent()
         if self.watch:
-            self.watch(step.question, self.engine.progress)
+            self.watch(step.question, progress or self.engine.progress)
         if self.expired.is_set():
             raise EngineError("the time limit was reached between two statements.")
         self.asked[step.name] = self.engine.in_dialect(step.sql)
 
 
+@dataclass(frozen=True)
+class IfInTime:
+    """A block that ends early, with its part noted, when `max_seconds` is over."""
+
+    missed: list[str]
+    part: str
+
+    def __enter__(self) -> None:
+        """Nothing is prepared."""
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> bool:
+        is_over = kind is not None and issubclass(kind, TimeSpent)
+        if is_over:
+            self.missed.append(self.part)
+        return is_over
+
+
 @contextmanager
 def time_limit(
-    engine: Engine, seconds: float | None, expired: threading.Event
+    engine: Engine, seconds: float | None, expired: threading.Event, *, in_server: bool = True
 ) -> Iterator[Callable[[], None]]:
     """Cancel the running statement after some seconds and set `expired`.
 
-    Yields a function that lifts the limit.
+    Yields a function that lifts the limit. With `in_server` the server's timeout is set too, for
+    the rest of the session.
     """
     done = threading.Event()
 
@@ -111,7 +195,8 @@ def time_limit(
 
     watchdog = threading.Thread(target=cancel, daemon=True)
     if seconds is not None:
-        engine.limit(seconds + GRACE)
+        if in_server:
+            engine.limit(seconds + GRACE)
         watchdog.start()
     try:
         yield done.set
@@ -170,10 +255,10 @@ def _closed(late: Future[Engine]) -> None:
             late.result().close()
 
 
-def refuse_no_time(seconds: float | None) -> None:
+def refuse_no_time(seconds: float | None, parameter: str = "timeout") -> None:
     """Raise `SpecError` for a limit that is not positive."""
     if seconds is not None and not seconds > 0:
-        raise SpecError(f"timeout must be a number of seconds above 0; found {seconds!r}.")
+        raise SpecError(f"{parameter} must be a number of seconds above 0; found {seconds!r}.")
 
 
 def refuse_time_limit(engine: Engine, seconds: float | None) -> None:
@@ -199,7 +284,13 @@ def run_within(
     refuse_time_limit(engine, run.timeout)
     left = None if run.timeout is None else max(run.timeout - spent, 0.001)
     expired = threading.Event()
-    session = Session(engine, run.watch, expired, started=time.monotonic() - spent)
+    session = Session(
+        engine,
+        run.watch,
+        expired,
+        started=time.monotonic() - spent,
+        max_seconds=run.max_seconds,
+    )
     try:
         with time_limit(engine, left, expired):
             found = unless_changed(engine, lambda: answer(session))

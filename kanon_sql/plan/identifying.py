@@ -36,6 +36,12 @@ class Identifying:
         """Whether any measure on column sets is requested."""
         return self.subsets is not None or self.suda is not None
 
+    @property
+    def parts(self) -> list[str]:
+        """The measures on column sets that are requested, as the result names them."""
+        asked = {"subsets": self.subsets, "special_uniques": self.suda}
+        return [part for part, size in asked.items() if size is not None]
+
     def refuse_nonsense(self, *, has_quasi_identifiers: bool) -> None:
         """Raise `SpecError` for parameters that are invalid for any table."""
         if self.subsets is not None:

@@ -13,6 +13,8 @@ MOST_SETS = 5_000
 """Maximum number of column sets per question."""
 AT_ONCE = 32
 """Number of column sets one statement groups by."""
+FEW_AT_ONCE = 4
+"""That number where time is limited, as a statement that is cancelled tells nothing."""
 MOST_IN_PLACE = 511
 """Number of column sets in one statement on special uniques, without temporary tables."""
 MOST_SCORED = 100
@@ -102,8 +104,8 @@ def sizes_of(subsets: Sequence[Subset]) -> tuple[Size, ...]:
     return tuple(Size(size, min(found), max(found)) for size, found in numbers.items())
 
 
-def in_batches(subsets: Sequence[Subset]) -> Iterator[tuple[Subset, ...]]:
-    """Batches of column sets of one size, at most `AT_ONCE` each."""
+def in_batches(subsets: Sequence[Subset], at_once: int = AT_ONCE) -> Iterator[tuple[Subset, ...]]:
+    """Batches of column sets of one size, at most `at_once` each."""
     for size in sizes_of(subsets):
         alike = tuple(each for each in subsets if len(each.places) == size.number)
-        yield from (alike[start : start + AT_ONCE] for start in range(0, len(alike), AT_ONCE))
+        yield from (alike[start : start + at_once] for start in range(0, len(alike), at_once))

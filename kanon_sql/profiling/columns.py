@@ -123,8 +123,21 @@ class Columns:
         """Each column with its statistics and aggregates of its values."""
         found: dict[str, Row] = {}
         asked = [each for each in columns if comparable(each)]
-        for place, start in enumerate(range(0, len(asked), AT_ONCE), start=1):
-            some = asked[start : start + AT_ONCE]
+        with self.session.if_in_time("columns"):
+            found.update(self._aggregates(asked))
+        return [
+            LookedAt(each, found[each.name], _looks(found[each.name]))
+            if each.name in found
+            else LookedAt(each)
+            for each in columns
+            if each.name in found or not comparable(each)
+        ]
+
+    def _aggregates(self, asked: Sequence[Column]) -> Iterator[tuple[str, Row]]:
+        """The statistics of each column by its name; one a statement where time is limited."""
+        at_once = AT_ONCE if self.session.max_seconds is None else 1
+        for place, start in enumerate(range(0, len(asked), at_once), start=1):
+            some = asked[start : start + at_once]
             step = Statement(
                 "columns" if place == 1 else f"columns_{place}",
                 f"How many values does each of {', '.join(each.name for each in some)} have, what "
@@ -144,13 +157,7 @@ class Columns:
                         f"{self.bound.table.name} changed while it was being profiled; run it "
                         "again."
                     )
-                found[some[int(row["kanon_column"]) - 1].name] = row
-        return [
-            LookedAt(each, found[each.name], _looks(found[each.name]))
-            if each.name in found
-            else LookedAt(each)
-            for each in columns
-        ]
+                yield some[int(row["kanon_column"]) - 1].name, row
 
 
 def _looks(row: Row) -> Looks:

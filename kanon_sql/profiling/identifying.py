@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
+from kanon_sql.auditing.fetched_sets import FetchInto
 from kanon_sql.auditing.summary import refuse_unmet
 from kanon_sql.engines.session import Session
 from kanon_sql.errors import InputError, SpecError, option
 from kanon_sql.plan.identifying import Identifying, named_columns, refuse_sets
 from kanon_sql.plan.preconditions import entity_known, preconditions
 from kanon_sql.plan.question import BoundColumn, ResolvedQuestion
-from kanon_sql.plan.steps import records, step, with_entity
+from kanon_sql.plan.steps import name_list, records, step, with_entity
+from kanon_sql.plan.subset_plan import number_of_sets
 from kanon_sql.profiling.columns import (
     MOST_RANKED,
     Columns,
@@ -35,6 +37,7 @@ from kanon_sql.results.identifying import (
     ColumnProfile,
     SpecialNulls,
     SpecialUniques,
+    Stopped,
     SubsetProfile,
 )
 from kanon_sql.sql.macros import render
@@ -78,6 +81,8 @@ class OpenProfile:
     looked_at: tuple[LookedAt, ...]
     together: SubsetProfile | None = None
     identified: Identified = field(default_factory=Identified)
+    sets: int | None = None
+    """Number of sets that are requested."""
 
 
 def refuse_unreadable(bound: ResolvedQuestion, session: Session) -> None:
@@ -113,10 +118,15 @@ def _some_column(bound: ResolvedQuestion) -> list[BoundColumn]:
 
 
 def open_profile(
-    bound: ResolvedQuestion, asked: Identifying, counted: RecordCounts, k: int, session: Session
+    bound: ResolvedQuestion,
+    asked: Identifying,
+    counted: RecordCounts,
+    k: int,
+    session: Session,
+    into: FetchInto | None = None,
 ) -> OpenProfile:
     """Every column by itself, the candidates ranked by what they add, and the requested statistics
-    of sets."""
+    of sets; their combinations are fetched `into` another engine if there is one."""
     named = named_columns(asked.columns, bound)
     wanted = {column.name for column in named} or set(bound.table.column_names)
     columns = [each for each in bound.table.columns if each.name in wanted]
@@ -128,6 +138,9 @@ def open_profile(
         column_profile(each, counted.records, counted.members, roles.get(each.column.name))
         for each in found
     )
+    if len(found) < len(columns):
+        session.missed.extend(("together", *asked.parts, "ranking"))
+        return OpenProfile(profiles, tuple(found))
     candidates = named or _candidates(read, profiles)
     if asked.is_requested and not candidates:
         raise SpecError(
@@ -138,13 +151,25 @@ def open_profile(
     refuse_sets(asked, candidates)
     if not candidates:
         return OpenProfile(profiles, tuple(found))
-    combinations = Combinations(session, bound, candidates, relation, tables, counted.records, k)
-    identified = identified_by(combinations, asked)
+    in_all = None
+    identified = Identified()
+    with session.if_in_time("together"):
+        combinations = Combinations(
+            session, bound, candidates, relation, tables, counted.records, k, into=into
+        )
+        in_all = together(combinations)
+    if in_all is None:
+        session.missed.extend((*asked.parts, "ranking"))
+    else:
+        identified = identified_by(combinations, asked)
+        with session.if_in_time("ranking"):
+            profiles = tuple(_ranked(profiles, combinations))
     return OpenProfile(
-        tuple(_ranked(profiles, combinations)),
+        profiles,
         tuple(found),
-        together(combinations),
+        in_all,
         replace(identified, warnings=(*_passed_over(candidates), *identified.warnings)),
+        sets=sets_of(candidates, asked),
     )
 
 
@@ -169,17 +194,67 @@ def identified_by(combinations: Combinations, asked: Identifying) -> Identified:
     subsets = special = None
     scores: Scores = ()
     warnings: tuple[str, ...] = ()
+    if combinations.fetched_from:
+        warnings = (
+            f"The values of {name_list(combinations.columns)} were fetched from "
+            f"{combinations.fetched_from}, each combination once, and held in this machine's "
+            "memory or, if that was too small, in a private folder, which is deleted.",
+        )
     if asked.subsets is not None:
         subsets = subset_profiles(combinations, asked.subsets)
     size = asked.size(combinations.columns)
     if size is not None:
-        special, found = special_uniques(
-            combinations, size, asked.sampling_fraction, _nulls(combinations.bound)
-        )
-        warnings = tuple(_warnings(special, found))
-        if asked.scores is not None:
-            scores = _scores(combinations, found, size)
+        with combinations.session.if_in_time("special_uniques"):
+            special, found = special_uniques(
+                combinations, size, asked.sampling_fraction, _nulls(combinations.bound)
+            )
+            warnings = (*warnings, *_warnings(special, found))
+            if asked.scores is not None:
+                scores = _scores(combinations, found, size)
     return Identified(subsets, special, scores, warnings)
+
+
+def sets_of(columns: Sequence[BoundColumn], asked: Identifying) -> int | None:
+    """Number of sets of these columns that are to be measured."""
+    return None if asked.subsets is None else number_of_sets(len(columns), asked.subsets)
+
+
+_PARTS = {
+    "columns": "some columns by themselves",
+    "together": "all columns together",
+    "subsets": "sets of columns",
+    "special_uniques": "special uniques",
+    "ranking": "which columns single out most records together",
+    "attacker_knows": "what knowing each other column adds",
+    "without": "what leaving out each quasi-identifier changes",
+    "elimination": "how soon a sensitive value is certain",
+}
+
+
+def stopped(
+    session: Session, subsets: Sequence[SubsetProfile] | None, sets: int | None
+) -> tuple[Stopped | None, tuple[str, ...]]:
+    """What `max_seconds` left out, and the warning that says so."""
+    if session.max_seconds is None or not session.missed:
+        return None, ()
+    measured = len(subsets or ())
+    missing = tuple(part for part in _PARTS if part in session.missed)
+    some = "subsets" in missing and bool(measured and sets)
+    said = (
+        f"Stopped after {session.max_seconds:g} seconds (--max-seconds). Not measured: "
+        + "; ".join(
+            f"{(sets or 0) - measured:,} of the {sets:,} sets of columns"
+            if part == "subsets" and some
+            else _PARTS[part]
+            for part in missing
+        )
+        + "."
+    )
+    has_sets = sets is not None
+    found = Stopped(
+        session.max_seconds, missing, measured if has_sets else None, sets if has_sets else None
+    )
+    return found, (said,)
 
 
 def _nulls(bound: ResolvedQuestion) -> SpecialNulls:

@@ -8,20 +8,29 @@ that identify people.
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from kanon_sql.auditing.answers import Counted, everyone, people_in
 from kanon_sql.auditing.events import EventAnswers, attack, event_counts, to_expand
+from kanon_sql.auditing.fetched_sets import FetchInto
 from kanon_sql.auditing.opening import OpenTable, open_table, opening
 from kanon_sql.auditing.summary import refuse_without_entity
 from kanon_sql.auditing.warnings import left_out
-from kanon_sql.engines.base import Engine
-from kanon_sql.engines.session import RunOptions, Session, refuse_no_time, run_within
+from kanon_sql.engines import connect
+from kanon_sql.engines.base import Engine, FolderWriter, Hub
+from kanon_sql.engines.session import (
+    RunOptions,
+    Session,
+    refuse_no_time,
+    run_within,
+    time_limit,
+)
 from kanon_sql.errors import EngineError, SpecError, option
 from kanon_sql.plan.event_plan import EventPlan, plan_events
 from kanon_sql.plan.identifying import Identifying, refuse_unsupported
@@ -44,6 +53,8 @@ from kanon_sql.profiling.identifying import (
     keep_records,
     open_profile,
     refuse_unreadable,
+    sets_of,
+    stopped,
 )
 from kanon_sql.profiling.result import ProfileResult
 from kanon_sql.profiling.subsets import Combinations
@@ -94,6 +105,7 @@ def profile(
     curve = _curve(spec, known, k, times)
     k = k or DEFAULT_K
     refuse_no_time(run.timeout)
+    refuse_no_time(run.max_seconds, option("max_seconds"))
     with opening(run) as engine_of:
         planned = [
             _planned(
@@ -107,7 +119,7 @@ def profile(
                 [*run.writes, *([scores] if scores else [])], each.table.engine.files_read()
             )
         found = [_profiled(each, run) for each in planned]
-    if scores and found[0].table.status == "measured":
+    if scores and found[0].table.special_uniques is not None:
         write_atomically(scores, _lines(found[0].scores), private=True)
     return ProfileResult(tuple(each.table for each in found), VERSION)
 
@@ -177,6 +189,8 @@ class _Planned:
     identifying: Identifying
     events: EventPlan | None = None
     """The steps of the curve of known events, if event columns are named."""
+    into: FetchInto | None = None
+    """Where the combinations of values are fetched to, if they are."""
 
     @property
     def bound(self) -> ResolvedQuestion:
@@ -227,13 +241,25 @@ def _from_kept(bound: ResolvedQuestion) -> ResolvedQuestion:
 
 
 def _profiled(planned: _Planned, run: RunOptions) -> _Profiled:
-    return run_within(
-        planned.table.engine,
-        run,
-        lambda session: _found(planned, session),
-        lambda session, error: _Profiled(_result(planned, "error", session, error=error)),
-        spent=planned.table.seconds,
-    )
+    with ExitStack() as stack:
+        if planned.identifying.is_requested and isinstance(planned.table.engine, FolderWriter):
+            # Each of dozens of statements would read the records again.
+            hub = connect()
+            stack.callback(hub.close)
+            stack.enter_context(time_limit(hub, run.timeout, threading.Event()))
+            if isinstance(hub, Hub):
+                planned = replace(planned, into=FetchInto(hub, run.announce))
+        found = run_within(
+            planned.table.engine,
+            run,
+            lambda session: _found(planned, session),
+            lambda session, error: _Profiled(_result(planned, "error", session, error=error)),
+            spent=planned.table.seconds,
+        )
+        # The time limit of the hub is that of the table, which has failed by it.
+        with suppress(EngineError):
+            stack.close()
+        return found
 
 
 def _found(planned: _Planned, session: Session) -> _Profiled:
@@ -297,12 +323,14 @@ def _openly(planned: _Planned, session: Session) -> _Profiled:
     counted = counted_records(bound, session)
     if not counted.records:
         return _Profiled(_result(planned, "no_data", session, summary=ProfileSummary(records=0)))
-    found = open_profile(bound, planned.identifying, counted, planned.k, session)
+    found = open_profile(bound, planned.identifying, counted, planned.k, session, planned.into)
+    cut, said = stopped(session, found.identified.subsets, found.sets)
     table = _result(
         planned,
         "measured",
         session,
-        warnings=(*left_out(bound), *found.identified.warnings),
+        warnings=(*said, *left_out(bound), *found.identified.warnings),
+        stopped=cut,
         summary=ProfileSummary(
             records=counted.records,
             people=counted.people,
@@ -324,8 +352,14 @@ def _of_sets(planned: _Planned, read: ResolvedQuestion, total: int, session: Ses
     columns = bound.quasi_identifiers
     relation = records(read, with_entity(read, list(columns)))
     tables = frozenset([read.table.sql, bound.table.sql])
-    combinations = Combinations(session, bound, columns, relation, tables, total, planned.k)
-    return identified_by(combinations, planned.identifying)
+    parts = planned.identifying.parts
+    with session.if_in_time(parts[0]):
+        combinations = Combinations(
+            session, bound, columns, relation, tables, total, planned.k, into=planned.into
+        )
+        return identified_by(combinations, planned.identifying)
+    session.missed.extend(parts[1:])
+    return Identified()
 
 
 def _answered(planned: _Planned, plan: ProfilePlan, session: Session) -> _Profiled:
@@ -351,26 +385,35 @@ def _answered(planned: _Planned, plan: ProfilePlan, session: Session) -> _Profil
         for row in smallest or sizes
     ]
     found = _summary(sizes, counted, total, people, plan.k)
-    known = [
-        _known_column(each, distinct[each.column.name], found, plan, session) for each in plan.knows
-    ]
+    known: list[KnownColumn] = []
+    with session.if_in_time("attacker_knows"):
+        for knows in plan.knows:
+            distinct_here = distinct[knows.column.name]
+            known.append(_known_column(knows, distinct_here, found, plan, session))
     of_sets = _of_sets(planned, plan.bound, total, session)
-    session.materialise(plan.combinations)
+    without: list[LackedColumn] = []
+    with session.if_in_time("without"):
+        session.materialise(plan.combinations)
+        for lacks in plan.lacks:
+            without.append(_lacked_column(lacks, total, in_several, plan, session))
+    eliminations: list[Elimination] = []
+    with session.if_in_time("elimination"):
+        for each in plan.eliminations:
+            eliminations.append(_eliminated(each.column, session.row(each.step)))
+    requested = sets_of(planned.bound.quasi_identifiers, planned.identifying)
+    cut, said = stopped(session, of_sets.subsets, requested)
     table = _result(
         planned,
         "measured",
         session,
-        warnings=(*_warnings(plan), *of_sets.warnings),
+        warnings=(*said, *_warnings(plan), *of_sets.warnings),
+        stopped=cut,
         summary=found,
         subsets=of_sets.subsets,
         special_uniques=of_sets.special_uniques,
         attacker_knows=tuple(sorted(known, key=_worst_first)),
-        without=tuple(
-            _lacked_column(each, total, in_several, plan, session) for each in plan.lacks
-        ),
-        elimination=tuple(
-            _eliminated(each.column, session.row(each.step)) for each in plan.eliminations
-        ),
+        without=tuple(without),
+        elimination=tuple(eliminations),
     )
     return _Profiled(table, of_sets.scores)
 

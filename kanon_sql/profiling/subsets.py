@@ -10,13 +10,16 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
-from kanon_sql.engines.session import Session
+from kanon_sql.auditing.fetched_sets import FetchInto, announce_fetch, fetch, is_fetchable
+from kanon_sql.engines.session import Progress, Session
 from kanon_sql.errors import EngineError
 from kanon_sql.plan.question import BoundColumn, ResolvedQuestion
 from kanon_sql.plan.steps import counted, name_list
 from kanon_sql.plan.subset_plan import (
+    AT_ONCE,
+    FEW_AT_ONCE,
     MOST_IN_PLACE,
     Size,
     Subset,
@@ -60,24 +63,56 @@ class Combinations:
     """Number of records; a query that counts another number has read a changed table."""
     k: int
     name: str = "combinations"
+    into: FetchInto | None = None
+    """Where the combinations are fetched to, if they are; all queries then run there."""
+    fetched_from: str | None = None
+    """The engine from which they were fetched."""
     _kept: list[str] = field(default_factory=list)
     _found: dict[frozenset[int], Row] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        raw = self.materialise(
-            f"raw_{self.name}",
-            f"Which combinations of values of {self._spoken} occur in {self.bound.table.name}?",
-            render(
-                "value_combinations",
-                relation=self.relation,
-                columns=self.columns,
-                entity=self.bound.entity,
-                numbered=self.session.engine.materialises and not self.of_people,
-            ),
-        )
+        if self.into and not self.of_people and all(map(is_fetchable, self.columns)):
+            raw = self._fetched(self.into)
+        else:
+            numbered = self.session.engine.materialises and not self.of_people
+            raw = self.materialise(f"raw_{self.name}", self._occur, self._combinations(numbered))
         self.raw = self.source = raw
         if self.is_coded:
             self.source = self._coded(raw)
+
+    @property
+    def _occur(self) -> str:
+        return f"Which combinations of values of {self._spoken} occur in {self.bound.table.name}?"
+
+    def _combinations(self, numbered: bool) -> str:
+        return render(
+            "value_combinations",
+            relation=self.relation,
+            columns=self.columns,
+            entity=self.bound.entity,
+            numbered=numbered,
+        )
+
+    def _fetched(self, into: FetchInto) -> str:
+        """Fetch the combinations, so that the records are read once, and number them."""
+        name = f"{PRIVATE}fetched_{self.name}"
+        step = self.step(name, self._occur, self._combinations(numbered=False))
+        keys = [
+            replace(column, alias=key) for column, key in zip(self.columns, self.keys, strict=True)
+        ]
+        announce_fetch(self.session, step, keys, into.announce)
+        self.fetched_from = self.session.engine.name
+        source, self.session = self.session, replace(self.session, engine=into.hub)
+        fetch(source, self.session, step, keys)
+        self._kept.append(name)
+        self.tables = frozenset()
+        raw = self.materialise(
+            f"raw_{self.name}",
+            f"Which number does each combination of {self._spoken} have?",
+            render("numbered_combinations", combinations=name, keys=self.keys),
+        )
+        self.drop([name])
+        return raw
 
     @property
     def of_people(self) -> bool:
@@ -96,7 +131,9 @@ class Combinations:
     def classes(self, name: str, subsets: Sequence[Subset]) -> dict[int, Row]:
         """Class statistics of each set, by its number; cached."""
         new = [each for each in subsets if frozenset(each.places) not in self._found]
-        for place, some in enumerate(in_batches(new), start=1):
+        left = len(new)
+        at_once = AT_ONCE if self.session.max_seconds is None else FEW_AT_ONCE
+        for place, some in enumerate(in_batches(new, at_once), start=1):
             rows = self.session.rows(
                 self.step(
                     name if place == 1 else f"{name}_{place}",
@@ -109,8 +146,10 @@ class Combinations:
                         k=self.k,
                         of_people=self.of_people,
                     ),
-                )
+                ),
+                progress=_of_all(len(subsets) - left, len(subsets)),
             )
+            left -= len(some)
             by_number = {each.number: each for each in some}
             for row in rows:
                 if int(row["kanon_all_records"]) != self.records:
@@ -119,7 +158,12 @@ class Combinations:
                         "again."
                     )
                 self._found[frozenset(by_number[int(row["kanon_set"])].places)] = row
-        return {each.number: self._found[frozenset(each.places)] for each in subsets}
+        return self.known(subsets)
+
+    def known(self, subsets: Sequence[Subset]) -> dict[int, Row]:
+        """Class statistics of each set that was measured, by its number."""
+        places = {each.number: frozenset(each.places) for each in subsets}
+        return {number: self._found[each] for number, each in places.items() if each in self._found}
 
     def whole(self) -> Row:
         """Class statistics of all columns together."""
@@ -168,15 +212,27 @@ class Combinations:
         return coded
 
 
+def _of_all(measured: int, sets: int) -> Progress:
+    """The progress of a statement on some of the sets."""
+    return lambda: f"{measured:,} of {sets:,} sets" if sets > 1 else ""
+
+
 # --- small sets of columns ------------------------------------------------------------------
 
 
 def subset_profiles(combinations: Combinations, size: int) -> tuple[SubsetProfile, ...]:
-    """Class statistics of every set of at most `size` columns, worst first."""
+    """Class statistics of every set of at most `size` columns, worst first, as far as there is
+    time."""
     subsets = subsets_up_to(len(combinations.columns), size)
-    rows = combinations.classes("subsets", subsets)
     in_all = int(combinations.whole()["kanon_classes"])
-    found = [_profile(combinations, each, rows[each.number], in_all) for each in subsets]
+    with combinations.session.if_in_time("subsets"):
+        combinations.classes("subsets", subsets)
+    rows = combinations.known(subsets)
+    found = [
+        _profile(combinations, each, rows[each.number], in_all)
+        for each in subsets
+        if each.number in rows
+    ]
     # The subsets are in ascending size and declared order, and the sort is stable.
     return tuple(sorted(found, key=lambda each: -each.violating_records))
 

@@ -161,7 +161,7 @@ def _in_words(table: TableProfile, ranked: Sequence[ColumnProfile]) -> Iterator[
             "Distinction: distinct values per record. Separation: the share of pairs of records "
             "that have different values."
         )
-    if not ranked:
+    if not ranked and not table.stopped:
         yield "No column looks like one that singles out a person."
     yield (
         "These guesses come from column names and values; you decide. kanon-sql init writes a spec "
@@ -179,7 +179,7 @@ def _unique(uniques: int, table: TableProfile) -> str:
 def subsets_told(table: TableProfile) -> Iterator[Block]:
     """The column sets with most records in small classes, several of each size."""
     found = table.subsets
-    if found is None:
+    if not found:
         return
     k = number(table.k_threshold)
     sizes = sorted({len(each.columns) for each in found})

@@ -113,3 +113,17 @@ class SpecialUniques(JsonPart):
     dis: float
     by_size: tuple[UniquesOfSize, ...]
     contributions: Mapping[str, float | None]
+
+
+@dataclass(frozen=True)
+class Stopped(JsonPart):
+    """What a profile did not measure within `max_seconds`.
+
+    `missing` are the parts that are absent or incomplete, by their names in the result; `ranking`
+    is the `rank` of the columns. Of `sets` requested sets of columns, `sets_measured` are known.
+    """
+
+    max_seconds: float
+    missing: tuple[str, ...]
+    sets_measured: int | None = None
+    sets: int | None = None

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from kanon_sql.results.identifying import ColumnProfile, SpecialUniques, SubsetProfile
+from kanon_sql.results.identifying import ColumnProfile, SpecialUniques, Stopped, SubsetProfile
 from kanon_sql.results.table import IF_SET, UNWRITTEN, Events, JsonPart, Status
 
 
@@ -134,6 +134,8 @@ class TableProfile(JsonPart):
     subsets: tuple[SubsetProfile, ...] | None = None
     """Every small column set, worst first, if requested."""
     special_uniques: SpecialUniques | None = None
+    stopped: Stopped | None = field(default=None, metadata=IF_SET)
+    """What is missing because `max_seconds` was over."""
     events: Events | None = field(default=None, metadata=IF_SET)
     known_events: KnownEventsCurve | None = field(default=None, metadata=IF_SET)
     """What known events tell, if event columns are named."""

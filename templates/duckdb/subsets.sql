@@ -45,6 +45,18 @@ group by
 {%- endmacro %}
 
 
+{# The combinations that were fetched, each with an id. #}
+{% macro numbered_combinations(combinations, keys) %}
+select
+    row_number() over () as kanon_id,
+{% for key in keys %}
+    {{ key }},
+{% endfor %}
+    kanon_records
+from {{ combinations }}
+{%- endmacro %}
+
+
 {# Integer code of each value of a key, for faster grouping; NULL stays NULL. #}
 {% macro coded_values(combinations, key) %}
 select

@@ -288,6 +288,12 @@ where name = 'statement_timeout'
 {%- endmacro %}
 
 
+{# Identifier under which another transaction reads this one's snapshot. #}
+{% macro postgres_exported_snapshot() %}
+select pg_export_snapshot()
+{%- endmacro %}
+
+
 {# Read-only flag and isolation level of the transaction. #}
 {% macro postgres_transaction() %}
 select

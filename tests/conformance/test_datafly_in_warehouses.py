@@ -22,7 +22,7 @@ from searches import Drawn, anonymize, cells, figures, questions
 from warehouses import ENGINES, Database
 
 import kanon_sql as kanon
-from kanon_sql.anonymizing.search import temp_relations
+from kanon_sql.auditing import fetched_sets
 from kanon_sql.engines.warehouse import Warehouse
 
 BOTH_WAYS = pytest.mark.parametrize("pulled", [False, True], ids=["by queries", "pulled"])
@@ -331,7 +331,7 @@ def test_what_was_fetched_is_said(database: Database) -> None:
 def test_no_more_is_fetched_than_is_allowed(
     database: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(temp_relations, "MOST_COMBINATIONS", 16)
+    monkeypatch.setattr(fetched_sets, "MOST_COMBINATIONS", 16)
     database.load("visits", filled(VISITS))
 
     with pytest.raises(kanon.KanonError, match="more than 16 combinations of values"):

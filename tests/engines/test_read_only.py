@@ -21,9 +21,11 @@ from places import HOUSE
 from warehouses import Database, postgres
 
 import kanon_sql as kanon
+from kanon_sql.auditing.auditor import audit
 from kanon_sql.engines import connect, warehouse
 from kanon_sql.engines.failures import LOOK
 from kanon_sql.engines.postgres import Postgres
+from kanon_sql.engines.session import RunOptions
 
 WRITES = (
     "drop table people",
@@ -465,6 +467,93 @@ def test_ctrl_c_stops_the_query_in_the_server(
     assert out == ""
     assert "Interrupted; nothing was written." in said
     assert "Traceback" not in said
+
+
+@pytest.fixture
+def two_tables(tmp_path: Path, auditor: str) -> Path:
+    """A spec of two tables that take their time."""
+    spec = tmp_path / "kanon.yml"
+    spec.write_text(
+        "version: 1\ntables:\n"
+        + "".join(
+            f"  - {{name: {name}, source: {view}, connect: '{auditor}', "
+            "quasi_identifiers: [zip]}\n"
+            for name, view in (("first", "endless"), ("second", "asleep"))
+        )
+    )
+    return spec
+
+
+def test_ctrl_c_stops_every_job_in_the_server(database: Database, two_tables: Path) -> None:
+    with subprocess.Popen(
+        arguments("audit", str(two_tables), "--jobs", "2"),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=environment(),
+    ) as process:
+        try:
+            wait_for(database, 2, 30)
+            time.sleep(0.3)
+            process.send_signal(signal.SIGINT)
+            wait_for(database, 0, 5)
+            out, said = process.communicate(timeout=10)
+        finally:
+            process.kill()
+
+    assert (process.returncode, out) == (130, "")
+    assert "Interrupted; nothing was written." in said
+    assert "Traceback" not in said
+
+
+def test_a_time_limit_stops_every_job_in_the_server(database: Database, two_tables: Path) -> None:
+    run = command("audit", str(two_tables), "--jobs", "2", "--timeout", "1")
+
+    assert (run.returncode, run.stdout) == (3, "")
+    assert run.stderr.count("stopped, because the time limit was reached") == 2
+    assert running(database) == 0
+
+
+def test_the_connections_of_the_jobs_read_one_snapshot(database: Database, auditor: str) -> None:
+    """A table grows between two statements: each job still counts what the first one saw."""
+    database.run("create table grows as select 'a' as zip")
+    database.run("grant select on grows to auditor")
+    spec = kanon.AuditSpec.model_validate(
+        {
+            "version": 1,
+            "tables": [
+                {"name": name, "source": "grows", "connect": auditor, "quasi_identifiers": ["zip"]}
+                for name in ("first", "second", "third")
+            ],
+        }
+    )
+    connections = set()
+
+    def grow(question: str, progress: Any) -> None:
+        database.run("insert into grows values ('b')")
+        found = database.run("select pid from pg_stat_activity where usename = 'auditor'")
+        connections.update(number for (number,) in found)
+
+    result = audit(spec, RunOptions(jobs=3, watch=grow))
+
+    assert [table.summary.records for table in result.tables] == [1, 1, 1]
+    assert len(connections) == 3
+    assert not any(table.warnings for table in result.tables)
+    database.run("drop table grows")
+
+
+def test_a_users_connection_answers_in_turn_and_says_so(database: Database, auditor: str) -> None:
+    import psycopg
+
+    table = {"source": "people", "quasi_identifiers": ["zip"]}
+    spec = kanon.AuditSpec.model_validate(
+        {"version": 1, "tables": [{"name": "first", **table}, {"name": "second", **table}]}
+    )
+    with psycopg.connect(auditor) as connection:
+        result = kanon.audit(spec, engine=connection, jobs=2)
+
+    assert [table.summary.records for table in result.tables] == [120, 120]
+    assert all("one session here" in str(table.warnings) for table in result.tables)
 
 
 @pytest.mark.parametrize("view", ["endless", "asleep"])

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import logging
 import os
 import re
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -25,9 +27,11 @@ from sparks import cluster, connect_server, environment, free_port, local_spark,
 from values_at_levels import CITIES, MASKS, VALUES_AT_LEVELS, column
 
 import kanon_sql as kanon
+from kanon_sql.auditing.auditor import audit
 from kanon_sql.engines.semantics_check import CANARIES_OF, require_trustworthy
+from kanon_sql.engines.session import RunOptions
 from kanon_sql.engines.spark.engine import Spark, is_session
-from kanon_sql.engines.spark.sessions import Launched
+from kanon_sql.engines.spark.sessions import TELLING, Launched, without_values_in_logs
 from kanon_sql.sql.dialects import translated
 
 if java_home() is None:
@@ -104,6 +108,46 @@ def test_the_answers_are_those_of_duckdb(asked: dict[str, Any], session: Any) ->
     found = figures("people", engine=with_view(session), **asked)
 
     assert found == asking.near(figures(PEOPLE, **asked))
+
+
+def test_several_tables_at_once_have_the_answers_of_one_after_the_other(session: Any) -> None:
+    for name in ("first", "second", "third"):
+        with_view(session, name)
+    tables = [
+        {"name": f"{name} by {column}", "source": name, "quasi_identifiers": [column]}
+        for name in ("first", "second", "third")
+        for column in ("zip", "sex")
+    ]
+    spec = kanon.AuditSpec.model_validate({"version": 1, "tables": tables})
+    barrier = threading.Barrier(3, timeout=60)
+    threads, met = set(), threading.local()
+
+    def meet(question: str, progress: Any) -> None:
+        if not hasattr(met, "so"):
+            met.so = barrier.wait()
+        threads.add(threading.get_ident())
+
+    found = audit(spec, RunOptions(session, jobs=3, watch=meet))
+
+    def plain(result: Any) -> Any:
+        return [{**each, "seconds": None} for each in result.to_dict()["tables"]]
+
+    assert len(threads) == 3
+    assert plain(found) == plain(kanon.audit(spec, engine=session))
+    assert session.sparkContext.getLocalProperty("spark.scheduler.pool") is None
+
+
+def test_the_logs_stay_silent_until_the_last_statement_ends() -> None:
+    """A statement that ends must not let PySpark print the error of another one, with values."""
+    loggers = [logging.getLogger(name) for name in TELLING]
+    before = [logger.disabled for logger in loggers]
+    first, second = without_values_in_logs(), without_values_in_logs()
+    first.__enter__()
+    second.__enter__()
+    first.__exit__(None, None, None)
+    assert all(logger.disabled for logger in loggers)
+    second.__exit__(None, None, None)
+    assert [logger.disabled for logger in loggers] == before
 
 
 def test_every_label_is_that_of_duckdb(session: Any) -> None:

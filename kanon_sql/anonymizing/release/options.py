@@ -82,6 +82,14 @@ class ReleaseOptions:
     force: bool = False
     """Whether a release that fails its audit is written."""
 
+    def for_engine(self, target: Any) -> ReleaseOptions:
+        """The options with the frequency set fetched, where a search in a cluster would read it in
+        each of dozens of statements."""
+        searched = self.algorithm in ("optimal", "local")
+        if not (searched and writes_folders(target)):
+            return self
+        return replace(self, pull_frequencies=True)
+
     def __post_init__(self) -> None:
         if self.algorithm not in SEARCHES and not (self.algorithm == "levels" and self.levels):
             raise SpecError(

@@ -21,13 +21,18 @@ from kanon_sql.anonymizing.release.suppression import (
 from kanon_sql.anonymizing.release.untouched import untouched_warnings, what_becomes_of_untouched
 from kanon_sql.anonymizing.release.view_names import RELEASE, refuse_taken_names, view_name
 from kanon_sql.anonymizing.release.views import ViewChain, dropped_columns
-from kanon_sql.anonymizing.search.frequency_sets import FrequencySets
+from kanon_sql.anonymizing.search.frequency_sets import (
+    FrequencySets,
+    columns_of_first_set,
+    first_set,
+)
 from kanon_sql.anonymizing.search.losses import Loss, metrics
 from kanon_sql.anonymizing.search.optimal_search import Deadline
 from kanon_sql.anonymizing.search.preferences import Preferences
 from kanon_sql.anonymizing.search.qi_levels import Levels
 from kanon_sql.anonymizing.search.suggest_hierarchies import builders
 from kanon_sql.auditing.auditor import answered, clips
+from kanon_sql.auditing.fetched_sets import Announce, announce_fetch
 from kanon_sql.auditing.warnings import left_out, time_zones, zones_kept
 from kanon_sql.engines.base import Engine, FolderWriter, Hub, NewFolder
 from kanon_sql.engines.session import Session, Watch
@@ -107,6 +112,7 @@ class ReleaseJob:
     started: float
     records: KeptRecords | None = None
     """Where the published records are kept for the result, if they are."""
+    announce: Announce | None = None
 
     @property
     def bound(self) -> ResolvedQuestion:
@@ -144,6 +150,13 @@ class ReleaseJob:
     def session(self, engine: Engine | None = None) -> Session:
         asked = engine or self.engine
         return Session(asked, self.watch, self.expired, started=time.monotonic())
+
+    def announce_fetch(self) -> None:
+        """Announce the frequency set that is fetched from a cluster. Raises `SpecError` if it is
+        too large."""
+        if self.here and isinstance(self.engine, FolderWriter):
+            columns = columns_of_first_set(self.bound)
+            announce_fetch(self.session(), first_set(self.bound), columns, self.announce)
 
     def sets(self) -> FrequencySets:
         try:

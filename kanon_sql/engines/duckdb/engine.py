@@ -137,6 +137,9 @@ class DuckDBEngine:
             self._session.execute("set lock_configuration = true")
             self._targets.is_shut = True
 
+    def another_session(self) -> None:
+        """None: each table has a hub or a cursor of its own, but for an engine that is passed."""
+
     def limit(self, seconds: float) -> None:
         """Do nothing: DuckDB has no statement timeout, so the caller cancels."""
 

@@ -17,7 +17,7 @@ from kanon_sql.sql.quoting import identifier
 SOURCE = "kanon_source"
 
 
-MEMORY_LIMIT = re.compile(r"\d+(\.\d+)?\s*(B|[KMGT]i?B)", re.IGNORECASE)
+MEMORY_LIMIT = re.compile(r"\d+(\.\d+)?\s*(B|%|[KMGT]i?B)", re.IGNORECASE)
 
 HUB_SETTINGS: dict[str, str | bool | int | float | list[str]] = {
     "allow_community_extensions": "false",

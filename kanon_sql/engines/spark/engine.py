@@ -37,6 +37,7 @@ from kanon_sql.sql.quoting import identifier
 from kanon_sql.sql.tables import Column, Table
 
 FOLDER_TYPES = "spark.sql.sources.partitionColumnTypeInference.enabled"
+POOL = "spark.scheduler.pool"
 VARIABLES = "spark.sql.variable.substitute"
 OTHER_KINDS = (
     *(suffix for suffix, kind in KINDS.items() if kind != "parquet"),
@@ -85,6 +86,7 @@ class Spark(Warehouse):
         self._tracker = context.statusTracker() if context else None
         self._read: set[str] = set()
         self._stages: Sequence[Any] = ()
+        self._pool: str | None = None
         sessions.require_settings(session)
         if context is None:
             session.registerProgressHandler(self._report_progress)
@@ -121,6 +123,13 @@ class Spark(Warehouse):
             read_in_views=_relation(lasting) if lasting != found else "",
             temporary=len(lasting) == 1,
         )
+
+    def another_session(self) -> Spark:
+        """The same session under another tag, with a pool of its own where scheduling is FAIR."""
+        other = Spark(self._session)
+        for each in (self, other):
+            each._pool = each._tag
+        return other
 
     def check(self, sql: str) -> None:
         """Raise `SpecError` if Spark can't analyse the statement; nothing is executed."""
@@ -285,9 +294,24 @@ class Spark(Warehouse):
         """Tag the jobs of this thread, so that `cancel` ends them and no others."""
         self._add_tag(self._tag)
         try:
-            yield
+            with self._scheduled():
+                yield
         finally:
             self._remove_tag(self._tag)
+
+    @contextmanager
+    def _scheduled(self) -> Iterator[None]:
+        """Run the jobs of this thread in a pool, as those of one pool wait for each other."""
+        context = getattr(self._session, "sparkContext", None) if self._pool else None
+        if context is None:
+            yield
+            return
+        before = context.getLocalProperty(POOL)
+        context.setLocalProperty(POOL, self._pool)
+        try:
+            yield
+        finally:
+            context.setLocalProperty(POOL, before)
 
     def _sendable(self, sql: str) -> str:
         """The statement. Raises `SpecError` if variable substitution would change it."""

@@ -79,20 +79,32 @@ def errors() -> Any:
 
 TELLING = ("SQLQueryContextLogger", "DataFrameQueryContextLogger")
 """PySpark loggers that print error messages, including values."""
+_SILENCING = threading.Lock()
+_SILENT: list[None] = []
+"""One item for each thread and statement during which they are silent."""
+_SILENCED: dict[logging.Logger, bool] = {}
+"""Whether each was disabled before."""
 
 
 @contextmanager
 def without_values_in_logs() -> Iterator[None]:
     """Silence PySpark's error logs; errors are reported by this package."""
     loggers = [logging.getLogger(name) for name in TELLING]
-    before = [logger.disabled for logger in loggers]
-    try:
+    with _SILENCING:
+        if not _SILENCED:
+            _SILENCED.update({logger: logger.disabled for logger in loggers})
+        _SILENT.append(None)
         for logger in loggers:
             logger.disabled = True
+    try:
         yield
     finally:
-        for logger, was in zip(loggers, before, strict=True):
-            logger.disabled = was
+        with _SILENCING:
+            _SILENT.pop()
+            if not _SILENT:
+                for logger, was in _SILENCED.items():
+                    logger.disabled = was
+                _SILENCED.clear()
 
 
 class Started:
@@ -248,6 +260,7 @@ def _configuration(master: str, folder: Path) -> dict[str, str]:
         "spark.sql.warehouse.dir": str(folder / "warehouse"),
         "spark.sql.artifact.isolation.enabled": "false",
         "spark.sql.adaptive.enabled": "true",
+        "spark.scheduler.mode": "FAIR",
         "spark.driver.extraJavaOptions": (
             f"-Dlog4j2.configurationFile=file:{folder / 'log4j2.properties'} "
             f"-Djava.io.tmpdir={folder}"

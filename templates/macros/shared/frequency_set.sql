@@ -69,6 +69,15 @@ group by
 {%- endmacro %}
 
 
+{# Number of rows of a frequency set. #}
+{% macro rows_of_set(set) %}
+select count(*) as kanon_combinations
+from (
+    {{ set | indent(4) }}
+) as fetched
+{%- endmacro %}
+
+
 {# Number of records: counted, or summed from a finer frequency set. #}
 {% macro records_counted(rolled_up) -%}
 {{ "sum(kanon_records)" if rolled_up else "count(*)" }}

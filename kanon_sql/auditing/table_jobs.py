@@ -1,0 +1,179 @@
+"""Audits several tables at a time, each in a database session of its own."""
+
+from __future__ import annotations
+
+import threading
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import replace
+
+from kanon_sql.auditing.opening import PlannedTable
+from kanon_sql.engines.base import Engine, Sessions
+from kanon_sql.engines.session import Progress, RunOptions
+from kanon_sql.errors import EngineError
+from kanon_sql.results.table import TableResult
+
+AGAIN = 0.05
+"""Seconds between two cancels: one between two statements is lost."""
+
+Answer = Callable[[PlannedTable, RunOptions], TableResult]
+"""Audits a planned table."""
+
+
+def audited_by_jobs(
+    tables: Sequence[PlannedTable], run: RunOptions, answer: Answer
+) -> list[TableResult]:
+    """The results of `run.jobs` tables at a time, in the order of the tables.
+
+    After an error the tables that follow are given up and their statements cancelled; those before
+    it go on, so that the first error in the order of the tables is raised. An interrupt ends all.
+    """
+    if run.jobs == 1:
+        return [answer(table, run) for table in tables]
+    engines = {id(table.engine): table.engine for table in tables}
+    counts = Counter(id(table.engine) for table in tables)
+    with ExitStack() as stack:
+        sessions = {
+            key: stack.enter_context(_sessions(engine, min(counts[key], run.jobs)))
+            for key, engine in engines.items()
+        }
+        results = TableJobs(tables, sessions, run, answer).results()
+    in_turn = {key for key, found in sessions.items() if len(found) == 1 < counts[key]}
+    return [
+        _one_at_a_time(result) if id(table.engine) in in_turn else result
+        for table, result in zip(tables, results, strict=True)
+    ]
+
+
+@contextmanager
+def _sessions(engine: Engine, most: int) -> Iterator[list[Engine]]:
+    """The engine with further sessions, `most` in all or as many as the database opens."""
+    with ExitStack() as stack:
+        found = [engine]
+        with suppress(EngineError):
+            while (
+                isinstance(engine, Sessions)
+                and len(found) < most
+                and (other := engine.another_session())
+            ):
+                stack.callback(other.close)
+                found.append(other)
+        yield found
+
+
+def _one_at_a_time(result: TableResult) -> TableResult:
+    if result.status == "error":
+        return result
+    said = f"--jobs: {result.engine} has one session here, so its tables were audited in turn."
+    return replace(result, warnings=(*result.warnings, said))
+
+
+class TableJobs:
+    """Threads that take the next table whose database has a free session.
+
+    The tables of an engine that belongs to this thread, or can't be cancelled from another one, are
+    audited by this thread.
+    """
+
+    def __init__(
+        self,
+        tables: Sequence[PlannedTable],
+        sessions: dict[int, list[Engine]],
+        run: RunOptions,
+        answer: Answer,
+    ) -> None:
+        self._tables = tables
+        self._free = {key: list(found) for key, found in sessions.items()}
+        self._run = run
+        self._answer = answer
+        movable = [isinstance(each.engine, Sessions) and each.engine.can_cancel for each in tables]
+        self._waiting = [place for place, is_movable in enumerate(movable) if is_movable]
+        self._own = [place for place, is_movable in enumerate(movable) if not is_movable]
+        self._busy: dict[int, Engine] = {}
+        self._results: dict[int, TableResult] = {}
+        self._errors: dict[int, BaseException] = {}
+        self._end = len(tables)
+        """Tables from this one on are given up."""
+        self._at_work = 0
+        self._change = threading.Condition()
+
+    def results(self) -> list[TableResult]:
+        """The result of each table. Raises the error of the first table that has one."""
+        threads = self._run.jobs - bool(self._own)
+        self._at_work = min(threads, len(self._waiting))
+        try:
+            for _ in range(self._at_work):
+                threading.Thread(target=self._work, daemon=True).start()
+            for place in self._own:
+                if place < self._end:
+                    self._audit(place, self._tables[place].engine)
+            self._await_all()
+        except BaseException:
+            self._give_up(0)
+            self._await_all()
+            raise
+        if self._errors:
+            raise self._errors[min(self._errors)]
+        return [self._results[place] for place in range(len(self._tables))]
+
+    def _work(self) -> None:
+        while (place := self._next()) is not None:
+            self._audit(place, self._busy[place])
+            with self._change:
+                engine = self._busy.pop(place)
+                self._free[id(self._tables[place].engine)].append(engine)
+                self._change.notify_all()
+        with self._change:
+            self._at_work -= 1
+            self._change.notify_all()
+
+    def _next(self) -> int | None:
+        """The next table, once a session is free for it; None when none is left."""
+        with self._change:
+            while self._waiting:
+                for place in self._waiting:
+                    if free := self._free[id(self._tables[place].engine)]:
+                        self._waiting.remove(place)
+                        self._busy[place] = free.pop(0)
+                        return place
+                self._change.wait()
+            return None
+
+    def _audit(self, place: int, engine: Engine) -> None:
+        """Audit one table; its error is kept, but for an interrupt."""
+        table = self._tables[place]._replace(engine=engine)
+        try:
+            self._results[place] = self._answer(table, self._watched(place))
+        except Exception as error:
+            self._errors[place] = error
+            self._give_up(place + 1)
+
+    def _watched(self, place: int) -> RunOptions:
+        """The options of a table that starts no statement once it is given up."""
+        watch = self._run.watch
+
+        def begin(question: str, progress: Progress) -> None:
+            if place >= self._end:
+                raise EngineError("given up.")
+            if watch:
+                watch(question, progress)
+
+        return replace(self._run, watch=begin)
+
+    def _give_up(self, place: int) -> None:
+        """Give up the tables from this one on."""
+        with self._change:
+            self._end = min(self._end, place)
+            self._waiting = [each for each in self._waiting if each < self._end]
+            self._change.notify_all()
+
+    def _await_all(self) -> None:
+        """Wait for the threads, and cancel what runs for a table that is given up."""
+        while self._at_work:
+            with self._change:
+                self._change.wait_for(lambda: not self._at_work, AGAIN)
+                running = [each for place, each in self._busy.items() if place >= self._end]
+            for engine in running:
+                with suppress(Exception):
+                    engine.cancel()
