@@ -268,17 +268,15 @@ def _type(type: str) -> dict[str, Any]:
 def _roles(
     asked: TableSpec, bound: ResolvedQuestion, folder: Path
 ) -> Iterator[tuple[str, dict[str, Any]]]:
-    for role, columns in (
-        ("quasi_identifier", bound.quasi_identifiers),
-        ("event", bound.events),
-    ):
-        for column in columns:
-            hierarchy = bound.roles.hierarchy(column).model_dump(
-                include={"hierarchy", "levels", "clip"}, exclude_defaults=True
-            )
-            if isinstance(file := hierarchy.get("hierarchy"), str):
-                hierarchy["hierarchy"] = os.path.relpath(file, folder)
-            yield column.name, {"role": role, **hierarchy}
+    of_events = {column.name for column in bound.events}
+    for column in (*bound.quasi_identifiers, *bound.events):
+        hierarchy = bound.roles.hierarchy(column).model_dump(
+            include={"hierarchy", "levels", "clip"}, exclude_defaults=True
+        )
+        if isinstance(file := hierarchy.get("hierarchy"), str):
+            hierarchy["hierarchy"] = os.path.relpath(file, folder)
+        role = "event" if column.name in of_events else "quasi_identifier"
+        yield column.name, {"role": role, **hierarchy}
     for role, columns in (
         ("sensitive", bound.sensitive),
         ("identifier", bound.roles.identifiers),

@@ -84,6 +84,7 @@ def _axis(
         for layer in layers
         if name in layer["encoding"]
         for value in layer["data"]["values"]
+        if value[layer["encoding"][name]["field"]] is not None
     ]
     scale, axis = how.get("scale", {}), how.get("axis", {})
     is_log = scale.get("type") == "log"
@@ -123,6 +124,14 @@ def _axes_drawn(x: _Axis, y: _Axis) -> Iterator[str]:
 def _marks(layer: Mapping[str, Any], x: _Axis, y: _Axis) -> Iterator[str]:
     mark, encoding, values = layer["mark"], layer["encoding"], layer["data"]["values"]
     horizontal, colour = encoding["x"]["field"], encoding.get("color", {})
+    if mark["type"] == "rule" and "y2" in encoding:
+        low, high = encoding["y"]["field"], encoding["y2"]["field"]
+        strokes = dict(_series(mark, colour))
+        for each in values:
+            if each[low] is not None:
+                at, how = x.at(each[horizontal]), strokes[each[colour["field"]]]
+                yield _line(at, y.at(each[low]), at, y.at(each[high]), how)
+        return
     if mark["type"] == "rule":
         how = _stroke(mark["color"], mark.get("strokeDash"))
         for each in values:
@@ -139,6 +148,8 @@ def _marks(layer: Mapping[str, Any], x: _Axis, y: _Axis) -> Iterator[str]:
             ]
             if places:
                 yield f'<path fill="none" {style} d="{_path(places, mark.get("interpolate"))}"/>'
+            for across, down in places if mark.get("point") else ():
+                yield f'<circle cx="{_round(across)}" cy="{_round(down)}" r="3" {style}/>'
         return
     for each in values:
         size = _chosen(encoding["size"], each) ** 0.5 / 1.8
@@ -157,7 +168,8 @@ def _series(mark: Mapping[str, Any], colour: Mapping[str, Any]) -> Iterator[tupl
         yield None, _stroke(mark["color"])
         return
     scale = colour["scale"]
-    for of, stroke, dash in zip(scale["domain"], scale["range"], (_DASHES, None), strict=True):
+    dashes = (_DASHES, None)[-len(scale["domain"]) :]
+    for of, stroke, dash in zip(scale["domain"], scale["range"], dashes, strict=True):
         yield of, _stroke(stroke, dash)
 
 

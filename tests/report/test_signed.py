@@ -309,6 +309,25 @@ def test_a_page_to_sign_asks_for_no_library(page):
     assert "pip install" not in page
 
 
+@pytest.mark.parametrize(("known", "curves"), [((1,), 2), ((1, 2, 4), 2), ((4, 5), 1)])
+def test_known_events_are_a_table_and_a_curve(known, curves, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    rows = [f"p{n},w{n % 5},{n % 3}\np{n},w{n % 7},{n % 4}" for n in range(40)]
+    Path("visits.csv").write_text("\n".join(["person,ward,month", *rows]) + "\n")
+    checks = [part for m in known for part in ("--check", f"known_events:m={m},sample=100")]
+    asked = ["--entity", "person", "--events", "ward,month", *checks]
+    assert run(capsys, "audit", "visits.csv", *asked, "--output", "r.json")[0] == 0
+    code, told, err = run(capsys, "report", "r.json")
+    [chart] = re.findall(r"<svg.*?</svg>", told, flags=re.DOTALL)
+    drawn = [m for m in known if m > 3]
+    assert (code, err) == (0, "")
+    assert (chart.count("<path"), chart.count("<circle")) == (curves, 2 * len(known) - len(drawn))
+    assert "Alone, by how many of a person's events are known" in html_as_text(told)
+    assert ("40 people were attacked with the seed 1" in html_as_text(told)) is bool(drawn)
+    _, outside, _ = run(capsys, "report", "r.json", "--audience", "external")
+    assert "<svg" not in outside
+
+
 def test_names_are_text_and_never_markup(page, capsys):
     hostile = "<script>alert(1)</script>\"'\u202e\u200f" + "x" * 10_000
     result = json.loads(Path("result.json").read_text(encoding="utf-8"))

@@ -276,7 +276,9 @@ def _known_events(table: TableResult) -> Iterator[Block]:
         points = list(_event_points(curve))
         grid = curve_grid(curve, people)
         described = f"{grid.title}: the share of the {number(people)} people."
-        yield grid._replace(drawing=Drawing(known_events_chart(points), described))
+        yield grid
+        drawing = Drawing(known_events_chart(points), described)
+        yield Grid("", GridRow(("",), ()), (), drawing=drawing)
     if found:
         yield Prose(events.worst_case(found, people))
         yield Points([*events.how_drawn(table), *events.LIMITS])
