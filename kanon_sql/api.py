@@ -257,7 +257,7 @@ def tables(
         **({} if total_label is NOT_GIVEN else {"total_label": total_label}),
     )  # fmt: skip
     run = RunOptions(engine, memory_limit, threads, timeout)
-    return published_tables.audit_cells(spec, run, show_values=show_values)
+    return with_python_words(published_tables.audit_cells(spec, run, show_values=show_values))
 
 
 @suggests_parameters
