@@ -213,6 +213,7 @@ def tables(
     first: int | None = None,
     null_strings: Names = (),
     delimiter: str | None = None,
+    decimal: Literal[".", ","] = ".",
     header: bool | Literal["yes", "no"] | None = None,
     name: str | None = None,
     engine: Any = None,
@@ -255,11 +256,11 @@ def tables(
         hierarchies=hierarchies, hierarchy_faults=hierarchy_faults, cells=published,
         suppressed=suppressed, total_flag=total_flag, count=count, magnitude=magnitude,
         value_bounds=value_bounds, absent=absent, where=where, first=first,
-        null_strings=null_strings, delimiter=delimiter, header=header, name=name,
+        null_strings=null_strings, delimiter=delimiter, decimal=decimal, header=header, name=name,
         **({} if total_label is NOT_GIVEN else {"total_label": total_label}),
     )  # fmt: skip
     run = RunOptions(engine, memory_limit, threads, timeout)
-    return published_tables.audit_cells(spec, run, show_values=show_values)
+    return with_python_words(published_tables.audit_cells(spec, run, show_values=show_values))
 
 
 @suggests_parameters

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -21,7 +22,7 @@ from kanon_sql.auditing.suppressed_cells import (
 )
 from kanon_sql.engines.base import Engine
 from kanon_sql.engines.session import RunOptions, Session, refuse_no_time, run_within
-from kanon_sql.errors import Faults, InputError, SpecError, option, plural
+from kanon_sql.errors import Faults, InputError, SpecError, option, plural, with_options
 from kanon_sql.plan.cells import (
     CellCheck,
     CellQuestion,
@@ -386,11 +387,17 @@ def _answered(table: OpenCells, session: Session, show_values: bool) -> CellsRes
         summary=Summary(records=judged.summary.records),
         checks=Rows(checks),
         policies=policies,
-        warnings=tuple(judged.warnings),
+        warnings=tuple(with_options(each, _flag) for each in judged.warnings),
         shown={"intervals": [dict(each) for each in judged.intervals]}
         if judged.intervals is not None
         else None,
     )
+
+
+def _flag(parameter: str, value: str | None) -> str:
+    """An option as the command line spells it, which is how a result words its warnings."""
+    flag = f"--{parameter.replace('_', '-').replace('.', '-')}"
+    return flag if value is None else f"{flag} {ast.literal_eval(value)}"
 
 
 # --- from records ---------------------------------------------------------------------------

@@ -230,7 +230,10 @@ def cells_question(
         "delimiter": "\t" if values["delimiter"] == r"\t" else values["delimiter"],
         **{
             key: values[key]
-            for key in ("value", "contributor", "weight", "count", "where", "first", "connect")
+            for key in (
+                *("value", "contributor", "weight", "count", "where", "first", "connect"),
+                "decimal",
+            )
         },
         "header": values["header"],
         **_optional(values),

@@ -197,6 +197,7 @@ def table_of(spec: PublishedSpec) -> TableSpec:
         first=spec.first,
         null_strings=spec.null_strings,
         delimiter=spec.delimiter,
+        decimal=spec.decimal,
         header=spec.header,
         hierarchy_faults=spec.hierarchy_faults,
     )

@@ -61,7 +61,8 @@ def _cells(table: CellsResult) -> Iterator[Block]:
     """The section of a published table."""
     yield Heading(cells.headline_of_cells(table))
     yield Prose([cells.cells_sentence(table)])
-    yield Verdicts(tables.verdicts(table))
+    if table.checks:
+        yield Verdicts(tables.verdicts(table))
     yield from warnings(table)
     cost = cells.cost_sentence(table)
     if cost:

@@ -287,6 +287,8 @@ class PublishedSpec(SpecPart, BaseModel):
     """Texts read as NULL in a text file, besides the empty field."""
     delimiter: Annotated[str, Field(min_length=1, max_length=1)] | None = None
     """The field separator of a text file; detected on its first line by default."""
+    decimal: Literal[".", ","] = "."
+    """The mark before the decimals of a text file's numbers."""
     header: bool | None = None
     """Whether the first line of a text file is a header."""
     checks: list[CellCheck] = []

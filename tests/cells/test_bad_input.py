@@ -2,10 +2,22 @@
 
 from __future__ import annotations
 
+import csv
+import json
+import os
+import signal
+import tempfile
+import time
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
+import pyarrow
 import pytest
+import scipy.optimize
 from commands import run
+
+import kanon_sql as kanon
 
 FIGURES = {"secret-north", "31337", "secret-mark"}
 """Labels and figures that no message may show."""
@@ -65,6 +77,29 @@ WRONG = [
         '1 of 2 values of "n" are no number. Mend them, or leave them out: --where.',
     ),
     (
+        "region,n\nsecret-north,31337\nb,4\nTotal,31342\n",
+        (*PUBLISHED, "--total-label", "Total", "--derivable"),
+        "1 of 1 total is not the sum of its parts, so nothing can be concluded: rows are missing "
+        "(--absent suppressed) or figures rounded.",
+    ),
+    (
+        "region,n\nsecret-north,secret-mark\nb,4\nTotal,31337\n",
+        (*PUBLISHED, "--total-label", "Total", "--derivable", "--suppressed", "secret-mark=1..9"),
+        "a suppressed cell would lie outside what its mark says, so no table fits these figures. "
+        "Check the range of each mark, and whether figures are rounded.",
+    ),
+    (
+        "region,n\nsecret-north,31337\nb,4\n",
+        (*PUBLISHED, "--hierarchy", "region=h.csv"),
+        "the label of region is not in its hierarchy in 1 row. Add what is lacking, spelled as in "
+        "the table.",
+    ),
+    (
+        "region,n,count\nsecret-north,31337,secret-mark\nb,4,1\n",
+        (*PUBLISHED, "--count", "count"),
+        "1 of 2 values of count, beside a figure that is shown, are no number.",
+    ),
+    (
         "region,n,firm\nsecret-north,31337,\nb,1,x\n",
         (*RECORDS, "--contributor", "firm"),
         '1 of 2 records have no "firm", so nobody knows whose they are. Fill it in, or leave them '
@@ -75,11 +110,17 @@ WRONG = [
 
 @pytest.mark.parametrize(("text", "options", "sentence"), WRONG)
 def test_data_that_can_be_read_in_two_ways_is_refused(
-    tmp_path: Path, text: str, options: tuple[str, ...], sentence: str
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    text: str,
+    options: tuple[str, ...],
+    sentence: str,
 ) -> None:
-    (tmp_path / "t.csv").write_text(text, encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    Path("t.csv").write_text(text, encoding="utf-8")
+    Path("h.csv").write_text("b,B\nc,C\n", encoding="utf-8")
 
-    result = run("tables", str(tmp_path / "t.csv"), *options)
+    result = run("tables", "t.csv", *options)
 
     assert (result.exit_code, result.stdout) == (2, "")
     assert result.stderr == f"error: t.csv: {sentence}\n"
@@ -132,6 +173,17 @@ CONTRADICTIONS = [
         ("--value", "n", "--published", "--magnitude", "--threshold", "3"),
         "min_contributors needs the numbers of contributors beside a magnitude: --count.",
     ),
+    (("--value", "n", "--check", "p_percent:p=-1"), "p must be a number above 0"),
+    (("--check", "derivable:width=-1"), "width must be a number, 0 or more"),
+    (("--check", "derivable:undecided=maybe"), "undecided must be 'fail' or 'pass'"),
+    (("--check", "group_disclosure:max_share=2"), "max_share must be a number above 0"),
+    (("--policy", "cms-cell-12"), 'Did you mean "cms-cell-11"?'),
+    (("--policy", "none.yml"), "none.yml"),
+    (("--value", "n", "--published", "--total-label", "f=x", "--total-label", "f=y"), "f"),
+    (("--total-label", "Total", "--threshold", "3"), "--total-label is for a table"),
+    (("--value", "n", "--published", "--check", "differences:n=3,against=x"), "--against"),
+    (("--hierarchy", "f=h.csv"), "f"),
+    (("--value", "n", "--published", "--total-flag", "f=n"), "f"),
     (("--value", "n", "--published", "--value-bounds", "0-9"), "is not LOW..HIGH, as in 0..100."),
     (("--value", "n", "--published", "--suppressed", "x=9..1"), "a range goes from 9 down to 1."),
 ]
@@ -168,3 +220,132 @@ def test_an_audit_refuses_a_model_of_cells(tmp_path: Path) -> None:
 
     assert (result.exit_code, result.stdout) == (2, "")
     assert "kanon-sql tables" in result.stderr
+
+
+def test_a_value_that_the_hierarchy_of_records_lacks_is_counted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("t.csv").write_text("region,n\nsecret-north,31337\nb,4\n", encoding="utf-8")
+    Path("h.csv").write_text("b,B\nc,C\n", encoding="utf-8")
+
+    result = run("tables", "t.csv", *RECORDS, "--hierarchy", "region=h.csv")
+
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert "1 of 2 values" in result.stderr or "1 value" in result.stderr
+    assert "secret" not in result.stderr
+
+
+def test_a_policy_file_with_an_unknown_key_is_refused(tmp_path: Path) -> None:
+    file = tmp_path / "own.yml"
+    file.write_text("policy: own\ntitel: x\n", encoding="utf-8")
+    (tmp_path / "t.csv").write_text("region,n\na,3\n", encoding="utf-8")
+
+    result = run("tables", str(tmp_path / "t.csv"), "--by", "region", "--policy", str(file))
+
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert 'Did you mean "title"?' in result.stderr
+
+
+WARNED = [
+    (
+        "region,n\nsecret-north,3\nTotal,3\n",
+        PUBLISHED,
+        "region has values that read like a total, and no total is declared: --total-label.",
+    ),
+    (
+        "region,n\nsecret-north,-31337\nb,4\n",
+        (*RECORDS, "--dominance", "1,50"),
+        "2 cells have a negative contribution; dominance and p% take absolute values",
+    ),
+    (
+        "region,n\nsecret-north,31337\nb,4\n",
+        (*PUBLISHED, "--against", "before=u.csv"),
+        "some cells are greater here and some in before",
+    ),
+]
+
+
+@pytest.mark.parametrize(("text", "options", "sentence"), WARNED)
+def test_what_is_doubtful_is_warned_of(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    text: str,
+    options: tuple[str, ...],
+    sentence: str,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("t.csv").write_text(text, encoding="utf-8")
+    Path("u.csv").write_text("region,n\nsecret-north,31339\nb,2\n", encoding="utf-8")
+
+    result = run("tables", "t.csv", *options)
+
+    assert result.exit_code in (0, 1)
+    assert sentence in " ".join(result.stdout.split())
+    assert "secret" not in result.stdout
+    assert "ue000" not in result.stdout
+
+
+def test_python_warns_in_its_own_words() -> None:
+    table = pyarrow.table({"region": ["N", "Total"], "n": [3, 3]})
+
+    result = kanon.tables(table, "region", value="n", published=True)
+
+    [warning] = result.tables[0].warnings
+    assert "no total is declared: total_label." in warning
+
+
+# --- a linear program that does not end --------------------------------------------------------
+
+
+@pytest.fixture
+def cells(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[str, ...]]:
+    """The question on a table that only linear programming decides, in an empty folder."""
+    example = next(
+        each
+        for each in json.loads((Path(__file__).parent / "worked_examples.json").read_text("utf-8"))
+        if each["id"] == "tables-sdctable-two-in-each-line"
+    )
+    folder = tmp_path / "work"
+    folder.mkdir()
+    with (tmp_path / "t.csv").open("w", encoding="utf-8", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(example["columns"])
+        writer.writerows(["" if cell is None else cell for cell in row] for row in example["rows"])
+    monkeypatch.chdir(folder)
+    monkeypatch.setenv("TMPDIR", str(folder))
+    monkeypatch.setattr(tempfile, "tempdir", None)
+    words = [word.replace("@", f"{tmp_path}/") for word in example["arguments"]]
+    yield ("tables", *words, "--output", str(folder / "r.json"))
+    assert list(folder.iterdir()) == []
+
+
+def test_a_linear_program_ends_with_the_time_limit(
+    cells: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    solve = scipy.optimize.linprog
+
+    def slow(*given: Any, **named: Any) -> Any:
+        time.sleep(3)
+        return solve(*given, **named)
+
+    monkeypatch.setattr(scipy.optimize, "linprog", slow)
+    result = run(*cells, "--timeout", "2")
+
+    assert (result.exit_code, result.stdout) == (3, "")
+    assert "time limit" in result.stderr
+    assert result.stderr.count("\n") == 1
+
+
+def test_an_interrupted_linear_program_leaves_nothing(
+    cells: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupted(*given: Any, **named: Any) -> Any:
+        os.kill(os.getpid(), signal.SIGINT)
+        time.sleep(5)
+
+    monkeypatch.setattr(scipy.optimize, "linprog", interrupted)
+    result = run(*cells)
+
+    assert (result.exit_code, result.stdout) == (130, "")
+    assert result.stderr.strip() == "Interrupted; nothing was written."

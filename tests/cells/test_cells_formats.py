@@ -86,3 +86,17 @@ def test_an_event_names_both_tables(ledger: str) -> None:
 
     [_, ended] = [json.loads(line) for line in result.stdout.splitlines()]
     assert [Path(each["name"]).name for each in ended["inputs"]] == ["ledger.csv", "earlier.csv"]
+
+
+def test_a_decimal_comma_is_read(tmp_path: Path) -> None:
+    file = tmp_path / "comma.csv"
+    file.write_text("region;n\nN;1,5\nS;2,5\nTotal;4\n", encoding="utf-8")
+    question = ("tables", str(file), "--by", "region", "--value", "n", "--decimal", ",")
+
+    of_records = run(*question, "--dominance", "1,60", "--format", "json")
+    of_cells = run(*question, "--published", "--magnitude", "--total-label", "Total")
+
+    checks = json.loads(of_records.stdout)["tables"][0]["checks"]
+    assert checks[0]["achieved"] == 100
+    assert of_cells.exit_code == 0
+    assert "3 cells: 2 inner, 1 margin" in of_cells.stdout

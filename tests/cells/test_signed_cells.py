@@ -102,7 +102,7 @@ def test_python_writes_the_same_page() -> None:
     page = result.to_html()
     assert page is not None
     assert "the smallest cell has 2 contributors" in text_of(page)
-    with pytest.raises(SpecError, match="no records, so there is nothing to draw"):
+    with pytest.raises(SpecError, match="is a published table, which has no classes"):
         result.chart("risk")
 
 
@@ -232,6 +232,26 @@ def test_an_audit_by_a_confidential_policy_leaves_the_verdicts_alone(more: tuple
     assert not TOLD.findall(re.sub(r"\b\d+\. [A-Z]", "", page))
     assert "k = 7 was required" in audited("internal")
     assert "Class sizes" not in page
+
+
+@pytest.mark.parametrize("more", [(), ("--min-cell", "1")])
+def test_a_release_by_a_confidential_policy_tells_no_size(more: tuple[str, ...]) -> None:
+    Path("kanon.yml").write_text(
+        "version: 1\ntables:\n  - source: ledger.csv\n    policy: [./airlock.yml]\n"
+        "    quasi_identifiers:\n      region: {hierarchy: {N: [all], S: [all]}}\n"
+        "      sector: {hierarchy: {a: [all], b: [all]}}\n",
+        encoding="utf-8",
+    )
+    run("anonymize", "kanon.yml", "--output", "rel.csv", "--result", "rel.json")
+
+    inside = text_of(run("report", "rel.json").stdout)
+    outside = text_of(run("report", "rel.json", "--audience", "external", *more).stdout)
+
+    assert "What was lost" in inside
+    assert "What was lost" not in outside
+    assert "Suppressed not shown" in outside
+    sections = re.sub(r"\b\d+\. [A-Z]", "", without_hashes(outside))
+    assert not TOLD.findall(sections)
 
 
 def test_an_audit_by_a_policy_that_hides_nothing_shows_its_figures(tmp_path: Path) -> None:

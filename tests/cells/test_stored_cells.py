@@ -221,6 +221,20 @@ def test_a_baseline_of_what_can_be_computed() -> None:
     assert "worse than in the baseline: found 2 (was 1)" in " ".join(result.stdout.split())
 
 
+def test_python_compares_and_frames_a_result() -> None:
+    result = QUESTIONS["records"]()
+
+    compared = result.diff(result)
+
+    assert not compared.is_worse
+    assert "dominance" in str(compared)
+    frame = result.checks.to_pandas()
+    assert frame["model"].iloc[0] == "min_contributors"
+    assert frame["violating_cells"][0] == 1
+    with pytest.raises(kanon.PrivacyViolation, match="min_contributors"):
+        result.raise_if_violated()
+
+
 # --- spec ------------------------------------------------------------------------------------
 
 SPEC = """\

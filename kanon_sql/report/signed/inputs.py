@@ -155,6 +155,8 @@ def chart_of(tables: tuple[TableResult, ...], name: str, table: str | None) -> C
     if len(named) != 1:
         names = ", ".join(each.name for each in tables) or "none"
         raise SpecError(f"name one table for the chart, as in table=…. Tables: {names}.")
+    if isinstance(named[0], CellsResult):
+        raise SpecError(f"{named[0].name} is a published table, which has no classes to draw.")
     if not named[0].histogram:
         raise SpecError(f"{named[0].name} has no records, so there is nothing to draw.")
     return Chart(CHARTS[name](named[0]))

@@ -27,11 +27,13 @@ _MEANING = (
 def losses(signed: Signed) -> Iterator[Block]:
     """The metrics of a release, the loss and levels of each column, and distributions.
 
-    External readers get no figure that tells the number of few suppressed records, and no
-    distribution.
+    External readers get no figure that tells the number of few suppressed records, no distribution,
+    and nothing at all where a threshold is confidential.
     """
     made = signed.made
     if made is None or made.reached_top or not signed.answered:
+        return
+    if any(map(signed.withholds, signed.answered)):
         return
     is_hidden = signed.is_small(made.suppressed)
     if not is_hidden:

@@ -314,7 +314,9 @@ def _scope(table: TableResult, signed: Signed) -> Iterator[tuple[str, str]]:
         yield "People", f"{number(summary.people)}, identified by {printable(table.entity or '')}"
     else:
         yield "People", "not counted: every record is assumed to be of another person"
-    if made:
+    if made and signed.withholds(table):
+        yield "Suppressed", "not shown, as the sizes of its classes are not"
+    elif made:
         put_in = made.before.summary.records or 0
         is_few = signed.is_small(made.suppressed)
         put_in_words = f"up to {signed.min_cell - 1} more" if is_few else records(put_in)
