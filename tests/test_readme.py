@@ -18,7 +18,7 @@ from commands import run
 from gallery import EXAMPLES, GALLERY, as_printed
 from goldens import kept
 from links import HERE, broken_links, tracked
-from page_index import judged, page_index
+from page_index import judged, page_index, policy_rows
 from places import HOUSE, ROOT
 from warehouses import postgres
 
@@ -84,6 +84,9 @@ def clinic(tmp_path, monkeypatch, written):
     for _, spec in every("yaml"):
         Path(spec.splitlines()[0].removeprefix("# ")).write_text(spec)
     Path("admissions.csv").write_text(blocks("csv", PAGES["derivability"])[0])
+    stays = zip(zips, patients["diagnosis"], strict=True)
+    counted = [demo.Patient("", "", 0, "", zip_code, None, what) for zip_code, what in stays]
+    demo._write_csv(Path("published.csv"), demo.Cell, demo._cells(counted))
     Path("zips.csv").write_text(blocks("csv", PAGES["hierarchies"])[0])
     assert Path("zips.csv").read_text().splitlines()[0].startswith(zips[0])
     for name, text in written.items():
@@ -248,6 +251,15 @@ def test_the_classes_that_a_risk_demands_are_what_the_page_says():
         fewer = {"zip": ["a"] * (int(size) - 1)}
         assert kanon.audit(pa.table(data), ["zip"], checks=allowed).holds, risk
         assert not kanon.audit(pa.table(fewer), ["zip"], checks=allowed).holds, risk
+
+
+def test_the_numbers_for_cells_are_those_of_the_policies():
+    """KANON_SQL_UPDATE_GOLDEN=1 writes the rows anew."""
+    head = "| policy | whose | rules | kind of source | how it was read |\n|---|---|---|---|---|\n"
+    above, _, below = PAGES["thresholds"].partition(head)
+    rest = below.partition("\n\n")[2]
+    expected = f"{above}{head}{policy_rows()}\n{rest}"
+    assert kept(HOUSE / "report" / "pages" / "thresholds.md", expected) == expected
 
 
 LINKED = {**DOCUMENTS, "templates/README": (ROOT / "templates" / "README.md").read_text("utf-8")}

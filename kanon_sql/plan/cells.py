@@ -34,6 +34,8 @@ from kanon_sql.sql.tables import Row, Table
 
 MOST_DIGITS = 10**36
 """The largest product that a decimal of 38 digits holds, with room for a sum."""
+MOST_NARROW = 10**17
+"""The largest sum that a decimal of 18 digits holds, with room."""
 
 
 class CellCheck(NamedTuple):
@@ -175,6 +177,8 @@ class Exactness(NamedTuple):
     typed: bool = False
     """Whether the column itself is a whole number or a decimal."""
     weight_digits: int | None = 0
+    narrow: bool = False
+    """Whether 18 digits hold the sum of all figures."""
 
     @property
     def is_exact(self) -> bool:
@@ -334,7 +338,9 @@ def exactness(question: CellQuestion, facts: Row | None) -> Exactness:
     factors = [_factor(model) for model, _ in question.checks]
     if digits is not None and size * highest * 10**digits * max(factors, default=1) > MOST_DIGITS:
         digits = None
-    return Exactness(digits, typed, weight_digits)
+    narrow = facts is not None and digits is not None and size * 10**digits < MOST_NARROW
+    narrow = narrow and weight is None and question.bound.table.embedded
+    return Exactness(digits, typed, weight_digits, narrow)
 
 
 def typed_exactness(question: CellQuestion) -> Exactness:
@@ -393,6 +399,7 @@ def cells_step(question: CellQuestion, exact: Exactness) -> Statement:
             weighted=weighted,
             ranks=question.rank,
             repeated=list(_repeated(question)),
+            top=question.bound.table.embedded,
         ),
         *dict.fromkeys(type(model) for model, _ in question.checks if model.is_primary),
     )
@@ -421,6 +428,7 @@ def sensitive_cells_step(question: CellQuestion, exact: Exactness, name: str) ->
             weighted=weighted,
             ranks=question.rank,
             repeated=list(_repeated(question)),
+            top=question.bound.table.embedded,
         ),
     )
 
@@ -432,7 +440,7 @@ def _figures(question: CellQuestion, exact: Exactness) -> tuple[str | None, str 
         return None, None
     digits = exact.digits if exact.is_exact else None
     typed = exact.typed and digits is not None
-    figure = render("typed_figure", column=value, digits=digits, typed=typed)
+    figure = render("typed_figure", column=value, digits=digits, typed=typed, narrow=exact.narrow)
     if weight is None:
         return figure, None
     factor = render("typed_figure", column=weight, digits=None if digits is None else 0)

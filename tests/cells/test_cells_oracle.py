@@ -148,3 +148,19 @@ def test_a_cell_of_zeros_has_no_share(database: Database) -> None:
     answers = found("ledger", given, database.url)
     agree(answers, expected(ZEROS, given))
     assert [each["undefined_cells"] for each in answers[5:10]] == [1] * 5
+
+
+@pytest.mark.parametrize("size", [1, 10**14, 10**16, 9 * 10**17])
+def test_figures_of_any_size_are_compared_exactly(size: int) -> None:
+    """90 % holds and a little more violates, whatever number of digits the sum has."""
+    data = {
+        "cell": ["a"] * 3 + ["b"] * 3,
+        "v": [8 * size, size, size, 8 * size, size + 1, size - 1],
+    }
+
+    result = kanon.tables(
+        pyarrow.table(data), "cell", value="v", dominance=[(2, 90)], margins="none"
+    )
+
+    [check] = [each for each in result.tables[0].checks if each.holds is not None]
+    assert (check.holds, check.details["violating_cells"]) == (False, 1)

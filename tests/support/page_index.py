@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 from kanon_sql.report.guides import guide_names, markdown_of, sentence_of
 from kanon_sql.spec.models.base import Model
 from kanon_sql.spec.models.catalogue import ALL_MODELS
+from kanon_sql.spec.policy import Policy, policies
 from kanon_sql.sql.dialects.traits import TRAITS
 
 HEADINGS = {
@@ -62,6 +64,36 @@ def _lines() -> Iterator[str]:
             f"{judged(model)} | {where} | {test} |"
         )
     yield ""
+
+
+HOW_READ = {"owner": "read from the owner", "secondary": "read in somebody else's account"}
+
+
+def policy_rows() -> str:
+    """The rows of the page on thresholds: each policy with its rules."""
+    return "".join(
+        f"| {name} | {each.issuer} | {', '.join(_rules(each))} | {each.status} | "
+        f"{HOW_READ[each.read.by]} on {each.read.date} |\n"
+        for name, each in policies().items()
+    )
+
+
+def _rules(policy: Policy) -> Iterator[str]:
+    """The checks of a policy as an option spells them, and its rules without a number."""
+    for check in policy.checks:
+        given = ",".join(
+            f"{key}={_spelled(value)}"
+            for key, value in check.model_dump(exclude_unset=True, exclude_defaults=True).items()
+        )
+        yield f"{check.name()}:{given}" if given else check.name()
+    yield from policy.wanted
+
+
+def _spelled(value: Any) -> str:
+    if isinstance(value, list | tuple):
+        inner = [f"[{','.join(map(str, each))}]" for each in value]
+        return f"[{', '.join(inner)}]"
+    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def title_of(name: str) -> str:

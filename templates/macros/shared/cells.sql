@@ -10,10 +10,13 @@
     ESSnet, Handbook on Statistical Disclosure Control, 2nd edition, chapter 4.
 #}
 
-{# CTEs up to `cells`. `ranks` are the numbers of largest contributions that a check adds. #}
+{#
+    CTEs up to `cells`. `ranks` are the numbers of largest contributions that a check adds; with `top`
+    the engine has an aggregate for the largest ones.
+#}
 {% macro sets_of_cells(
     relation, columns, groupings, contributor=none, figure=none, weighted=none, ranks=[],
-    set="cells", contributions="contributions"
+    set="cells", contributions="contributions", top=false
 ) %}
 {% if figure is none %}
 {{ contributions }} as (
@@ -56,6 +59,43 @@ figures as (
     from {{ relation | indent(4) }}
 ),
 
+{% if top %}
+-- The largest contributions of a margin are among those of its cells.
+largest_figures as (
+    select
+{{ kanon_sql.aliases(columns) | indent(4, first=true) }},
+        count(*) as kanon_records,
+        count(kanon_size) as kanon_contributors,
+        sum(case when kanon_size is null then 0 else kanon_weighted end) as kanon_total,
+        max(kanon_size, {{ kanon_sql.largest_rank(ranks) }}) as kanon_sizes,
+        sum(kanon_is_negative) as kanon_negatives
+    from figures
+    group by
+{{ kanon_sql.aliases(columns) | indent(4, first=true) }}
+),
+
+contributions as (
+    select
+{{ kanon_sql.aliases(columns) | indent(4, first=true) }},
+        kanon_records,
+        kanon_contributors,
+        kanon_total,
+        0 as kanon_size,
+        kanon_negatives
+    from largest_figures
+
+    union all
+
+    select
+{{ kanon_sql.aliases(columns) | indent(4, first=true) }},
+        0 as kanon_records,
+        0 as kanon_contributors,
+        0 as kanon_total,
+        unnest(kanon_sizes) as kanon_size,
+        0 as kanon_negatives
+    from largest_figures
+),
+{% else %}
 placed_figures as (
     select
         figures.*,
@@ -82,6 +122,7 @@ contributions as (
 {{ kanon_sql.aliases(columns) | indent(4, first=true) }},
         case when kanon_place <= {{ kanon_sql.largest_rank(ranks) }} then kanon_place else 0 end
 ),
+{% endif %}
 {% endif %}
 
 {{ set }} as (
@@ -197,12 +238,12 @@ group by
 #}
 {% macro cell_rules(
     relation, columns, groupings, rules, nodes=[], contributor=none, figure=none, weighted=none,
-    ranks=[], repeated=[]
+    ranks=[], repeated=[], top=false
 ) %}
 with
 
 {{ kanon_sql.sets_of_cell_rules(
-    relation, columns, groupings, rules, nodes, contributor, figure, weighted, ranks, repeated
+    relation, columns, groupings, rules, nodes, contributor, figure, weighted, ranks, repeated, top
 ) | trim }}
 
 {{ kanon_sql.counts_of_cell_rules(groupings, rules, nodes, figure) | trim }}
@@ -212,11 +253,11 @@ with
 {# CTEs up to `sensitive_cells`, and `nodes`. #}
 {% macro sets_of_cell_rules(
     relation, columns, groupings, rules, nodes=[], contributor=none, figure=none, weighted=none,
-    ranks=[], repeated=[]
+    ranks=[], repeated=[], top=false
 ) %}
 {{ kanon_sql.sets_of_cells(
     relation, columns, groupings, contributor, figure, weighted, ranks,
-    "all_cells" if repeated else "cells"
+    "all_cells" if repeated else "cells", top=top
 ) | trim }},
 {% if repeated %}
 
@@ -344,11 +385,12 @@ count(distinct case when not ({{ node.below }}) then {{ key }} end) + max(case w
 
 {#
     A figure in the type in which it is added: a decimal where all of them are exact with so many
-    digits, else a float. `typed`: the column itself is a whole number or a decimal.
+    digits, else a float. `typed`: the column itself is a whole number or a decimal; `narrow`: 18
+    digits hold their sum, and so each of them.
 #}
-{% macro typed_figure(column, digits=none, typed=false) -%}
+{% macro typed_figure(column, digits=none, typed=false, narrow=false) -%}
 {% set name = kanon_sql.ident(column) if typed else kanon_sql.figure_number(column) -%}
-cast({{ name }} as {{ kanon_sql.float_type() if digits is none else kanon_sql.widest_type(digits) }})
+cast({{ name }} as {{ kanon_sql.float_type() if digits is none else "decimal(18, " ~ digits ~ ")" if narrow else kanon_sql.widest_type(digits) }})
 {%- endmacro %}
 
 

@@ -10,12 +10,12 @@
 
 {% macro sensitive_cells(
     relation, columns, groupings, violated, contributor=none, figure=none, weighted=none, ranks=[],
-    repeated=[]
+    repeated=[], top=false
 ) %}
 with
 
 {{ kanon_sql.sets_of_cells(
-    relation, columns, groupings, contributor, figure, weighted, ranks
+    relation, columns, groupings, contributor, figure, weighted, ranks, top=top
 ) | trim }},
 
 {% if figure is not none %}

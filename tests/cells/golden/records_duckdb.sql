@@ -112,43 +112,53 @@ figures as (
     select
         "region",
         "sector",
-        abs(cast(try_cast("turnover" as double) as decimal(38, 0))) as kanon_size,
-        abs(cast(try_cast("turnover" as double) as decimal(38, 0))) as kanon_weighted,
+        abs(cast(try_cast("turnover" as double) as decimal(18, 0))) as kanon_size,
+        abs(cast(try_cast("turnover" as double) as decimal(18, 0))) as kanon_weighted,
         case
-            when cast(try_cast("turnover" as double) as decimal(38, 0)) < 0 then 1
+            when cast(try_cast("turnover" as double) as decimal(18, 0)) < 0 then 1
             else 0
         end as kanon_is_negative
     from records
 ),
 
-placed_figures as (
+-- The largest contributions of a margin are among those of its cells.
+largest_figures as (
     select
-        figures.*,
-        row_number() over (
-            partition by
-                    "region",
-                    "sector"
-            order by case when kanon_size is null then 0 else kanon_size end desc
-        ) as kanon_place
+        "region",
+        "sector",
+        count(*) as kanon_records,
+        count(kanon_size) as kanon_contributors,
+        sum(case when kanon_size is null then 0 else kanon_weighted end) as kanon_total,
+        max(kanon_size, 2) as kanon_sizes,
+        sum(kanon_is_negative) as kanon_negatives
     from figures
+    group by
+        "region",
+        "sector"
 ),
 
--- The largest contributions of a margin are among those of its cells.
 contributions as (
     select
         "region",
         "sector",
-        case when kanon_place <= 2 then kanon_place else 0 end as kanon_place_of_cell,
-        count(*) as kanon_records,
-        sum(case when kanon_size is null then 0 else 1 end) as kanon_contributors,
-        sum(case when kanon_size is null then 0 else kanon_weighted end) as kanon_total,
-        max(case when kanon_place <= 2 and kanon_size is not null then kanon_size else 0 end) as kanon_size,
-        sum(kanon_is_negative) as kanon_negatives
-    from placed_figures
-    group by
+        kanon_records,
+        kanon_contributors,
+        kanon_total,
+        0 as kanon_size,
+        kanon_negatives
+    from largest_figures
+
+    union all
+
+    select
         "region",
         "sector",
-        case when kanon_place <= 2 then kanon_place else 0 end
+        0 as kanon_records,
+        0 as kanon_contributors,
+        0 as kanon_total,
+        unnest(kanon_sizes) as kanon_size,
+        0 as kanon_negatives
+    from largest_figures
 ),
 
 cells as (
