@@ -360,9 +360,15 @@ def event_warnings(bound: ResolvedQuestion, checks: Sequence[CheckResult]) -> It
                 f"and {bounds} required. A draw can't show that no choice of events does worse, so "
                 "the table is measured and nothing is shown to hold."
             )
+    if any(check.details.get("drawn") for check in checks):
+        yield from draw_warnings(bound)
+
+
+def draw_warnings(bound: ResolvedQuestion) -> Iterator[str]:
+    """A warning about a draw by numbers whose text depends on the database."""
     hashed = (*bound.events, *([bound.entity] if bound.entity else []))
     floats = [each.name for each in hashed if _is_float(each)]
-    if floats and any(check.details.get("drawn") for check in checks):
+    if floats:
         names = ", ".join(f'"{name}"' for name in floats)
         yield (
             f"{names} {'is a' if len(floats) == 1 else 'are'} floating-point "

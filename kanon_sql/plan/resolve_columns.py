@@ -111,15 +111,18 @@ def bound_condition(text: str | None, table: Table, location: Location) -> Condi
 
 
 def levels_of(
-    prefix: str, levels: Mapping[str, int], columns: Sequence[BoundColumn]
+    prefix: str,
+    levels: Mapping[str, int],
+    columns: Sequence[BoundColumn],
+    called: str = "Quasi-identifiers",
 ) -> dict[str, int]:
     """Requested levels above the raw value, by quasi-identifier."""
     names = [column.name for column in columns]
     for name in levels:
         if not any(same_name(name, each) for each in names):
             raise SpecError(
-                f'{prefix}"{name}" is no quasi-identifier, and has no levels. Quasi-identifiers: '
-                f"{', '.join(names)}.{did_you_mean(name, names)}"
+                f'{prefix}"{name}" is no quasi-identifier, and has no levels. '
+                f"{called}: {', '.join(names)}.{did_you_mean(name, names)}"
             )
     asked = {
         own: next((level for name, level in levels.items() if same_name(name, own)), 0)

@@ -109,7 +109,12 @@ def resolve(
         where=bound_condition(spec.where, table, ("where",)),
         others=resolved,
         checks=tuple(bound_checks(spec, table, sensitive, resolved)),
-        levels=levels_of("", spec.levels, (*quasi_identifiers, *events)),
+        levels=levels_of(
+            "",
+            spec.levels,
+            (*quasi_identifiers, *events),
+            "Columns with levels" if events else "Quasi-identifiers",
+        ),
     )
 
 

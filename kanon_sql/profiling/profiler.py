@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from kanon_sql.auditing.answers import Counted, everyone, people_in
-from kanon_sql.auditing.events import EventAnswers, attack, event_counts, to_expand
+from kanon_sql.auditing.events import EventAnswers, attack, draw_warnings, event_counts, to_expand
 from kanon_sql.auditing.fetched_sets import FetchInto
 from kanon_sql.auditing.opening import OpenTable, open_table, opening
 from kanon_sql.auditing.summary import refuse_without_entity
@@ -270,7 +270,10 @@ def _found(planned: _Planned, session: Session) -> _Profiled:
         events, curve = _known_events(planned, planned.events, session)
         if plan:
             found = _answered(planned, plan, session)
-            table = replace(found.table, events=events.events, known_events=curve)
+            warnings = (*found.table.warnings, *_of_draws(planned, curve))
+            table = replace(
+                found.table, events=events.events, known_events=curve, warnings=warnings
+            )
             return replace(found, table=table)
         return _of_events_alone(planned, events, curve, session)
     finally:
@@ -297,6 +300,12 @@ def _known_events(
     return counts, curve
 
 
+def _of_draws(planned: _Planned, curve: KnownEventsCurve | None) -> Iterator[str]:
+    """Warnings about the draws of a curve."""
+    if curve is not None and any(point.drawn for point in curve.points):
+        yield from draw_warnings(planned.bound)
+
+
 def _of_events_alone(
     planned: _Planned,
     counts: EventAnswers,
@@ -309,7 +318,7 @@ def _of_events_alone(
         planned,
         "measured" if curve else "no_data",
         session,
-        warnings=tuple(left_out(planned.bound)),
+        warnings=(*left_out(planned.bound), *_of_draws(planned, curve)),
         summary=ProfileSummary(records=counts.records, people=people, members=people),
         events=counts.events,
         known_events=curve,

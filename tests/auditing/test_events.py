@@ -269,6 +269,7 @@ def test_a_comparison_leaves_an_undecided_check_out(
         ([*ASKED, "--k", "5"], "k_anonymity is about classes"),
         ([*ASKED, "--weight", "ward2"], "events can't be combined with a weight"),
         ([*ASKED, "--nulls", "wildcard"], "events can't be combined with nulls: wildcard"),
+        ([*ASKED, "--level", "person=1"], "has no levels. Columns with levels: ward."),
         ([*ASKED, "--check", "known_events:m=21"], "a whole number from 1 to 20"),
         ([*ASKED, "--check", "known_events:m=2,max_share=5"], "a share is between 0 and 1"),
         ([*ASKED, "--check", "km_anonymity:m=4"], "known_events draws for more"),
@@ -324,6 +325,22 @@ def test_values_are_listed_on_request_alone(visits: str) -> None:
 
 
 # --- the curve ------------------------------------------------------------------------------
+
+
+def test_a_curve_that_is_drawn_by_floats_says_so() -> None:
+    data = table([("a", 0.1), ("a", 0.25), ("b", 0.1), ("b", 0.5)])
+    asked = {"entity": "person", "events": ["ward"]}
+
+    for known, warned in ((range(1, 4), 0), (range(4, 5), 1)):
+        [found] = kanon.profile(data, known=known, **asked).tables
+        assert len([each for each in found.warnings if "floating-point" in each]) == warned
+
+
+def test_the_advice_is_the_next_level(visits: str, capsys: pytest.CaptureFixture[str]) -> None:
+    levels = ["--hierarchy", "ward=prefix:3,2,1", "--check", "known_events:m=2"]
+    for more, advised in (([], "ward=1"), (["--level", "ward=2"], "ward=3")):
+        out = run(capsys, "audit", visits, *ASKED, *levels, *more)[1]
+        assert f"Coarser events have larger crowds: --level {advised}." in out
 
 
 def test_the_curve_is_that_of_the_checks(visits: str, capsys: pytest.CaptureFixture[str]) -> None:

@@ -162,12 +162,13 @@ def worst_case(curve: Sequence[CurvePoint], people: int) -> list[str]:
     ]
 
 
-def advice(events: Events | None) -> str:
-    """How crowds grow."""
+def advice(events: Events | None, levels: Mapping[str, int] | None = None) -> str:
+    """How crowds grow: by the next level of the last column."""
     if events is None:
         return ""
     leave = ", or leave a column out" if len(events.columns) > 1 else ""
-    return f"Coarser events have larger crowds: --level {listed(events.columns[-1:])}=1{leave}."
+    level = f"{listed(events.columns[-1:])}={(levels or {}).get(events.columns[-1], 0) + 1}"
+    return f"Coarser events have larger crowds: --level {level}{leave}."
 
 
 def known_events_phrases(check: CheckResult, table: TableResult) -> tuple[str, str, str | None]:

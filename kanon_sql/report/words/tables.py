@@ -370,7 +370,8 @@ THRESHOLDS = "Thresholds in use, and whose they are: kanon-sql explain threshold
 
 def advice(table: TableResult) -> list[str]:
     """Suggestions for next steps."""
-    coarser = [events.advice(table.events)] if table.events and table.status != "holds" else []
+    is_coarse_enough = table.events is None or table.status == "holds"
+    coarser = [] if is_coarse_enough else [events.advice(table.events, table.levels)]
     if table.events and not table.quasi_identifiers:
         gate = (
             "With --check km_anonymity:k=5,m=2 the audit ends with exit code 1 if two events of a "
