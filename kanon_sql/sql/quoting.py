@@ -28,8 +28,8 @@ def identifier(name: str) -> str:
 def generated_or_quoted(name: str) -> str:
     """A column's name in CTEs above the records: quoted, unless it is a generated one.
 
-    >>> generated_or_quoted("kanon_level_1_of_1"), generated_or_quoted("it's")
-    ('kanon_level_1_of_1', '"it\'s"')
+    >>> generated_or_quoted("kanon_level_1_of_1"), generated_or_quoted("zip")
+    ('kanon_level_1_of_1', '"zip"')
     """
     return name if name.startswith("kanon_") else identifier(name)
 
