@@ -39,6 +39,7 @@ from kanon_sql.plan.cells import (
     sensitive_cells_step,
     table_of,
     typed_exactness,
+    violating_cells_step,
 )
 from kanon_sql.plan.preconditions import preconditions
 from kanon_sql.plan.published_cells import (
@@ -53,6 +54,7 @@ from kanon_sql.plan.published_cells import (
     published_rules_step,
     published_table,
     repeated_step,
+    violating_published_step,
 )
 from kanon_sql.plan.question import DataFacts, Roles, same_name
 from kanon_sql.plan.resolve import bind
@@ -368,6 +370,15 @@ class JudgedCells(NamedTuple):
     warnings: Sequence[str] = ()
     intervals: Sequence[Mapping[str, Any]] | None = None
     """The figures that each suppressed cell can have, if requested."""
+    violating: Sequence[Mapping[str, Any]] | None = None
+    """The first cells that violate a rule by themselves, if requested."""
+
+    @property
+    def shown(self) -> dict[str, list[dict[str, Any]]] | None:
+        found = {"cells": self.violating, "intervals": self.intervals}
+        return {
+            name: [*map(dict, rows)] for name, rows in found.items() if rows is not None
+        } or None
 
 
 def _answered(table: OpenCells, session: Session, show_values: bool) -> CellsResult:
@@ -375,7 +386,7 @@ def _answered(table: OpenCells, session: Session, show_values: bool) -> CellsRes
     if question.spec.cells:
         judged = _as_published(table, session, show_values)
     else:
-        judged = _of_records(table, session)
+        judged = _of_records(table, session, show_values)
     if judged is None:
         return _result(question, "no_data", session)
     checks, policies = with_policies(question.spec, judged.checks)
@@ -388,9 +399,7 @@ def _answered(table: OpenCells, session: Session, show_values: bool) -> CellsRes
         checks=Rows(checks),
         policies=policies,
         warnings=tuple(with_options(each, _flag) for each in judged.warnings),
-        shown={"intervals": [dict(each) for each in judged.intervals]}
-        if judged.intervals is not None
-        else None,
+        shown=judged.shown,
     )
 
 
@@ -403,7 +412,7 @@ def _flag(parameter: str, value: str | None) -> str:
 # --- from records ---------------------------------------------------------------------------
 
 
-def _of_records(table: OpenCells, session: Session) -> JudgedCells | None:
+def _of_records(table: OpenCells, session: Session, show_values: bool) -> JudgedCells | None:
     """Judge the cells made from records; None without records."""
     question = table.question
     refuse_unmet(cell_preconditions(question), session)
@@ -434,7 +443,30 @@ def _of_records(table: OpenCells, session: Session) -> JudgedCells | None:
         for number, check in enumerate(_with_differences(table), start=1)
     ]
     warned = [*_warnings(question, row, checks), *(derived.warnings if derived else ())]
-    return JudgedCells(summary, checks, warned)
+    step = violating_cells_step(question, exact) if show_values else None
+    shown = [_named(question, each) for each in session.rows(step)] if step else None
+    return JudgedCells(summary, checks, warned, violating=shown)
+
+
+def _named(question: CellQuestion, row: Row) -> dict[str, Any]:
+    """A cell with its labels; `totals` tells a total from the value NULL."""
+    [grouping] = [g for g in question.groupings if g.number == int(row["kanon_grouping"])]
+    at = list(zip(question.dimensions, grouping.levels, strict=True))
+    return {
+        **{
+            each.raw.name: None if level is None else row[each.levels[level].alias]
+            for each, level in at
+        },
+        "totals": [each.raw.name for each, level in at if level is None],
+        "figure": _number(row["kanon_figure"]),
+    }
+
+
+def _number(figure: Any) -> int | float | None:
+    """A figure as a number of JSON, whatever type the engine gives it."""
+    if figure is None:
+        return None
+    return int(figure) if figure == int(figure) else float(figure)
 
 
 def _derivable(checks: Sequence[CellCheck]) -> dict[int, CellCheck]:
@@ -686,7 +718,19 @@ def _as_published(table: OpenCells, session: Session, show_values: bool) -> Judg
     ]
     warned += derived.warnings
     found = [*warned, *difference_warnings(checks)]
-    return JudgedCells(summary, checks, found, derived.intervals)
+    step = violating_published_step(published, exact) if show_values else None
+    names = [each.raw.name for each in table.question.dimensions]
+    shown = [_named_cell(names, each) for each in session.rows(step)] if step else None
+    return JudgedCells(summary, checks, found, derived.intervals, shown)
+
+
+def _named_cell(names: Sequence[str], row: Row) -> dict[str, Any]:
+    """A published cell with its labels."""
+    return {
+        **{name: row[f"kanon_d{place}"] for place, name in enumerate(names, start=1)},
+        "totals": [name for place, name in enumerate(names, 1) if row[f"kanon_t{place}"]],
+        "figure": _number(row["kanon_figure"]),
+    }
 
 
 def _of_grid(check: CellCheck, row: Row, number: int) -> CellCheckResult:

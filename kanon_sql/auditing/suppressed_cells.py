@@ -20,7 +20,7 @@ from kanon_sql.plan.published_cells import PublishedTable, nodes_of, published_c
 from kanon_sql.results.cells import CellCheckResult
 from kanon_sql.spec.models.cells import Derivable
 from kanon_sql.sql.macros import render
-from kanon_sql.sql.quoting import identifier, literal
+from kanon_sql.sql.quoting import generated_or_quoted, literal
 from kanon_sql.sql.statement import Statement
 from kanon_sql.sql.tables import Row
 
@@ -294,7 +294,7 @@ def _of_records(question: CellQuestion, place: int) -> dict[str, Any]:
 
 def _label(dimension: Dimension, level: int) -> str:
     """A label with its level, which also tells NULL from a label."""
-    column = identifier(dimension.levels[level].alias)
+    column = generated_or_quoted(dimension.levels[level].alias)
     return f"concat('{level}', ':' || cast({column} as varchar))"
 
 
@@ -315,4 +315,4 @@ def _is_repeated(dimension: Dimension, level: int) -> str | None:
     if not labels:
         return None
     listed = ", ".join(literal(each) for each in labels)
-    return f"{identifier(dimension.levels[level].alias)} in ({listed})"
+    return f"{generated_or_quoted(dimension.levels[level].alias)} in ({listed})"

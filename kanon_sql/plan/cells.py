@@ -25,10 +25,10 @@ from kanon_sql.spec.models.cells import (
     PPercent,
 )
 from kanon_sql.spec.published import PublishedSpec
-from kanon_sql.spec.spec import TableSpec
+from kanon_sql.spec.spec import SHOWN, TableSpec
 from kanon_sql.sql.column_types import family
 from kanon_sql.sql.macros import render, render_known
-from kanon_sql.sql.quoting import identifier, literal
+from kanon_sql.sql.quoting import generated_or_quoted, identifier, literal
 from kanon_sql.sql.statement import Statement
 from kanon_sql.sql.tables import Row, Table
 
@@ -405,8 +405,21 @@ def cells_step(question: CellQuestion, exact: Exactness) -> Statement:
     )
 
 
-def sensitive_cells_step(question: CellQuestion, exact: Exactness, name: str) -> Statement:
-    """The statement on each cell, its figure, and whether it violates a rule by itself."""
+def violating_cells_step(question: CellQuestion, exact: Exactness) -> Statement | None:
+    """The statement on the first cells that violate a rule by themselves, which shows values; None
+    without such a rule."""
+    if not any(check.gates and check.model.is_primary for check in question.checks):
+        return None
+    found = sensitive_cells_step(question, exact, "violating_cells", first=SHOWN)
+    asked = f"Which cells of {question.bound.table.name} violate a rule by themselves?"
+    return replace(found, question=asked)
+
+
+def sensitive_cells_step(
+    question: CellQuestion, exact: Exactness, name: str, first: int | None = None
+) -> Statement:
+    """The statement on each cell, its figure, and whether it violates a rule by itself; on the
+    `first` that do, if given."""
     figure, weighted = _figures(question, exact)
     rules = [
         rule
@@ -429,6 +442,7 @@ def sensitive_cells_step(question: CellQuestion, exact: Exactness, name: str) ->
             ranks=question.rank,
             repeated=list(_repeated(question)),
             top=question.bound.table.embedded,
+            first=first,
         ),
     )
 
@@ -490,7 +504,7 @@ def _is_repeated(dimension: Dimension, level: int) -> str | None:
     if not labels:
         return None
     listed = ", ".join(literal(each) for each in labels)
-    return f"{identifier(dimension.levels[level].alias)} in ({listed})"
+    return f"{generated_or_quoted(dimension.levels[level].alias)} in ({listed})"
 
 
 def _repeated(question: CellQuestion) -> Iterator[str]:
@@ -589,7 +603,7 @@ def _has_one_child(dimension: Dimension, level: int) -> str | None:
     if not labels:
         return None
     listed = ", ".join(literal(each) for each in labels)
-    return f"{identifier(dimension.levels[level].alias)} in ({listed})"
+    return f"{generated_or_quoted(dimension.levels[level].alias)} in ({listed})"
 
 
 def differences_step(

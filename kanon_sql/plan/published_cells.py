@@ -20,6 +20,7 @@ from kanon_sql.plan.question import BoundColumn, same_name
 from kanon_sql.plan.resolve_columns import column_named
 from kanon_sql.plan.steps import records, step
 from kanon_sql.spec.models.cells import Differences, GroupDisclosure, MinContributors, Rounded
+from kanon_sql.spec.spec import SHOWN
 from kanon_sql.sql.macros import render, render_known
 from kanon_sql.sql.quoting import literal
 from kanon_sql.sql.statement import Statement
@@ -334,6 +335,31 @@ def published_rules_step(table: PublishedTable, exact: Exactness) -> Statement:
             type(check.model)
             for check in question.checks
             if isinstance(check.model, MinContributors | Rounded)
+        ),
+    )
+
+
+def violating_published_step(table: PublishedTable, exact: Exactness) -> Statement | None:
+    """The statement on the first cells that violate a rule by themselves, which shows values; None
+    without such a rule."""
+    violated = [
+        f"({render_known(f'{check.model.name()}_violated', **check.model.parameters)})"
+        for check in table.question.checks
+        if isinstance(check.model, MinContributors | Rounded) and check.gates
+    ]
+    if not violated:
+        return None
+    bound = table.question.bound
+    return step(
+        bound,
+        "violating_cells",
+        f"Which cells of {bound.table.name} violate a rule by themselves?",
+        render(
+            "violating_published",
+            sets=sets_of_published(table, exact),
+            dimensions=list(range(1, len(table.dimensions) + 1)),
+            violated=violated,
+            first=SHOWN,
         ),
     )
 

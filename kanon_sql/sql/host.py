@@ -12,7 +12,14 @@ from sqlglot import exp
 
 from kanon_sql.errors import SpecError
 from kanon_sql.sql.column_types import family
-from kanon_sql.sql.quoting import DIALECT, identifier, literal, positive_int, value_as_text
+from kanon_sql.sql.quoting import (
+    DIALECT,
+    generated_or_quoted,
+    identifier,
+    literal,
+    positive_int,
+    value_as_text,
+)
 from kanon_sql.sql.thresholds import SLACK, SLACK_OF_DISTANCES, exactly
 
 
@@ -39,8 +46,7 @@ def _source(column: Any) -> str:
 
 def _alias(column: Any) -> str:
     """The column's name in CTEs above the records."""
-    name = column if isinstance(column, str) else column.alias
-    return name if name.startswith("kanon_") else identifier(name)
+    return generated_or_quoted(column if isinstance(column, str) else column.alias)
 
 
 def _hash(value: str) -> str:

@@ -25,6 +25,15 @@ def identifier(name: str) -> str:
     return exp.to_identifier(name, quoted=True).sql(dialect=DIALECT, copy=False)
 
 
+def generated_or_quoted(name: str) -> str:
+    """A column's name in CTEs above the records: quoted, unless it is a generated one.
+
+    >>> generated_or_quoted("kanon_level_1_of_1"), generated_or_quoted("zip")
+    ('kanon_level_1_of_1', '"zip"')
+    """
+    return name if name.startswith("kanon_") else identifier(name)
+
+
 def literal(value: str) -> str:
     """The text as a SQL literal.
 

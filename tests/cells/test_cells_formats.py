@@ -100,3 +100,39 @@ def test_a_decimal_comma_is_read(tmp_path: Path) -> None:
     assert checks[0]["achieved"] == 100
     assert of_cells.exit_code == 0
     assert "3 cells: 2 inner, 1 margin" in of_cells.stdout
+
+
+def shown(*arguments: str) -> list[dict[str, Any]]:
+    result = run("tables", *arguments, "--show-values", "--format", "json")
+    [table] = json.loads(result.stdout)["tables"]
+    assert table["holds_personal_data"] is True
+    cells: list[dict[str, Any]] = table["cells"]
+    return cells
+
+
+def test_the_violating_cells_of_records_are_shown_to_who_asks(ledger: str) -> None:
+    Path("h.csv").write_text("a,A\nb,B\n", encoding="utf-8")
+    given = ("--by", "region,sector", "--hierarchy", "sector=h.csv", "--threshold", "3")
+
+    of_counts = shown(ledger, *given)
+    of_sums = shown(ledger, *given, "--value", "turnover")
+    nothing = shown(ledger, *given[:-1], "1")
+
+    small = {"region": "N", "sector": "b", "totals": [], "figure": 2}
+    assert of_counts == [small, small | {"sector": "B"}]
+    assert of_sums == [small | {"figure": 21}, small | {"sector": "B", "figure": 21}]
+    assert nothing == []
+    assert "cells" not in json.loads(of_ledger(ledger, "--format", "json").stdout)["tables"][0]
+
+
+def test_the_violating_cells_as_published_are_shown_to_who_asks(tmp_path: Path) -> None:
+    file = tmp_path / "cells.csv"
+    file.write_text("region,n\nN,3\nS,12\nW,*\nTotal,27\n", encoding="utf-8")
+    question = (str(file), "--by", "region", "--value", "n", "--published", "--suppressed", "*")
+
+    found = shown(*question, "--total-label", "Total", "--threshold", "5",
+                  "--check", "rounded:base=3")  # fmt: skip
+    of_total = shown(*question, "--total-label", "Total", "--threshold", "30")
+
+    assert found == [{"region": "N", "totals": [], "figure": 3}]
+    assert of_total[-1] == {"region": None, "totals": ["region"], "figure": 27}

@@ -457,6 +457,8 @@ def shown_heading(name: str, rows: Sequence[Mapping[str, Any]]) -> str:
     """The title of a step's rows, noting truncation."""
     title = {
         "small_classes": "Classes that are too small",
+        "cells": "Cells that violate a rule by themselves",
+        "intervals": "What each suppressed cell can be",
         "rare_combinations_1": "Events that the fewest people have",
         "rare_combinations_2": "Combinations of at most two events that the fewest people share",
     }.get(name, name)

@@ -3,14 +3,14 @@
     would go out with exactly these cells suppressed.
 
     The figure of a cell is a count, or the sum of the values with their signs, while rules compare
-    absolute contributions.
+    absolute contributions. With `first`, only the first of those that violate.
 
     ESSnet, Handbook on Statistical Disclosure Control, 2nd edition, chapter 4.2.2.
 #}
 
 {% macro sensitive_cells(
     relation, columns, groupings, violated, contributor=none, figure=none, weighted=none, ranks=[],
-    repeated=[], top=false
+    repeated=[], top=false, first=none
 ) %}
 with
 
@@ -71,6 +71,37 @@ where not (
 group by
     kanon_grouping,
 {{ kanon_sql.aliases(columns) }}
+{%- if first is not none %}
+
+having max(kanon_suppressed) = 1
+order by
+    kanon_grouping,
+{{ kanon_sql.aliases(columns) }}
+limit {{ kanon_sql.positive_int(first, "first") }}
+{%- endif %}
+{%- endmacro %}
+
+
+{# The first cells of a published table that violate a rule by themselves. #}
+{% macro violating_published(sets, dimensions, violated, first) %}
+with
+
+{{ sets }}
+
+select
+{% for dimension in dimensions %}
+    kanon_d{{ dimension }},
+    kanon_t{{ dimension }},
+{% endfor %}
+    kanon_figure
+from published_cells
+where {{ violated | join("\n    or ") }}
+order by
+{% for dimension in dimensions %}
+    kanon_t{{ dimension }},
+    kanon_d{{ dimension }}{{ "," if not loop.last }}
+{% endfor %}
+limit {{ kanon_sql.positive_int(first, "first") }}
 {%- endmacro %}
 
 
