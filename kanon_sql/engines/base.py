@@ -100,7 +100,7 @@ class SetCache(Engine, Protocol):
         """Number of scans from which a statement is cut into named sets."""
 
     def name_set(self, name: str, sql: str, *, cached: bool) -> None:
-        """Let later statements read one SELECT as `name`, from its cached rows if wanted."""
+        """Let later statements read one SELECT as `name`, from cached rows if `cached`."""
 
 
 @runtime_checkable
