@@ -92,6 +92,18 @@ class Engine(Protocol):
 
 
 @runtime_checkable
+class SetCache(Engine, Protocol):
+    """An engine that inlines a CTE at every mention, and can name and cache it instead."""
+
+    @property
+    def most_scans(self) -> float:
+        """Number of scans from which a statement is cut into named sets."""
+
+    def name_set(self, name: str, sql: str, *, cached: bool) -> None:
+        """Let later statements read one SELECT as `name`, from cached rows if `cached`."""
+
+
+@runtime_checkable
 class Sessions(Engine, Protocol):
     """An engine that any thread may use, one at a time, and that may open further sessions."""
 

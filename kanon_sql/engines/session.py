@@ -12,8 +12,10 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
-from kanon_sql.engines.base import Engine
+from kanon_sql.engines.base import Engine, SetCache
 from kanon_sql.errors import EngineError, InputError, SpecError, described_value, option
+from kanon_sql.sql.ctes import cut, scans
+from kanon_sql.sql.quoting import DIALECT
 from kanon_sql.sql.statement import Statement
 from kanon_sql.sql.tables import Row
 
@@ -102,12 +104,38 @@ class Session:
     """The parts of the answer that `max_seconds` left out."""
 
     def rows(self, step: Statement, progress: Progress | None = None) -> list[Row]:
-        self.begin(step, progress)
-        with self.in_time():
-            return self.engine.query(step.sql)
+        with self._cut(step) as whole:
+            self.begin(whole, progress)
+            with self.in_time():
+                return self.engine.query(whole.sql)
 
     def row(self, step: Statement) -> Row:
         return self.rows(step)[0]
+
+    @contextmanager
+    def _cut(self, step: Statement) -> Iterator[Statement]:
+        """The step, or where CTEs are inlined at every mention, its final SELECT on temporary views
+        of them. Each is a statement that is gated and logged."""
+        engine = self.engine
+        if not isinstance(engine, SetCache) or scans(step.sql, DIALECT) <= engine.most_scans:
+            yield step
+            return
+        parts, rest = cut(step.sql, DIALECT, f"kanon_{re.sub(r'[^a-z0-9]', '_', step.name)}_")
+        made: list[str] = []
+        try:
+            for each in parts:
+                question = f"The set {each.name}, for: {step.question}"
+                tables = step.tables | frozenset(made)
+                part = Statement(each.name, question, each.sql, tables=tables)
+                self.begin(part)
+                with self.in_time():
+                    engine.name_set(part.name, part.sql, cached=each.is_read_again)
+                made.append(each.name)
+            yield replace(step, sql=rest, tables=step.tables | frozenset(made))
+        finally:
+            for name in reversed(made):
+                with suppress(EngineError):
+                    engine.drop(name)
 
     def materialise(self, step: Statement) -> None:
         """Materialise a step under its name, or store its definition where rows can't be."""

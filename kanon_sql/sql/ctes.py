@@ -1,8 +1,10 @@
-"""Cuts a statement at one of its CTEs, to inspect intermediate results."""
+"""Cuts a statement at its CTEs: to inspect intermediate results, or to compute each once."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
+from typing import NamedTuple
 
 import sqlglot
 from sqlglot.tokenizer_core import Token, TokenType
@@ -49,6 +51,84 @@ def split_ctes(sql: str, dialect: str) -> tuple[str, str]:
     if not ends:
         return "", sql
     return sql[tokens[0].end + 1 : ends[-1] + 1].strip(), sql[ends[-1] + 1 :].strip()
+
+
+def scans(sql: str, dialect: str) -> int:
+    """Number of tables that a statement scans if each CTE is inlined at every mention.
+
+    >>> scans("with a as (select 1 from t) select 1 from a join a as other on true", "duckdb")
+    2
+    """
+    found = _mentions(sql, dialect)
+    weights: dict[str, int] = {}
+    for name, mentioned in found.items():
+        weights[name] = sum(weights.get(each, 1) for each in mentioned)
+    return weights[""]
+
+
+class Set(NamedTuple):
+    """A CTE as a statement of its own."""
+
+    name: str
+    sql: str
+    is_read_again: bool
+    """Whether it is mentioned more than once."""
+
+
+def cut(sql: str, dialect: str, prefix: str) -> tuple[list[Set], str]:
+    """The CTEs of a statement as statements, by new names, and the final SELECT on them.
+
+    >>> cut("with a as (select 1 as x from t) select a.x from a", "duckdb", "k_")[1]
+    'select k_a.x from k_a'
+    """
+    read = _mentions(sql, dialect).values()
+    mentions = Counter(each for found in read for each in found)
+    bodies, final = _bodies(sql, _tokens(sql, dialect))
+    new = {name: f"{prefix}{name}" for name in bodies}
+    sets = [
+        Set(new[name], _renamed(body, new, dialect), mentions[name] > 1)
+        for name, body in bodies.items()
+    ]
+    return sets, _renamed(final, new, dialect)
+
+
+def _mentions(sql: str, dialect: str) -> dict[str, list[str]]:
+    """The names that each CTE reads, as often as it does; the key "" is the final SELECT."""
+    bodies, final = _bodies(sql, _tokens(sql, dialect))
+    return {name: _read(text, dialect) for name, text in {**bodies, "": final}.items()}
+
+
+def _read(sql: str, dialect: str) -> list[str]:
+    found = []
+    before = None
+    for token in _tokens(sql, dialect):
+        if before in (TokenType.FROM, TokenType.JOIN) and token.token_type != TokenType.L_PAREN:
+            found.append(token.text)
+        before = token.token_type
+    return found
+
+
+def _bodies(sql: str, tokens: list[Token]) -> tuple[dict[str, str], str]:
+    """The SELECT of each CTE, and the final one."""
+    bodies: dict[str, str] = {}
+    start = 0
+    for name, end in _ends(tokens):
+        opening = next(
+            token
+            for token in tokens
+            if token.start >= start and token.token_type == TokenType.L_PAREN
+        )
+        bodies[name] = sql[opening.end + 1 : end].strip()
+        start = end + 1
+    return bodies, sql[start:].strip()
+
+
+def _renamed(sql: str, names: dict[str, str], dialect: str) -> str:
+    """The text with other names of unquoted relations."""
+    for token in reversed(_tokens(sql, dialect)):
+        if token.token_type == TokenType.VAR and token.text in names:
+            sql = f"{sql[: token.start]}{names[token.text]}{sql[token.end + 1 :]}"
+    return sql
 
 
 def _tokens(sql: str, dialect: str) -> list[Token]:

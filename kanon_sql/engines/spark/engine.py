@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from itertools import count, islice
+from math import inf
 from typing import Any
 from urllib.parse import unquote
 from uuid import uuid4
@@ -37,6 +38,8 @@ from kanon_sql.sql.quoting import identifier
 from kanon_sql.sql.tables import Column, Table
 
 FOLDER_TYPES = "spark.sql.sources.partitionColumnTypeInference.enabled"
+MOST_SCANS = 8
+"""Number of scans from which a statement is cut into temporary views of its CTEs."""
 POOL = "spark.scheduler.pool"
 VARIABLES = "spark.sql.variable.substitute"
 OTHER_KINDS = (
@@ -87,6 +90,7 @@ class Spark(Warehouse):
         self._read: set[str] = set()
         self._stages: Sequence[Any] = ()
         self._pool: str | None = None
+        self._cached: list[str] = []
         sessions.require_settings(session)
         if context is None:
             session.registerProgressHandler(self._report_progress)
@@ -131,6 +135,55 @@ class Spark(Warehouse):
             each._pool = each._tag
         return other
 
+    @property
+    def most_scans(self) -> float:
+        """Eight in a classic session; a statement to Spark Connect stays whole."""
+        return MOST_SCANS if self._tracker else inf
+
+    def name_set(self, name: str, sql: str, *, cached: bool) -> None:
+        """Make one SELECT a temporary view, or a CTE if its name is taken in the session.
+
+        The rows of a cached one stay on the executors from the first statement that reads it, and
+        are computed again if one is lost.
+        """
+        if self._named_view(name, sql) and cached:
+            with self._guarded():
+                self._session.catalog.cacheTable(_spelled([name]))
+
+    def _named_view(self, name: str, sql: str) -> bool:
+        """Whether a SELECT could be made a temporary view of this name; else it becomes a CTE."""
+        with self._guarded(), self._reading(self.in_dialect(sql)) as frame:
+            try:
+                frame.createTempView(_spelled([name]))
+            except sessions.errors().AnalysisException as error:
+                if error.getCondition() != "TEMP_TABLE_OR_VIEW_ALREADY_EXISTS":
+                    raise
+                self.materialise(name, sql)
+                return False
+            self._cached.append(name)
+            return True
+
+    def drop(self, name: str) -> None:
+        """Drop a temporary view with its rows, or a definition."""
+        if name in self._cached:
+            self._cached.remove(name)
+            with self._guarded():
+                self._session.catalog.dropTempView(name)
+        elif name in self._defined:
+            super().drop(name)
+
+    def drop_all(self) -> None:
+        """Drop every temporary view and definition made here, latest first."""
+        while self._cached:
+            with suppress(Exception):
+                self._session.catalog.dropTempView(self._cached[-1])
+            self._cached.pop()
+        super().drop_all()
+
+    def renew(self) -> None:
+        """Drop what an audit that ended has left."""
+        self.drop_all()
+
     def check(self, sql: str) -> None:
         """Raise `SpecError` if Spark can't analyse the statement; nothing is executed."""
         with self._explaining():
@@ -161,6 +214,7 @@ class Spark(Warehouse):
         if self._tracker is None:
             with suppress(Exception):
                 self._session.removeProgressHandler(self._report_progress)
+        self.drop_all()
         while self._views:
             with suppress(Exception):
                 self._session.catalog.dropTempView(self._views.popitem()[1])
