@@ -30,16 +30,16 @@ from anonymize import by_anjana
 from run import HERE, Pair, census, publish, seconds
 
 import kanon_sql as kanon
+from kanon_sql.anonymizing.search.costs import Preferences
 from kanon_sql.anonymizing.search.datafly import climb, datafly
 from kanon_sql.anonymizing.search.datafly_counts import violating_on
 from kanon_sql.anonymizing.search.frequency_sets import FrequencySets
 from kanon_sql.anonymizing.search.node_evaluation import LatticeStatistics
 from kanon_sql.anonymizing.search.optimal_search import OptimalSearch, SearchResult
-from kanon_sql.anonymizing.search.preferences import Preferences
 from kanon_sql.auditing.opening import opened, planned
 from kanon_sql.engines.session import RunOptions, Session
 from kanon_sql.plan.resolve import column_levels
-from kanon_sql.spec.builders import parse_builder
+from kanon_sql.spec.hierarchy import parse_builder
 from kanon_sql.spec.spec import AuditSpec, table_spec
 
 ADULT = (

@@ -18,12 +18,12 @@ from kanon_sql.auditing.compiler import CompiledAudit
 from kanon_sql.auditing.result import AuditResult
 from kanon_sql.engines.session import RunOptions
 from kanon_sql.errors import percentage
-from kanon_sql.plan.identifying import SAMPLING_FRACTION, Identifying
+from kanon_sql.plan.profile_plan import SAMPLING_FRACTION, Identifying
 from kanon_sql.profiling import profiler
 from kanon_sql.profiling.propose import Proposal, propose
 from kanon_sql.profiling.result import ProfileResult
 from kanon_sql.report.explain import Explanation, explained
-from kanon_sql.report.words.in_python import with_python_words
+from kanon_sql.report.words.numbers import with_python_words
 from kanon_sql.results.release import (
     Algorithm,
     Emitted,

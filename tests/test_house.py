@@ -32,8 +32,8 @@ from kanon_sql.engines.dbapi import DBAPI
 from kanon_sql.engines.servers import SERVERS
 from kanon_sql.report.words.phrases import has_phrases
 from kanon_sql.spec.models.catalogue import ALL_MODELS, CELL_MODELS, MODELS
-from kanon_sql.sql import host, macros
-from kanon_sql.sql.dialects.traits import TRAITS, Traits
+from kanon_sql.sql import macros
+from kanon_sql.sql.dialects.rules import TRAITS, Traits
 
 RULE = (
     "errors files | spec sql | plan engines results | report | auditing | anonymizing profiling"
@@ -361,7 +361,7 @@ def test_macros_keep_to_the_jinja_that_both_hosts_have(file: Path) -> None:
 
 def test_no_macro_is_hidden_by_a_method_of_the_namespace() -> None:
     """In dbt the namespace is a dict: `kanon_sql.keys` would be its method."""
-    assert set(dir({})) & {*macros.macro_names(), *host.HOST} == set()
+    assert set(dir({})) & {*macros.macro_names(), *macros.HOST} == set()
 
 
 @pytest.mark.parametrize("model", MODELS)

@@ -11,8 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from kanon_sql.anonymizing.full_domain_release import released_at_levels
-from kanon_sql.anonymizing.local_release import released_by_class
+from kanon_sql.anonymizing.algorithms import released_at_levels, released_by_class
 from kanon_sql.anonymizing.recoding.recoded_views import (
     refuse_equality,
 )
@@ -28,10 +27,10 @@ from kanon_sql.anonymizing.release.release_job import (
 )
 from kanon_sql.anonymizing.release.result import AnonymizationResult, KeptRecords
 from kanon_sql.anonymizing.release.untouched import refuse_untouched
+from kanon_sql.anonymizing.search.costs import Preferences, preferences_of
 from kanon_sql.anonymizing.search.frequency_sets import first_set
 from kanon_sql.anonymizing.search.optimal import AT_ONCE
 from kanon_sql.anonymizing.search.optimal_search import Deadline
-from kanon_sql.anonymizing.search.preferences import Preferences, preferences_of
 from kanon_sql.anonymizing.search.table_constraints import with_estimated_sizes
 from kanon_sql.auditing.auditor import answered, expected
 from kanon_sql.auditing.opening import opened, planned
@@ -45,7 +44,7 @@ from kanon_sql.plan.audit_plan import Plan
 from kanon_sql.plan.levels import ColumnLevels
 from kanon_sql.plan.resolve import column_levels
 from kanon_sql.results.algorithms import SEARCHES
-from kanon_sql.results.expected import ExpectedSearch, ExpectedTable
+from kanon_sql.results.diff import ExpectedSearch, ExpectedTable
 from kanon_sql.results.release import (
     Anonymization,
     Before,

@@ -13,6 +13,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+from kanon_sql.anonymizing.algorithms import MOST_COMBINATIONS, MOST_NODES, passes_audit
 from kanon_sql.anonymizing.anonymizer import (
     cancelled_too,
     connected_here,
@@ -21,17 +22,15 @@ from kanon_sql.anonymizing.anonymizer import (
     refuse_what_it_can_t,
     the_table,
 )
-from kanon_sql.anonymizing.full_domain_release import passes_audit
-from kanon_sql.anonymizing.local_release import MOST_COMBINATIONS, MOST_NODES
 from kanon_sql.anonymizing.recoding.local_recoding import local_recoding
 from kanon_sql.anonymizing.recoding.recoded_sets import RecodedSets
 from kanon_sql.anonymizing.release.options import ReleaseOptions
 from kanon_sql.anonymizing.release.release_job import ReleaseJob
+from kanon_sql.anonymizing.search.costs import Preferences, preferences_of
 from kanon_sql.anonymizing.search.frequency_sets import FrequencySets
 from kanon_sql.anonymizing.search.losses import metrics
 from kanon_sql.anonymizing.search.node_evaluation import LatticeStatistics
 from kanon_sql.anonymizing.search.optimal_search import OptimalSearch, SearchResult
-from kanon_sql.anonymizing.search.preferences import Preferences, preferences_of
 from kanon_sql.anonymizing.search.table_constraints import with_estimated_sizes
 from kanon_sql.auditing.auditor import answered
 from kanon_sql.auditing.opening import opened, planned
@@ -46,9 +45,8 @@ from kanon_sql.engines.session import (
 from kanon_sql.errors import SpecError, described_value
 from kanon_sql.plan.question import ResolvedQuestion
 from kanon_sql.plan.violating_classes import is_judged_by_class
-from kanon_sql.results.release import Search
+from kanon_sql.results.release import Curve, Point, Search, Tradeoff
 from kanon_sql.results.table import EXIT_CODES, TableResult, Tabular, in_a_line, today
-from kanon_sql.results.tradeoff import Curve, Point, Tradeoff
 from kanon_sql.results.version import FORMAT, VERSION
 from kanon_sql.results.writing import refuse_to_overwrite
 from kanon_sql.spec.arguments import suggests_parameters
@@ -105,7 +103,7 @@ class TradeoffResult(Tabular):
 
     def __str__(self) -> str:
         from kanon_sql.report import terminal
-        from kanon_sql.report.words.in_python import in_python
+        from kanon_sql.report.words.numbers import in_python
 
         return terminal.write(in_python(self.page()))
 
@@ -119,7 +117,7 @@ class TradeoffResult(Tabular):
 
     def _repr_html_(self) -> str:
         from kanon_sql.report import html
-        from kanon_sql.report.words.in_python import in_python
+        from kanon_sql.report.words.numbers import in_python
 
         return html.write(in_python(self.page()))
 

@@ -8,22 +8,27 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from kanon_sql.auditing.answers import Answers, people_in, people_of_profiles
-from kanon_sql.auditing.composition import rows_with_earlier, saw_the_same_people
+from kanon_sql.auditing.estimates import risk
 from kanon_sql.auditing.events import EventAnswers, answer_events, event_warnings
 from kanon_sql.auditing.opening import PlannedTable, name_of, opened, opening, planned
-from kanon_sql.auditing.policies import with_policies
-from kanon_sql.auditing.result import AuditResult
-from kanon_sql.auditing.risks import risk
-from kanon_sql.auditing.summary import (
+from kanon_sql.auditing.result import (
+    Answers,
+    AuditResult,
     histogram,
+    people_in,
+    people_of_profiles,
     refuse_unmet,
     refuse_without_entity,
     saw_one_table,
     summary,
 )
 from kanon_sql.auditing.table_jobs import audited_by_jobs
-from kanon_sql.auditing.verdicts import verdicts
+from kanon_sql.auditing.verdicts import (
+    rows_with_earlier,
+    saw_the_same_people,
+    verdicts,
+    with_policies,
+)
 from kanon_sql.auditing.warnings import certain_values, warnings
 from kanon_sql.engines.base import Engine
 from kanon_sql.engines.session import RunOptions, Session, refuse_no_time, run_within
@@ -37,13 +42,12 @@ from kanon_sql.results.table import Rows, Status, Summary, TableResult, status_o
 from kanon_sql.results.version import VERSION
 from kanon_sql.results.writing import refuse_to_overwrite
 from kanon_sql.spec.spec import AuditSpec
-from kanon_sql.sql.column_types import family
 from kanon_sql.sql.redaction import without_texts
 from kanon_sql.sql.statement import Statement
-from kanon_sql.sql.tables import Row
+from kanon_sql.sql.tables import Row, family
 
 if TYPE_CHECKING:
-    from kanon_sql.results.expected import ExpectedTable
+    from kanon_sql.results.diff import ExpectedTable
 
 
 def audit(
@@ -136,7 +140,7 @@ def dry_run(
 
 def expected(plan: Plan, steps: Sequence[Statement], hub: Engine) -> ExpectedTable:
     """These steps of a plan and the tables they read, without running them."""
-    from kanon_sql.results.expected import ExpectedTable
+    from kanon_sql.results.diff import ExpectedTable
 
     for step in steps:
         step.check()

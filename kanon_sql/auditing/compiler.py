@@ -1,4 +1,6 @@
-"""Compiles an audit to SQL, to read it or to run it elsewhere, without running it."""
+"""Compiles an audit to SQL, to read it or to run it elsewhere, without running it; and the lineage
+of what ran.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +11,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from kanon_sql.auditing.facts import facts_unread
 from kanon_sql.auditing.opening import about, name_of, opened, planned
 from kanon_sql.auditing.published_tables import (
     OpenCells,
@@ -18,6 +19,7 @@ from kanon_sql.auditing.published_tables import (
     resolved_cells,
     to_open,
 )
+from kanon_sql.auditing.result import facts_unread
 from kanon_sql.engines.base import Engine
 from kanon_sql.engines.offline_tables import offline_table, refuse_hidden_table, table_of_names
 from kanon_sql.engines.session import RunOptions
@@ -26,13 +28,12 @@ from kanon_sql.files import file_kind
 from kanon_sql.plan.audit_plan import Plan, plan_audit
 from kanon_sql.plan.question import BoundColumn, OtherTableKey, ResolvedQuestion
 from kanon_sql.plan.resolve import bind
-from kanon_sql.plan.resolve_other import named_of_other
-from kanon_sql.plan.resolve_roles import named_columns, resolve
+from kanon_sql.plan.resolve_roles import named_columns, named_of_other, resolve
 from kanon_sql.results.writing import refuse_to_overwrite
 from kanon_sql.spec.spec import AuditSpec, TableSpec
 from kanon_sql.sql.ctes import named_sets, until
 from kanon_sql.sql.dialects import Quote, name_in, quoted, rules_of, translated
-from kanon_sql.sql.dialects.traits import TRAITS
+from kanon_sql.sql.dialects.rules import TRAITS
 from kanon_sql.sql.gate import sets_of
 from kanon_sql.sql.macros import render
 from kanon_sql.sql.quoting import DIALECT

@@ -15,8 +15,8 @@ from typing import Any
 
 from kanon_sql.auditing.opening import open_table, opened
 from kanon_sql.engines.base import Engine
+from kanon_sql.engines.names import url_of
 from kanon_sql.engines.session import RunOptions
-from kanon_sql.engines.urls import url_of
 from kanon_sql.errors import SpecError, option
 from kanon_sql.files import file_kind, stem
 from kanon_sql.plan.check_statement import check_statement
@@ -28,11 +28,10 @@ from kanon_sql.spec.models.base import Model
 from kanon_sql.spec.models.composition import ComposedModel
 from kanon_sql.spec.spec import AuditSpec, TableSpec
 from kanon_sql.spec.yaml_document import as_yaml
-from kanon_sql.sql.column_types import family
 from kanon_sql.sql.gate import sets_of
 from kanon_sql.sql.quoting import identifier
 from kanon_sql.sql.redaction import without_texts
-from kanon_sql.sql.tables import Column, Table
+from kanon_sql.sql.tables import Column, Table, family
 
 _OWN_TABLE = "${table}"
 _STANDS_FOR = "kanon_table_of_contract"

@@ -18,7 +18,7 @@ from typing import Any, NoReturn
 
 from kanon_sql.engines.session import Session
 from kanon_sql.errors import EngineError, InputError, option, plural
-from kanon_sql.plan.cell_relation import CellRelation
+from kanon_sql.plan.published_cells import CellRelation
 from kanon_sql.spec.models.cells import Derivable
 from kanon_sql.sql.macros import render
 from kanon_sql.sql.statement import Statement

@@ -11,13 +11,122 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_left
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any, Literal
 
+from kanon_sql.auditing.result import Answers, Counted, everyone, smallest, total
 from kanon_sql.errors import InputError, SpecError
-from kanon_sql.plan.resolve_checks import require
-from kanon_sql.sql.thresholds import SLACK
+from kanon_sql.plan.audit_plan import SURVEY_CLASSES, Plan, ReferenceStep
+from kanon_sql.plan.question import ResolvedQuestion
+from kanon_sql.plan.resolve import require
+from kanon_sql.results.table import ATTACKERS, Risk
+from kanon_sql.spec.models.base import AT_RISK, Number
+from kanon_sql.sql.quoting import SLACK, exactly
+from kanon_sql.sql.tables import Row
+
+
+def risk(plan: Plan, answers: Answers) -> Risk:
+    """Re-identification risk by type of attacker (El Emam 2013, chapter 16).
+
+    Journalist and marketer risk refer to the first reference; a class with fewer people in it than
+    in the release counts with its size in the release.
+    """
+    if not answers.sizes:
+        attackers = (*ATTACKERS, *(["individual"] if plan.bound.weight else []))
+        return Risk(dict.fromkeys(attackers))
+    name = next(iter(plan.bound.references), None)
+    first = next(
+        (
+            (answers.matches[step.step.name], row_of_people(step, answers))
+            for step in plan.references
+            if step.reference == name and "kanon_unions" in answers.matches[step.step.name]
+        ),
+        None,
+    )
+    linked, of_people = first or (None, None)
+    figures = {
+        "prosecutor": _prosecutor(plan, answers),
+        "journalist": journalist(
+            linked, of_people, "at_risk", AT_RISK, by_person=plan.bound.entity is not None
+        )
+        if linked and of_people
+        else None,
+        "marketer": {"average": marketer(of_people)} if of_people else None,
+        **({"individual": _individual(answers.survey)} if answers.survey is not None else {}),
+    }
+    return Risk(figures)
+
+
+def row_of_people(step: ReferenceStep, answers: Answers) -> Row:
+    """A reference step's figures counted in people, each once: the row of the classes, if nobody is
+    in more than one."""
+    return answers.people_of.get(step.step.name, answers.matches[step.step.name])
+
+
+def _prosecutor(plan: Plan, answers: Answers) -> dict[str, Any]:
+    """The attacker knows that the person is in the table: the risk is 1 / class size."""
+    return {
+        "highest": 1 / smallest(answers.sizes),
+        "average": float(average_risk(plan.bound, answers)),
+        "at_risk": float(share_at_risk(answers.counted, AT_RISK)),
+        "threshold": AT_RISK,
+    }
+
+
+def average_risk(bound: ResolvedQuestion, answers: Answers) -> Fraction | float:
+    """Mean risk: classes / people, which is exact if nobody is in more than one class."""
+    counted = answers.counted
+    if bound.wildcard or answers.people is not None:
+        return math.fsum(count / size for size, count in counted) / everyone(counted)
+    return Fraction(total(answers.sizes, "kanon_classes"), everyone(counted))
+
+
+def share_at_risk(counted: Counted, threshold: Number) -> Fraction:
+    """Share of people (records) whose risk is above a threshold."""
+    above = sum(count for size, count in counted if Fraction(1, size) > exactly(threshold))
+    return Fraction(above, everyone(counted))
+
+
+def journalist(
+    row: Row, of_people: Row, at_risk: str, threshold: Number, *, by_person: bool
+) -> dict[str, Any]:
+    """The attacker does not know who is in the table: the risk is 1 / people in the reference.
+
+    With an entity the average is the mean over people, each in the class with the fewest people in
+    the reference; without, it is the larger of the averages over the reference and the release.
+    """
+    average = marketer(of_people)
+    if not by_person:
+        average = max(int(row["kanon_classes"]) / int(row["kanon_unions"]), average)
+    return {
+        "highest": 1 / int(row["kanon_least_union"]),
+        "average": average,
+        "at_risk": int(of_people[f"kanon_{at_risk}_people"]) / int(of_people["kanon_sizes"]),
+        "threshold": float(threshold),
+    }
+
+
+def marketer(row: Row) -> float:
+    """The attacker links everyone: the expected share of correct links."""
+    return float(row["kanon_reidentified"]) / int(row["kanon_sizes"])
+
+
+def _individual(survey: Sequence[Row]) -> dict[str, Any] | None:
+    """Risk of each record if survey weights give the number of people that it represents."""
+    if len(survey) > SURVEY_CLASSES:
+        return None
+    risks = [
+        (individual_risk(int(row["kanon_size"]), float(row["kanon_weight"])), row) for row in survey
+    ]
+    expected = math.fsum(risk * int(row["kanon_people"]) for risk, row in risks)
+    return {
+        "expected_reidentifications": expected,
+        "highest": max(risk for risk, _ in risks),
+        "average": expected / total(survey, "kanon_people"),
+    }
+
 
 COUNTABLE = 10**18
 """Upper bound of the world's population; no class needs to be larger."""

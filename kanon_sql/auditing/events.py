@@ -20,9 +20,9 @@ from kanon_sql.plan.question import BoundColumn, ResolvedQuestion
 from kanon_sql.results.table import CheckResult, Events
 from kanon_sql.spec.models.base import Number
 from kanon_sql.spec.models.events import MOST_COMBINATIONS, MOST_EXPANDED, KmAnonymity, KnownEvents
+from kanon_sql.sql.quoting import exactly
 from kanon_sql.sql.statement import Statement
 from kanon_sql.sql.tables import Row
-from kanon_sql.sql.thresholds import exactly
 
 Z = 1.959963984540054
 """The normal quantile of a 95 % interval."""

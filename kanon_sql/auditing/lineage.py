@@ -11,12 +11,12 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from kanon_sql.engines.base import Engine
-from kanon_sql.engines.urls import url_of
+from kanon_sql.engines.names import url_of
 from kanon_sql.errors import SpecError
 from kanon_sql.files import stem
 from kanon_sql.plan.check_statement import check_statement
 from kanon_sql.plan.question import BoundCheck, ResolvedQuestion
-from kanon_sql.results.lineage import Dataset, Lineage
+from kanon_sql.results.table import Dataset, Lineage
 from kanon_sql.sql.redaction import without_texts
 from kanon_sql.sql.tables import Table
 

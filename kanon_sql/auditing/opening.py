@@ -10,7 +10,7 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple, NoReturn
 
-from kanon_sql.auditing.facts import HierarchyReading, read_facts
+from kanon_sql.auditing.result import HierarchyReading, read_facts
 from kanon_sql.engines import connect, contacts_server, is_embedded
 from kanon_sql.engines.base import Engine
 from kanon_sql.engines.session import Found, RunOptions, Session, run_within, time_limit, within

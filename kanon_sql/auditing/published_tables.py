@@ -9,17 +9,15 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from kanon_sql.auditing.facts import read_facts
 from kanon_sql.auditing.opening import opened, opening
-from kanon_sql.auditing.policies import with_policies
-from kanon_sql.auditing.result import AuditResult
-from kanon_sql.auditing.summary import refuse_unmet
+from kanon_sql.auditing.result import AuditResult, read_facts, refuse_unmet
 from kanon_sql.auditing.suppressed_cells import (
     FIGURES,
     derived_as_published,
     derived_from_records,
     undecided,
 )
+from kanon_sql.auditing.verdicts import with_policies
 from kanon_sql.engines.base import Engine
 from kanon_sql.engines.session import RunOptions, Session, refuse_no_time, run_within
 from kanon_sql.errors import Faults, InputError, SpecError, option, plural, with_options
@@ -60,8 +58,7 @@ from kanon_sql.plan.question import DataFacts, Roles, same_name
 from kanon_sql.plan.resolve import bind
 from kanon_sql.plan.resolve_roles import resolve
 from kanon_sql.results.cells import CellCheckResult, CellsResult, CellSummary
-from kanon_sql.results.lineage import Lineage
-from kanon_sql.results.table import Rows, Status, Summary, status_of, today
+from kanon_sql.results.table import Lineage, Rows, Status, Summary, status_of, today
 from kanon_sql.results.version import VERSION
 from kanon_sql.results.writing import refuse_to_overwrite
 from kanon_sql.spec.models.cells import (
@@ -79,7 +76,7 @@ from kanon_sql.sql.statement import Statement
 from kanon_sql.sql.tables import Row, Table
 
 if TYPE_CHECKING:
-    from kanon_sql.results.expected import ExpectedTable
+    from kanon_sql.results.diff import ExpectedTable
 
 
 class SecondTable(NamedTuple):
@@ -159,7 +156,7 @@ def fits(spec: AuditSpec, place: int, engine: Any = None, *, show_values: bool =
 
 def dry_run_of_cells(spec: AuditSpec, *, writes: Sequence[Path] = ()) -> tuple[ExpectedTable, ...]:
     """The statements on each published table and the tables they read, without running them."""
-    from kanon_sql.results.expected import ExpectedTable
+    from kanon_sql.results.diff import ExpectedTable
 
     tables = []
     for place, asked in enumerate(spec.published):

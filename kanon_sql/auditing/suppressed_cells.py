@@ -14,9 +14,13 @@ from kanon_sql.engines import connect
 from kanon_sql.engines.base import Hub
 from kanon_sql.engines.session import Session
 from kanon_sql.errors import InputError, plural
-from kanon_sql.plan.cell_relation import CellRelation
 from kanon_sql.plan.cells import CellCheck, CellQuestion, Dimension, Exactness, sensitive_cells_step
-from kanon_sql.plan.published_cells import PublishedTable, nodes_of, published_cells_step
+from kanon_sql.plan.published_cells import (
+    CellRelation,
+    PublishedTable,
+    nodes_of,
+    published_cells_step,
+)
 from kanon_sql.results.cells import CellCheckResult
 from kanon_sql.spec.models.cells import Derivable
 from kanon_sql.sql.macros import render

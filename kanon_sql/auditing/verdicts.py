@@ -1,4 +1,5 @@
-"""Verdicts of the checks, computed from the rows of a plan's steps. Pure arithmetic.
+"""Verdicts of checks, composed releases and policies, from the rows of a plan's steps. Pure
+arithmetic.
 
 `Sizes` are the rows of the classes step, one per class size in ascending order; they determine
 every figure that depends on the quasi-identifiers alone.
@@ -10,24 +11,27 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
-from kanon_sql.auditing.answers import Answers, Sizes, everyone, smallest, total
-from kanon_sql.auditing.composition import composed
-from kanon_sql.auditing.estimates import population_uniqueness, required_class_size
-from kanon_sql.auditing.risks import (
+from kanon_sql.auditing.estimates import (
     average_risk,
     journalist,
     marketer,
+    population_uniqueness,
+    required_class_size,
     row_of_people,
     share_at_risk,
 )
+from kanon_sql.auditing.result import Answers, Sizes, everyone, smallest, total
+from kanon_sql.engines.session import Session
 from kanon_sql.errors import InputError, plural
 from kanon_sql.plan.audit_plan import Plan
+from kanon_sql.plan.check_sql import LabelledCheck
+from kanon_sql.plan.earlier_plan import EarlierStep
 from kanon_sql.plan.question import BoundCheck
-from kanon_sql.results.table import CheckResult
-from kanon_sql.spec.models.base import Number, ReferenceModel, SensitiveModel
-from kanon_sql.spec.models.composition import ComposedModel
+from kanon_sql.results.table import CheckResult, PolicyOutcome
+from kanon_sql.spec.models.base import Model, Number, ReferenceModel, SensitiveModel
+from kanon_sql.spec.models.composition import ComposedKAnonymity, ComposedLDiversity, ComposedModel
 from kanon_sql.spec.models.diversity import Homogeneity, RecursiveClDiversity
 from kanon_sql.spec.models.estimates import KMapEstimate, PopulationUniqueness
 from kanon_sql.spec.models.events import EventModel
@@ -41,8 +45,198 @@ from kanon_sql.spec.models.risk import (
 )
 from kanon_sql.spec.models.sizes import KAnonymity
 from kanon_sql.spec.other_tables import REFERENCE
+from kanon_sql.spec.policy import NotAsked, Policy
+from kanon_sql.spec.published import PublishedSpec
+from kanon_sql.spec.spec import TableSpec
+from kanon_sql.sql.quoting import SLACK, exactly
 from kanon_sql.sql.tables import Row
-from kanon_sql.sql.thresholds import SLACK, exactly
+
+
+def rows_with_earlier(plan: Plan, session: Session) -> Iterator[tuple[str, Row]]:
+    """The rows of all steps on earlier releases, by the step's name.
+
+    Raises `InputError` if nobody is in both: a check on nobody must not hold.
+    """
+    for each in plan.earlier:
+        crowds = {name: value for step in each.asked for name, value in session.row(step).items()}
+        if not crowds["kanon_in_both"]:
+            raise InputError(_nobody_in_both(plan, each, crowds))
+        yield each.name, crowds
+
+
+def _nobody_in_both(plan: Plan, each: EarlierStep, crowds: Row) -> str:
+    release, earlier = plan.bound.table.name, plan.bound.earlier[each.earlier]
+    if not crowds["kanon_leavers"]:
+        return f"{earlier.table.name}: {earlier.called} has no record to compare with."
+    entities = [f'"{each.name}"' for each in (plan.bound.entity, earlier.entity) if each]
+    keys = " and ".join(dict.fromkeys(entities))
+    return (
+        f"nobody is in both {release} ({int(crowds['kanon_joiners']):,} people) and "
+        f"{earlier.table.name} ({int(crowds['kanon_leavers']):,} people), so they can't be "
+        f"compared. Are the keys in {keys} the same in both, or were they drawn anew for each "
+        "release? The audit needs the original keys."
+    )
+
+
+def saw_the_same_people(plan: Plan, answers: Answers, people: int) -> bool:
+    """Whether the steps on earlier releases counted the same people as all other steps."""
+    for each in plan.earlier:
+        if each.name not in answers.earlier:
+            continue
+        crowds = answers.earlier[each.name]
+        if int(crowds["kanon_in_both"]) + int(crowds["kanon_joiners"]) != people:
+            return False
+    return True
+
+
+def composed(check: BoundCheck, model: ComposedModel, plan: Plan, answers: Answers) -> CheckResult:
+    """The verdict of a check on this release and an earlier one together."""
+    step = next(each for each in plan.earlier if each.earlier == model.earlier)
+    match model:
+        case ComposedKAnonymity():
+            return _crowds(check, step, answers)
+        case ComposedLDiversity():
+            return _candidates(check, step, answers)
+    raise AssertionError(f"{model.name()} is read off no earlier release")
+
+
+def _crowds(check: BoundCheck, step: EarlierStep, answers: Answers) -> CheckResult:
+    row = answers.earlier[step.name]
+    violated = f"{_label(check, step.checks)}_violated"
+    return _composed_verdict(
+        check,
+        int(row["kanon_least"]),
+        required=check.model.parameters.get("k"),
+        violating=(_violating(row, violated, "classes"), _violating(row, violated, "people"))
+        if check.gates
+        else None,
+        details={
+            "in_both": int(row["kanon_in_both"]),
+            "joiners": _of_one(row, "joiners"),
+            "leavers": _of_one(row, "leavers"),
+            "alone": {"release": smallest(answers.sizes), "earlier": int(row["kanon_earlier_k"])},
+        },
+    )
+
+
+def _of_one(row: Row, which: str) -> dict[str, int | None]:
+    """The number of people in only one release, and the smallest number of them in a class."""
+    k = row[f"kanon_{which}_k"]
+    return {"people": int(row[f"kanon_{which}"]), "k": None if k is None else int(k)}
+
+
+def _candidates(check: BoundCheck, step: EarlierStep, answers: Answers) -> CheckResult:
+    asked = next(each for each in step.candidates if each.column == check.column)
+    row = answers.earlier[step.name]
+    violated = f"{_label(check, asked.checks)}_violated_{asked.place}"
+    least = row[f"kanon_least_{asked.place}"]
+    return _composed_verdict(
+        check,
+        None if least is None else int(least),
+        required=check.model.parameters.get("l"),
+        violating=(_violating(row, violated, "classes"), _violating(row, violated, "people"))
+        if check.gates
+        else None,
+        details={
+            "in_both": int(row["kanon_in_both"]),
+            "certain_people": int(row[f"kanon_certain_{asked.place}_people"]),
+            "changed_people": int(row[f"kanon_changed_{asked.place}_people"]),
+        },
+    )
+
+
+def _violating(row: Row, violated: str, what: str) -> int:
+    return int(row[f"kanon_{violated}_{what}"])
+
+
+def _label(check: BoundCheck, checks: tuple[LabelledCheck, ...]) -> str:
+    return next(each.label for each in checks if each.check is check)
+
+
+def _composed_verdict(
+    check: BoundCheck,
+    achieved: int | None,
+    *,
+    required: int | None,
+    violating: tuple[int, int] | None,
+    details: Mapping[str, Any],
+) -> CheckResult:
+    """The result of a check. Violations are counted in people, so there are no records. A check
+    that does not gate, or has no answer, has neither a verdict nor violations."""
+    holds = None
+    if violating is not None and required is not None and achieved is not None:
+        holds = achieved >= required
+    classes, people = violating if violating is not None and holds is not None else (None, None)
+    return CheckResult(
+        model=check.model.name(),
+        parameters=check.model.parameters,
+        holds=holds,
+        achieved=achieved,
+        violating_classes=classes,
+        violating_records=None,
+        violating_people=people,
+        details=details,
+    )
+
+
+Result = TypeVar("Result", bound=CheckResult)
+
+
+def with_policies(
+    spec: TableSpec | PublishedSpec, checks: Sequence[Result]
+) -> tuple[list[Result], tuple[PolicyOutcome, ...]]:
+    """The results, each with the first policy that requires it, and the outcome of each policy."""
+    found = list(checks)
+    outcomes = []
+    for policy, models, not_asked in _expanded(spec):
+        ran = [place for place, each in enumerate(found) if _is_of(each, models)]
+        for place in ran:
+            found[place] = replace(found[place], policy=found[place].policy or policy.policy)
+        held = sum(bool(found[place].holds) for place in ran)
+        of_records = isinstance(spec, TableSpec)
+        outcomes.append(_outcome(policy, len(ran), held, not_asked, of_records))
+    return found, tuple(outcomes)
+
+
+def _expanded(
+    spec: TableSpec | PublishedSpec,
+) -> Iterator[tuple[Policy, Sequence[Model], Sequence[NotAsked]]]:
+    for policy in spec.policy:
+        if isinstance(spec, TableSpec):
+            yield policy, *policy.of_records()
+        else:
+            yield policy, *spec.asked_by(policy)
+
+
+def _is_of(result: CheckResult, models: Sequence[Model]) -> bool:
+    """Whether a result is that of one of the models; an audit fills in columns and tables."""
+    return result.holds is not None and any(
+        result.model == each.name() and each.parameters.items() <= dict(result.parameters).items()
+        for each in models
+    )
+
+
+def _outcome(
+    policy: Policy, asked: int, held: int, not_asked: Sequence[NotAsked], of_records: bool
+) -> PolicyOutcome:
+    return PolicyOutcome(
+        id=policy.policy,
+        asked=asked,
+        held=held,
+        not_asked=tuple(each.model_dump() for each in not_asked),
+        asks_a_person=tuple(policy.asks_a_person),
+        read=policy.read.model_dump(exclude={"how"}),
+        address=policy.address,
+        issuer=policy.issuer,
+        title=policy.title,
+        version=policy.version,
+        status=policy.status,
+        quotes=tuple(each.model_dump(exclude_none=True) for each in policy.quotes),
+        reading=policy.reading,
+        confidential=tuple(policy.confidential),
+        for_cells=of_records and policy.concerns == "cells",
+    )
+
 
 ASSUMED_ATTACKER = (
     "someone who does not know whether the person is in the release, and looks for them in a "

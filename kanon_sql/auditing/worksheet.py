@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from kanon_sql.auditing.opening import OpenTable, answer_of_one_table
-from kanon_sql.auditing.summary import refuse_unmet
+from kanon_sql.auditing.result import refuse_unmet
 from kanon_sql.engines.session import RunOptions, Session
 from kanon_sql.errors import NoDataError, SpecError, option
 from kanon_sql.plan.join_columns import pairs
@@ -22,7 +22,7 @@ from kanon_sql.plan.steps import name_list, other_records, records, step, with_e
 from kanon_sql.results.worksheet import FILLED_IN, NUMBER, SIZES
 from kanon_sql.results.writing import write_atomically
 from kanon_sql.spec.spec import AuditSpec
-from kanon_sql.sql.dialects.traits import TRAITS
+from kanon_sql.sql.dialects.rules import TRAITS
 from kanon_sql.sql.macros import render
 
 PERSONAL_DATA = (

@@ -10,10 +10,8 @@ import click
 
 from kanon_sql.cli.clock import CLOCK
 from kanon_sql.cli.command_record import with_command
-from kanon_sql.cli.flags import with_flags
-from kanon_sql.cli.help import Grouped, GroupedWithTables
 from kanon_sql.cli.main import main, say_error
-from kanon_sql.cli.option_kinds import PIPELINE_FORMATS
+from kanon_sql.cli.option_kinds import PIPELINE_FORMATS, Grouped, GroupedWithTables, with_flags
 from kanon_sql.cli.options import (
     audit_options,
     baseline_options,
@@ -45,9 +43,8 @@ from kanon_sql.cli.output import (
     watching,
     writable,
 )
-from kanon_sql.cli.question import are_results, question, selected
+from kanon_sql.cli.question import are_results, at_most_one, one_or_specs, question, selected
 from kanon_sql.cli.table_options import cells_question
-from kanon_sql.cli.targets import at_most_one, one_or_specs
 from kanon_sql.errors import SpecError, plural
 
 if TYPE_CHECKING:
@@ -373,7 +370,7 @@ def worksheet(context: click.Context, /, targets: str | None, **values: Any) -> 
 
 def _read_worksheet(target: str | None, values: dict[str, Any]) -> int:
     """Print the outcome of a completed worksheet."""
-    from kanon_sql.report.worksheet_text import as_json, in_words
+    from kanon_sql.report.guides import as_json, in_words
     from kanon_sql.results.worksheet import read_worksheet
 
     if target is not None:

@@ -7,8 +7,8 @@ from typing import Any
 import click
 
 from kanon_sql.cli.clock import CLOCK
-from kanon_sql.cli.help import Grouped
 from kanon_sql.cli.main import main
+from kanon_sql.cli.option_kinds import Grouped
 from kanon_sql.cli.options import hierarchy_options, init_options, profile_options
 from kanon_sql.cli.output import (
     deliver,
@@ -27,10 +27,10 @@ from kanon_sql.cli.question import (
     column_question,
     identifying_question,
     known_events,
+    only_one,
     profile_question,
     table_question,
 )
-from kanon_sql.cli.targets import only_one
 from kanon_sql.errors import SpecError, plural
 
 

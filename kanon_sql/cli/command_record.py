@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from kanon_sql.cli.option_syntax import outer_parts
+from kanon_sql.cli.option_kinds import outer_parts
 from kanon_sql.files import sha256_of
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from kanon_sql.cli.command_record import with_files
 from kanon_sql.cli.main import main
 from kanon_sql.cli.options import demo_options, policy_options, schema_options
 from kanon_sql.cli.output import deliver, rendered, watching
-from kanon_sql.cli.targets import at_most_one
+from kanon_sql.cli.question import at_most_one
 
 
 @main.command()

@@ -20,13 +20,12 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
-from kanon_sql.cli.help import Grouped
 from kanon_sql.cli.main import main
 from kanon_sql.cli.mcp_log import Call, Outcome, QuestionLog, question_log
+from kanon_sql.cli.option_kinds import Grouped
 from kanon_sql.cli.options import mcp_options
-from kanon_sql.cli.question import is_spec_file
+from kanon_sql.cli.question import is_spec_file, only_one
 from kanon_sql.cli.signals import stops
-from kanon_sql.cli.targets import only_one
 from kanon_sql.errors import EngineError, KanonError, MissingDriverError, SpecError
 
 if TYPE_CHECKING:

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 from kanon_sql.spec.models.catalogue import MODELS
 
 if TYPE_CHECKING:
+    from kanon_sql.results.release import Point
     from kanon_sql.results.table import CheckResult, HistogramBin, TableResult
-    from kanon_sql.results.tradeoff import Point
     from kanon_sql.spec.models.base import Model
 
 HIDDEN = "not shown"

@@ -2,14 +2,278 @@
 
 from __future__ import annotations
 
+import ast
+import csv
 import re
-from collections.abc import Callable, Iterable, Sequence
-from typing import Any, TypeVar
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 from click.types import FloatParamType, IntParamType, StringParamType
 
-from kanon_sql.errors import SpecError, did_you_mean, percentage
+from kanon_sql.errors import SpecError, did_you_mean, percentage, with_options
+from kanon_sql.spec.other_tables import OTHER_TABLES
+
+if TYPE_CHECKING:
+    from kanon_sql.spec.models.base import Model
+
+
+GROUPS: dict[str, tuple[str, ...]] = {
+    "Question": (
+        "--qi", "--sensitive", "--identifiers", "--entity", "--events", "--known", "--times",
+        "--where", "--first", "--nulls",
+        "--sensitive-nulls", "--weight", "--with-other-sensitive", "--attacker-knows",
+        "--columns", "--subsets", "--suda", "--sampling-fraction",
+    ),
+    "Checks": ("--k", "--k-map", "--l", "--t", "--check", "--policy", "--baseline", "--by"),
+    "Reference": (
+        "--reference", "--reference-columns", "--reference-where", "--reference-entity",
+        "--reference-weight", "--reference-level", "--earlier", "--earlier-columns",
+        "--earlier-qi", "--earlier-where", "--earlier-level", "--earlier-entity",
+        "--reference-header", "--earlier-header",
+    ),
+    "Levels": ("--hierarchy", "--clip", "--level", "--hierarchy-faults"),
+    "Search": (
+        "--algorithm", "--metric", "--max-suppressed", "--suppressed", "--keep", "--at-most",
+        "--weight-of", "--gap", "--minimal-nodes", "--pull-frequencies",
+    ),
+    "Input": ("--connect", "--null-string", "--delimiter", "--decimal", "--header", "--manifest",
+              "--select", "--exclude", "--state", "--profiles-dir", "--server"),
+    "Output": (
+        "--format", "--output", "--partition-by", "--also", "--result", "--output-dir",
+        "--overwrite", "--force", "--audience", "--show-values",
+        "--dialect", "--quote", "--table", "--step", "--until", "--emit", "--name", "--single-view",
+        "--unassigned", "--scores", "--dry-run", "--sample", "--seed", "--read", "--of", "--into",
+        "--log", "--questions", "--min-cell",
+    ),
+    "Limits": ("--memory-limit", "--threads", "--timeout", "--max-seconds", "--jobs"),
+    "Messages": ("--verbose", "--quiet", "--help"),
+}  # fmt: skip
+"""The options of all commands by topic, in order of importance."""
+
+
+TABLE_GROUPS: dict[str, tuple[str, ...]] = {
+    "Table": (
+        "--by", "--value", "--contributor", "--weight", "--hierarchy", "--hierarchy-faults",
+        "--margins", "--where", "--first",
+    ),
+    "Rules": (
+        "--threshold", "--dominance", "--p-percent", "--derivable", "--min-difference", "--check",
+        "--policy",
+    ),
+    "As published": (
+        "--published", "--suppressed", "--total-label", "--total-flag", "--count", "--magnitude",
+        "--value-bounds", "--absent",
+    ),
+    "Second table": (
+        "--against", "--against-by", "--against-columns", "--against-where", "--against-header",
+    ),
+    **{name: GROUPS[name] for name in ("Input", "Output", "Limits", "Messages")},
+}  # fmt: skip
+"""The options of `tables` by topic."""
+
+
+COMPILE_GROUPS: dict[str, tuple[str, ...]] = {
+    **{name: GROUPS[name] for name in ("Question", "Checks", "Reference", "Levels")},
+    "Table": ("--value", "--contributor", "--margins"),
+    **{name: TABLE_GROUPS[name] for name in ("Rules", "As published", "Second table")},
+    **{name: GROUPS[name] for name in ("Input", "Output", "Limits", "Messages")},
+}
+"""The options of `compile` by topic: those of records, and those of published tables."""
+
+
+class Grouped(click.Command):
+    """A command whose options are listed in groups; ungrouped ones go into the last group."""
+
+    groups = GROUPS
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        of_flag: dict[str, str] = {}
+        for name, flags in self.groups.items():
+            for flag in flags:
+                of_flag.setdefault(flag, name)
+        last = next(reversed(self.groups))
+        groups: dict[str, list[tuple[str, str]]] = {name: [] for name in self.groups}
+        for param in self.get_params(ctx):
+            record = param.get_help_record(ctx)
+            # Arguments are described in the docstring, whether or not click lists them.
+            if record is not None and isinstance(param, click.Option):
+                named = (of_flag[flag] for flag in param.opts if flag in of_flag)
+                groups[next(named, last)].append(record)
+        for name, records in groups.items():
+            if records:
+                with formatter.section(name):
+                    formatter.write_dl(records)
+
+
+class GroupedTables(Grouped):
+    """The command `tables`, whose options have groups of their own."""
+
+    groups = TABLE_GROUPS
+
+
+class GroupedWithTables(Grouped):
+    """A command on records whose question may be one on a published table instead."""
+
+    groups = COMPILE_GROUPS
+
+
+def all_column_names(flag: str, texts: Iterable[str]) -> list[str]:
+    return [name for text in texts for name in column_names(flag, text)]
+
+
+def column_names(flag: str, text: str) -> list[str]:
+    """Split a comma-separated list of names, with CSV quoting.
+
+    >>> column_names("--qi", 'zip, "last, first"')
+    ['zip', 'last, first']
+
+    Raises `SpecError` for an empty part or an unclosed quote.
+    """
+    try:
+        [names] = csv.reader([text], skipinitialspace=True, strict=True)
+    except (csv.Error, ValueError):
+        raise SpecError(
+            f"{flag} {text!r} is not a list of names; quote one with a comma or a quote as in CSV."
+        ) from None
+    if not all(names):
+        raise SpecError(f"{flag} {text!r} has an empty item. Remove the extra comma.")
+    return names
+
+
+def parsed_weights(flag: str, texts: Iterable[str]) -> dict[str, float]:
+    """Parse COL=X pairs into weights by column."""
+    weights: dict[str, float] = {}
+    for text in texts:
+        for pair in column_names(flag, text):
+            name, number = of_column(flag, pair)
+            if not re.fullmatch(r"[0-9]+(\.[0-9]*)?|\.[0-9]+", number) or float(number) <= 0:
+                raise SpecError(
+                    f"{flag} {pair!r} is not COL=X with a number above 0, as in age=2.5."
+                )
+            if name in weights:
+                raise SpecError(f'{flag} names "{name}" twice. Name it once.')
+            weights[name] = float(number)
+    return weights
+
+
+def parsed_levels(flag: str, texts: Iterable[str]) -> dict[str, int]:
+    """Parse COL=N pairs into levels by column."""
+    levels: dict[str, int] = {}
+    for text in texts:
+        for pair in column_names(flag, text):
+            name, number = of_column(flag, pair)
+            if not re.fullmatch("[0-9]+", number):
+                raise SpecError(f"{flag} {pair!r} is not COL=N, as in zip=2.")
+            if name in levels:
+                raise SpecError(f'{flag} names "{name}" twice. Name it once.')
+            levels[name] = int(number)
+    return levels
+
+
+def of_column(flag: str, text: str) -> tuple[str, str]:
+    """Split COL=VALUE into column and value.
+
+    >>> of_column("--hierarchy", "zip=mask:right"), of_column("--clip", '"a=b"=1:9')
+    (('zip', 'mask:right'), ('a=b', '1:9'))
+    """
+    name, equals, rest = column_first(text)
+    if not (name and equals and rest):
+        raise SpecError(f"{flag} {text!r} is not COL=…, as in {flag} zip=2.")
+    return name, rest
+
+
+def column_first(text: str) -> tuple[str, str, str]:
+    """Split at the first `=` after the column, which is quoted if its name contains one."""
+    quoted = re.fullmatch(r'\s*"((?:[^"]|"")+)"\s*(=?)(.*)', text, re.DOTALL)
+    if quoted and bool(quoted[2]) == bool(quoted[3]):
+        return quoted[1].replace('""', '"'), quoted[2], quoted[3].strip()
+    name, equals, rest = text.partition("=")
+    return name.strip(), equals, rest.strip()
+
+
+def check_named(text: str) -> Model:
+    """The model of `MODEL[:KEY=VALUE,…]`.
+
+    >>> check_named("k_map:k=5,reference=voters").parameters["reference"]
+    'voters'
+
+    Raises `SpecError` for an unknown model, an unknown or repeated key, or an invalid value.
+    """
+    from kanon_sql.spec.models.catalogue import model_named
+    from kanon_sql.spec.yaml_document import scalar_or_list
+
+    name, colon, rest = text.partition(":")
+    model = model_named(name.strip())
+    parameters: dict[str, Any] = {}
+    for part in outer_parts(rest) if colon else ():
+        key, equals, value = part.partition("=")
+        key = key.strip().replace("-", "_")
+        if not (key and equals and value.strip()):
+            raise SpecError(f"--check {text}: {part.strip()!r} is not KEY=VALUE, as in k=5.")
+        if key in parameters:
+            raise SpecError(f"--check {text}: {key} is given twice. Give it once.")
+        parameters[key] = scalar_or_list(value)
+    return model(**parameters)
+
+
+def outer_parts(text: str) -> Iterator[str]:
+    """Split at commas outside quotes and brackets."""
+    part, quote, depth = "", "", 0
+    for character in text:
+        if quote:
+            quote = "" if character == quote else quote
+        elif character in "\"'":
+            quote = character
+        elif character in "[{":
+            depth += 1
+        elif character in "]}":
+            depth -= 1
+        elif character == "," and depth == 0:
+            yield part
+            part = ""
+            continue
+        part += character
+    yield part
+
+
+_CALLED = {
+    "engine": "connect",
+    "levels": "level",
+    "null_strings": "null_string",
+    **{kind.key: kind.prefix for kind in OTHER_TABLES},
+    "quasi_identifiers": "qi",
+    "untouched": "unassigned",
+    "hierarchies": "hierarchy",
+    "view_name": "name",
+    "weights": "weight_of",
+}
+"""Options named differently from their parameters."""
+
+
+def with_flags(text: str) -> str:
+    """An error message with options in place of parameters.
+
+    >>> from kanon_sql.errors import SpecError, option
+    >>> error = SpecError(f"Leave out {option('view_name')}, or add {option('force', True)}.")
+    >>> with_flags(str(error))
+    'Leave out --name, or add --force.'
+    >>> with_flags(option("references.columns", {"zip": "zip_code"}))
+    '--reference-columns zip=zip_code'
+    """
+    return with_options(text, _flag_of)
+
+
+def _flag_of(parameter: str, value: str | None) -> str:
+    parts = (_CALLED.get(part, part) for part in parameter.split("."))
+    flag = f"--{'-'.join(parts).replace('_', '-')}"
+    given = None if value is None else ast.literal_eval(value)
+    if given is None or given is True:
+        return flag
+    if isinstance(given, dict):
+        given = ",".join(f"{name}={value}" for name, value in given.items())
+    return f"{flag} {given}"
+
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 

@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 import click
 
-from kanon_sql.cli.flags import with_flags
-from kanon_sql.cli.option_kinds import QUIET, VERBOSITY
+from kanon_sql.cli.option_kinds import QUIET, VERBOSITY, with_flags
 from kanon_sql.errors import SpecError, did_you_mean, printable, without_control
 
 if TYPE_CHECKING:
@@ -24,8 +23,7 @@ if TYPE_CHECKING:
     from kanon_sql.profiling.result import ProfileResult
     from kanon_sql.report.document import Block
     from kanon_sql.results.baseline import Baseline
-    from kanon_sql.results.diff import Diff
-    from kanon_sql.results.expected import ExpectedTable
+    from kanon_sql.results.diff import Diff, ExpectedTable
     from kanon_sql.results.release import GeneralizationStep
     from kanon_sql.spec.spec import AuditSpec, SelectedTables, TablePlaces
 

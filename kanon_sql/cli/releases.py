@@ -11,9 +11,8 @@ import click
 
 from kanon_sql.cli.clock import CLOCK
 from kanon_sql.cli.command_record import release_command, with_command
-from kanon_sql.cli.help import Grouped
 from kanon_sql.cli.main import main
-from kanon_sql.cli.option_kinds import VERBOSITY
+from kanon_sql.cli.option_kinds import VERBOSITY, Grouped
 from kanon_sql.cli.options import anonymize_options, tradeoff_options
 from kanon_sql.cli.output import (
     deliver,
@@ -31,9 +30,8 @@ from kanon_sql.cli.output import (
     watching,
     writable,
 )
-from kanon_sql.cli.question import preferences, question, sizes
+from kanon_sql.cli.question import only_one, preferences, question, sizes
 from kanon_sql.cli.signals import stops
-from kanon_sql.cli.targets import only_one
 from kanon_sql.errors import SpecError
 
 if TYPE_CHECKING:

@@ -7,18 +7,21 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from kanon_sql.cli.option_kinds import COLUMNS, Decimal, WholeNumber, question_option
-from kanon_sql.cli.option_syntax import (
+from kanon_sql.cli.option_kinds import (
+    COLUMNS,
+    Decimal,
+    WholeNumber,
     all_column_names,
     check_named,
     column_first,
     column_names,
     of_column,
+    question_option,
 )
-from kanon_sql.cli.other_tables import other_tables
 from kanon_sql.cli.question import (
     is_spec_file,
     of_manifest,
+    other_tables,
     refuse_a_second_question,
     refuse_idle,
 )
@@ -286,7 +289,7 @@ def _margins(texts: Sequence[str]) -> Any:
 
 
 def _hierarchies(values: Mapping[str, Any]) -> dict[str, Any]:
-    from kanon_sql.spec.builders import parse_builder
+    from kanon_sql.spec.hierarchy import parse_builder
 
     found: dict[str, Any] = {}
     for text in values["hierarchy"]:

@@ -8,10 +8,8 @@ import click
 
 from kanon_sql.cli.clock import CLOCK
 from kanon_sql.cli.command_record import with_command
-from kanon_sql.cli.flags import with_flags
-from kanon_sql.cli.help import GroupedTables
 from kanon_sql.cli.main import main
-from kanon_sql.cli.option_kinds import PIPELINE_FORMATS, together
+from kanon_sql.cli.option_kinds import PIPELINE_FORMATS, GroupedTables, together, with_flags
 from kanon_sql.cli.output import (
     AUDIT_FORMS,
     NO_DATA,
@@ -31,6 +29,7 @@ from kanon_sql.cli.output import (
     say_skipped,
     watching,
 )
+from kanon_sql.cli.question import at_most_one
 from kanon_sql.cli.run_options import (
     AUDIENCE,
     AUDIT_FORMAT,
@@ -42,7 +41,6 @@ from kanon_sql.cli.run_options import (
     TELL,
 )
 from kanon_sql.cli.table_options import QUESTION_ON_CELLS, cells_selected
-from kanon_sql.cli.targets import at_most_one
 from kanon_sql.errors import SpecError
 
 EXAMPLES = """\b

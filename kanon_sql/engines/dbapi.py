@@ -13,7 +13,7 @@ from typing import Any
 
 from kanon_sql.engines.base import Batches
 from kanon_sql.engines.failures import translated_error
-from kanon_sql.engines.urls import Url, connection_message, spellings, url_of
+from kanon_sql.engines.names import Url, connection_message, spellings, url_of
 from kanon_sql.engines.warehouse import Catalogued
 from kanon_sql.errors import EngineError, InputError, KanonError, MissingDriverError, SpecError
 from kanon_sql.sql.dialects import rules_of, translated, type_of_templates

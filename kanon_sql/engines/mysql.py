@@ -13,7 +13,7 @@ from importlib import import_module
 from typing import Any
 
 from kanon_sql.engines.dbapi import DBAPI
-from kanon_sql.engines.urls import Url
+from kanon_sql.engines.names import Url
 from kanon_sql.sql.dialects import translated
 from kanon_sql.sql.macros import render
 from kanon_sql.sql.tables import Column, Table

@@ -12,7 +12,7 @@ from sqlglot import exp
 
 from kanon_sql.engines.dbapi import DBAPI, in_a_transaction
 from kanon_sql.engines.failures import statement_message, translated_error
-from kanon_sql.engines.urls import Url
+from kanon_sql.engines.names import Url
 from kanon_sql.errors import InputError, KanonError
 from kanon_sql.sql.dialects import type_of_templates
 from kanon_sql.sql.macros import render

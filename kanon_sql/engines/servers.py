@@ -13,10 +13,9 @@ from typing import Any
 
 from kanon_sql.engines.dbapi import DBAPI
 from kanon_sql.engines.mysql import MariaDB, MySQL
-from kanon_sql.engines.names import name_parts
+from kanon_sql.engines.names import Url, name_parts
 from kanon_sql.engines.postgres import Postgres
 from kanon_sql.engines.sqlite import SQLite
-from kanon_sql.engines.urls import Url
 from kanon_sql.errors import SpecError, option
 from kanon_sql.sql.quoting import identifier
 from kanon_sql.sql.tables import Table

@@ -21,25 +21,23 @@ from kanon_sql.plan.check_sql import (
 from kanon_sql.plan.earlier_plan import EarlierStep, steps_with_earlier
 from kanon_sql.plan.event_plan import EventPlan, plan_events
 from kanon_sql.plan.join_columns import pairs
-from kanon_sql.plan.pass_conditions import (
-    audited,
-    class_conditions,
-    name_at_levels,
-    people_conditions,
-    required_size,
-    size_conditions,
-)
 from kanon_sql.plan.preconditions import preconditions
 from kanon_sql.plan.question import BoundCheck, BoundColumn, ResolvedQuestion
-from kanon_sql.plan.resolve_columns import bound_column
+from kanon_sql.plan.resolve import bound_column
 from kanon_sql.plan.sensitive_plan import (
     DistanceStep,
     NamedValuesStep,
     SensitiveStep,
     SpellingLook,
+    audited,
+    class_conditions,
     distance_steps,
+    name_at_levels,
     named_values_steps,
+    people_conditions,
+    required_size,
     sensitive_steps,
+    size_conditions,
     spelling_look,
 )
 from kanon_sql.plan.steps import (
@@ -54,10 +52,9 @@ from kanon_sql.plan.steps import (
 from kanon_sql.spec.models.base import AT_RISK, ReferenceModel
 from kanon_sql.spec.models.sizes import KAnonymity
 from kanon_sql.spec.spec import SHOWN
-from kanon_sql.sql.column_types import family
 from kanon_sql.sql.macros import render, render_known
 from kanon_sql.sql.statement import Statement
-from kanon_sql.sql.tables import Column
+from kanon_sql.sql.tables import Column, family
 
 SURVEY_CLASSES = 1_000_000
 """Maximum number of rows of the survey step: distinct pairs of class size and weight sum.

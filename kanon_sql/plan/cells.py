@@ -12,8 +12,7 @@ from kanon_sql.errors import SpecError, option
 from kanon_sql.plan.levels import ColumnLevels
 from kanon_sql.plan.preconditions import preconditions, without_label
 from kanon_sql.plan.question import AtLevel, BoundColumn, ResolvedQuestion, same_name
-from kanon_sql.plan.resolve import column_levels
-from kanon_sql.plan.resolve_columns import column_named, refuse_uncomparable
+from kanon_sql.plan.resolve import column_levels, column_named, refuse_uncomparable
 from kanon_sql.plan.steps import Precondition, name_list, records, step
 from kanon_sql.spec.hierarchy import SUPPRESS
 from kanon_sql.spec.models.cells import (
@@ -26,11 +25,10 @@ from kanon_sql.spec.models.cells import (
 )
 from kanon_sql.spec.published import PublishedSpec
 from kanon_sql.spec.spec import SHOWN, TableSpec
-from kanon_sql.sql.column_types import family
 from kanon_sql.sql.macros import render, render_known
 from kanon_sql.sql.quoting import generated_or_quoted, identifier, literal
 from kanon_sql.sql.statement import Statement
-from kanon_sql.sql.tables import Row, Table
+from kanon_sql.sql.tables import Row, Table, family
 
 MOST_DIGITS = 10**36
 """The largest product that a decimal of 38 digits holds, with room for a sum."""

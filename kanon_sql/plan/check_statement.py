@@ -33,7 +33,7 @@ def check_statement(bound: ResolvedQuestion, check: BoundCheck) -> Statement | N
     if not check.gates or check.model.answered_by == "estimate" or not _is_counted(check):
         return None
     name = check.model.name()
-    failures = render_known(f"{name}_failures", **_arguments(bound, check))
+    failures = render_known(f"{name}_failures", **_statement_arguments(bound, check))
     return step(
         bound,
         name,
@@ -51,7 +51,7 @@ def _is_counted(check: BoundCheck) -> bool:
     return bool(asked["m"] == 1 or (asked["m"] <= _MOST_EVENTS and asked["max_combinations"] > 0))
 
 
-def _arguments(bound: ResolvedQuestion, check: BoundCheck) -> dict[str, Any]:
+def _statement_arguments(bound: ResolvedQuestion, check: BoundCheck) -> dict[str, Any]:
     """Every argument that the macro of a check may take, by name."""
     columns = [*bound.quasi_identifiers, *other_sensitive(bound, check)]
     sensitive = [check.column] if check.column else []

@@ -14,8 +14,8 @@ from typing import Any, NamedTuple
 
 from kanon_sql.plan.check_sql import LabelledCheck, labelled
 from kanon_sql.plan.join_columns import of_both_releases, people_of_both
-from kanon_sql.plan.pass_conditions import class_conditions
 from kanon_sql.plan.question import BoundColumn, OtherTable, ResolvedQuestion
+from kanon_sql.plan.sensitive_plan import class_conditions
 from kanon_sql.plan.steps import name_list, other_records, records, step
 from kanon_sql.spec.models.composition import ComposedKAnonymity, ComposedLDiversity, ComposedModel
 from kanon_sql.sql.macros import render

@@ -10,8 +10,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from kanon_sql.plan.pass_conditions import audited
 from kanon_sql.plan.question import BoundCheck, BoundColumn, ResolvedQuestion
+from kanon_sql.plan.sensitive_plan import audited
 from kanon_sql.plan.steps import name_list, records, step
 from kanon_sql.spec.models.events import MOST_EXPANDED, EventModel, KmAnonymity, KnownEvents
 from kanon_sql.spec.spec import SHOWN

@@ -18,11 +18,10 @@ from kanon_sql.plan.question import AtLevel, BoundColumn, OtherTable, Pair, Reso
 from kanon_sql.plan.steps import Precondition, other_records, records, step
 from kanon_sql.spec.models.base import Model
 from kanon_sql.spec.other_tables import REFERENCE
-from kanon_sql.sql.column_types import family
 from kanon_sql.sql.conditions import Condition
 from kanon_sql.sql.macros import render
 from kanon_sql.sql.quoting import value_as_text
-from kanon_sql.sql.tables import Row, Table
+from kanon_sql.sql.tables import Row, Table, family
 
 
 class PreconditionKind(NamedTuple):

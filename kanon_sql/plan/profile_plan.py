@@ -1,25 +1,131 @@
-"""Plans a profile of one table as named SELECTs."""
+"""Plans a profile of one table as named SELECTs, and validates the parameters of a search for
+identifying columns."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal
+from itertools import combinations
+from math import comb
+from pathlib import Path
+from typing import Any, Literal
 
-from kanon_sql.errors import SpecError
+from kanon_sql.errors import SpecError, described_value, option
 from kanon_sql.plan.audit_plan import smallest_classes
 from kanon_sql.plan.question import BoundColumn, ResolvedQuestion
-from kanon_sql.plan.resolve_checks import sensitive_of
+from kanon_sql.plan.resolve import column_named, refuse_uncomparable, sensitive_of
 from kanon_sql.plan.resolve_roles import resolve
 from kanon_sql.plan.steps import counted, name_list, records, step, with_entity
 from kanon_sql.spec.hierarchy import GeneralizationHierarchy
 from kanon_sql.spec.models.diversity import Homogeneity
 from kanon_sql.spec.models.sizes import KAnonymity
 from kanon_sql.spec.spec import TableSpec
-from kanon_sql.sql.column_types import family
 from kanon_sql.sql.macros import render
+from kanon_sql.sql.quoting import positive_int
 from kanon_sql.sql.statement import Statement
-from kanon_sql.sql.tables import Column, find
+from kanon_sql.sql.tables import Column, family, find
+
+MOST_SETS = 5_000
+"""Maximum number of column sets per question."""
+BATCH = 32
+"""Number of column sets one statement groups by."""
+FEW_AT_ONCE = 4
+"""That number where time is limited, as a statement that is cancelled tells nothing."""
+MOST_IN_PLACE = 511
+"""Number of column sets in one statement on special uniques, without temporary tables."""
+MOST_SCORED = 100
+"""Maximum number of columns to score, as a score is a factorial of their number."""
+
+
+@dataclass(frozen=True)
+class Subset:
+    """A column set as 1-based positions, with its number among all sets."""
+
+    number: int
+    places: tuple[int, ...]
+    parts: tuple[int, ...] = ()
+    """Numbers of its subsets with one column less."""
+
+    @property
+    def keys(self) -> list[str]:
+        return [key_of(place) for place in self.places]
+
+    @property
+    def mask(self) -> int:
+        """The positions as a bit mask.
+
+        >>> Subset(1, (1, 3)).mask
+        5
+        """
+        return sum(1 << (place - 1) for place in self.places)
+
+
+@dataclass(frozen=True)
+class Size:
+    """The column sets of one size, as an inclusive range of numbers."""
+
+    number: int
+    first: int
+    last: int
+
+
+def key_of(place: int) -> str:
+    """The name of a column in a set of combinations, by position."""
+    return f"kanon_key_{place}"
+
+
+def number_of_sets(columns: int, size: int) -> int:
+    """Number of column sets of at most `size` columns.
+
+    >>> number_of_sets(20, 3)
+    1350
+    """
+    return sum(comb(columns, each) for each in range(1, min(size, columns) + 1))
+
+
+def refuse_too_many(parameter: str, columns: int, size: int, most: int = MOST_SETS) -> None:
+    """Raise `SpecError` if there are more column sets than `most`."""
+    found = number_of_sets(columns, size)
+    if found > most:
+        fewer = next(
+            (n for n in range(size - 1, 0, -1) if number_of_sets(columns, n) <= most), None
+        )
+        there = f", or ask for {fewer}" if fewer else ""
+        raise SpecError(
+            f"{option(parameter)}: {columns:,} columns have {found:,} sets of at most {size}, and "
+            f"no more than {most:,} are looked at. Name fewer columns{there}."
+        )
+
+
+def subsets_up_to(columns: int, size: int) -> tuple[Subset, ...]:
+    """Every set of at most `size` of these columns, smallest first, in declared order.
+
+    >>> [(each.number, each.places, each.parts) for each in subsets_up_to(3, 2)][2:4]
+    [(3, (3,), ()), (4, (1, 2), (2, 1))]
+    """
+    found: dict[tuple[int, ...], Subset] = {}
+    for length in range(1, min(size, columns) + 1):
+        for places in combinations(range(1, columns + 1), length):
+            without = (places[:n] + places[n + 1 :] for n in range(length) if length > 1)
+            parts = tuple(found[part].number for part in without)
+            found[places] = Subset(len(found) + 1, places, parts)
+    return tuple(found.values())
+
+
+def sizes_of(subsets: Sequence[Subset]) -> tuple[Size, ...]:
+    """The number range of each set size."""
+    numbers: dict[int, list[int]] = {}
+    for each in subsets:
+        numbers.setdefault(len(each.places), []).append(each.number)
+    return tuple(Size(size, min(found), max(found)) for size, found in numbers.items())
+
+
+def in_batches(subsets: Sequence[Subset], at_once: int = BATCH) -> Iterator[tuple[Subset, ...]]:
+    """Batches of column sets of one size, at most `at_once` each."""
+    for size in sizes_of(subsets):
+        alike = tuple(each for each in subsets if len(each.places) == size.number)
+        yield from (alike[start : start + at_once] for start in range(0, len(alike), at_once))
+
 
 DEFAULT_K = 5
 """Default k: a class with fewer records (people) is small."""
@@ -324,3 +430,140 @@ def _elimination(bound: ResolvedQuestion, sensitive: BoundColumn) -> Statement:
             unknown=bound.spec.sensitive_nulls == "unknown",
         ),
     )
+
+
+SAMPLING_FRACTION = 0.01
+"""Default sampling fraction of the records, as a share of the population."""
+
+
+@dataclass(frozen=True)
+class Identifying:
+    """Parameters of the measures on column sets: their classes and the records they single out."""
+
+    subsets: int | None = None
+    """Measure every set of at most this many columns."""
+    suda: int | Literal["all"] | None = None
+    """Find special uniques on sets of at most this many columns."""
+    columns: tuple[str, ...] = ()
+    """The columns to combine; by default the quasi-identifiers, or else the candidates."""
+    sampling_fraction: float = SAMPLING_FRACTION
+    scores: Path | None = None
+    """File for the score of each special unique."""
+
+    @property
+    def is_requested(self) -> bool:
+        """Whether any measure on column sets is requested."""
+        return self.subsets is not None or self.suda is not None
+
+    @property
+    def parts(self) -> list[str]:
+        """The measures on column sets that are requested, as the result names them."""
+        asked = {"subsets": self.subsets, "special_uniques": self.suda}
+        return [part for part, size in asked.items() if size is not None]
+
+    def refuse_nonsense(self, *, has_quasi_identifiers: bool) -> None:
+        """Raise `SpecError` for parameters that are invalid for any table."""
+        if self.subsets is not None:
+            positive_int(self.subsets, "subsets")
+        if self.suda is not None and self.suda != "all":
+            _size(self.suda)
+        fraction: Any = self.sampling_fraction
+        is_number = isinstance(fraction, int | float) and not isinstance(fraction, bool)
+        if not is_number or not 0 < fraction <= 1:
+            raise SpecError(
+                f"{option('sampling_fraction')} must be above 0 and at most 1, the share of the "
+                f"population that is in the table; found {described_value(fraction)}."
+            )
+        if self.columns and has_quasi_identifiers:
+            raise SpecError(
+                f"{option('columns')} replaces {option('quasi_identifiers')}; name the columns "
+                "in one of the two."
+            )
+        if self.scores is not None and self.suda is None:
+            raise SpecError(f"scores are those of special uniques: add {option('suda')}.")
+
+    def size(self, columns: Sequence[BoundColumn]) -> int | None:
+        """The largest set size of the special-uniques search over these columns.
+
+        Raises `SpecError` for too many columns or sets, or a size above the number of columns.
+        """
+        if self.suda is None:
+            return None
+        if len(columns) > MOST_SCORED:
+            raise SpecError(
+                f"{option('suda')}: {len(columns):,} columns are too many to score, as a score is "
+                f"a factorial of their number. Name at most {MOST_SCORED}."
+            )
+        size = len(columns) if self.suda == "all" else self.suda
+        if size > len(columns):
+            raise SpecError(
+                f"{option('suda')} is {size}, and there {_are(len(columns))} to search. Use at "
+                f"most {len(columns)}."
+            )
+        refuse_too_many("suda", len(columns), size)
+        return size
+
+
+def _are(columns: int) -> str:
+    return "is one column" if columns == 1 else f"are {columns:,} columns"
+
+
+def _size(suda: Any) -> int:
+    if isinstance(suda, int) and not isinstance(suda, bool) and suda >= 1:
+        return suda
+    raise SpecError(
+        f'{option("suda")} must be a whole number, 1 or more, or "all"; found '
+        f"{described_value(suda)}."
+    )
+
+
+def refuse_unsupported(requested: Identifying, bound: ResolvedQuestion) -> None:
+    """Raise `SpecError` for parameters that this table does not support."""
+    if requested.suda is not None and bound.entity:
+        raise SpecError(
+            f"{option('suda')}: special uniques are defined on records, not on people. Leave out "
+            f"{option('entity')}, or use {option('subsets')}, which counts people."
+        )
+    if requested.scores is not None and not bound.table.ordered:
+        raise SpecError(
+            f"{option('scores')}: the records of {bound.table.name} have no numbers, as those of a "
+            "file have. Write the table to a Parquet file first."
+        )
+    columns = named_columns(requested.columns, bound) or bound.quasi_identifiers
+    if columns:
+        refuse_sets(requested, columns)
+
+
+def refuse_sets(requested: Identifying, columns: Sequence[BoundColumn]) -> None:
+    """Raise `SpecError` if the number of column sets exceeds its limit."""
+    if requested.subsets is not None:
+        refuse_too_many("subsets", len(columns), requested.subsets)
+    requested.size(columns)
+
+
+def named_columns(names: Sequence[str], bound: ResolvedQuestion) -> tuple[BoundColumn, ...]:
+    """Resolve the named columns.
+
+    Raises `SpecError` for a missing or repeated column, the entity or the weight.
+    """
+    found: list[BoundColumn] = []
+    parts = {
+        each.name: part
+        for part, each in (("the entity", bound.entity), ("the weight", bound.weight))
+        if each
+    }
+    for name in names:
+        try:
+            column = column_named(name, bound.table, ("columns", name))
+            refuse_uncomparable(column, bound.table)
+        except SpecError as error:
+            raise SpecError(f"{option('columns')}: {error.marked}") from None
+        if column.name in parts:
+            raise SpecError(
+                f'{option("columns")}: column "{column.name}" is {parts[column.name]}, which is no '
+                "knowledge of a person. Name another column."
+            )
+        if column in found:
+            raise SpecError(f'{option("columns")}: column "{column.name}" is named twice.')
+        found.append(column)
+    return tuple(found)

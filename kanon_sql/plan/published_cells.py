@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import Any
+from typing import Any, Literal
 
 from kanon_sql.errors import SpecError
 from kanon_sql.plan.cells import (
@@ -17,7 +17,7 @@ from kanon_sql.plan.cells import (
     node_name,
 )
 from kanon_sql.plan.question import BoundColumn, same_name
-from kanon_sql.plan.resolve_columns import column_named
+from kanon_sql.plan.resolve import column_named
 from kanon_sql.plan.steps import records, step
 from kanon_sql.spec.models.cells import Differences, GroupDisclosure, MinContributors, Rounded
 from kanon_sql.spec.spec import SHOWN
@@ -25,6 +25,31 @@ from kanon_sql.sql.macros import render, render_known
 from kanon_sql.sql.quoting import literal
 from kanon_sql.sql.statement import Statement
 from kanon_sql.sql.tables import Row
+
+
+@dataclass(frozen=True)
+class CellRelation:
+    """The cells of one table, one row each, as a relation of the embedded DuckDB.
+
+    Its columns: for each dimension i `kanon_d{i}`, the label as text, NULL for a total and for the
+    value NULL, and `kanon_t{i}`, 1 where it is the total, else 0; `kanon_figure`, NULL where it is
+    suppressed; `kanon_suppressed`, 1 or 0; `kanon_low` and `kanon_high`, the bounds of a suppressed
+    figure, NULL for an open one.
+    """
+
+    relation: str
+    """What stands after FROM."""
+    dimensions: int
+    parents: tuple[str | None, ...]
+    """For each dimension with a hierarchy the relation of `kanon_node` and `kanon_parent`, which is
+    NULL below the total; None where every label lies below the total."""
+    whole: bool
+    """Whether the figures are counts."""
+    absent: Literal["zero", "suppressed"]
+    low: Decimal | None
+    """What everyone knows of any figure: its lowest value."""
+    high: Decimal | None
+
 
 LIKE_A_TOTAL = ("total", "totals", "all", "sum", "overall", "grand total", "subtotal")
 NOWHERE = "1 = 0"

@@ -14,10 +14,9 @@ from kanon_sql.spec.models.base import Model
 from kanon_sql.spec.other_tables import EARLIER, REFERENCE, OtherTableKind
 from kanon_sql.spec.question_parts import OtherTableSpec
 from kanon_sql.spec.spec import TableSpec
-from kanon_sql.sql.column_types import family
 from kanon_sql.sql.conditions import Condition
 from kanon_sql.sql.quoting import identifier
-from kanon_sql.sql.tables import Column, Table
+from kanon_sql.sql.tables import Column, Table, family
 
 Location = tuple[int | str, ...]
 OtherTableKey = tuple[OtherTableKind, str]

@@ -1,8 +1,10 @@
-"""Plans the steps that read sensitive attributes: per class, and on the values as such."""
+"""Plans the steps that read sensitive attributes: per class, and on the values as such; and the
+predicates by which a class passes a check.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -17,22 +19,8 @@ from kanon_sql.plan.check_sql import (
     needs,
     sensitive_measures,
 )
-from kanon_sql.plan.pass_conditions import (
-    audited,
-    class_conditions,
-    people_conditions,
-    required_size,
-    size_conditions,
-    value_conditions,
-)
-from kanon_sql.plan.question import BoundCheck, BoundColumn, ResolvedQuestion
-from kanon_sql.plan.steps import (
-    counted,
-    name_list,
-    records,
-    step,
-    with_entity,
-)
+from kanon_sql.plan.question import AtLevel, BoundCheck, BoundColumn, ResolvedQuestion
+from kanon_sql.plan.steps import counted, name_list, records, step, with_entity
 from kanon_sql.spec.models.base import SensitiveModel
 from kanon_sql.spec.models.closeness import TCloseness
 from kanon_sql.spec.models.diversity import Homogeneity
@@ -40,6 +28,59 @@ from kanon_sql.spec.models.sizes import KAnonymity
 from kanon_sql.sql.macros import render
 from kanon_sql.sql.quoting import value_as_text
 from kanon_sql.sql.statement import Statement
+
+
+def required_size(bound: ResolvedQuestion) -> int | None:
+    """The largest k among gating k-anonymity checks; None without one."""
+    sizes = (
+        check.model.k
+        for check in bound.checks
+        if check.gates and isinstance(check.model, KAnonymity) and check.model.k is not None
+    )
+    return max(sizes, default=None)
+
+
+def size_conditions(size: int | None) -> Iterator[str]:
+    """Pass condition on the rows per class size."""
+    if size is not None:
+        yield (
+            f"kanon_size >= {size} in every row; kanon_too_small is 1 in those that fail. "
+            "k is kanon_size of the first row."
+        )
+
+
+def value_conditions(checks: Iterable[LabelledCheck]) -> Iterator[str]:
+    """Pass conditions of sensitive checks on the rows per class size."""
+    for each in checks:
+        if each.check.gates:
+            is_homogeneity = each.check.model.counts_violations
+            failing = "homogeneous" if is_homogeneity else f"{each.label}_violated"
+            yield f"kanon_{failing}_classes = 0 in every row."
+
+
+def people_conditions(checks: Iterable[LabelledCheck]) -> Iterator[str]:
+    """Pass conditions on the single row counting people in violating classes."""
+    for each in checks:
+        if each.check.gates:
+            yield f"kanon_{each.label}_violated_people = 0."
+
+
+def class_conditions(checks: Iterable[LabelledCheck], place: str = "") -> Iterator[str]:
+    """Pass conditions on the single row counting violating classes, by the attribute's `place`."""
+    for each in checks:
+        if each.check.gates and each.check.model.class_thresholds:
+            yield f"kanon_{each.label}_violated{place}_classes = 0."
+
+
+def name_at_levels(name: str, levels: Iterable[AtLevel]) -> str:
+    """The table's name, followed by its generalisation levels if there are any."""
+    said = [f"{each.raw.name} at {each.levels.label(each.level)}" for each in levels]
+    return f"{name} ({', '.join(said)})" if said else name
+
+
+def audited(bound: ResolvedQuestion) -> str:
+    """The audited table's name with its generalisation levels."""
+    return name_at_levels(bound.table.name, bound.levels)
 
 
 class SensitiveStep(NamedTuple):

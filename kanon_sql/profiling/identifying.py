@@ -6,14 +6,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from kanon_sql.auditing.fetched_sets import FetchInto
-from kanon_sql.auditing.summary import refuse_unmet
+from kanon_sql.auditing.result import refuse_unmet
 from kanon_sql.engines.session import Session
 from kanon_sql.errors import InputError, SpecError, option
-from kanon_sql.plan.identifying import Identifying, named_columns, refuse_sets
 from kanon_sql.plan.preconditions import entity_known, preconditions
+from kanon_sql.plan.profile_plan import Identifying, named_columns, number_of_sets, refuse_sets
 from kanon_sql.plan.question import BoundColumn, ResolvedQuestion
 from kanon_sql.plan.steps import name_list, records, step, with_entity
-from kanon_sql.plan.subset_plan import number_of_sets
 from kanon_sql.profiling.columns import (
     MOST_RANKED,
     Columns,
@@ -24,16 +23,16 @@ from kanon_sql.profiling.columns import (
     is_candidate,
     ranked,
 )
-from kanon_sql.profiling.scores import score
 from kanon_sql.profiling.subsets import (
     PRIVATE,
     Combinations,
     MinimalUniques,
+    score,
     special_uniques,
     subset_profiles,
     together,
 )
-from kanon_sql.results.identifying import (
+from kanon_sql.results.profile import (
     ColumnProfile,
     SpecialNulls,
     SpecialUniques,

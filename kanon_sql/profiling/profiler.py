@@ -16,11 +16,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from kanon_sql.auditing.answers import Counted, everyone, people_in
 from kanon_sql.auditing.events import EventAnswers, attack, draw_warnings, event_counts, to_expand
 from kanon_sql.auditing.fetched_sets import FetchInto
 from kanon_sql.auditing.opening import OpenTable, open_table, opening
-from kanon_sql.auditing.summary import refuse_without_entity
+from kanon_sql.auditing.result import Counted, everyone, people_in, refuse_without_entity
 from kanon_sql.auditing.warnings import left_out
 from kanon_sql.engines import connect
 from kanon_sql.engines.base import Engine, FolderWriter, Hub
@@ -33,14 +32,15 @@ from kanon_sql.engines.session import (
 )
 from kanon_sql.errors import EngineError, SpecError, option
 from kanon_sql.plan.event_plan import EventPlan, plan_events
-from kanon_sql.plan.identifying import Identifying, refuse_unsupported
 from kanon_sql.plan.profile_plan import (
     DEFAULT_K,
     RULED_OUT,
     ColumnStep,
+    Identifying,
     ProfilePlan,
     as_profiled,
     plan_profile,
+    refuse_unsupported,
 )
 from kanon_sql.plan.question import BoundColumn, ResolvedQuestion
 from kanon_sql.plan.steps import records, with_entity

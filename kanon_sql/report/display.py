@@ -39,7 +39,7 @@ class Displayed:
 
     def __str__(self) -> str:
         from kanon_sql.report import terminal
-        from kanon_sql.report.words.in_python import in_python
+        from kanon_sql.report.words.numbers import in_python
 
         return terminal.write(in_python(self.brief()))
 
@@ -49,6 +49,6 @@ class Displayed:
 
     def _repr_html_(self) -> str:
         from kanon_sql.report import html
-        from kanon_sql.report.words.in_python import in_python
+        from kanon_sql.report.words.numbers import in_python
 
         return html.write(in_python(self.page()))

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from kanon_sql.errors import plural
 from kanon_sql.report.document import Block, Heading, Prose
 from kanon_sql.report.words.numbers import printable
-from kanon_sql.results.expected import ExpectedSearch, ExpectedTable
+from kanon_sql.results.diff import ExpectedSearch, ExpectedTable
 
 
 def page(tables: Sequence[ExpectedTable]) -> Iterator[Block]:

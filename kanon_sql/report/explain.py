@@ -26,8 +26,7 @@ from kanon_sql.plan.published_cells import (
 )
 from kanon_sql.plan.resolve import bind
 from kanon_sql.plan.resolve_roles import resolve
-from kanon_sql.report.guides import DBT, WIDTH, guide, guide_names, sentence_of
-from kanon_sql.report.metric_examples import RELEASE, WORKINGS
+from kanon_sql.report.guides import DBT, RELEASE, WIDTH, WORKINGS, guide, guide_names, sentence_of
 from kanon_sql.results.metrics import METRICS
 from kanon_sql.spec.hierarchy import GeneralizationHierarchy
 from kanon_sql.spec.models.base import Answer, Model

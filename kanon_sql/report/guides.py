@@ -1,14 +1,126 @@
-"""The guides shipped as Markdown, rendered for a terminal."""
+"""Guides shipped as Markdown, the worksheet's text and the examples of metrics, for a terminal."""
 
 from __future__ import annotations
 
+import json
 import re
 import textwrap
 from collections.abc import Iterator
+from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 
+from kanon_sql.report.words.numbers import counted, number, percent, plain
+from kanon_sql.results.version import VERSION
+from kanon_sql.results.worksheet import CONFIDENCE, Attempts
 from kanon_sql.sql.macros import folder
+
+
+@dataclass(frozen=True)
+class ExampleRelease:
+    """Four records before and after their release."""
+
+    columns: tuple[str, ...]
+    raw: tuple[tuple[str, ...], ...]
+    released: tuple[tuple[str, ...], ...]
+    made: str
+    """How they were generalised, in one sentence."""
+
+
+@dataclass(frozen=True)
+class MetricExample:
+    """The value of a metric for the example release, with its computation in words."""
+
+    value: float
+    words: str
+
+
+RELEASE = ExampleRelease(
+    columns=("race", "zip", "disease"),
+    raw=(
+        ("white", "02138", "flu"), ("white", "02139", "flu"),
+        ("black", "02141", "flu"), ("black", "02142", "asthma"),
+    ),
+    released=(
+        ("white", "0213*", "flu"), ("white", "0213*", "flu"),
+        ("black", "0214*", "flu"), ("black", "0214*", "asthma"),
+    ),
+    made=(
+        "Of the quasi-identifiers, race stays at level 0 of 1 (level 1 is *), and zip is at level "
+        "1 of 2 (level 2 is *). No record is suppressed."
+    ),
+)  # fmt: skip
+
+WORKINGS: dict[str, MetricExample] = {
+    "precision": MetricExample(
+        0.75,
+        "Each record loses 0/1 of race and 1/2 of zip: 1 − 4 · (0/1 + 1/2) / (4 · 2) = 0.75.",
+    ),
+    "loss": MetricExample(
+        1 / 6,
+        "0213* covers 2 of 4 ZIP codes, and so does 0214*: each cell of zip loses "
+        "(2 − 1) / (4 − 1) = 1/3, each cell of race 0. The average is 1/6, 16.7 %.",
+    ),
+    "loss_geometric": MetricExample(
+        (4 / 3) ** 0.5 - 1,
+        "Race loses 0 and zip 1/3: √((0 + 1) · (1/3 + 1)) − 1 = 0.1547, 15.5 %.",
+    ),
+    "discernibility": MetricExample(8, "There are two classes of two records: 2² + 2² = 8."),
+    "average_class_size": MetricExample(2, "Four records are in two classes: 4 / 2 = 2."),
+    "non_uniform_entropy": MetricExample(
+        1 / 3,
+        "Each ZIP code is now one of two: log₂(2/1) = 1 bit per record, 4 bits in all. If all "
+        "were *, each ZIP code would be one of four, 2 bits per record, and each race one of two, "
+        "1 bit: 12 bits in all. 4/12 = 0.3333.",
+    ),
+    "association": MetricExample(
+        3**-0.5,
+        "For zip and disease: before, each ZIP code has one disease, and V is 1. After, 0213* has "
+        "the flu twice, 0214* the flu once and asthma once: χ² is 4/3 for 4 records, and V is "
+        "√(4/3 / 4) = 0.5774.",
+    ),
+}
+"""The example of each metric."""
+
+
+def as_json(attempts: Attempts) -> str:
+    """The counts as JSON, named as in Python."""
+    return json.dumps({"kanon_sql": VERSION, "worksheet": attempts.to_dict()}, indent=2)
+
+
+def in_words(attempts: Attempts) -> str:
+    """A sentence per count."""
+    return plain("\n".join(_sentences(attempts)))
+
+
+def _sentences(attempts: Attempts) -> Iterator[str]:
+    spent = f" in {attempts.minutes:,g} minutes" if attempts.minutes else ""
+    yield f"{counted(attempts.rows, 'record')}, {number(attempts.tried)} of them tried{spent}"
+    if attempts.share is None or attempts.interval is None:
+        yield "No record was tried yet: complete the column sure."
+        return
+    low, high = map(percent, attempts.interval)
+    yield (
+        f"{number(attempts.confirmed)} re-identified: {percent(attempts.share)} of the records "
+        f"tried; between {low} and {high} with {CONFIDENCE * 100:.0f} % confidence (Clopper, "
+        "Pearson 1934)"
+    )
+    yield (
+        "This is the share of the riskiest records. It is an upper bound for the table only if the "
+        "others are no riskier."
+    )
+    if attempts.unchecked:
+        yield (
+            f"Not checked yet: {counted(attempts.unchecked, 'claim')} of being sure, counted as "
+            "wrong until then. The holder of the key completes the column correct."
+        )
+    checked, wrong = attempts.claims - attempts.unchecked, attempts.false - attempts.unchecked
+    if checked:
+        yield (
+            f"Wrong: {number(wrong)} of {counted(checked, 'claim')} of being sure, "
+            f"{percent(wrong / checked)}"
+        )
+
 
 WIDTH = 80
 DBT = "dbt"

@@ -18,16 +18,16 @@ from kanon_sql.report.words.numbers import (
     short_percent,
     short_share,
 )
-from kanon_sql.results.identifying import (
+from kanon_sql.results.profile import (
     BEST_OF,
     BY_NAME,
     UNKNOWN_NAME,
     ColumnProfile,
     SpecialUniques,
     SubsetProfile,
+    TableProfile,
     most_tried,
 )
-from kanon_sql.results.profile import TableProfile
 
 MOST_OF_A_SIZE = 6
 """Number of column sets shown per size; the JSON has all."""

@@ -10,10 +10,11 @@ from kanon_sql.report.document import Block, Heading, Prose, Verdicts
 from kanon_sql.report.release_grids import (
     comparison_of_algorithms,
     grids,
+    minimal_nodes,
     only_k,
+    searched,
     tenths,
 )
-from kanon_sql.report.search import minimal_nodes, searched
 from kanon_sql.report.words import models, tables
 from kanon_sql.report.words.models import Verdict
 from kanon_sql.report.words.numbers import (
@@ -31,7 +32,7 @@ from kanon_sql.report.words.phrases import phrases
 from kanon_sql.results.metrics import METRICS
 from kanon_sql.results.release import Anonymization, Release, ReleaseFindings
 from kanon_sql.results.table import CheckResult, TableResult
-from kanon_sql.sql.dialects.traits import TRAITS, Traits
+from kanon_sql.sql.dialects.rules import TRAITS, Traits
 
 _HOW_TO_WRITE = (
     "Nothing was written. --output release.parquet writes the release, --output release.sql the "

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import chain
+from typing import NamedTuple
 
 from kanon_sql.report.document import (
     Bars,
@@ -11,6 +13,7 @@ from kanon_sql.report.document import (
     Changes,
     Facts,
     Grid,
+    GridRow,
     Heading,
     Points,
     Prose,
@@ -18,19 +21,203 @@ from kanon_sql.report.document import (
     Verbatim,
     Verdicts,
 )
-from kanon_sql.report.grid import grid_lines
-from kanon_sql.report.lines import (
-    EMPTY,
-    INDENT,
-    Line,
-    StyledText,
-    coloured,
-    folded,
-    padded,
-    plain,
-    widest,
-)
 from kanon_sql.report.words import numbers
+
+INDENT = "  "
+
+
+class StyledText(NamedTuple):
+    """A text segment of a line with its style."""
+
+    text: str
+    style: str = ""
+
+
+Line = tuple[StyledText, ...]
+EMPTY: Line = ()
+
+
+def folded(
+    text: str, width: int, first: str = "", *, rest: str | None = None, style: str = ""
+) -> list[Line]:
+    """Wrap a text at spaces to `width` cells.
+
+    `first` precedes the first line, `rest` all others.
+    """
+    lines: list[Line] = []
+    indent, line = first, ""
+    for word in _words(text):
+        longer = f"{line}{word}"
+        if line.strip() and width_of(indent + longer.rstrip(" ")) > width:
+            lines.append((StyledText(f"{indent}{line.rstrip(' ')}", style),))
+            indent, longer = first if rest is None else rest, word.lstrip(" ")
+        line = longer
+    return [*lines, (StyledText(f"{indent}{line.rstrip(' ')}", style),)]
+
+
+def _words(text: str) -> Iterator[str]:
+    """Each word with its preceding spaces, so that columns within a line stay aligned."""
+    spaces = ""
+    for word in text.split(" "):
+        if word:
+            yield spaces + word
+            spaces = " "
+        else:
+            spaces += " "
+
+
+def padded(text: str, width: int) -> str:
+    """Pad a text with spaces to a display width."""
+    return text + " " * (width - width_of(text))
+
+
+def width_of(text: str) -> int:
+    """Display width of a text: two cells per wide character."""
+    if text.isascii():
+        return len(text)
+    from rich.cells import cell_len
+
+    return cell_len(text)
+
+
+def widest(texts: Iterable[str]) -> int:
+    """Display width of the widest line."""
+    return max((width_of(line) for text in texts for line in text.split("\n")), default=0)
+
+
+def plain(line: Line) -> str:
+    """A line as plain text, without trailing spaces."""
+    return numbers.plain("".join(part.text for part in line)).rstrip()
+
+
+def coloured(lines: Iterable[Line]) -> str:
+    """Lines as text with ANSI escapes."""
+    from io import StringIO
+
+    from rich.console import Console
+    from rich.text import Text
+
+    page = StringIO()
+    console = Console(file=page, force_terminal=True, color_system="standard", no_color=False)
+    for line in lines:
+        text = Text.assemble(*((numbers.plain(part.text), part.style) for part in line))
+        console.print(text, soft_wrap=True, highlight=False)
+    return page.getvalue().removesuffix("\n")
+
+
+NARROWEST = 20
+"""Minimum width of a text column that is wrapped."""
+
+
+class _Room(NamedTuple):
+    """Indentation, column gap and line width of a table."""
+
+    indent: str
+    gap: str
+    width: int
+
+    @property
+    def inner(self) -> int:
+        return self.width - len(self.indent)
+
+    def taken(self, sizes: Iterable[int]) -> int:
+        """The width of these figure columns with their gaps."""
+        return sum(size + len(self.gap) for size in sizes)
+
+
+def grid_lines(grid: Grid, width: int) -> Iterator[Line]:
+    """The lines of a table, header first.
+
+    If it is too wide, the last text column is wrapped, or the text gets lines of its own; figure
+    columns that don't fit follow below, with the text repeated.
+    """
+    room = _Room(INDENT * 2, "   ", width) if grid.spacious else _Room(INDENT, INDENT, width)
+    rows = (grid.header, *grid.rows)
+    columns = range(len(grid.header.figures))
+    full = [row.figures for row in rows if len(row.figures) == len(columns)]
+    sizes = [widest(figures[place] for figures in full) for place in columns]
+    names = _aligned(rows, room.inner - room.taken(sizes))
+    widest_name = max(map(widest, names))
+    for some in _portions(sizes, room.inner - min(widest_name, room.inner // 2), room):
+        yield from _portion(rows, names, {place: sizes[place] for place in some}, room)
+
+
+def _aligned(rows: Sequence[GridRow], width: int) -> list[list[str]]:
+    """The text cells of each row: aligned on one line, wrapped in the last column, or joined."""
+    columns = len(rows[0].words)
+    whole = [row.words for row in rows if len(row.words) == columns]
+    sizes = [widest(words[place] for words in whole) for place in range(columns)]
+    names = [INDENT.join([*map(padded, row.words[:-1], sizes), row.words[-1]]) for row in rows]
+    if widest(names) <= width:
+        return [[name] for name in names]
+    last = width - sum(size + len(INDENT) for size in sizes[:-1])
+    if columns == 1 or last < NARROWEST or len(whole) < len(rows):
+        return [[INDENT.join(word.strip() for word in row.words if word)] for row in rows]
+    return [list(_in_its_column(row.words, sizes, last)) for row in rows]
+
+
+def _in_its_column(words: Sequence[str], sizes: Sequence[int], width: int) -> Iterator[str]:
+    """A row's text cells in columns, the last one wrapped."""
+    before = "".join(
+        f"{padded(word, size)}{INDENT}" for word, size in zip(words[:-1], sizes, strict=False)
+    )
+    for line in folded(words[-1], width):
+        yield f"{before}{plain(line)}"
+        before = " " * width_of(before)
+
+
+def _portions(sizes: Sequence[int], width: int, room: _Room) -> Iterator[list[int]]:
+    """Group the figure columns into portions that fit the width."""
+    portion: list[int] = []
+    for place in range(len(sizes)):
+        if portion and room.taken(sizes[column] for column in (*portion, place)) > width:
+            yield portion
+            portion = []
+        portion.append(place)
+    yield portion
+
+
+def _portion(
+    rows: Sequence[GridRow], names: Sequence[Sequence[str]], sizes: Mapping[int, int], room: _Room
+) -> Iterator[Line]:
+    """The rows with one portion of the figure columns."""
+    left = room.inner - room.taken(sizes.values())
+    beside = max((size for size in map(width_of, chain(*names)) if size <= left), default=0)
+    for row, (*upper_words, words) in zip(rows, names, strict=True):
+        style = "dim" if row is rows[0] else ""
+        for upper in upper_words:
+            yield (StyledText(f"{room.indent}{upper}", style),)
+        if len(row.figures) < len(rows[0].figures):
+            if 0 in sizes:
+                yield from folded(
+                    f"{padded(words, beside)}{room.gap}{row.figures[-1]}", room.width, room.indent
+                )
+            continue
+        *above, figures = _figure_lines(row, sizes, room.gap)
+        name = words
+        if width_of(name) > beside:
+            yield from folded(
+                name, room.width, room.indent, rest=f"{room.indent}{INDENT}", style=style
+            )
+            name = ""
+        for upper in above:
+            yield (StyledText(f"{room.indent}{' ' * beside}{upper}".rstrip(" "), style),)
+        yield (StyledText(f"{room.indent}{padded(name, beside)}{figures}".rstrip(" "), style),)
+
+
+def _figure_lines(row: GridRow, sizes: Mapping[int, int], gap: str) -> list[str]:
+    """The figures of a row, bottom-aligned on as many lines as its tallest cell."""
+    cells = {place: row.figures[place].split("\n") for place in sizes}
+    height = max(map(len, cells.values()))
+    stacked = {place: [""] * (height - len(cell)) + cell for place, cell in cells.items()}
+    return [
+        "".join(
+            f"{gap}{' ' * (size - width_of(stacked[place][line]))}{stacked[place][line]}"
+            for place, size in sizes.items()
+        )
+        for line in range(height)
+    ]
+
 
 _STYLES = {
     "violated": "bold red", "accepted": "bold yellow", "holds": "bold green", "measured": "bold",

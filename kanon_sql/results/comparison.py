@@ -15,7 +15,7 @@ from kanon_sql.results.cells import CellsResult
 from kanon_sql.results.table import CheckResult, Summary, TableResult, plain_json
 from kanon_sql.spec.models.base import Model, Worst
 from kanon_sql.spec.models.catalogue import ALL_MODELS, CELL_MODELS
-from kanon_sql.sql.thresholds import SLACK_OF_DISTANCES
+from kanon_sql.sql.quoting import SLACK_OF_DISTANCES
 
 Change = Literal["same", "better", "worse", "changed"]
 """`changed`: neither better nor worse, or not comparable."""

@@ -22,7 +22,7 @@ from kanon_sql.spec.models.estimates import KMapEstimate
 from kanon_sql.spec.models.events import EventModel, KnownEvents
 from kanon_sql.spec.models.risk import ProsecutorRisk, SampleUniqueness
 from kanon_sql.spec.models.sizes import KAnonymity
-from kanon_sql.sql.thresholds import SLACK_OF_DISTANCES, exactly
+from kanon_sql.sql.quoting import SLACK_OF_DISTANCES, exactly
 
 Fault = tuple[str, str]
 """A place within a table, and what it contradicts."""

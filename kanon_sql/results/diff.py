@@ -28,6 +28,36 @@ from kanon_sql.results.stored import ResultFile
 from kanon_sql.results.table import CheckResult, TableResult, Tabular, plain_json
 from kanon_sql.results.version import FORMAT, VERSION
 from kanon_sql.spec.models.base import Worst
+from kanon_sql.sql.statement import Statement
+
+
+@dataclass(frozen=True)
+class ExpectedSearch:
+    """What is known about a lattice search before it runs."""
+
+    heights: Mapping[str, int]
+    """Height of each quasi-identifier's hierarchy, masks excluded."""
+    masked: frozenset[str]
+    """Quasi-identifiers with an additional level per character of their longest value."""
+    materialises: bool
+    """Whether the records are read once and materialised, rather than at each step."""
+    by_class: bool = False
+    """Whether classes are specialised top-down (local recoding), not the table generalised."""
+    at_once: int | None = None
+    """Number of nodes evaluated per statement by the optimal search."""
+
+
+@dataclass(frozen=True)
+class ExpectedTable:
+    """What a question on one table would run, and on which tables."""
+
+    name: str
+    engine: str
+    reads: tuple[str, ...]
+    steps: tuple[Statement, ...]
+    search: ExpectedSearch | None = None
+    """The search that follows the steps, if levels are searched."""
+
 
 SEVERAL_RELEASES = (
     "Several releases about the same people are a risk of their own, which no comparison of "

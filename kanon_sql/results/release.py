@@ -19,6 +19,96 @@ from kanon_sql.results.table import (
     Summary,
 )
 
+
+@dataclass(frozen=True)
+class CostOfK:
+    """The release with the least loss for one k; without satisfying levels, only `k` is set."""
+
+    k: int
+    lost: float | None
+    """The metric's value, higher is worse; for precision, 1 minus the value."""
+    suppressed: int | None
+    classes: int | None
+    levels: Mapping[str, int] | None
+    """None for a local recoding."""
+
+
+@dataclass(frozen=True)
+class Costs:
+    """The cost of each k by one metric."""
+
+    metric: str
+    algorithm: str
+    points: tuple[CostOfK, ...]
+    table: str = ""
+    optimal: tuple[CostOfK, ...] = ()
+    """For a local recoding: the cost of full-domain levels."""
+
+    @property
+    def are_shares(self) -> bool:
+        """Whether the loss is a share in [0, 1]."""
+        return self.metric not in ("discernibility", "average_class_size")
+
+
+@dataclass(frozen=True)
+class Point(JsonPart):
+    """The best levels for one k, and the loss of a release at them.
+
+    If no levels satisfy, every field but `k` is None.
+    """
+
+    k: int
+    levels: Mapping[str, int] | None
+    labels: Mapping[str, str] | None
+    """Display name of each quasi-identifier's level."""
+    suppressed: int | None
+    classes: int | None
+    metrics: Metrics | None
+    gap: float | None
+    """Upper bound of the loss that could be saved, as a share; 0 for proved optimal levels."""
+    levels_by_records: Mapping[str, Mapping[int, int]] | None = field(default=None, metadata=IF_SET)
+    """For a local recoding: number of records, by quasi-identifier and final level."""
+
+
+@dataclass(frozen=True)
+class Curve(JsonPart):
+    """The cost of each k by another algorithm, and the course of its search."""
+
+    points: tuple[Point, ...]
+    search: Search | None
+
+
+@dataclass(frozen=True, repr=False)
+class Tradeoff(JsonPart):
+    """The best levels for each k, in ascending order of k, by one search for all."""
+
+    name: str
+    engine: str
+    records: int
+    metric: MetricName
+    max_suppressed: int
+    """Maximum number of records that could be suppressed."""
+    algorithm: Algorithm
+    points: tuple[Point, ...]
+    search: Search | None
+    """None for a table without records, and for a local recoding, which searches no lattice."""
+    seconds: float = field(default=0.0, compare=False, metadata=UNWRITTEN)
+    warnings: tuple[str, ...] = ()
+    optimal: Curve | None = field(default=None, metadata=IF_SET)
+    """For a local recoding: the cost of the best full-domain levels."""
+    audited: str | None = field(default=None, compare=False, metadata=IF_SET)
+    """UTC date of the result; None if unknown."""
+
+    def __repr__(self) -> str:
+        """One line; the result shows everything."""
+        return f"<Tradeoff {self.name} {self.status}: k {', '.join(str(p.k) for p in self.points)}>"
+
+    @property
+    def status(self) -> Literal["measured", "no_data"]:
+        """Never violated, as nothing is required."""
+        return "measured" if self.records else "no_data"
+
+
 MetricName = Literal[
     "loss",
     "loss_geometric",

@@ -15,7 +15,7 @@ from kanon_sql.results.cells import CellCheckResult, CellDetails, CellsResult, C
 from kanon_sql.results.comparison import Change, Demand
 from kanon_sql.results.diff import Presence
 from kanon_sql.results.profile import TableProfile
-from kanon_sql.results.release import Anonymization, Recoded
+from kanon_sql.results.release import Anonymization, Recoded, Tradeoff
 from kanon_sql.results.stored import BASELINE_VERSION
 from kanon_sql.results.table import (
     IF_SET,
@@ -27,7 +27,6 @@ from kanon_sql.results.table import (
     Status,
     TableResult,
 )
-from kanon_sql.results.tradeoff import Tradeoff
 from kanon_sql.results.version import FORMAT, VERSION
 from kanon_sql.spec.models.catalogue import MODELS
 from kanon_sql.spec.models.described import descriptions, texts_below

@@ -16,7 +16,6 @@ from kanon_sql.errors import InputError, SpecError, kind_of, option
 from kanon_sql.results.cells import CellCheckResult, CellDetails, CellsResult, CellSummary
 from kanon_sql.results.confidential import CONFIDENTIAL, FEWER
 from kanon_sql.results.consistency import faults, release_faults
-from kanon_sql.results.costs import CostOfK, Costs
 from kanon_sql.results.json_document import (
     JsonValue,
     loaded,
@@ -26,7 +25,14 @@ from kanon_sql.results.json_document import (
     text_of,
 )
 from kanon_sql.results.profile import TableProfile
-from kanon_sql.results.release import Anonymization, Recoded, ReleaseFindings
+from kanon_sql.results.release import (
+    Anonymization,
+    CostOfK,
+    Costs,
+    Recoded,
+    ReleaseFindings,
+    Tradeoff,
+)
 from kanon_sql.results.table import (
     AuditFindings,
     CheckDetails,
@@ -36,7 +42,6 @@ from kanon_sql.results.table import (
     Summary,
     TableResult,
 )
-from kanon_sql.results.tradeoff import Tradeoff
 from kanon_sql.spec.models.base import Model
 from kanon_sql.spec.models.catalogue import model_named
 from kanon_sql.spec.models.cells import CellModel

@@ -11,9 +11,29 @@ from importlib import import_module
 from typing import Any, Literal, Self, TypeVar, get_args
 
 from kanon_sql.errors import EngineError, MissingDriverError, PrivacyViolation, plural
-from kanon_sql.results.lineage import Lineage
 from kanon_sql.results.version import FORMAT
 from kanon_sql.spec.models.catalogue import MODELS
+
+
+@dataclass(frozen=True)
+class Dataset:
+    """A dataset by OpenLineage's naming convention. Holds neither user nor password."""
+
+    namespace: str
+    name: str
+
+
+@dataclass(frozen=True)
+class Lineage:
+    """The datasets that an audit of a table read, and each check's own statement."""
+
+    datasets: tuple[Dataset, ...]
+    """The table, then its references and earlier releases."""
+    statements: tuple[str | None, ...]
+    """In the order of the checks; None where a check has none."""
+    engine_version: str | None = None
+    """The version of the database, where it is known without asking it."""
+
 
 Status = Literal["holds", "violated", "accepted", "measured", "no_data", "error"]
 

@@ -9,8 +9,14 @@ from pathlib import Path
 from typing import Any, Literal, ParamSpec, TypedDict, TypeVar
 
 from kanon_sql.errors import NO_SOURCE_ORDER, KanonError, SpecError, did_you_mean, kind_of
-from kanon_sql.spec.builders import BUILDERS, parse_builder
-from kanon_sql.spec.hierarchy import DATES, KINDS_OF_LEVELS, SUPPRESS, GeneralizationHierarchy
+from kanon_sql.spec.hierarchy import (
+    BUILDERS,
+    DATES,
+    KINDS_OF_LEVELS,
+    SUPPRESS,
+    GeneralizationHierarchy,
+    parse_builder,
+)
 from kanon_sql.spec.models.base import Model
 from kanon_sql.spec.models.catalogue import model_named, short_checks
 from kanon_sql.spec.models.cells import Differences, Dominance, MinContributors, PPercent

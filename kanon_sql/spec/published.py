@@ -22,8 +22,7 @@ from pydantic import (
 )
 
 from kanon_sql.errors import SpecError, did_you_mean, option
-from kanon_sql.spec.builders import parse_builder
-from kanon_sql.spec.hierarchy import GeneralizationHierarchy
+from kanon_sql.spec.hierarchy import GeneralizationHierarchy, parse_builder
 from kanon_sql.spec.models.base import Count, Model
 from kanon_sql.spec.models.catalogue import CELL_MODELS
 from kanon_sql.spec.models.cells import CellModel, Differences, GroupDisclosure

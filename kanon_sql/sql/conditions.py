@@ -15,9 +15,9 @@ from sqlglot import exp
 from sqlglot.tokenizer_core import TokenType
 
 from kanon_sql.errors import SpecError, no_such_column, truncated
-from kanon_sql.sql.column_types import family
 from kanon_sql.sql.dialects import in_template, rules_of
 from kanon_sql.sql.quoting import DIALECT, is_one_line
+from kanon_sql.sql.tables import family
 
 _COMPARISONS = (exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE, exp.Between, exp.In,
                 exp.NullSafeEQ, exp.NullSafeNEQ)  # fmt: skip

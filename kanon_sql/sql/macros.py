@@ -9,18 +9,342 @@ engine, `templates/duckdb` for the embedded engine, `templates/warehouses` for t
 
 from __future__ import annotations
 
+import math
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import cache, partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from jinja2 import StrictUndefined, Template
 from jinja2.sandbox import ImmutableSandboxedEnvironment
+from sqlglot import exp
 
-from kanon_sql.sql.compiled import compiled
-from kanon_sql.sql.host import EMBEDDED, HOST
+from kanon_sql.errors import SpecError
+from kanon_sql.sql.quoting import (
+    DIALECT,
+    SLACK,
+    SLACK_OF_DISTANCES,
+    exactly,
+    generated_or_quoted,
+    identifier,
+    literal,
+    positive_int,
+    value_as_text,
+)
+from kanon_sql.sql.statement import compiled
+from kanon_sql.sql.tables import family
+
+
+def _ident(column: Any) -> str:
+    """The column's quoted name, where records are read."""
+    return identifier(column if isinstance(column, str) else column.name)
+
+
+def _type_of(column: Any) -> str:
+    """The column's type; "" for a plain name."""
+    return "" if isinstance(column, str) else column.type
+
+
+def _is_text(column: Any) -> bool:
+    """Whether numbers must be parsed from the column's text."""
+    return isinstance(column, str) or bool(column.is_text)
+
+
+def _source(column: Any) -> str:
+    """The SELECT expression of a column: raw, or generalised under its own name."""
+    generalised = getattr(column, "generalised", None)
+    return f"{generalised} as {_ident(column)}" if generalised else _ident(column)
+
+
+def _alias(column: Any) -> str:
+    """The column's name in CTEs above the records."""
+    return generated_or_quoted(column if isinstance(column, str) else column.alias)
+
+
+def _hash(value: str) -> str:
+    """The hash that replaces a value in GROUP BY: half of it, which sorts faster."""
+    return f"cast(hash({value}) >> 32 as uinteger)"
+
+
+def _key(column: Any) -> str:
+    """The GROUP BY key of a column: its value, or its hash if proven exact."""
+    return _hash(_ident(column)) if getattr(column, "hashed", False) else _ident(column)
+
+
+def _is_null(column: Any, of: str | None = None) -> str:
+    """Predicate: a key is NULL; `of` qualifies it with a CTE."""
+    key = f"{of}.{_alias(column)}" if of else _alias(column)
+    is_hashed = getattr(column, "hashed", False)
+    return f"{key} = {_hash('null')}" if is_hashed else f"{key} is null"
+
+
+def _is_known(column: Any) -> str:
+    """Predicate: a key is not NULL."""
+    if getattr(column, "hashed", False):
+        return f"{_alias(column)} <> {_hash('null')}"
+    return f"{_alias(column)} is not null"
+
+
+def _may_be_star(column: Any) -> bool:
+    """Whether a cell of the column can be `*`: only text can."""
+    return _is_text(column)
+
+
+def _is_star(column: Any) -> str:
+    """Predicate: a key is `*`."""
+    if getattr(column, "hashed", False):
+        return f"{_alias(column)} = {_hash(literal('*'))}"
+    is_varchar = _type_of(column) == "VARCHAR"
+    return f"{_alias(column) if is_varchar else f'cast({_alias(column)} as varchar)'} = '*'"
+
+
+def _is_value(column: Any, value: Any) -> str:
+    """Predicate: a key equals a value of the spec.
+
+    Text is compared, except for numbers, where 0.5 equals 0.50.
+    """
+    if value is None:
+        return _is_null(column)
+    if family(_type_of(column)) == "number" and _is_number(value):
+        return f"{_alias(column)} = {value_as_text(value)}"
+    text = literal(value_as_text(value))
+    if getattr(column, "hashed", False):
+        return f"{_alias(column)} = {_hash(text)}"
+    if _type_of(column) == "VARCHAR":
+        return f"{_alias(column)} = {text}"
+    return f"{_as_text(_alias(column), _type_of(column))} = {text}"
+
+
+def _is_number(value: Any) -> bool:
+    is_float = isinstance(value, float) and math.isfinite(value)
+    return is_float or (isinstance(value, int) and not isinstance(value, bool))
+
+
+def _finite_number(column: Any) -> str:
+    """A value as a finite number that can be subtracted; otherwise NULL."""
+    value, type = _alias(column), _type_of(column)
+    if family(type) != "number":
+        value = f"try_cast({value} as double)"
+    elif type.startswith(("HUGEINT", "UHUGEINT")):
+        value = f"cast({value} as double)"
+    elif type.startswith("DECIMAL"):
+        return value
+    elif not type.startswith(("DOUBLE", "FLOAT", "REAL")):
+        return f"cast({value} as decimal(38, 0))"
+    return f"case when abs({value}) <= 1.7976931348623157e308 then {value} end"
+
+
+def _spelled_number(column: Any) -> str:
+    """The number that a text parses to, in any spelling."""
+    return f"try_cast({_alias(column)} as double)"
+
+
+def _least_difference(column: Any, threshold: Any) -> str:
+    """The lower bound of a difference between two values, in the difference's type."""
+    type = _type_of(column)
+    decimals = re.fullmatch(r"DECIMAL\(\d+, ?(\d+)\)", type)
+    whole = family(type) == "number" and not type.startswith(
+        ("DOUBLE", "FLOAT", "REAL", "HUGEINT", "UHUGEINT", "DECIMAL")
+    )
+    if not whole and not decimals:
+        return f"{float(threshold)!r} * (1 - {SLACK!r})"
+    digits = int(decimals[1]) if decimals else 0
+    steps = math.ceil(exactly(threshold) * 10**digits)
+    text = f"{steps:0{digits + 1}d}"
+    exact = f"{text[:-digits]}.{text[-digits:]}" if digits else text
+    return f"cast({exact} as decimal(38, {digits}))"
+
+
+def _order_keys(value: str, type: str) -> list[str]:
+    """ORDER BY keys of values.
+
+    Text, and columns of unknown type, are ordered by their number, then their date, as dates don't
+    cast to numbers.
+    """
+    if type and family(type) != "text":
+        return [value]
+    value = value if type else f"cast({value} as varchar)"
+    return [f"try_cast({value} as double)", f"try_cast({value} as timestamp)"]
+
+
+def _exact(threshold: Any) -> tuple[int, int]:
+    """A threshold as a fraction (numerator, denominator) of its decimal digits: 0.29 is 29 and 100.
+
+    Integers of 18 digits can be multiplied by it.
+    """
+    parts = 10**17
+    exact = min(Fraction(round(exactly(threshold) * parts), parts), Fraction(parts))
+    under = next(10**digits for digits in range(18) if 10**digits % exact.denominator == 0)
+    return exact.numerator * (under // exact.denominator), under
+
+
+def _least_size(bound: Any) -> int | None:
+    """The smallest class size whose reciprocal is within the bound; None for 0."""
+    over, under = _exact(bound)
+    return -(-under // over) if over else None
+
+
+def _only_value(value: str) -> str:
+    """The value of a group known to have one."""
+    return f"any_value({value})"
+
+
+def _texts_in_order(text: str, order: str) -> str:
+    """String aggregate of a group, comma-separated."""
+    return f"string_agg({text}, ',' order by {order})"
+
+
+def _same(left: str, right: str) -> str:
+    """Null-safe equality."""
+    return f"{left} is not distinct from {right}"
+
+
+def _matches(text: str, pattern: str) -> str:
+    """Predicate: a text fully matches a regular expression."""
+    return f"regexp_full_match({text}, '{pattern}')"
+
+
+def _cast_or_null(text: str, type: str) -> str:
+    return f"try_cast({text} as {type})"
+
+
+def _weight_of(column: Any) -> str:
+    """A weight as an integer; a precondition verifies that it is one."""
+    return f"cast({_ident(column)} as bigint)"
+
+
+def _as_text(value: str, type: str) -> str:
+    """The text of a value; an integral number has no decimal point."""
+    if type.startswith(("DOUBLE", "FLOAT", "REAL", "DECIMAL")):
+        # Engines that drop trailing zeros are given the number of digits.
+        spelled = f"cast({value} as {type.lower()})" if type.startswith("DECIMAL(") else value
+        return (
+            f"case when {value} = floor({value}) and abs({value}) < 1e15 "
+            f"then cast(try_cast({value} as bigint) as varchar) else cast({spelled} as varchar) end"
+        )
+    return f"cast({value} as varchar)"
+
+
+_DATE_FORMATS = {"day": "%Y-%m-%d", "month": "%Y-%m", "year": "%Y"}
+
+
+def _date_text(date: str, part: str) -> str:
+    """A date as text, truncated to day, month or year."""
+    return f"strftime({date}, '{_DATE_FORMATS[part]}')"
+
+
+def _pad_right(text: str, length: int) -> str:
+    """The text padded with trailing `*` to a length."""
+    return f"rpad({text}, {length}, '*')"
+
+
+def _pad_left(text: str, length: int) -> str:
+    return f"lpad({text}, {length}, '*')"
+
+
+def _suffix(text: str, length: int) -> str:
+    """The last characters of a text; all of it if shorter."""
+    return f"right({text}, {length})"
+
+
+def _rows_as_text(rows: Sequence[tuple[str, str]], divider: str) -> str:
+    """Rows as one multi-line literal, each value preceded by the divider.
+
+    Raises `SpecError` for a value with a line break.
+    """
+    text = "\n     ".join(f"{divider}{value}{divider}{label}" for value, label in rows)
+    if len(text.splitlines()) != len(rows):
+        raise SpecError("a value of the hierarchy has a line break in it; write it in one line.")
+    return exp.Literal.string(text).sql(dialect=DIALECT)
+
+
+def _unused_character(rows: Sequence[tuple[str, str]]) -> str:
+    """A character that no value contains, preferably a usual column separator."""
+    used = {character for row in rows for value in row for character in value}
+    return next(
+        each for each in ("|", ";", "~", *map(chr, range(0xE000, 0xF900))) if each not in used
+    )
+
+
+def _lines(text: str) -> str:
+    """The lines of a text as rows, unnested in SELECT."""
+    return f"unnest(string_split(\n    {text},\n    chr(10)\n))"
+
+
+def _part(text: str, divider: str, place: int) -> str:
+    """The 1-based field of a text split at dividers."""
+    return f"split_part({text}, {literal(divider)}, {place})"
+
+
+def _raised(message: str) -> str:
+    """An integer expression that raises an error with this message when evaluated."""
+    return f"cast(error({message}) as integer)"
+
+
+HOST = {
+    # names of a column
+    "ident": _ident,
+    "source": _source,
+    "alias": _alias,
+    "key": _key,
+    "type_of": _type_of,
+    "is_text": _is_text,
+    # predicates and keys on a column's values
+    "is_null": _is_null,
+    "is_known": _is_known,
+    "is_star": _is_star,
+    "may_be_star": _may_be_star,
+    "is_value": _is_value,
+    "finite_number": _finite_number,
+    "spelled_number": _spelled_number,
+    "least_difference": _least_difference,
+    "order_keys": _order_keys,
+    # functions spelled differently by engines
+    "same": _same,
+    "only_value": _only_value,
+    "texts_in_order": _texts_in_order,
+    "matches": _matches,
+    "cast_or_null": _cast_or_null,
+    "weight_of": _weight_of,
+    "as_text": _as_text,
+    "date_text": _date_text,
+    "pad_right": _pad_right,
+    "pad_left": _pad_left,
+    "suffix": _suffix,
+    "raised": _raised,
+    "about_the_test": tuple,
+    # values of a question, as SQL
+    "literal": literal,
+    "positive_int": positive_int,
+    "number": lambda threshold: repr(float(threshold)),
+    "numerator": lambda threshold: _exact(threshold)[0],
+    "denominator": lambda threshold: _exact(threshold)[1],
+    "least_size": _least_size,
+    "slack": lambda: repr(SLACK),
+    "slack_of_distances": lambda: repr(SLACK_OF_DISTANCES),
+    # types
+    "text_type": lambda: "varchar",
+    "float_type": lambda: "double",
+    "exact_type": lambda: "decimal(18, 0)",
+    "whole_type": lambda: "bigint",
+    "widest_type": lambda digits=0: f"decimal(38, {digits})",
+}
+"""The host contract: every name on which dbt and Python differ.
+
+The macros in `macros/shared` use nothing else, so both hosts must define every name.
+"""
+
+EMBEDDED = {
+    "hash": _hash,
+    "rows_as_text": _rows_as_text,
+    "unused_character": _unused_character,
+    "lines": _lines,
+    "part": _part,
+}
+"""Further functions for the macros in `templates/duckdb`."""
 
 
 def folder() -> Path:

@@ -3,11 +3,27 @@
 from __future__ import annotations
 
 from datetime import date
+from fractions import Fraction
 from typing import Any
 
 from sqlglot import exp
 
 from kanon_sql.errors import SpecError
+
+SLACK = 1e-12
+"""Relative tolerance of floats, so that a bound met exactly counts as met."""
+SLACK_OF_DISTANCES = 1e-9
+"""The tolerance for distances, which are sums over all values."""
+
+
+def exactly(threshold: int | float) -> Fraction:
+    """The threshold as the decimal that was written.
+
+    >>> exactly(0.29)
+    Fraction(29, 100)
+    """
+    return Fraction(str(threshold))
+
 
 DIALECT = "duckdb"
 

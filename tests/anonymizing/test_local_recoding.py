@@ -25,7 +25,7 @@ from real_data import DATA
 from searches import Drawn, anonymize, as_text, questions, whole
 
 import kanon_sql as kanon
-from kanon_sql.anonymizing import local_release
+from kanon_sql.anonymizing import algorithms
 from kanon_sql.anonymizing.recoding import recoded_views, split_tree
 from kanon_sql.cli.main import main
 
@@ -702,8 +702,8 @@ def test_of_too_many_parts_no_release_is_made_to_be_thrown_away(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, emit: str
 ) -> None:
     name = "MOST_PARTS" if emit == "views" else "MOST_SEEDED"
-    monkeypatch.setattr(local_release, name, 1)
-    monkeypatch.setattr(local_release, "RecodedSets", None)
+    monkeypatch.setattr(algorithms, name, 1)
+    monkeypatch.setattr(algorithms, "RecodedSets", None)
     with pytest.raises(kanon.InputError, match=r"--output release\.parquet|output='release"):
         kanon.anonymize(
             people(),
@@ -725,7 +725,7 @@ def test_what_may_keep_nothing_is_not_connected_to(search: Any) -> None:
 
 def test_of_too_many_parts_a_warehouse_has_no_release(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(split_tree, "MOST_PARTS", 1)
-    monkeypatch.setattr(local_release, "MOST_PARTS", 1)
+    monkeypatch.setattr(algorithms, "MOST_PARTS", 1)
     with closing(sqlite3.connect(":memory:")) as warehouse:
         warehouse.execute("create table people (age text, country text)")
         warehouse.executemany("insert into people values (?, ?)", [(str(a), c) for a, c in PEOPLE])

@@ -23,7 +23,7 @@ from hypothesis import strategies as st
 from places import TESTS
 
 import kanon_sql as kanon
-from kanon_sql.anonymizing.release.view_names import CLASSES, DONORS, NUMBERED, VIOLATING
+from kanon_sql.anonymizing.release.views import CLASSES, DONORS, NUMBERED, VIOLATING
 from kanon_sql.auditing import auditor
 from kanon_sql.cli.main import main
 from kanon_sql.engines.duckdb.engine import DuckDBEngine

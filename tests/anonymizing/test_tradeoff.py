@@ -17,8 +17,7 @@ import kanon_sql as kanon
 from kanon_sql.errors import SpecError
 from kanon_sql.report import terminal
 from kanon_sql.report import tradeoff as report
-from kanon_sql.results.release import Metrics, Search
-from kanon_sql.results.tradeoff import Point, Tradeoff
+from kanon_sql.results.release import Metrics, Point, Search, Tradeoff
 
 LEVELS: dict[str, Any] = {
     "zip": {"levels": [{"prefix": 4}, {"prefix": 3}, "suppress"]},

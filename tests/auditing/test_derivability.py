@@ -22,7 +22,7 @@ from kanon_sql.auditing.derivability import Derivation, derive
 from kanon_sql.engines.duckdb.engine import DuckDBEngine
 from kanon_sql.engines.session import Session
 from kanon_sql.errors import EngineError, InputError
-from kanon_sql.plan.cell_relation import CellRelation
+from kanon_sql.plan.published_cells import CellRelation
 from kanon_sql.spec.models.cells import Derivable
 
 TOTAL = "All"

@@ -17,7 +17,7 @@ import pytest
 
 from kanon_sql.auditing.result import AuditResult
 from kanon_sql.cli.main import main
-from kanon_sql.cli.option_syntax import check_named, column_names
+from kanon_sql.cli.option_kinds import check_named, column_names
 from kanon_sql.engines.session import RunOptions
 from kanon_sql.errors import EngineError, SpecError
 from kanon_sql.results.table import TableResult

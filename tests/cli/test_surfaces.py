@@ -19,8 +19,8 @@ from pyarrow import csv
 
 import kanon_sql as kanon
 from kanon_sql.cli.command_record import ARGUMENTS, command_line
-from kanon_sql.cli.help import GROUPS
 from kanon_sql.cli.main import COMMANDS, main
+from kanon_sql.cli.option_kinds import GROUPS
 from kanon_sql.results.algorithms import SEARCHES
 from kanon_sql.spec.arguments import TableArguments
 

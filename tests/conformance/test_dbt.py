@@ -32,9 +32,9 @@ from places import ROOT, TESTS
 from sqlglot import exp
 
 from kanon_sql.plan.levels import ColumnLevels
-from kanon_sql.spec.builders import parse_builder
+from kanon_sql.spec.hierarchy import parse_builder
 from kanon_sql.spec.models.catalogue import MODELS
-from kanon_sql.sql import host
+from kanon_sql.sql import macros
 from kanon_sql.sql import macros as templates
 
 pytest.importorskip("dbt.cli.main", reason="dbt-core is not installed")
@@ -626,7 +626,7 @@ def test_both_hosts_say_the_same_on_duckdb(on_duckdb: Built) -> None:
 
     said = [each.strip() for each in run.stdout.split("---")[1:-1]]
     assert dict(zip(SPELLED, map(as_type_or_value, said), strict=True)) == {
-        name: as_type_or_value(str(host.HOST[name](*given))) for name, given in SPELLED.items()
+        name: as_type_or_value(str(macros.HOST[name](*given))) for name, given in SPELLED.items()
     }
 
 
@@ -1147,7 +1147,7 @@ def test_both_hosts_have_the_same_names() -> None:
     of_dbt = (PACKAGE / "macros" / "dbt_only" / "host.sql").read_text(encoding="utf-8")
     names = re.findall(r"\{% macro (\w+)\(", of_dbt)
 
-    assert {name for name in names if "__" not in name} == set(host.HOST)
+    assert {name for name in names if "__" not in name} == set(macros.HOST)
 
 
 def test_every_dispatched_name_has_a_default() -> None:

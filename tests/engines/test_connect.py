@@ -34,11 +34,10 @@ from kanon_sql.engines import SCHEMES, connect, sqlite
 from kanon_sql.engines.dbapi import DBAPI
 from kanon_sql.engines.duckdb.engine import DuckDBEngine
 from kanon_sql.engines.mysql import MySQL
-from kanon_sql.engines.names import named
-from kanon_sql.engines.semantics_check import CANARIES, CANARIES_OF, require_trustworthy
+from kanon_sql.engines.names import named, url_of
 from kanon_sql.engines.servers import SERVERS, DuckDB
 from kanon_sql.engines.session import time_limit, within
-from kanon_sql.engines.urls import url_of
+from kanon_sql.engines.warehouse import CANARIES, CANARIES_OF, require_trustworthy
 
 PEOPLE = """
 create table people as

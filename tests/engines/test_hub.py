@@ -26,7 +26,7 @@ import pytest
 
 import kanon_sql as kanon
 from kanon_sql.engines.duckdb.engine import DuckDBEngine
-from kanon_sql.engines.duckdb.file_fingerprint import FileEvidence
+from kanon_sql.engines.duckdb.files import FileEvidence
 from kanon_sql.engines.duckdb.targets import Targets
 from kanon_sql.engines.failures import LOOK
 from kanon_sql.engines.readers import Run

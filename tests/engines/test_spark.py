@@ -28,10 +28,10 @@ from values_at_levels import CITIES, MASKS, VALUES_AT_LEVELS, column
 
 import kanon_sql as kanon
 from kanon_sql.auditing.auditor import audit
-from kanon_sql.engines.semantics_check import CANARIES_OF, require_trustworthy
 from kanon_sql.engines.session import RunOptions
 from kanon_sql.engines.spark.engine import Spark, is_session
 from kanon_sql.engines.spark.sessions import TELLING, Launched, without_values_in_logs
+from kanon_sql.engines.warehouse import CANARIES_OF, require_trustworthy
 from kanon_sql.sql.dialects import translated
 
 if java_home() is None:

@@ -17,7 +17,7 @@ from kanon_sql.anonymizing.release.options import ReleaseOptions
 from kanon_sql.auditing import fetched_sets
 from kanon_sql.engines.session import RunOptions
 from kanon_sql.engines.spark.engine import Spark
-from kanon_sql.plan.identifying import Identifying
+from kanon_sql.plan.profile_plan import Identifying
 from kanon_sql.profiling import profiler
 from kanon_sql.spec.arguments import spec_from_arguments
 

@@ -35,7 +35,7 @@ from warehouses import ENGINES
 
 import kanon_sql as kanon
 from kanon_sql.cli import main
-from kanon_sql.profiling.column_names import meaning_of
+from kanon_sql.profiling.columns import meaning_of
 from kanon_sql.results.profile import TableProfile
 
 needs_data = pytest.mark.skipif(not DATA.is_dir(), reason=f"there are no data in {DATA}")

@@ -30,8 +30,7 @@ from kanon_sql.engines import connect
 from kanon_sql.engines.session import RunOptions
 from kanon_sql.report.pipelines import openlineage
 from kanon_sql.report.pipelines.openlineage import Emission, emission
-from kanon_sql.results.lineage import Dataset, Lineage
-from kanon_sql.results.table import CheckResult
+from kanon_sql.results.table import CheckResult, Dataset, Lineage
 from kanon_sql.spec.models.catalogue import MODELS
 from kanon_sql.spec.spec import AuditSpec
 from kanon_sql.sql.tables import Column, Table

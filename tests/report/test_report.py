@@ -13,7 +13,7 @@ from pages import as_html, as_markdown, as_text
 from kanon_sql.report import terminal
 from kanon_sql.report.words import phrases
 from kanon_sql.report.words import tables as wording
-from kanon_sql.report.words.in_python import in_python
+from kanon_sql.report.words.numbers import in_python
 from kanon_sql.results.table import CheckResult, HistogramBin
 from kanon_sql.spec.models.catalogue import MODELS
 

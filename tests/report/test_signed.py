@@ -22,7 +22,7 @@ from kanon_sql.cli import main
 from kanon_sql.errors import InputError, SpecError
 from kanon_sql.report import html, plots
 from kanon_sql.report.signed import figures
-from kanon_sql.report.words.margins import margins
+from kanon_sql.report.words.models import margins
 from kanon_sql.results.table import CheckResult
 
 PEOPLE = 60

@@ -12,8 +12,13 @@ from places import TESTS
 from pydantic import ValidationError
 
 import kanon_sql as kanon
-from kanon_sql.spec.builders import parse_builder, parse_clip
-from kanon_sql.spec.hierarchy import GeneralizationHierarchy, expanded, level_label
+from kanon_sql.spec.hierarchy import (
+    GeneralizationHierarchy,
+    expanded,
+    level_label,
+    parse_builder,
+    parse_clip,
+)
 from kanon_sql.spec.hierarchy_table import (
     HierarchyRow,
     HierarchyTable,

@@ -10,7 +10,7 @@ import yaml
 from test_manifest import model, selected
 
 import kanon_sql as kanon
-from kanon_sql.engines.urls import url_of
+from kanon_sql.engines.names import url_of
 from kanon_sql.spec.dbt.profiles import connection_of
 from kanon_sql.spec.dbt.project import Project
 

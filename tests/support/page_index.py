@@ -9,7 +9,7 @@ from kanon_sql.report.guides import guide_names, markdown_of, sentence_of
 from kanon_sql.spec.models.base import Model
 from kanon_sql.spec.models.catalogue import ALL_MODELS
 from kanon_sql.spec.policy import Policy, policies
-from kanon_sql.sql.dialects.traits import TRAITS
+from kanon_sql.sql.dialects.rules import TRAITS
 
 HEADINGS = {
     "sizes": "sizes of classes",

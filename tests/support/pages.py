@@ -7,7 +7,7 @@ from typing import Any
 
 from kanon_sql.report import diff, html, markdown, terminal
 from kanon_sql.report.document import Block
-from kanon_sql.report.words.in_python import in_python
+from kanon_sql.report.words.numbers import in_python
 from kanon_sql.results.diff import Diff
 
 

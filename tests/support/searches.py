@@ -18,7 +18,7 @@ from real_data import DATA
 
 import kanon_sql as kanon
 from kanon_sql.report import terminal
-from kanon_sql.report.words.in_python import in_python
+from kanon_sql.report.words.numbers import in_python
 
 Cells = Counter[tuple[str | None, ...]]
 """The rows of a table with how often each occurs, every cell as text."""

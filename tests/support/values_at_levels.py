@@ -8,8 +8,7 @@ from typing import Any
 import duckdb
 
 from kanon_sql.plan.levels import ColumnLevels
-from kanon_sql.spec.builders import parse_builder
-from kanon_sql.spec.hierarchy import GeneralizationHierarchy
+from kanon_sql.spec.hierarchy import GeneralizationHierarchy, parse_builder
 from kanon_sql.spec.hierarchy_table import Faults
 
 ENGINE = duckdb.connect()

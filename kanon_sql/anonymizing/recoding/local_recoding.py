@@ -15,8 +15,8 @@ from fractions import Fraction
 from typing import NamedTuple
 
 from kanon_sql.anonymizing.search.frequency_sets import FrequencySets
+from kanon_sql.anonymizing.search.lattice import PRIVATE, Levels
 from kanon_sql.anonymizing.search.losses import leaves_under
-from kanon_sql.anonymizing.search.qi_levels import PRIVATE, Levels
 from kanon_sql.sql.macros import render
 from kanon_sql.sql.tables import Row
 

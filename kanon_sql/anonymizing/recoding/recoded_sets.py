@@ -14,8 +14,8 @@ from typing import NamedTuple
 from kanon_sql.anonymizing.recoding.local_recoding import Recoding
 from kanon_sql.anonymizing.release.suppression import Suppression
 from kanon_sql.anonymizing.search.frequency_sets import RECORDS, FrequencySets
+from kanon_sql.anonymizing.search.lattice import PRIVATE, QuasiIdentifier
 from kanon_sql.anonymizing.search.losses import Loss, distribution
-from kanon_sql.anonymizing.search.qi_levels import PRIVATE, QuasiIdentifier
 from kanon_sql.results.release import RANKS, Association, Distribution
 from kanon_sql.sql.macros import render
 from kanon_sql.sql.tables import Row

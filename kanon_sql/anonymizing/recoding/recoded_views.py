@@ -14,14 +14,13 @@ from typing import NamedTuple
 
 from kanon_sql.anonymizing.recoding.recoded_sets import RECODINGS
 from kanon_sql.anonymizing.recoding.split_tree import Case, SplitTree, label_name
-from kanon_sql.anonymizing.release.view_names import RELEASE
-from kanon_sql.anonymizing.release.views import View, ViewChain
-from kanon_sql.anonymizing.search.qi_levels import label_of
+from kanon_sql.anonymizing.release.views import RELEASE, View, ViewChain
+from kanon_sql.anonymizing.search.lattice import label_of
 from kanon_sql.errors import SpecError, plural
 from kanon_sql.plan.question import JoinedLabels, ResolvedQuestion
 from kanon_sql.plan.violating_classes import sensitive_requirements
 from kanon_sql.spec.models.base import ReferenceModel
-from kanon_sql.sql.dialects.traits import TRAITS
+from kanon_sql.sql.dialects.rules import TRAITS
 from kanon_sql.sql.macros import render
 from kanon_sql.sql.quoting import identifier
 from kanon_sql.sql.tables import Column

@@ -9,12 +9,11 @@ from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 
-from kanon_sql.anonymizing.release.dbt_model import DbtModel, dbt_model, is_seed, name_of
 from kanon_sql.anonymizing.release.options import ReleaseOptions
 from kanon_sql.anonymizing.release.release_job import Written
 from kanon_sql.anonymizing.release.result import AnonymizationResult
+from kanon_sql.anonymizing.release.scripts import DbtModel, as_text, dbt_model, is_seed, name_of
 from kanon_sql.anonymizing.release.views import ViewChain
-from kanon_sql.anonymizing.release.views_file import as_text
 from kanon_sql.engines.base import Engine, FolderWriter, NewFolder
 from kanon_sql.errors import InputError, SpecError, option, plural
 from kanon_sql.files import file_kind, null_text

@@ -12,9 +12,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, get_args
 
-from kanon_sql.anonymizing.release.dbt_model import is_unchanged, seed_name
-from kanon_sql.anonymizing.release.view_names import LONGEST_NAME
-from kanon_sql.anonymizing.release.views import refuse_single_view
+from kanon_sql.anonymizing.release.scripts import is_unchanged, seed_name
+from kanon_sql.anonymizing.release.views import LONGEST_NAME, refuse_single_view
 from kanon_sql.engines import writes_folders
 from kanon_sql.errors import (
     SpecError,

@@ -11,26 +11,31 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
-from kanon_sql.anonymizing.release.dbt_model import name_of
 from kanon_sql.anonymizing.release.options import ReleaseOptions
 from kanon_sql.anonymizing.release.result import AnonymizationResult, KeptRecords
+from kanon_sql.anonymizing.release.scripts import name_of
 from kanon_sql.anonymizing.release.suppression import (
     IN_ORDER,
     Suppression,
 )
 from kanon_sql.anonymizing.release.untouched import untouched_warnings, what_becomes_of_untouched
-from kanon_sql.anonymizing.release.view_names import RELEASE, refuse_taken_names, view_name
-from kanon_sql.anonymizing.release.views import ViewChain, dropped_columns
+from kanon_sql.anonymizing.release.views import (
+    RELEASE,
+    ViewChain,
+    dropped_columns,
+    refuse_taken_names,
+    view_name,
+)
+from kanon_sql.anonymizing.search.costs import Preferences
+from kanon_sql.anonymizing.search.datafly_counts import builders
 from kanon_sql.anonymizing.search.frequency_sets import (
     FrequencySets,
     columns_of_first_set,
     first_set,
 )
+from kanon_sql.anonymizing.search.lattice import Levels
 from kanon_sql.anonymizing.search.losses import Loss, metrics
 from kanon_sql.anonymizing.search.optimal_search import Deadline
-from kanon_sql.anonymizing.search.preferences import Preferences
-from kanon_sql.anonymizing.search.qi_levels import Levels
-from kanon_sql.anonymizing.search.suggest_hierarchies import builders
 from kanon_sql.auditing.auditor import answered, clips
 from kanon_sql.auditing.fetched_sets import Announce, announce_fetch
 from kanon_sql.auditing.warnings import left_out, time_zones, zones_kept

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from kanon_sql.auditing.result import AuditResult
 from kanon_sql.engines.base import Hub
-from kanon_sql.engines.duckdb.file_fingerprint import Evidence
+from kanon_sql.engines.duckdb.files import Evidence
 from kanon_sql.engines.duckdb.frames import in_time_zones, time_zones
 from kanon_sql.errors import EngineError, InputError, KanonError, PrivacyViolation
 from kanon_sql.files import file_kind, spill_folder

@@ -10,18 +10,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from kanon_sql.anonymizing.release import view_names
+from kanon_sql.anonymizing.release import views
 from kanon_sql.anonymizing.release.views import ViewChain
 from kanon_sql.anonymizing.search.frequency_sets import MARKED, RECORDS, FrequencySets
-from kanon_sql.anonymizing.search.qi_levels import PRIVATE, Levels, ReleasedLevel
+from kanon_sql.anonymizing.search.lattice import PRIVATE, Levels, ReleasedLevel
 from kanon_sql.sql.macros import render
 from kanon_sql.sql.tables import Row
 
-CLASSES = f"{PRIVATE}{view_names.CLASSES}"
-VIOLATING = f"{PRIVATE}{view_names.VIOLATING}"
-DONORS = f"{PRIVATE}{view_names.DONORS}"
-RELEASED = f"{PRIVATE}{view_names.RELEASE}"
-IN_ORDER = f"{PRIVATE}{view_names.IN_ORDER}"
+CLASSES = f"{PRIVATE}{views.CLASSES}"
+VIOLATING = f"{PRIVATE}{views.VIOLATING}"
+DONORS = f"{PRIVATE}{views.DONORS}"
+RELEASED = f"{PRIVATE}{views.RELEASE}"
+IN_ORDER = f"{PRIVATE}{views.IN_ORDER}"
 """The release in the order of its file."""
 DONATED = f"{PRIVATE}donated_records"
 DONATED_PLACES = f"{PRIVATE}donated_places"

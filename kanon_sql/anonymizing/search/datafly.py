@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from kanon_sql.anonymizing.search.qi_levels import Attribute, Levels
+from kanon_sql.anonymizing.search.lattice import Attribute, Levels
 
 
 @dataclass(frozen=True)

@@ -7,9 +7,8 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from kanon_sql.anonymizing.search.frequency_sets import MARKED, FrequencySets
-from kanon_sql.anonymizing.search.qi_levels import PRIVATE, Levels, QuasiIdentifier
-from kanon_sql.anonymizing.search.temp_relations import NodeQuery
+from kanon_sql.anonymizing.search.frequency_sets import MARKED, FrequencySets, NodeQuery
+from kanon_sql.anonymizing.search.lattice import PRIVATE, Levels, QuasiIdentifier
 from kanon_sql.plan.question import ResolvedQuestion
 from kanon_sql.results.release import RANKS, Association, Distribution, Metrics
 from kanon_sql.sql.macros import render

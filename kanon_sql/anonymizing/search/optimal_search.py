@@ -6,10 +6,10 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+from kanon_sql.anonymizing.search.costs import Preferences
 from kanon_sql.anonymizing.search.lattice import Lattice, Node
 from kanon_sql.anonymizing.search.node_evaluation import LatticeStatistics, NodeEvaluator
 from kanon_sql.anonymizing.search.optimal import OptimalNode, Progress, minimal, optimal
-from kanon_sql.anonymizing.search.preferences import Preferences
 from kanon_sql.errors import InputError, option
 from kanon_sql.results.metrics import METRICS
 from kanon_sql.results.release import MetricName, MinimalNode, Search

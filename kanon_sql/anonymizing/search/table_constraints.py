@@ -1,25 +1,237 @@
-"""Checks on all classes of a node together that the number of classes and of records decide."""
+"""Checks in the search that look beyond single classes: on all classes of a node together, against
+a reference, and against earlier releases.
+
+The first are decided by the number of classes and of records. The others select the classes of a
+node that violate a check; a reference is encoded by the places of the table's values, so that it
+is at the levels of a node.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import cached_property
 
 from kanon_sql.anonymizing.search.costs import Sizes
+from kanon_sql.anonymizing.search.frequency_sets import FrequencySets, LevelsOf
+from kanon_sql.anonymizing.search.lattice import (
+    PRIVATE,
+    Label,
+    Levels,
+    Node,
+    QuasiIdentifier,
+    kept_labels,
+    label_of_any,
+)
 from kanon_sql.auditing.estimates import required_class_size
-from kanon_sql.plan.question import BoundCheck, ResolvedQuestion
+from kanon_sql.plan.join_columns import pairs, people_of_both
+from kanon_sql.plan.question import BoundCheck, OtherTable, ResolvedQuestion
+from kanon_sql.plan.steps import other_records
 from kanon_sql.plan.violating_classes import (
     is_about_crowds,
     is_judged_by_class,
     least_presence,
+    reference_of,
     reference_requirements,
+    required_crowds,
+    too_rare,
 )
 from kanon_sql.results.table import TableResult
 from kanon_sql.spec.models.estimates import KMapEstimate
 from kanon_sql.spec.models.risk import ProsecutorRisk, SampleUniqueness
 from kanon_sql.spec.models.sizes import KAnonymity
-from kanon_sql.sql.thresholds import exactly
+from kanon_sql.sql.macros import render
+from kanon_sql.sql.quoting import exactly
+
+
+@dataclass(frozen=True)
+class NodeOfSet:
+    """A node in a statement about several nodes."""
+
+    number: int
+    levels: Node
+    set: str = ""
+    places: Sequence[int] = ()
+    """Indices of the levels that the statement reads."""
+
+
+@dataclass(frozen=True)
+class ReferenceSets:
+    """Each reference that a search reads, by its places at every level up to the highest."""
+
+    sets: FrequencySets
+    highest: Levels
+
+    def violating(self, set: str, keys: Sequence[str], nodes: Sequence[NodeOfSet]) -> Iterator[str]:
+        """A SELECT for each reference: the classes of a materialised set with too few people there.
+
+        `keys` identify its classes: the places, and before them the node if it has several.
+        """
+        for reference, checks in self._required.items():
+            yield render(
+                "classes_beside_reference",
+                set=set,
+                keys=keys,
+                referred=render(
+                    "reference_at_nodes",
+                    nodes=nodes,
+                    keys=[each.key for each in self.sets.quasi_identifiers],
+                    set=self._kept[reference],
+                    entity=self.sets.bound.references[reference].entity,
+                ),
+                failing=render("any_of", predicates=list(map(too_rare, checks))),
+                entity=self.sets.bound.entity,
+            )
+
+    # --- internal ---------------------------------------------------------------------------
+
+    @property
+    def _required(self) -> dict[str, list[BoundCheck]]:
+        """The checks on each reference, by its name."""
+        found: dict[str, list[BoundCheck]] = {}
+        for each in reference_requirements(self.sets.bound):
+            found.setdefault(reference_of(self.sets.bound, each).name, []).append(each)
+        return found
+
+    @cached_property
+    def _kept(self) -> dict[str, str]:
+        """The temporary relation of each reference, by name."""
+        references = self.sets.bound.references
+        return {
+            name: self._keep(place, references[name])
+            for place, name in enumerate(self._required, start=1)
+        }
+
+    def _keep(self, place: int, reference: OtherTable) -> str:
+        sets = self.sets
+        columns = [reference.columns[each.name] for each in sets.quasi_identifiers]
+        others = [each for each in (reference.entity, reference.weight) if each]
+        referred = [
+            replace(each, name=name, alias=name)
+            for number, each in enumerate(columns, start=1)
+            for name in [f"kanon_referred_{number}"]
+        ]
+        found = sets.materialise_beside(
+            f"{PRIVATE}reference_{place}",
+            f"How many records of {reference.table.name} have each combination of values?",
+            render(
+                "reference_set",
+                relation=other_records(reference),
+                columns=columns,
+                others=others,
+            ),
+            [*referred, *others],
+        )
+        levels = [
+            LevelsOf(
+                each.key,
+                self._values(place, found, reference, each),
+                self.highest[each.name],
+            )
+            for each in sets.quasi_identifiers
+        ]
+        return sets.materialise(
+            f"{PRIVATE}reference_{place}_at_all_levels",
+            f"How many people of {reference.table.name} have each combination at every level?",
+            render(
+                "reference_at_all_levels",
+                set=found,
+                sets=levels,
+                entity=reference.entity,
+                weight=reference.weight,
+            ),
+        )
+
+    def _values(self, place: int, found: str, reference: OtherTable, each: QuasiIdentifier) -> str:
+        """Materialise the reference's values of a quasi-identifier, with their places."""
+        raw = self.sets.materialise(
+            f"{PRIVATE}referred_values_{place}_{each.place}",
+            f"Which values of {each.name} occur in {reference.table.name}?",
+            render("referred_values", set=found, place=each.place),
+        )
+        [pair] = [
+            pair
+            for pair in pairs(self.sets.bound, reference, "exact")
+            if pair.column.name == each.name
+        ]
+        return self.sets.materialise(
+            f"{PRIVATE}referred_places_{place}_{each.place}",
+            f"Which place does each value of the reference have at each level of {each.name}?",
+            render(
+                "referred_places",
+                referred=raw,
+                values=each.values,
+                labels=list(self._labels(each, pair.reference.type)),
+                type=pair.reference.type,
+                own_type=pair.column.type,
+                as_text=pair.how == "as_text",
+            ),
+        )
+
+    def _labels(self, each: QuasiIdentifier, type: str) -> Iterator[Label]:
+        levels = replace(each.levels, type=type)
+        for level in range(1, self.highest[each.name] + 1):
+            yield label_of_any(levels, level, kept_labels(each.place, level))
+
+
+@dataclass(frozen=True)
+class EarlierSets:
+    """The people of each earlier release with a crowd check, with their classes in that release."""
+
+    sets: FrequencySets
+
+    def violating(self, set: str, keys: Sequence[str]) -> Iterator[str]:
+        """One SELECT for each earlier release: the classes of a materialised frequency set in which
+        someone's crowd is too small. `keys` are the columns that identify a class; with several
+        nodes, the node number is one of them."""
+        for name, k in required_crowds(self.sets.bound).items():
+            yield render(
+                "classes_beside_earlier",
+                set=set,
+                keys=keys,
+                before=self._kept[name],
+                entities=people_of_both(self.sets.bound, self.sets.bound.earlier[name]),
+                k=k,
+            )
+
+    # --- internal ---------------------------------------------------------------------------
+
+    @cached_property
+    def _kept(self) -> dict[str, str]:
+        """The temporary relation of each earlier release's people, by release name."""
+        earlier = self.sets.bound.earlier
+        return {
+            name: self._keep(place, earlier[name])
+            for place, name in enumerate(required_crowds(self.sets.bound), start=1)
+        }
+
+    def _keep(self, place: int, earlier: OtherTable) -> str:
+        columns = list(earlier.quasi_identifiers)
+        entities = people_of_both(self.sets.bound, earlier)
+        entity = entities.reference
+        referred = [
+            replace(each, name=name, alias=name, generalised=None, joined=None)
+            for number, each in enumerate(columns, start=1)
+            for name in [f"kanon_referred_{number}"]
+        ]
+        found = self.sets.materialise_beside(
+            f"{PRIVATE}earlier_{place}",
+            f"How often does each person of {earlier.table.name} have each combination of values?",
+            render(
+                "reference_set",
+                relation=other_records(earlier, [*columns, entity]),
+                columns=columns,
+                others=[entity],
+            ),
+            [*referred, replace(entity, name="kanon_entity")],
+        )
+        return self.sets.materialise(
+            f"{PRIVATE}people_before_{place}",
+            f"In which classes of {earlier.table.name} is each person?",
+            render("people_before", set=found, columns=columns, entities=entities),
+        )
+
 
 _ENDLESS = 2**62
 

@@ -20,14 +20,15 @@ from typing import NamedTuple
 
 import duckdb
 
-from kanon_sql.engines.duckdb.csv_header import numbered_names, require_names
 from kanon_sql.engines.duckdb.csv_lines import (
     CHUNK,
     LONGEST_LINE,
     Lines,
     field_limit,
     line_too_long,
+    numbered_names,
     open_bytes,
+    require_names,
 )
 from kanon_sql.engines.readers import (
     Run,

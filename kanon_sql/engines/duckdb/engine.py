@@ -19,15 +19,13 @@ from typing import Any, Literal, Self
 import duckdb
 
 from kanon_sql.engines.base import Batches
-from kanon_sql.engines.cte_store import InlineCteStore
 from kanon_sql.engines.duckdb.csv_files import checked_delimiter, require_null_strings
 from kanon_sql.engines.duckdb.errors import ABOUT_THE_STATEMENT, first_line, translated_error
 from kanon_sql.engines.duckdb.export_casts import EMPTY_IN_TEXT, as_files_have_them
-from kanon_sql.engines.duckdb.file_fingerprint import FileEvidence
-from kanon_sql.engines.duckdb.files import require_one_line
-from kanon_sql.engines.duckdb.hub import close_hub, ctrl_c, cursor_of, open_hub, own_name
+from kanon_sql.engines.duckdb.files import FileEvidence, require_one_line
+from kanon_sql.engines.duckdb.hub import close_hub, ctrl_c, cursor_of, open_hub, own_name, texts_in
 from kanon_sql.engines.duckdb.targets import RELATION, Targets, refuse_sqlite
-from kanon_sql.engines.duckdb.views import texts_in
+from kanon_sql.engines.session import InlineCteStore
 from kanon_sql.errors import EngineError, InputError, SpecError, option, plural
 from kanon_sql.files import Decimal, file_kind, null_text, spill_folder
 from kanon_sql.sql.macros import render

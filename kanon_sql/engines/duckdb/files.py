@@ -1,10 +1,12 @@
-"""Turns a path or glob into a FROM expression that reads every record unchanged."""
+"""Turns a path or glob into a FROM expression that reads every record unchanged, and fingerprints
+its files.
+"""
 
 from __future__ import annotations
 
 import json
 import os
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from decimal import Decimal
 from fnmatch import fnmatchcase
 from importlib import import_module
@@ -27,10 +29,59 @@ from kanon_sql.engines.readers import (
     require_usable_names,
     struct,
 )
-from kanon_sql.errors import InputError, MissingDriverError, irregular_kind, nearest, printable
-from kanon_sql.files import Kind, file_kind
+from kanon_sql.errors import (
+    EngineError,
+    InputError,
+    MissingDriverError,
+    irregular_kind,
+    nearest,
+    printable,
+)
+from kanon_sql.files import Kind, file_kind, first_bytes
 from kanon_sql.sql.macros import render
 from kanon_sql.sql.quoting import is_one_line, literal
+
+
+class FileEvidence(NamedTuple):
+    """Path, size and modification time of a file when it was opened."""
+
+    path: str
+    size: int
+    mtime_ns: int
+
+
+class Evidence:
+    """Records file fingerprints and verifies them."""
+
+    def __init__(self) -> None:
+        self._files: dict[str, FileEvidence] = {}
+
+    def note(self, files: Iterable[str]) -> None:
+        self._files |= {file: _evidence_of(file) for file in files}
+
+    def __iter__(self) -> Iterator[FileEvidence]:
+        return iter(self._files.values())
+
+    def verify_unchanged(self) -> None:
+        """Raise `EngineError` if a file differs from its fingerprint."""
+        for before in self:
+            try:
+                is_same = _evidence_of(before.path) == before
+            except OSError:
+                is_same = False
+            if not is_same:
+                raise EngineError(f"{before.path} changed while it was being audited; run again.")
+
+
+def _evidence_of(file: str) -> FileEvidence:
+    status = os.stat(file)
+    return FileEvidence(file, status.st_size, status.st_mtime_ns)
+
+
+def is_database(path: str) -> bool:
+    """Whether a file is a DuckDB database, by its magic bytes."""
+    return first_bytes(path, 12)[8:] == b"DUCK"
+
 
 JSON_TYPES = {"BOOLEAN", "BIGINT", "UBIGINT", "HUGEINT", "UHUGEINT", "DOUBLE", "VARCHAR", "JSON"}
 

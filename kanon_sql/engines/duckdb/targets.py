@@ -12,10 +12,11 @@ from typing import Any
 import duckdb
 
 from kanon_sql.engines.duckdb.errors import relation_only, translated_error, without_values
-from kanon_sql.engines.duckdb.file_fingerprint import Evidence, is_database
 from kanon_sql.engines.duckdb.files import (
+    Evidence,
     FileSource,
     file_source,
+    is_database,
     list_files,
     matching_files,
     read_arrow,
@@ -27,8 +28,7 @@ from kanon_sql.engines.duckdb.frames import (
     scanned_files,
     without_unread,
 )
-from kanon_sql.engines.duckdb.hub import ctrl_c
-from kanon_sql.engines.duckdb.views import definitions_read, paths_in, stored_in
+from kanon_sql.engines.duckdb.hub import ctrl_c, definitions_read, paths_in, stored_in
 from kanon_sql.engines.failures import stopped
 from kanon_sql.engines.names import display_name, name_parts, named, shortened
 from kanon_sql.engines.readers import Run, as_pattern, folder_of_files, require_usable_names

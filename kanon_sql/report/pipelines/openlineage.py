@@ -19,8 +19,7 @@ from typing import Any
 from kanon_sql.errors import SpecError
 from kanon_sql.report.pipelines.outcomes import CheckOutcome, Kind, TableOutcomes, outcomes
 from kanon_sql.results.cells import CellsResult
-from kanon_sql.results.lineage import Dataset
-from kanon_sql.results.table import AuditFindings, CheckResult, TableResult, plain_json
+from kanon_sql.results.table import AuditFindings, CheckResult, Dataset, TableResult, plain_json
 from kanon_sql.results.version import VERSION
 from kanon_sql.spec.models.catalogue import ALL_MODELS
 from kanon_sql.spec.spec import TablePlaces

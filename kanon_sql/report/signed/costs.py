@@ -10,8 +10,7 @@ from kanon_sql.report.plots import Chart, CostPoint, cost_of_k
 from kanon_sql.report.signed.subject import Signed
 from kanon_sql.report.words.numbers import NONE, number, percent, printable
 from kanon_sql.report.words.tables import Bin, required_k
-from kanon_sql.results.costs import CostOfK, Costs
-from kanon_sql.results.release import Anonymization
+from kanon_sql.results.release import Anonymization, CostOfK, Costs
 
 
 def costs(signed: Signed) -> Iterator[Block]:

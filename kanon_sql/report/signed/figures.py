@@ -18,6 +18,7 @@ from kanon_sql.report.document import (
     Points,
     Prose,
 )
+from kanon_sql.report.guides import in_words
 from kanon_sql.report.identifying import in_turn
 from kanon_sql.report.plots import (
     Chart,
@@ -44,7 +45,6 @@ from kanon_sql.report.words.numbers import (
 )
 from kanon_sql.report.words.sensitive import in_order, worst_class
 from kanon_sql.report.words.tables import Bin, histogram, histogram_title, required_k
-from kanon_sql.report.worksheet_text import in_words
 from kanon_sql.results.profile import TableProfile
 from kanon_sql.results.release import Before
 from kanon_sql.results.table import CheckResult, HistogramBin, TableResult

@@ -16,9 +16,8 @@ from kanon_sql.report.signed.figures import risk_chart, sizes_chart
 from kanon_sql.report.signed.subject import LEAST_CELL, Audience, Signed, digest_of
 from kanon_sql.report.words.numbers import listed
 from kanon_sql.results.cells import CellsResult
-from kanon_sql.results.costs import Costs
 from kanon_sql.results.diff import diff
-from kanon_sql.results.release import ReleaseFindings
+from kanon_sql.results.release import Costs, ReleaseFindings
 from kanon_sql.results.stored import (
     ResultFile,
     costs_of,

@@ -8,8 +8,7 @@ from typing import Any
 from kanon_sql.report.document import Block, Facts, Grid, GridRow, Points, Prose
 from kanon_sql.report.signed import cells
 from kanon_sql.report.signed.subject import Signed, digest_of, members_of, violating
-from kanon_sql.report.words.margins import Margin, margins
-from kanon_sql.report.words.models import STATUS_WORDS, title, verdict_status
+from kanon_sql.report.words.models import STATUS_WORDS, Margin, margins, title, verdict_status
 from kanon_sql.report.words.numbers import (
     KEPT_TOGETHER,
     NONE,

@@ -11,10 +11,9 @@ from kanon_sql.errors import SpecError
 from kanon_sql.report.document import Block, Heading
 from kanon_sql.report.words.numbers import KEPT_TOGETHER, counted, number, percent, printable
 from kanon_sql.results.confidential import for_outsiders, is_hidden
-from kanon_sql.results.costs import Costs
 from kanon_sql.results.diff import Diff
 from kanon_sql.results.profile import TableProfile
-from kanon_sql.results.release import Anonymization, ReleaseFindings
+from kanon_sql.results.release import Anonymization, Costs, ReleaseFindings
 from kanon_sql.results.table import AuditFindings, CheckResult, Summary, TableResult
 from kanon_sql.results.worksheet import Attempts
 from kanon_sql.spec.models.catalogue import MODELS

@@ -23,12 +23,12 @@ from kanon_sql.spec.dbt.node import (
     META_KEY,
     QUASI_IDENTIFIER_KEYS,
     Node,
+    Selection,
     parsed_node,
     refuse_unknown,
 )
 from kanon_sql.spec.dbt.profiles import connection_of
 from kanon_sql.spec.dbt.project import Description, Project, mapping
-from kanon_sql.spec.dbt.selection import Selection
 from kanon_sql.spec.models.base import Model
 from kanon_sql.spec.models.catalogue import short_checks
 from kanon_sql.spec.other_tables import OTHER_TABLES, OtherTableKind
