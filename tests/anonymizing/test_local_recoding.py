@@ -717,12 +717,6 @@ def test_of_too_many_parts_no_release_is_made_to_be_thrown_away(
     assert [*tmp_path.iterdir()] == []
 
 
-@pytest.mark.parametrize("search", [kanon.anonymize, kanon.tradeoff])
-def test_what_may_keep_nothing_is_not_connected_to(search: Any) -> None:
-    with pytest.raises(kanon.SpecError, match="over rows that spark may not keep"):
-        search("people/", QUESTION, k=2, algorithm="local", engine="spark:local[2]")
-
-
 def test_of_too_many_parts_a_warehouse_has_no_release(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(split_tree, "MOST_PARTS", 1)
     monkeypatch.setattr(algorithms, "MOST_PARTS", 1)

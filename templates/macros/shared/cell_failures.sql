@@ -87,7 +87,7 @@ measured as (
 {% if margins == "all" %}
 {% for mask in range(1, 2 ** (columns | length)) %}
 {% set by = namespace(columns=[]) %}
-{% for column in columns if (mask // 2 ** columns.index(column)) % 2 == 0 %}
+{% for column in columns if mask % 2 ** (columns.index(column) + 1) < 2 ** columns.index(column) %}
 {% set by.columns = by.columns + [column] %}
 {% endfor %}
 {% set found.kept = found.kept + [by.columns] %}

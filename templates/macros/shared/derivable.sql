@@ -128,14 +128,14 @@ all_cells as (
 
     select
 {% for column in columns %}
-        {{ "'.' as " if (mask // 2 ** loop.index0) % 2 }}kanon_k{{ loop.index }},
+        {{ "'.' as " if mask % 2 ** loop.index >= 2 ** loop.index0 }}kanon_k{{ loop.index }},
 {% endfor %}
         0 as kanon_suppressed,
         null as kanon_figure
     from keyed_cells
     cross join shapes
 {% set conditions = namespace(all=[]) %}
-{% for column in columns if (mask // 2 ** columns.index(column)) % 2 %}
+{% for column in columns if mask % 2 ** (columns.index(column) + 1) >= 2 ** columns.index(column) %}
 {% set conditions.all = conditions.all + ["kanon_has_total_" ~ (columns.index(column) + 1) ~ " = 1"] %}
 {% endfor %}
     where {{ conditions.all | join(" and ") }}
