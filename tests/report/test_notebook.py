@@ -12,7 +12,7 @@ import pytest
 import kanon_sql as kanon
 from kanon_sql.report.html import BLOCKS
 
-FUNCTIONS = "audit|compile|anonymize|profile|tradeoff|init|explain"
+FUNCTIONS = "audit|tables|compile|anonymize|profile|tradeoff|init|explain"
 LEVELS = {"zip": {"levels": [{"mask": "right"}]}, "born": {"levels": [{"width": 10}, "suppress"]}}
 
 
@@ -41,6 +41,9 @@ RESULTS = {
     "optimal": lambda path: made(path, algorithm="optimal"),
     "local": lambda path: made(path, algorithm="local"),
     "tradeoff": lambda path: kanon.tradeoff(path, LEVELS, k=[2, 3, 50]),
+    "events": lambda path: kanon.audit(path, entity="born", events=["ward"]),
+    "cells": lambda path: kanon.tables(path, by=["zip", "ward"]),
+    "cells and a rule": lambda path: kanon.tables(path, by=["zip", "ward"], threshold=6),
     "diff": lambda path: RESULTS["audit"](path).diff(RESULTS["measured"](path)),
 }
 
@@ -49,7 +52,7 @@ RESULTS = {
 def test_a_notebook_is_told_what_python_has(name, clinic):
     page = RESULTS[name](clinic)._repr_html_()
     shown = re.sub(r"<style>.*?</style>|<pre.*?</pre>", "", page, flags=re.DOTALL)
-    assert not re.search(rf"(?<![\w-])--[a-z]|kanon-sql ({FUNCTIONS})\b", shown)
+    assert not re.search(rf"(?<![\w-])--[a-z]|kanon-sql ({FUNCTIONS})\b|exit code", shown)
     assert not set(BLOCKS) & set(shown), "a bar of letters, where a page can draw one"
     assert "<script" not in page
 

@@ -15,6 +15,15 @@ _SENTENCES = {
         "With k=5 the result is violated if a class is smaller than 5, and raise_if_violated() "
         "raises."
     ),
+    "With --check km_anonymity:k=5,m=2 the audit ends with exit code 1 if": (
+        "With checks=[kanon.KmAnonymity(k=5, m=2)] the result is violated if"
+    ),
+    "With --threshold 10 the command ends with exit code 1 if": (
+        "With threshold=10 the result is violated if"
+    ),
+    "With a rule, as in --derivable, the command ends with exit code 1 if it fails.": (
+        "With a rule, as in derivable=True, the result is violated if it fails."
+    ),
     "--show-values lists classes that are too small.": (
         "show_values=True lists classes that are too small."
     ),
