@@ -6,6 +6,7 @@ import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from kanon_sql.errors import Message
 from kanon_sql.report.document import Block, Facts, Heading, Points, Prose
 from kanon_sql.report.guides import WIDTH
 from kanon_sql.report.words.numbers import printable
@@ -164,7 +165,8 @@ def _held(policy: PolicyOutcome) -> Iterator[str]:
 
 def not_asked_words(rule_of: Mapping[str, Any]) -> str:
     """A rule that was not checked, and why."""
-    return f"{rule(rule_of['model'], rule_of['parameters'])}, {printable(rule_of['reason'])}"
+    reason = printable(Message(rule_of["reason"]))
+    return f"{rule(rule_of['model'], rule_of['parameters'])}, {reason}"
 
 
 def _folded(text: str, first: str, rest: str | None = None) -> list[str]:

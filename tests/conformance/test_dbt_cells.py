@@ -187,6 +187,19 @@ FAULTS: dict[str, tuple[Rows, str, Mapping[str, Any], str]] = {
         [["N", None], ["S", "30"], ["Total", "25"]], "derivable", {**OF_MART, "value": "n"},
         "1 suppressed cells that would lie below zero",
     ),
+    "no_total": (
+        [["N", None], ["S", "30"], ["Total", "25"]], "derivable",
+        {"by": ["region"], "total_label": "Totl", "value": "n"},
+        "1 tables without a row that has total_label",
+    ),
+    "hidden_counts": (
+        [["N", None], ["S", None]], "min_contributors", {"count": "n", "n": 3},
+        "1 tables in which every count is suppressed",
+    ),
+    "hidden_groups": (
+        [["N", None], ["Total", None]], "group_disclosure", {**OF_MART, "count": "n"},
+        "1 tables in which every count is suppressed",
+    ),
     "no_records": ([], "min_contributors", {"by": ["region"], "n": 3}, "no_data"),
     "no_cells": ([], "derivable", {**OF_MART, "value": "n"}, "no_data"),
     "no_groups": ([], "group_disclosure", {"by": ["region"], "count": "n"}, "no_data"),

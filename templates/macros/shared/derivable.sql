@@ -47,8 +47,7 @@ known_{{ round }} as (
 
 complete_equations as (
     select
-        sum({{ kanon_sql.flag("kanon_unknown = 0 and abs(kanon_rest) > " ~ slack) | indent(8) }}) as kanon_broken,
-        sum({{ kanon_sql.flag("kanon_unknown = 0") }}) as kanon_complete
+        sum({{ kanon_sql.flag("kanon_unknown = 0 and abs(kanon_rest) > " ~ slack) | indent(8) }}) as kanon_broken
     from equations_{{ rounds + 1 }}
     cross join shapes
 ),
@@ -71,6 +70,10 @@ measured as (
         on known_{{ rounds }}.kanon_cell > 0
 )
 {%- endset %}
+{% set totals = [] %}
+{% for column in columns %}
+{% do totals.append("kanon_has_total_" ~ loop.index) %}
+{% endfor %}
 {{ kanon_sql.told_failures(
     ctes,
     violated="measured.achieved > 0",
@@ -80,6 +83,10 @@ measured as (
         kanon_sql.counted_error(
             "totals_broken", "totals that are not the sum of their parts, so nothing can be concluded", "kanon_broken",
             "select coalesce(kanon_broken, 0) as kanon_broken\nfrom complete_equations"
+        ),
+        kanon_sql.counted_error(
+            "totals_missing", "tables without a row that has total_label, so nothing can be concluded", "kanon_no_total",
+            "select case when " ~ totals | join(" + ") ~ " = 0 then 1 else 0 end as kanon_no_total\nfrom shapes"
         ),
         kanon_sql.counted_error(
             "cells_below_zero", "suppressed cells that would lie below zero, so nothing can be concluded", "kanon_outside",
