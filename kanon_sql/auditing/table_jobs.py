@@ -101,10 +101,9 @@ class TableJobs:
     def results(self) -> list[TableResult]:
         """The result of each table. Raises the error of the first table that has one."""
         threads = self._run.jobs - bool(self._own)
-        self._at_work = min(threads, len(self._waiting))
         try:
-            for _ in range(self._at_work):
-                threading.Thread(target=self._work, daemon=True).start()
+            for _ in range(min(threads, len(self._waiting))):
+                self._start()
             for place in self._own:
                 if place < self._end:
                     self._audit(place, self._tables[place].engine)
@@ -117,16 +116,37 @@ class TableJobs:
             raise self._errors[min(self._errors)]
         return [self._results[place] for place in range(len(self._tables))]
 
-    def _work(self) -> None:
-        while (place := self._next()) is not None:
-            self._audit(place, self._busy[place])
-            with self._change:
-                engine = self._busy.pop(place)
-                self._free[id(self._tables[place].engine)].append(engine)
-                self._change.notify_all()
+    def _start(self) -> None:
+        """Start a thread, which counts as at work until it ends."""
+        with self._change:
+            self._at_work += 1
+        try:
+            threading.Thread(target=self._work, daemon=True).start()
+        except BaseException:
+            self._leave()
+            raise
+
+    def _leave(self) -> None:
         with self._change:
             self._at_work -= 1
             self._change.notify_all()
+
+    def _work(self) -> None:
+        try:
+            while (place := self._next()) is not None:
+                try:
+                    self._audit(place, self._busy[place])
+                finally:
+                    with self._change:
+                        engine = self._busy.pop(place)
+                        self._free[id(self._tables[place].engine)].append(engine)
+                        self._change.notify_all()
+        except BaseException as error:
+            # Raised by `results` before the error of any table, as no caller sees this thread's.
+            self._errors[-1] = error
+            self._give_up(0)
+        finally:
+            self._leave()
 
     def _next(self) -> int | None:
         """The next table, once a session is free for it; None when none is left."""

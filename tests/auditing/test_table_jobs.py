@@ -146,6 +146,34 @@ def test_the_first_error_in_the_order_of_the_tables_is_raised() -> None:
     assert "two.parquet" in said[0]
 
 
+def test_a_thread_that_dies_ends_the_audit() -> None:
+    """What is no `Exception`, such as an engine's panic, is raised like any error."""
+
+    class Panic(BaseException):
+        pass
+
+    def dies(question: str, progress: Any) -> None:
+        raise Panic
+
+    with pytest.raises(Panic):
+        auditor.audit(spec_of("one", "two"), RunOptions(jobs=2, watch=dies))
+
+
+def test_a_thread_that_does_not_start_ends_the_audit(monkeypatch: pytest.MonkeyPatch) -> None:
+    starts = threading.Thread.start
+
+    def second_fails(thread: threading.Thread, seen: list[int] = []) -> None:  # noqa: B006
+        seen.append(1)
+        if len(seen) == 2:
+            raise RuntimeError("can't start new thread")
+        starts(thread)
+
+    spec = spec_of(*ZIPS)
+    monkeypatch.setattr(threading.Thread, "start", second_fails)
+    with pytest.raises(RuntimeError, match="can't start"):
+        auditor.audit(spec, RunOptions(jobs=4))
+
+
 ENDLESS = "create view {} as select i % 7 as zip from range(10000000) a(i), range(10000000) b(j)"
 
 
