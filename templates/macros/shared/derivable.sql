@@ -70,9 +70,9 @@ measured as (
         on known_{{ rounds }}.kanon_cell > 0
 )
 {%- endset %}
-{% set totals = [] %}
+{% set totals = namespace(all=[]) %}
 {% for column in columns %}
-{% do totals.append("kanon_has_total_" ~ loop.index) %}
+{% set totals.all = totals.all + ["kanon_has_total_" ~ loop.index] %}
 {% endfor %}
 {{ kanon_sql.told_failures(
     ctes,
@@ -86,7 +86,7 @@ measured as (
         ),
         kanon_sql.counted_error(
             "totals_missing", "tables without a row that has total_label, so nothing can be concluded", "kanon_no_total",
-            "select case when " ~ totals | join(" + ") ~ " = 0 then 1 else 0 end as kanon_no_total\nfrom shapes"
+            "select case when " ~ totals.all | join(" + ") ~ " = 0 then 1 else 0 end as kanon_no_total\nfrom shapes"
         ),
         kanon_sql.counted_error(
             "cells_below_zero", "suppressed cells that would lie below zero, so nothing can be concluded", "kanon_outside",
