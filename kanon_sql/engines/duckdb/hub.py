@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -133,6 +134,10 @@ def open_hub(
     """Open an in-memory database that spills to a private folder."""
     if memory_limit is not None and not MEMORY_LIMIT.fullmatch(memory_limit):
         raise SpecError(f"the memory limit must read like 4GB or 512MiB; found {memory_limit!r}.")
+    if memory_limit and memory_limit.endswith("%") and duckdb.__version__ < "2":
+        # A share of the memory is read from 2.0 on.
+        memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+        memory_limit = f"{int(memory * float(memory_limit[:-1]) / 100)}B"
     limits = {"memory_limit": memory_limit, "threads": threads}
     settings = {key: value for key, value in limits.items() if value is not None}
     try:
