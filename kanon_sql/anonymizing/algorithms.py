@@ -251,7 +251,9 @@ def released_at_levels(
         steps=Rows(_as_taken(sets, step) for step in path.steps),
         records_violating=path.records_violating,
         associations=tuple(associations(sets, making.bound, path.levels)),
-        distributions=() if path.reached_top else tuple(distributions(sets, path.levels)),
+        distributions=()
+        if path.reached_top
+        else tuple(distributions(sets, making.bound, path.levels)),
         **_at_best(made, cost),
     )
 

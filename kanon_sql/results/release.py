@@ -201,12 +201,12 @@ RANKS = (1, 2, 3, 4, 6, 11, 21)
 
 @dataclass(frozen=True)
 class Distribution(JsonPart):
-    """The records with the most frequent value of a quasi-identifier, the second one and so on.
+    """The records with the most frequent value of a column, the second one and so on.
 
     `before` and `after` have a count for each bin of ranks, which begins at that of `ranks`.
     """
 
-    quasi_identifier: str
+    column: str
     ranks: tuple[int, ...]
     values_before: int
     before: tuple[int, ...]
@@ -359,7 +359,7 @@ class Anonymization:
     compared: tuple[Compared, ...] = ()
     """The release by each algorithm, if they were compared."""
     distributions: tuple[Distribution, ...] = ()
-    """The distribution of each quasi-identifier before and after."""
+    """The distribution of each quasi-identifier and sensitive attribute before and after."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "steps", Rows(self.steps))

@@ -982,6 +982,31 @@ held_values as (
 {%- endmacro %}
 
 
+{# Distribution of a sensitive attribute before and after a recoding; see distribution. #}
+{% macro distribution_beside_recoded(records, members, keys, sensitive, firsts, unknown=false) %}
+with
+
+held_values as (
+    select
+        held.{{ kanon_sql.alias(sensitive) }} as kanon_raw_place,
+        held.{{ kanon_sql.alias(sensitive) }} as kanon_place,
+        sum(held.kanon_records) as kanon_held,
+        sum(case when members.kanon_class is null then 0 else held.kanon_records end) as kanon_released
+    from {{ records }} as held
+    inner join {{ members }} as members
+{% for each in keys %}
+        {{ "on" if loop.first else "and" }} members.{{ each }} = held.{{ each }}
+{% endfor %}
+{% if unknown %}
+    where held.{{ kanon_sql.alias(sensitive) }} is not null
+{% endif %}
+    group by held.{{ kanon_sql.alias(sensitive) }}
+),
+
+{{ kanon_sql.frequency_ranks(firsts) }}
+{%- endmacro %}
+
+
 {# Parts of each class split in a round, in the order of their labels, the rest last. #}
 {% macro parts_as_texts(splits, texts) %}
 select

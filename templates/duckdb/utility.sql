@@ -241,6 +241,27 @@ held_values as (
 {%- endmacro %}
 
 
+{# Distribution of a sensitive attribute before and after suppression; see distribution. #}
+{% macro distribution_of_sensitive(marked, sensitive, firsts, unknown=false) %}
+with
+
+held_values as (
+    select
+        {{ kanon_sql.alias(sensitive) }} as kanon_raw_place,
+        {{ kanon_sql.alias(sensitive) }} as kanon_place,
+        sum(kanon_records) as kanon_held,
+        sum(kanon_records - kanon_suppressed) as kanon_released
+    from {{ marked }}
+{% if unknown %}
+    where {{ kanon_sql.alias(sensitive) }} is not null
+{% endif %}
+    group by {{ kanon_sql.alias(sensitive) }}
+),
+
+{{ kanon_sql.frequency_ranks(firsts) }}
+{%- endmacro %}
+
+
 {# Records and values of `held_values` by the rank of their frequency, before and after. #}
 {% macro frequency_ranks(firsts) %}
 {% for when, value, counted in (("before", "kanon_raw_place", "kanon_held"), ("after", "kanon_place", "kanon_released")) %}

@@ -11,9 +11,11 @@ import re
 import shlex
 import shutil
 import subprocess
+from collections import Counter
 from pathlib import Path
 
 import pyarrow as pa
+import pyarrow.csv as csv
 import pyarrow.parquet as pq
 import pytest
 
@@ -714,7 +716,7 @@ def test_a_release_says_what_was_lost(clinic, capsys):
         "--untouched", "drop", "--max-suppressed", "3",
     )  # fmt: skip
     made = json.loads(Path("release.json").read_text(encoding="utf-8"))["anonymization"]
-    by_name = {each["quasi_identifier"]: each for each in made["distributions"]}
+    by_name = {each["column"]: each for each in made["distributions"]}
     # Twenty records with one ZIP code, twenty with the second, nineteen with the third, and one.
     assert by_name["zip"]["before"] == [20, 20, 19, 1, 0, 0, 0]
     assert by_name["zip"]["values_before"] == 4
@@ -733,6 +735,38 @@ def test_a_release_says_what_was_lost(clinic, capsys):
     assert "What each quasi-identifier lost" in lost
     assert "Distributions" not in lost
     assert "Information lost" not in lost  # one record was suppressed
+
+
+@pytest.mark.parametrize("algorithm", ["datafly", "optimal", "local"])
+@pytest.mark.parametrize("nulls", ["value", "unknown"])
+def test_distributions_are_those_of_the_files(clinic, capsys, algorithm, nulls):
+    spec = SPEC.replace("patients.parquet", "some.csv")
+    spec = spec.replace("    sensitive:", f"    sensitive_nulls: {nulls}\n    sensitive:")
+    Path("kanon.yml").write_text(spec)
+    kept = pq.read_table("patients.parquet").to_pylist()
+    kept = [each | {"diagnosis": each["diagnosis"] if place % 7 else None}
+            for place, each in enumerate(kept)]  # fmt: skip
+    csv.write_csv(pa.Table.from_pylist(kept), "some.csv")
+    code, _, error = run(
+        capsys, "anonymize", "kanon.yml", "--output", "release.csv", "--result", "release.json",
+        "--untouched", "drop", "--max-suppressed", "3", "--algorithm", algorithm,
+        "--force",
+    )  # fmt: skip
+    assert code == 0, error
+    made = json.loads(Path("release.json").read_text(encoding="utf-8"))["anonymization"]
+    told = {each["column"]: each for each in made["distributions"]}
+    assert {"zip", "diagnosis"} <= set(told)
+    for name, each in told.items():
+        for when, path in (("before", "some.csv"), ("after", "release.csv")):
+            values = csv.read_csv(path).column(name).to_pylist()
+            counted = Counter(v for v in values if name != "diagnosis" or nulls == "value" or v)
+            sizes = sorted(counted.values(), reverse=True)
+            ends = [*each["ranks"][1:], None]
+            bins = [
+                sum(sizes[a - 1 : b and b - 1]) for a, b in zip(each["ranks"], ends, strict=True)
+            ]
+            assert each[when] == bins, (name, when)
+            assert each[f"values_{when}"] == len(sizes)
 
 
 def test_a_release_that_is_one_of_the_points_is_no_other(clinic, capsys):

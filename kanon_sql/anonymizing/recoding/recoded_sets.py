@@ -15,7 +15,7 @@ from kanon_sql.anonymizing.recoding.local_recoding import Recoding
 from kanon_sql.anonymizing.release.suppression import Suppression
 from kanon_sql.anonymizing.search.frequency_sets import RECORDS, FrequencySets
 from kanon_sql.anonymizing.search.lattice import PRIVATE, QuasiIdentifier
-from kanon_sql.anonymizing.search.losses import Loss, distribution
+from kanon_sql.anonymizing.search.losses import Loss, fetch_distributions
 from kanon_sql.results.release import RANKS, Association, Distribution
 from kanon_sql.sql.macros import render
 from kanon_sql.sql.tables import Row
@@ -126,21 +126,29 @@ class RecodedSets:
                 )
 
     def distributions(self) -> Iterator[Distribution]:
-        """The distribution of each quasi-identifier, before and after the recoding."""
-        for each in self.sets.quasi_identifiers:
-            sql = render(
-                "distribution_of_recoded",
-                records=RECORDS,
-                members=self.recoding.members,
-                shown=self._shown,
-                keys=self._keys,
-                qi=each.place,
-                key=each.key,
-                firsts=RANKS,
+        """The distribution of each quasi-identifier and sensitive attribute, before and after the
+        recoding."""
+        of = {
+            "records": RECORDS,
+            "members": self.recoding.members,
+            "keys": self._keys,
+            "firsts": RANKS,
+        }
+        rendered = {
+            each.name: render(
+                "distribution_of_recoded", **of, shown=self._shown, qi=each.place, key=each.key
             )
-            question = f"How frequent are the values of {each.name}, before and after?"
-            [row] = self.sets.fetch(f"distribution_{each.place}", question, sql)
-            yield distribution(each.name, row)
+            for each in self.sets.quasi_identifiers
+        } | {
+            sensitive.name: render(
+                "distribution_beside_recoded",
+                **of,
+                sensitive=sensitive,
+                unknown=self.sets.bound.unknown,
+            )
+            for sensitive in self.sets.bound.sensitive
+        }
+        return fetch_distributions(self.sets, rendered)
 
     # --- internal ---------------------------------------------------------------------------
 

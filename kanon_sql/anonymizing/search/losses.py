@@ -106,27 +106,47 @@ def associations(
         yield Association(each.name, sensitive.name, row["kanon_before"], row["kanon_after"])
 
 
-def distributions(sets: FrequencySets, levels: Levels) -> Iterator[Distribution]:
-    """The distribution of each quasi-identifier, before and after generalisation."""
+def distributions(
+    sets: FrequencySets, bound: ResolvedQuestion, levels: Levels
+) -> Iterator[Distribution]:
+    """The distribution of each quasi-identifier and sensitive attribute, before and after
+    generalisation and suppression."""
+    rendered = {
+        each.name: render(
+            "distribution",
+            marked=MARKED,
+            values=each.values,
+            key=each.key,
+            level=levels[each.name],
+            firsts=RANKS,
+        )
+        for each in sets.quasi_identifiers
+    } | {
+        sensitive.name: render(
+            "distribution_of_sensitive",
+            marked=MARKED,
+            sensitive=sensitive,
+            firsts=RANKS,
+            unknown=bound.unknown,
+        )
+        for sensitive in bound.sensitive
+    }
+    return fetch_distributions(sets, rendered)
+
+
+def fetch_distributions(sets: FrequencySets, rendered: Mapping[str, str]) -> Iterator[Distribution]:
+    """The distribution of each column, by its statement."""
     rows = sets.fetch_each(
         [
             NodeQuery(
-                f"distribution_{each.place}",
-                f"How frequent are the values of {each.name}, before and after?",
-                render(
-                    "distribution",
-                    marked=MARKED,
-                    values=each.values,
-                    key=each.key,
-                    level=levels[each.name],
-                    firsts=RANKS,
-                ),
+                f"distribution_{place}",
+                f"How frequent are the values of {name}, before and after?",
+                sql,
             )
-            for each in sets.quasi_identifiers
+            for place, (name, sql) in enumerate(rendered.items(), start=1)
         ]
     )
-    for each, row in zip(sets.quasi_identifiers, rows, strict=True):
-        yield distribution(each.name, row)
+    return map(distribution, rendered, rows)
 
 
 def distribution(name: str, row: Row) -> Distribution:

@@ -102,7 +102,7 @@ def _distributions(found: Sequence[Distribution], made: Anonymization, signed: S
     heads = [*map(_ranks, ranks, ranks[1:]), f"{ranks[-1]}+"]
     rows = [
         GridRow(
-            ("" if place else printable(each.quasi_identifier), when),
+            ("" if place else printable(each.column), when),
             (number(values), *(_share(count, of, signed) for count in counts)),
         )
         for each in found
@@ -117,7 +117,7 @@ def _distributions(found: Sequence[Distribution], made: Anonymization, signed: S
         "Distributions before and after: the share of the records with the most frequent value of "
         "a column (1), the second (2) and so on. Values are not named, and fewer than "
         f"{number(signed.min_cell)} records are left out.",
-        GridRow(("quasi-identifier", ""), ("values", *heads)),
+        GridRow(("column", ""), ("values", *heads)),
         rows,
     )
 
