@@ -31,6 +31,7 @@ import yaml
 from places import ROOT, TESTS
 from sqlglot import exp
 
+from kanon_sql.errors import percentage
 from kanon_sql.plan.levels import ColumnLevels
 from kanon_sql.spec.hierarchy import parse_builder
 from kanon_sql.spec.models.catalogue import MODELS
@@ -171,10 +172,15 @@ def asked(file: str) -> dict[str, Asked]:
             for each in place["data_tests"]:
                 [(test, given)] = each.items()
                 own = {"sensitive": column} if column else {}
+                numbers = {
+                    key: float(share)
+                    for key, value in given["arguments"].items()
+                    if (share := percentage(value))
+                }
                 found[given["name"]] = Asked(
                     model["name"],
                     test.removeprefix("kanon_sql."),
-                    own | given["arguments"],
+                    own | given["arguments"] | numbers,
                     given.get("config", {}),
                 )
     return found
@@ -868,6 +874,16 @@ REFUSED: dict[str, tuple[str, Arguments, str]] = {
         "t_closeness",
         {**QI, "sensitive": "sex", "t": "0.1"},
         "t must be a number from 0 to 1; found the text '0.1'. Write it without quotes",
+    ),
+    "a percentage above 100": (
+        "t_closeness",
+        {**QI, "sensitive": "sex", "t": "120%"},
+        "t must be a number from 0 to 1; found 1.2",
+    ),
+    "a percentage that is no share": (
+        "delta_disclosure",
+        {**QI, "sensitive": "sex", "delta": "20%"},
+        "delta must be a number above 0; found 20%",
     ),
     "not a number": (
         "t_closeness",

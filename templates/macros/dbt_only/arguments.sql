@@ -518,11 +518,14 @@
 {%- endmacro %}
 
 
-{# A number between two bounds, or none where none is given; `above` excludes the lower one. #}
+{# A number between two bounds, or none where none is given; `above` excludes the lower one. A share may be
+   written as a percentage: 20% is 0.2. #}
 {% macro number_of_test(test, name, value, least=0, most=none, above=false) -%}
 {% if value is none -%}
 {{ return(none) }}
 {%- endif %}
+{% set percentage = modules.re.match("^([0-9]+([.][0-9]+)?) ?%$", value) if most == 1 and value is string else none %}
+{% set value = (percentage.group(1) ~ "e-2") | float if percentage else value %}
 {% set words = ("above " if above else "from ") ~ least ~ (
     " to " ~ most if most is not none else "" if above else " on"
 ) %}
