@@ -29,19 +29,23 @@ MARKS = {"postgres", "spark", "clickhouse", "mariadb", "dbt", "conformance"}
 SLOW = {"spark", "clickhouse", "mariadb", "conformance", "oracle"}
 """Words in a test's file, name or engine that make it `slow`: it starts a cluster or a server, or
 draws thousands of questions, as a test by Hypothesis does too."""
+QUICK_SEEDS = 2
+"""Of the tables that a test draws, the first ones are in the quick tests, and all in the slow."""
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Mark a test by the words of its file, its name and its `database`: `-m "not spark"`."""
     for item in items:
         assert isinstance(item, pytest.Function)
-        parameters = item.callspec.params if hasattr(item, "callspec") else {}
+        callspec = getattr(item, "callspec", None)
+        parameters = callspec.params if callspec else {}
         database = parameters.get("database") or parameters.get("engine")
         says = f"{item.location[0]} {item.originalname} {database}"
         words = set(re.split(r"[\W_]+", says))
         for mark in MARKS & words:
             item.add_marker(mark)
-        if words & SLOW or getattr(item.function, "is_hypothesis_test", False):
+        is_late = callspec and callspec.indices.get("seed", 0) >= QUICK_SEEDS
+        if words & SLOW or is_late or getattr(item.function, "is_hypothesis_test", False):
             item.add_marker("slow")
 
 

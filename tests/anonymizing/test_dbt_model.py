@@ -330,6 +330,7 @@ def _run(project: Path, *command: str) -> subprocess.CompletedProcess[str]:
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", [*EMITTED, "of_seed"])
 def test_dbt_makes_the_release_that_was_audited(name: str, project: Path) -> None:
     columns = ", ".join(f'"{each}"' for each in pq.read_schema(project / f"{name}.parquet").names)
@@ -343,6 +344,7 @@ def test_dbt_makes_the_release_that_was_audited(name: str, project: Path) -> Non
     assert len(released) > 0
 
 
+@pytest.mark.slow
 def test_the_seed_lies_with_those_of_the_project(project: Path) -> None:
     assert sorted(file.name for file in (project / "seeds").iterdir()) == [
         "by_many_classes_cuts.csv",
@@ -350,6 +352,7 @@ def test_the_seed_lies_with_those_of_the_project(project: Path) -> None:
     ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", EMITTED)
 def test_its_tests_ran_and_hold(name: str, project: Path) -> None:
     results = json.loads((project / "target" / "run_results.json").read_text())["results"]
@@ -363,6 +366,7 @@ def test_its_tests_ran_and_hold(name: str, project: Path) -> None:
     assert ended == ["pass"] * len(properties["models"][0]["data_tests"])
 
 
+@pytest.mark.slow
 def test_a_model_that_leaves_out_too_many_fails(project: Path) -> None:
     with duckdb.connect(str(project / "clinic.duckdb"), read_only=True) as connection:
         [row] = connection.execute("select * from main_dbt_test__audit.too_few").fetchall()
@@ -373,6 +377,7 @@ def test_a_model_that_leaves_out_too_many_fails(project: Path) -> None:
     )  # fmt: skip
 
 
+@pytest.mark.slow
 def test_what_was_unknown_is_unknown_to_the_tests(project: Path) -> None:
     """A class of flu and NULL has one value where NULL is none."""
     properties = yaml.safe_load((project / "models" / "unknown.yml").read_text())
@@ -383,6 +388,7 @@ def test_what_was_unknown_is_unknown_to_the_tests(project: Path) -> None:
     assert "kanon_counted" in diversity.read_text()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", EMITTED)
 def test_its_roles_and_demands_can_be_audited(name: str, project: Path) -> None:
     run = _run(

@@ -186,15 +186,16 @@ def test_it_finds_what_exhaustive_search_finds(seed: int) -> None:
 
 
 def test_a_search_in_vain_says_which_levels_come_nearest() -> None:
-    vain = [case for case in map(drawn, range(40)) if exhaustive(case) is None]
-    results = [searched(case) for case in vain]
-    near = next(each for each in results if each.anonymization.nearest)
+    vain = (case for case in map(drawn, range(40)) if exhaustive(case) is None)
+    case, near = next(
+        (case, found) for case in vain if (found := searched(case)).anonymization.nearest
+    )
     violating = near.anonymization.nearest.records_violating
     text = " ".join(str(near).split())
 
     assert "The nearest levels are zip " in text
     assert f"in violating classes there, which max_suppressed {violating} would leave out." in text
-    again = searched(replace(vain[results.index(near)], budget=violating))
+    again = searched(replace(case, budget=violating))
     assert again.holds
 
 

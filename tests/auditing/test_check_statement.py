@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from functools import cache
 from typing import Any
 
 import asking
@@ -37,17 +38,20 @@ def asked(question: Asked, **where: Any) -> Compared:
     return compared
 
 
+@cache
+def figures(name: str) -> Compared:
+    return asked(EVERYTHING[name])
+
+
 @pytest.mark.parametrize("name", EVERYTHING)
 def test_the_figure_is_the_verdict(name: str) -> None:
-    wrong = [
-        (check, figure) for check, figure in asked(EVERYTHING[name]) if not agrees(check, figure)
-    ]
+    wrong = [(check, figure) for check, figure in figures(name) if not agrees(check, figure)]
 
     assert wrong == []
 
 
 def test_every_model_that_is_no_estimate_is_among_these() -> None:
-    found = {check.model for each in EVERYTHING.values() for check, _ in asked(each)}
+    found = {check.model for name in EVERYTHING for check, _ in figures(name)}
 
     exact = {name for name, model in MODELS.items() if model.answered_by != "estimate"}
     assert found == exact

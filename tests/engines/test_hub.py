@@ -679,6 +679,7 @@ def stopped_look() -> None:
     raise EngineError("the query was stopped before its end. Nothing was left behind.")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("content", ["one line", "spaces", "a record that never closes"])
 def test_a_small_file_that_unpacks_to_a_large_one_takes_no_memory(
     tmp_path: Path, content: str

@@ -209,6 +209,7 @@ def test_special_uniques_are_what_the_definition_says(table: Filled, data: st.Da
     assert found.to_dict() == asking.near(expected)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("engine", ["sqlite", pytest.param("postgres", marks=pytest.mark.postgres)])
 def test_a_database_in_which_nothing_is_kept_says_the_same(engine: str, tmp_path: Path) -> None:
     said: list[bool] = []
