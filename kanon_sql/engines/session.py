@@ -16,7 +16,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypedDict, TypeVar
 
 from kanon_sql.engines.base import Engine, SetCache
 from kanon_sql.errors import EngineError, InputError, SpecError, described_value, option
@@ -151,6 +151,15 @@ The server's limit is a fallback for a dead client; a live one reports its own.
 
 class TimeSpent(EngineError):
     """`max_seconds` is over: what is measured by then is the result."""
+
+
+class RunArguments(TypedDict, total=False):
+    """The options of a run that every function of the API takes."""
+
+    engine: Any
+    memory_limit: str | None
+    threads: int | None
+    timeout: float | None
 
 
 @dataclass(frozen=True)

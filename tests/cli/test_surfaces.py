@@ -22,7 +22,6 @@ from kanon_sql.cli.command_record import ARGUMENTS, command_line
 from kanon_sql.cli.main import COMMANDS, main
 from kanon_sql.cli.option_kinds import GROUPS
 from kanon_sql.results.algorithms import SEARCHES
-from kanon_sql.spec.arguments import TableArguments
 
 
 @pytest.fixture(autouse=True)
@@ -236,8 +235,6 @@ def test_an_option_is_a_keyword_in_python_with_the_same_choices(verb):
         name: each.annotation
         for name, each in inspect.signature(getattr(kanon, verb)).parameters.items()
     }
-    if "table_arguments" in keywords:
-        keywords |= TableArguments.__annotations__
     options = {each.name: each for each in main.get_command(click.Context(main), verb).params}
     of_others = {name for name in options if name.startswith(("reference_", "earlier_"))}
     if verb == "compile":

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any, TypedDict, get_args
 
 from kanon_sql.anonymizing.release.scripts import is_unchanged, seed_name
 from kanon_sql.anonymizing.release.views import LONGEST_NAME, refuse_single_view
@@ -26,13 +26,41 @@ from kanon_sql.errors import (
 from kanon_sql.results.algorithms import SEARCHES
 from kanon_sql.results.release import Algorithm, Emitted, MetricName, Suppressed
 from kanon_sql.results.table import Status
-from kanon_sql.spec.arguments import path_argument
+from kanon_sql.spec.arguments import Names, path_argument
 from kanon_sql.spec.dbt.project import seeds_around
 from kanon_sql.spec.spec import Unassigned
 from kanon_sql.sql.quoting import DIALECT
 
 _RECORDS = (".parquet", ".csv", ".tsv")
 METRIC_NAMES: tuple[MetricName, ...] = get_args(MetricName)
+
+
+class SearchArguments(TypedDict, total=False):
+    """The options of a search for levels that every function of the API takes."""
+
+    metric: MetricName | None
+    max_suppressed: int | float | str | None
+    keep: Names
+    at_most: Mapping[str, int] | None
+    weights: Mapping[str, float] | None
+    gap: str | float | None
+    pull_frequencies: bool
+
+
+class ReleaseArguments(SearchArguments, total=False):
+    """The options of a release."""
+
+    algorithm: Algorithm
+    minimal_nodes: bool
+    suppressed: Suppressed
+    partition_by: str | None
+    dialect: str | None
+    emit: Emitted
+    view_name: str | None
+    single_view: bool
+    untouched: Unassigned | None
+    overwrite: bool
+    force: bool
 
 
 @dataclass(frozen=True)
