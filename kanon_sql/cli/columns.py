@@ -8,7 +8,7 @@ import click
 
 from kanon_sql.cli.clock import CLOCK
 from kanon_sql.cli.main import main
-from kanon_sql.cli.option_kinds import Grouped
+from kanon_sql.cli.option_kinds import Grouped, Optioned
 from kanon_sql.cli.options import hierarchy_options, init_options, profile_options
 from kanon_sql.cli.output import (
     deliver,
@@ -113,7 +113,7 @@ def hierarchy() -> None:
     """Create generalisation hierarchy files."""
 
 
-@hierarchy.command()
+@hierarchy.command(cls=Optioned)
 @click.argument("column", metavar="COL[=BUILDER]")
 @hierarchy_options
 @click.pass_context

@@ -82,7 +82,22 @@ COMPILE_GROUPS: dict[str, tuple[str, ...]] = {
 """The options of `compile` by topic: those of records, and those of published tables."""
 
 
-class Grouped(click.Command):
+class Optioned(click.Command):
+    """A command that builds its options when it is used: the list of commands needs none."""
+
+    @property
+    def params(self) -> list[click.Parameter]:
+        """The arguments, then the options that `together` gave the callback."""
+        for option in vars(self.callback).pop(_OPTIONS, ()):
+            option(self)
+        return self._params
+
+    @params.setter
+    def params(self, params: list[click.Parameter]) -> None:
+        self._params = params
+
+
+class Grouped(Optioned):
     """A command whose options are listed in groups; ungrouped ones go into the last group."""
 
     groups = GROUPS
@@ -275,6 +290,8 @@ def _flag_of(parameter: str, value: str | None) -> str:
     return f"{flag} {given}"
 
 
+_OPTIONS = "kanon_sql.options"
+"""Attribute of a command's function: its options, until they are built."""
 Command = TypeVar("Command", bound=Callable[..., Any])
 
 
@@ -424,12 +441,10 @@ COLUMNS: dict[str, Any] = {"multiple": True, "metavar": "COL,…"}
 def together(
     *groups: Iterable[Callable[[Command], Command]],
 ) -> Callable[[Command], Command]:
-    """Combine groups of options into one decorator; `--help` lists them in this order."""
+    """Decorator that gives a command groups of options; `--help` lists them in this order."""
 
     def decorate(command: Command) -> Command:
-        for group in reversed(groups):
-            for option in reversed(tuple(group)):
-                command = option(command)
+        vars(command)[_OPTIONS] = [option for group in groups for option in group]
         return command
 
     return decorate

@@ -128,7 +128,7 @@ def one_or_specs(
 
 
 THRESHOLDS = ("k", "k_map", "l", "t", "check")
-_CHOICES = ("nulls", "sensitive_nulls", "hierarchy_faults")
+_CHOICES = ("nulls", "sensitive_nulls", "hierarchy_faults", "decimal")
 
 
 def question(context: click.Context, target: str, values: Mapping[str, Any]) -> AuditSpec:
@@ -310,10 +310,7 @@ def _table(target: str, quasi_identifiers: list[str], values: Mapping[str, Any])
         "policy": list(values.get("policy") or ()),
         "null_strings": list(values["null_string"]),
         "delimiter": "\t" if values["delimiter"] == r"\t" else values["delimiter"],
-        **{
-            key: values[key]
-            for key in ("entity", "decimal", "where", "first", "connect", "weight", "header")
-        },
+        **{key: values[key] for key in ("entity", "where", "first", "connect", "weight", "header")},
         **{key: values[key] for key in _CHOICES if values.get(key)},
     }
 

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from kanon_sql.cli.fields import Fields
 from kanon_sql.cli.option_kinds import (
-    COLUMNS,
     Decimal,
     WholeNumber,
     all_column_names,
@@ -25,7 +25,7 @@ from kanon_sql.cli.question import (
     refuse_a_second_question,
     refuse_idle,
 )
-from kanon_sql.cli.question_options import HIERARCHIES, RECORDS_READ, SOURCE
+from kanon_sql.cli.question_options import FAULTS, HIERARCHIES, RECORDS_READ, SOURCE, other_table
 from kanon_sql.errors import SpecError
 from kanon_sql.spec.other_tables import AGAINST
 
@@ -33,25 +33,12 @@ if TYPE_CHECKING:
     from kanon_sql.spec.models.base import Model
     from kanon_sql.spec.spec import AuditSpec, SelectedTables
 
+OF_CELLS = Fields("spec/published.py", "PublishedSpec")
 TABLE = (
-    question_option("--by", **COLUMNS, help="The dimensions of the table."),
-    question_option(
-        "--value",
-        metavar="COL",
-        help="The magnitude that is summed; with --published, the figure of a cell.",
-    ),
-    question_option(
-        "--contributor",
-        metavar="COL",
-        help="Whose value it is; by default each record is a contributor.",
-    ),
-    question_option(
-        "--margins",
-        multiple=True,
-        metavar="all|none|COL,…",
-        help="What is published beside the inner cells: all margins (default), none, or those over "
-        "these dimensions; '()' is the grand total.",
-    ),
+    OF_CELLS.option("by"),
+    OF_CELLS.option("value", metavar="COL"),
+    OF_CELLS.option("contributor", metavar="COL"),
+    OF_CELLS.option("margins", ends=" (written '()').", multiple=True, metavar="all|none|COL,…"),
 )
 RULES = (
     question_option(
@@ -85,14 +72,7 @@ RULES = (
         "N.",
     ),
 )
-POLICY_ON_CELLS = (
-    question_option(
-        "--policy",
-        multiple=True,
-        metavar="ID|FILE",
-        help="The rules of an institution, as kanon-sql policy lists them, or a file of your own.",
-    ),
-)
+POLICY_ON_CELLS = (OF_CELLS.option("policy", multiple=True, metavar="ID|FILE"),)
 CHECK = (
     question_option(
         "--check",
@@ -103,81 +83,34 @@ CHECK = (
     ),
 )
 AS_PUBLISHED = (
-    question_option(
-        "--published", is_flag=True, help="TARGET is the table itself: one row is one cell."
-    ),
-    question_option(
-        "--suppressed",
+    OF_CELLS.option("cells", "--published"),
+    OF_CELLS.option(
+        "suppressed",
+        ends=""": '*=1..9'. NULL is NULL, '"NULL"' the text.""",
         multiple=True,
         metavar="MARK[=LOW..HIGH]",
-        help="What stands for a suppressed figure, with the range that it tells: '*=1..9'. NULL is "
-        "NULL, '\"NULL\"' the text.",
     ),
-    question_option(
-        "--total-label",
-        multiple=True,
-        metavar="[COL=]LABEL",
-        help="What stands in a dimension for its total; NULL as printed by GROUPING SETS.",
-    ),
-    question_option(
-        "--total-flag",
-        multiple=True,
-        metavar="COL=FLAG",
-        help="A column that is 1 where COL is a total, as grouping() gives it.",
-    ),
-    question_option(
-        "--count", metavar="COL", help="The number of contributors, beside a magnitude."
-    ),
-    question_option("--magnitude", is_flag=True, help="The figure is a sum, not a count."),
-    question_option(
-        "--value-bounds",
-        metavar="LOW..HIGH",
-        help="What everyone knows of any figure: 0.. by default, .. where it may be negative.",
-    ),
-    question_option(
-        "--absent",
-        type=click.Choice(["zero", "suppressed"]),
-        help="A combination without a row: zero (default), or suppressed.",
-    ),
+    OF_CELLS.option("total_label", multiple=True, metavar="[COL=]LABEL"),
+    OF_CELLS.option("total_flag", multiple=True, metavar="COL=FLAG"),
+    OF_CELLS.option("count", metavar="COL"),
+    OF_CELLS.option("magnitude"),
+    OF_CELLS.option("value_bounds", metavar="LOW..HIGH"),
+    OF_CELLS.option("absent"),
 )
-SECOND_TABLE = (
-    question_option(
-        "--against",
-        multiple=True,
-        metavar="[NAME=]SRC",
-        help="A second table of the same kind, compared on the dimensions both have. With several, "
+SECOND_TABLE = tuple(
+    other_table(
+        AGAINST,
+        "A second table of the same kind, compared on the dimensions both have. With several, "
         "start the value of each option below with NAME and a colon.",
-    ),
-    question_option(
-        "--against-by",
-        multiple=True,
-        metavar="[NAME:]COL,…",
-        help="The dimensions of the second table (default: all).",
-    ),
-    question_option(
-        "--against-columns",
-        multiple=True,
-        metavar="[NAME:]COL=COL,…",
-        help="The second table's name of a column, if it differs: region=reg.",
-    ),
-    question_option(
-        "--against-where",
-        multiple=True,
-        metavar="[NAME:]EXPR",
-        help="Only rows of the second table that meet this condition.",
-    ),
-    question_option(
-        "--against-header",
-        multiple=True,
-        metavar="[NAME:]yes|no",
-        help="Whether the first line of the second table names its columns.",
-    ),
+        *("by", "columns", "where", "header"),
+    )
 )
-OF_CELLS = (*TABLE, *RULES, *AS_PUBLISHED, *SECOND_TABLE)
+CELL_OPTIONS = (*TABLE, *RULES, *AS_PUBLISHED, *SECOND_TABLE)
 """The options that only a question on cells has."""
 QUESTION_ON_CELLS = (
     *TABLE,
-    *HIERARCHIES[::2],
+    HIERARCHIES[0],
+    FAULTS,
     *RECORDS_READ,
     *RULES,
     *CHECK,
@@ -235,10 +168,9 @@ def cells_question(
             key: values[key]
             for key in (
                 *("value", "contributor", "weight", "count", "where", "first", "connect"),
-                "decimal",
+                "header",
             )
         },
-        "header": values["header"],
         **_optional(values),
     }
     return AuditSpec(published=[published_spec(**parts)])
@@ -249,7 +181,9 @@ def _optional(values: Mapping[str, Any]) -> dict[str, Any]:
     from kanon_sql.spec.published import bounds, mark_of, text_or_null
 
     found: dict[str, Any] = {
-        key: values[key] for key in ("hierarchy_faults", "absent", "magnitude") if values.get(key)
+        key: values[key]
+        for key in ("hierarchy_faults", "absent", "magnitude", "decimal")
+        if values.get(key)
     }
     if values["margins"]:
         found["margins"] = _margins(values["margins"])

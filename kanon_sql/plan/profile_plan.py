@@ -450,8 +450,8 @@ class Identifying:
     sampling_fraction: float = SAMPLING_FRACTION
     """The records' share of the population, for DIS-SUDA."""
     scores: Path | None = None
-    """Write the row number and score of each special unique to FILE: personal data, so it needs the
-    option to show values."""
+    """Write the row number and score of each special unique to FILE: personal data, so it needs
+    --show-values."""
 
     @property
     def is_requested(self) -> bool:

@@ -111,7 +111,7 @@ class TableSpec(SpecPart, BaseModel):
         Field(json_schema_extra=or_names_alone),
     ] = {}
     """The columns that make an event of a person, such as a ward and a month; an attacker knows
-    some events of a person. They need an entity.
+    some events of a person. Needs an entity.
 
     Each may have generalisation levels. Quasi-identifiers may then be left out."""
     sensitive: ColumnNames = []
@@ -139,7 +139,7 @@ class TableSpec(SpecPart, BaseModel):
     sensitive_nulls: SensitiveNulls = "value"
     """NULL in a sensitive attribute: a value of its own (default), or unknown."""
     levels: dict[str, Annotated[int, Field(ge=0)]] = {}
-    """Audit the table as if these quasi-identifiers were generalised to these levels."""
+    """Generalise the table to these levels first."""
     hierarchy_faults: Literal["error", "warn"] = "error"
     """If a hierarchy is not a tree: refuse it as an error (default), or warn."""
     with_other_sensitive: bool = False
@@ -152,12 +152,15 @@ class TableSpec(SpecPart, BaseModel):
     delimiter: Annotated[str, Field(min_length=1, max_length=1)] | None = None
     """The character that separates the fields of a text file; detected on its first line by
     default."""
-    decimal: Decimal = "."
-    """The mark before the decimals of a text file's numbers. With a comma, columns of such numbers
-    are read, and released, with a point."""
+    decimal: Literal[".", ","] = "."
+    """The mark before the decimals of a text file's numbers.
+
+    With a comma, columns of such numbers are read, and released, with a point."""
     header: bool | None = None
     """Whether the first line of a text file names its columns; required if that line looks like a
-    record. Without a header the columns are column_1, column_2 and so on."""
+    record.
+
+    Without a header the columns are column_1, column_2 and so on."""
     references: dict[str, ReferenceSpec] = {}
     """Reference tables (the population an attacker could match against), by name."""
     earlier_releases: dict[str, EarlierReleaseSpec] = {}
