@@ -23,7 +23,6 @@ from kanon_sql.cli.output import (
     watching,
 )
 from kanon_sql.cli.question import (
-    attacker_knows,
     column_question,
     identifying_question,
     known_events,
@@ -64,7 +63,7 @@ def profile(context: click.Context, /, target: str, **values: Any) -> int:
             run(
                 spec,
                 run_of(values, watch, files_of(output)),
-                attacker_knows=attacker_knows(values),
+                attacker_knows=values["attacker_knows"],
                 k=values["k"],
                 identifying=identifying,
                 known=known,

@@ -21,8 +21,9 @@ import click
 
 from kanon_sql.cli.option_kinds import (
     COLUMNS,
+    LEVELS_OF,
+    WEIGHTS_OF,
     Command,
-    OneALine,
     Seconds,
     WholeNumber,
     question_option,
@@ -31,7 +32,13 @@ from kanon_sql.cli.option_kinds import (
 
 _ROOT = Path(__file__).parent.parent
 _END = re.compile(r"^(?=    def |    @|\S)", re.MULTILINE)
-_COLUMNS = ("ColumnNames", "tuple[str, ...]")
+_LISTS = {
+    "ColumnNames": COLUMNS,
+    "tuple[str, ...]": COLUMNS,
+    "dict[str, Annotated[int, Field(ge=0)]]": LEVELS_OF,
+    "Mapping[str, int]": LEVELS_OF,
+    "Mapping[str, float]": WEIGHTS_OF,
+}
 
 
 @dataclass(frozen=True)
@@ -62,9 +69,7 @@ class Field:
                 return {"type": WholeNumber(), "metavar": "N"}
             case "float":
                 return {"type": Seconds(), "metavar": "SECONDS"}
-        if self.annotation in _COLUMNS:
-            return {**COLUMNS, "type": OneALine()}
-        return {"type": click.Choice(choices)} if is_choice else {}
+        return {"type": click.Choice(choices)} if is_choice else _LISTS.get(self.annotation, {})
 
 
 @dataclass(frozen=True)
@@ -113,7 +118,7 @@ class Fields:
     def option(
         self, name: str, *flags: str, ends: str = ".", **settings: Any
     ) -> Callable[[Command], Command]:
-        """The option of a field; its flag is its name, and its sentence ends with `ends`."""
+        """The option of a field, by default with its name as flag; `ends` ends its sentence."""
 
         def decorate(command: Command) -> Command:
             field = self[name]
@@ -122,6 +127,7 @@ class Fields:
                 declared |= {"default": field.default, "show_default": bool(field.default)}
             make = question_option if self.is_question else run_option
             named = flags or (f"--{name.replace('_', '-')}",)
-            return make(*named, **declared | settings)(command)
+            parameter = () if named[-1].isidentifier() else (name,)
+            return make(*named, *parameter, **declared | settings)(command)
 
         return decorate

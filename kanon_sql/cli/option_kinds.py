@@ -133,8 +133,8 @@ class GroupedWithTables(Grouped):
     groups = COMPILE_GROUPS
 
 
-def all_column_names(flag: str, texts: Iterable[str]) -> list[str]:
-    return [name for text in texts for name in column_names(flag, text)]
+def all_column_names(flag: str, texts: Iterable[str]) -> tuple[str, ...]:
+    return tuple(name for text in texts for name in column_names(flag, text))
 
 
 def column_names(flag: str, text: str) -> list[str]:
@@ -434,8 +434,18 @@ def format_option(formats: Sequence[str]) -> Callable[[Command], Command]:
     )
 
 
-COLUMNS: dict[str, Any] = {"multiple": True, "metavar": "COL,…"}
-"""Settings of an option that lists columns."""
+def read_by(reader: Callable[[str, Iterable[str]], Any], metavar: str) -> dict[str, Any]:
+    """Settings of a repeatable option whose texts `reader` reads, together with their flag."""
+
+    def read(_: click.Context, parameter: click.Parameter, texts: Sequence[str] | None) -> Any:
+        return reader(parameter.opts[0], texts or ())
+
+    return {"multiple": True, "type": OneALine(), "metavar": metavar, "callback": read}
+
+
+COLUMNS = read_by(all_column_names, "COL,…")
+LEVELS_OF = read_by(parsed_levels, "COL=N,…")
+WEIGHTS_OF = read_by(parsed_weights, "COL=X,…")
 
 
 def together(

@@ -36,9 +36,11 @@ def other_table(kind: OtherTableKind, help: str, *parts: str) -> Iterator[Callab
         yield _OF_OTHERS[kind].option(
             _FIELDS.get(part, part),
             f"--{kind.prefix}-{part}",
+            f"{kind.prefix}_{part}",
             ends=_EXAMPLES.get(part, "."),
             multiple=True,
             metavar=f"[NAME:]{_METAVARS[part]}",
+            callback=None,
         )
 
 
@@ -114,8 +116,7 @@ HIERARCHIES = (
     FAULTS,
 )
 POLICY = (OF_TABLE.option("policy", multiple=True, metavar="ID|FILE"),)
-_LEVEL: dict[str, Any] = {"multiple": True, "metavar": "COL=N,…"}
-LEVELS = (OF_TABLE.option("levels", "--level", ends=": age=1,zip=2.", **_LEVEL),)
+LEVELS = (OF_TABLE.option("levels", "--level", ends=": age=1,zip=2."),)
 RECORDS_READ = (OF_TABLE.option("where", metavar="EXPR"), OF_TABLE.option("first"))
 RECORDS = (*RECORDS_READ, OF_TABLE.option("nulls"), OF_TABLE.option("sensitive_nulls"))
 OTHERS_KNOWN = (OF_TABLE.option("with_other_sensitive"),)
@@ -133,7 +134,7 @@ RELEASE_QUESTION = (
     *EARLIER_RELEASES,
     *HIERARCHIES,
     Fields("anonymizing/release/options.py", "ReleaseOptions").option(
-        "levels", "--level", ends=": age=1,zip=2.", **_LEVEL
+        "levels", "--level", ends=": age=1,zip=2."
     ),
     *RECORDS,
     *OTHERS_KNOWN,

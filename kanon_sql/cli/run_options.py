@@ -47,7 +47,6 @@ KNOWLEDGE = (
     run_option(
         "--attacker-knows",
         **COLUMNS,
-        type=OneALine(),
         help="Columns that an attacker may know as well; without it, all columns but the "
         "identifiers.",
     ),
@@ -144,17 +143,8 @@ PREFERENCES = (
     OF_RELEASE.option("metric", metavar="NAME"),
     OF_RELEASE.option("max_suppressed", metavar="N|P%"),
     OF_RELEASE.option("keep"),
-    OF_RELEASE.option(
-        "at_most", ends=": zip=2.", multiple=True, type=OneALine(), metavar="COL=N,…"
-    ),
-    OF_RELEASE.option(
-        "weights",
-        "--weight-of",
-        ends=": age=2.5.",
-        multiple=True,
-        type=OneALine(),
-        metavar="COL=X,…",
-    ),
+    OF_RELEASE.option("at_most", ends=": zip=2."),
+    OF_RELEASE.option("weights", "--weight-of", ends=": age=2.5."),
     OF_RELEASE.option("gap", metavar="P%"),
 )
 PULL = OF_RELEASE.option("pull_frequencies")
@@ -199,12 +189,10 @@ RELEASE = (
     OF_RELEASE.option("partition_by", metavar="COL"),
     OF_RELEASE.option("dialect"),
     OF_RELEASE.option("emit", metavar="views|dbt-model"),
-    OF_RELEASE.option("view_name", "--name", "view_name", metavar="NAME"),
+    OF_RELEASE.option("view_name", "--name", metavar="NAME"),
     OF_RELEASE.option("single_view"),
     retired("--keep-order", NO_SOURCE_ORDER),
-    OF_RELEASE.option(
-        "untouched", "--unassigned", "--untouched", "untouched", metavar="warn|drop|error"
-    ),
+    OF_RELEASE.option("untouched", "--unassigned", "--untouched", metavar="warn|drop|error"),
     run_option(
         "--result",
         metavar="FILE",

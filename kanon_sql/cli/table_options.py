@@ -11,7 +11,6 @@ from kanon_sql.cli.fields import Fields
 from kanon_sql.cli.option_kinds import (
     Decimal,
     WholeNumber,
-    all_column_names,
     check_named,
     column_first,
     column_names,
@@ -19,6 +18,7 @@ from kanon_sql.cli.option_kinds import (
     question_option,
 )
 from kanon_sql.cli.question import (
+    given_fields,
     is_spec_file,
     of_manifest,
     other_tables,
@@ -138,6 +138,7 @@ def cells_question(
     context: click.Context, target: str | None, values: Mapping[str, Any]
 ) -> AuditSpec:
     """The spec of a published table, from a target and options. Raises `SpecError`."""
+    from kanon_sql.spec.published import PublishedSpec
     from kanon_sql.spec.spec import AuditSpec, published_spec
 
     if target is None:
@@ -150,47 +151,31 @@ def cells_question(
                 f"{target} has no published tables; kanon-sql audit checks its tables of records."
             )
         return spec
-    by = all_column_names("--by", values["by"])
-    if not by:
+    if not values["by"]:
         raise SpecError("there are no dimensions: name them, as in --by region,sector")
     against = other_tables(AGAINST, values)
     parts = {
+        **given_fields(PublishedSpec, values),
+        **_read(values),
         "source": target,
-        "by": by,
-        "cells": values["published"],
         "against": against,
         "checks": list(_rules(values, list(against))),
-        "policy": list(values["policy"]),
         "hierarchies": _hierarchies(values),
-        "null_strings": list(values["null_string"]),
-        "delimiter": "\t" if values["delimiter"] == r"\t" else values["delimiter"],
-        **{
-            key: values[key]
-            for key in (
-                *("value", "contributor", "weight", "count", "where", "first", "connect"),
-                "header",
-            )
-        },
-        **_optional(values),
     }
     return AuditSpec(published=[published_spec(**parts)])
 
 
-def _optional(values: Mapping[str, Any]) -> dict[str, Any]:
-    """The settings whose default is the spec's."""
+def _read(values: Mapping[str, Any]) -> dict[str, Any]:
+    """The settings that are written in another way than in a spec file."""
     from kanon_sql.spec.published import bounds, mark_of, text_or_null
 
-    found: dict[str, Any] = {
-        key: values[key]
-        for key in ("hierarchy_faults", "absent", "magnitude", "decimal")
-        if values.get(key)
-    }
+    found: dict[str, Any] = {}
     if values["margins"]:
         found["margins"] = _margins(values["margins"])
     if values["suppressed"]:
         found["suppressed"] = [mark_of(text) for text in values["suppressed"]]
     if values["total_label"]:
-        by = {name.casefold() for name in all_column_names("--by", values["by"])}
+        by = {name.casefold() for name in values["by"]}
         labels: dict[str, str | None] = {}
         for text in values["total_label"]:
             name, equals, label = column_first(text)

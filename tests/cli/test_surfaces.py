@@ -228,10 +228,8 @@ SHELL_ALONE = {
 }  # fmt: skip
 """Options on files, tables of a project, and what is printed; Python has them where they apply."""
 IN_PYTHON = {
-    "target": "data", "qi": "quasi_identifiers", "check": "checks", "reference": "references",
-    "earlier": "earlier_releases", "hierarchy": "quasi_identifiers",
-    "level": "levels", "null_string": "null_strings", "weight_of": "weights",
-    "clip": "quasi_identifiers",
+    "target": "data", "check": "checks", "reference": "references", "earlier": "earlier_releases",
+    "hierarchy": "quasi_identifiers", "clip": "quasi_identifiers", "cells": "published",
 }  # fmt: skip
 """Options that Python spells otherwise."""
 
