@@ -33,6 +33,7 @@ from kanon_sql.results.stored import StoredProfile, StoredTradeoff, result_of
 from kanon_sql.results.writing import check_writable
 from kanon_sql.spec.arguments import (
     CellArguments,
+    CellRules,
     Checks,
     Names,
     QuasiIdentifiers,
@@ -68,7 +69,7 @@ class _Search(SearchArguments, _Question, total=False): ...
 class _Release(ReleaseArguments, _Question, total=False): ...
 
 
-class _Cells(CellArguments, RunArguments, total=False): ...
+class _Cells(CellRules, CellArguments, RunArguments, total=False): ...
 
 
 @keywords_of(TableSpec, RunOptions)
@@ -167,12 +168,6 @@ def tables(
     by: Names = (),
     *,
     checks: Checks = (),
-    threshold: int | None = None,
-    dominance: Iterable[Sequence[float]] | Sequence[float] = (),
-    p_percent: float | None = None,
-    derivable: bool = False,
-    min_difference: int | None = None,
-    policy: Names = (),
     published: bool = False,
     against: Any = None,
     show_values: bool = False,
@@ -204,16 +199,10 @@ def tables(
     >>> result.checks[0].achieved, result.checks[0].details["violating_cells"]
     (1, 1)
     """
-    run = only(RunArguments, others)
-    spec = published_from_arguments(
-        data, by, checks,
-        threshold=threshold, dominance=dominance, p_percent=p_percent, derivable=derivable,
-        min_difference=min_difference, against=against, policy=policy, cells=published,
-        **{name: each for name, each in others.items() if name not in run},
-    )  # fmt: skip
-    return with_python_words(
-        published_tables.audit_cells(spec, RunOptions(**run), show_values=show_values)
-    )
+    rules, settings = only(CellRules, others), only(CellArguments, others)
+    spec = published_from_arguments(data, by, checks, against, rules, cells=published, **settings)
+    run = RunOptions(**only(RunArguments, others))
+    return with_python_words(published_tables.audit_cells(spec, run, show_values=show_values))
 
 
 @keywords_of(TableSpec, ReleaseOptions, RunOptions)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -159,7 +159,7 @@ def cells_question(
         **_read(values),
         "source": target,
         "against": against,
-        "checks": list(_rules(values, list(against))),
+        "checks": _rules(values, list(against)),
         "hierarchies": _hierarchies(values),
     }
     return AuditSpec(published=[published_spec(**parts)])
@@ -219,26 +219,18 @@ def _hierarchies(values: Mapping[str, Any]) -> dict[str, Any]:
     return found
 
 
-def _rules(values: Mapping[str, Any], against: Sequence[str]) -> Iterator[Model]:
+def _rules(values: Mapping[str, Any], against: Sequence[str]) -> list[Model]:
     """The requested rules, short forms first."""
-    from kanon_sql.spec.models.catalogue import model_named
-    from kanon_sql.spec.models.cells import Differences, Dominance, MinContributors, PPercent
+    from kanon_sql.spec.models.catalogue import short_rules
     from kanon_sql.spec.yaml_document import scalar_or_list
 
-    if values["threshold"] is not None:
-        yield MinContributors(n=values["threshold"])
+    pairs = []
     for text in values["dominance"]:
         parts = text.split(",")
         if len(parts) != 2 or not all(part.strip() for part in parts):
             raise SpecError(f"--dominance {text!r} is not N,K, as in --dominance 2,67.")
-        n, k = (scalar_or_list(part) for part in parts)
-        yield Dominance(n=n, k=k)
-    if values["p_percent"] is not None:
-        yield PPercent(p=values["p_percent"])
-    if values["derivable"]:
-        yield model_named("derivable")()
-    if values["min_difference"] is not None:
-        if not against:
-            raise SpecError("--min-difference needs a second table: --against SRC.")
-        yield from (Differences(n=values["min_difference"], against=name) for name in against)
-    yield from (check_named(text) for text in values["check"])
+        pairs.append([scalar_or_list(part) for part in parts])
+    if values["min_difference"] is not None and not against:
+        raise SpecError("--min-difference needs a second table: --against SRC.")
+    short = short_rules({**values, "dominance": pairs}, against)
+    return [*short, *(check_named(text) for text in values["check"])]

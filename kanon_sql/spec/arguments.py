@@ -20,8 +20,7 @@ from kanon_sql.spec.hierarchy import (
     parse_builder,
 )
 from kanon_sql.spec.models.base import Model
-from kanon_sql.spec.models.catalogue import model_named, short_checks
-from kanon_sql.spec.models.cells import Differences, Dominance, MinContributors, PPercent
+from kanon_sql.spec.models.catalogue import short_checks, short_rules
 from kanon_sql.spec.other_tables import AGAINST, EARLIER, REFERENCE, OtherTableKind
 from kanon_sql.spec.published import AgainstSpec
 from kanon_sql.spec.question_parts import SPECS
@@ -61,6 +60,16 @@ class SourceArguments(TypedDict, total=False):
     name: str | None
 
 
+class CellRules(TypedDict, total=False):
+    """The rules for the cells of a table in short."""
+
+    threshold: int | None
+    dominance: Iterable[Sequence[float]] | Sequence[float]
+    p_percent: float | None
+    derivable: bool
+    min_difference: int | None
+
+
 class CellArguments(SourceArguments, total=False):
     """The settings of a table that is published."""
 
@@ -75,6 +84,7 @@ class CellArguments(SourceArguments, total=False):
     magnitude: bool
     value_bounds: Any
     absent: Literal["zero", "suppressed"]
+    policy: Names
 
 
 class TableArguments(SourceArguments, total=False):
@@ -230,13 +240,8 @@ def published_from_arguments(
     data: Any,
     by: Names,
     checks: Checks,
-    *,
-    threshold: int | None,
-    dominance: Any,
-    p_percent: float | None,
-    derivable: bool,
-    min_difference: int | None,
     against: Any,
+    rules: Mapping[str, Any],
     **settings: Any,
 ) -> AuditSpec:
     """The spec of a published table, from the arguments of `tables`."""
@@ -268,10 +273,7 @@ def published_from_arguments(
     for key in ("hierarchies", "total_flag"):
         settings[key] = by_column(key, settings.get(key))
     settings["null_strings"] = column_list("null_strings", settings.get("null_strings"))
-    settings["checks"] = [
-        *_short_rules(threshold, dominance, p_percent, derivable, min_difference, list(others)),
-        *_models(checks),
-    ]
+    settings["checks"] = [*_rules(rules, list(others)), *_models(checks)]
     spec = published_spec(source=data, by=column_list("by", by), against=others, **settings)
     return AuditSpec(published=[spec])
 
@@ -289,32 +291,16 @@ def _against(tables: Any) -> dict[str, Any]:
     }
 
 
-def _short_rules(
-    threshold: int | None,
-    dominance: Any,
-    p_percent: float | None,
-    derivable: bool,
-    min_difference: int | None,
-    against: list[str],
-) -> list[Any]:
+def _rules(rules: Mapping[str, Any], against: list[str]) -> list[Any]:
     """The rules for cells that the short forms stand for."""
-    pairs = list(dominance)
+    pairs = list(rules.get("dominance", ()))
     if len(pairs) == 2 and all(isinstance(each, int | float) for each in pairs):
         pairs = [tuple(pairs)]
     if not all(isinstance(each, list | tuple) and len(each) == 2 for each in pairs):
         raise SpecError("dominance must be pairs of n and k, as in (2, 67).")
-    if min_difference is not None and not against:
+    if rules.get("min_difference") is not None and not against:
         raise SpecError("min_difference needs a second table: against={NAME: TABLE}.")
-    return [
-        *([] if threshold is None else [MinContributors(n=threshold)]),
-        *(Dominance(n=n, k=k) for n, k in pairs),
-        *([] if p_percent is None else [PPercent(p=p_percent)]),
-        *([model_named("derivable")()] if derivable else []),
-        *(
-            Differences(n=min_difference, against=name)
-            for name in (against if min_difference is not None else ())
-        ),
-    ]
+    return short_rules({**rules, "dominance": pairs}, against)
 
 
 def _quasi_identifiers(
