@@ -206,6 +206,28 @@ def test_a_signature_has_every_keyword_with_the_default_of_its_model() -> None:
     assert "absent: \"Literal['zero', 'suppressed']\" = 'zero'" in help_
 
 
+CALLS: dict[str, dict[str, Any]] = {
+    "audit": {"quasi_identifiers": ["zip"]},
+    "anonymize": {"quasi_identifiers": MASKED, "k": 2, "max_suppressed": 1},
+    "profile": {"quasi_identifiers": ["zip"]},
+    "tables": {"by": "zip"},
+    "tradeoff": {"quasi_identifiers": MASKED, "k": [2]},
+}
+
+
+@pytest.mark.parametrize("verb", CALLS)
+def test_every_default_of_a_signature_may_be_given(verb: str) -> None:
+    call = getattr(kanon, verb)
+    defaults = {
+        name: each.default
+        for name, each in inspect.signature(call).parameters.items()
+        if each.default is not each.empty
+    }
+
+    result = call(PEOPLE, **(defaults | CALLS[verb]))
+    assert str(result).splitlines()[:-1] == str(call(PEOPLE, **CALLS[verb])).splitlines()[:-1]
+
+
 def test_null_is_a_label_of_totals() -> None:
     sums = pa.table({"region": ["N", "S", None], "n": [4, 5, 9]})
     result = kanon.tables(sums, "region", value="n", published=True, total_label=None, threshold=5)

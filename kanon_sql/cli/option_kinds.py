@@ -158,32 +158,41 @@ def column_names(flag: str, text: str) -> list[str]:
 
 def parsed_weights(flag: str, texts: Iterable[str]) -> dict[str, float]:
     """Parse COL=X pairs into weights by column."""
-    weights: dict[str, float] = {}
-    for text in texts:
-        for pair in column_names(flag, text):
-            name, number = of_column(flag, pair)
-            if not re.fullmatch(r"[0-9]+(\.[0-9]*)?|\.[0-9]+", number) or float(number) <= 0:
-                raise SpecError(
-                    f"{flag} {pair!r} is not COL=X with a number above 0, as in age=2.5."
-                )
-            if name in weights:
-                raise SpecError(f'{flag} names "{name}" twice. Name it once.')
-            weights[name] = float(number)
-    return weights
+
+    def weight(number: str, pair: str) -> float:
+        if not re.fullmatch(r"[0-9]+(\.[0-9]*)?|\.[0-9]+", number) or float(number) <= 0:
+            raise SpecError(f"{flag} {pair!r} is not COL=X with a number above 0, as in age=2.5.")
+        return float(number)
+
+    return of_columns(flag, all_column_names(flag, texts), weight)
 
 
 def parsed_levels(flag: str, texts: Iterable[str]) -> dict[str, int]:
     """Parse COL=N pairs into levels by column."""
-    levels: dict[str, int] = {}
-    for text in texts:
-        for pair in column_names(flag, text):
-            name, number = of_column(flag, pair)
-            if not re.fullmatch("[0-9]+", number):
-                raise SpecError(f"{flag} {pair!r} is not COL=N, as in zip=2.")
-            if name in levels:
-                raise SpecError(f'{flag} names "{name}" twice. Name it once.')
-            levels[name] = int(number)
-    return levels
+
+    def level(number: str, pair: str) -> int:
+        if not re.fullmatch("[0-9]+", number):
+            raise SpecError(f"{flag} {pair!r} is not COL=N, as in zip=2.")
+        return int(number)
+
+    return of_columns(flag, all_column_names(flag, texts), level)
+
+
+Read = TypeVar("Read")
+
+
+def of_columns(
+    flag: str, pairs: Iterable[str], read: Callable[[str, str], Read]
+) -> dict[str, Read]:
+    """Each COL=VALUE by its column; `read` takes the value and the pair."""
+    found: dict[str, Read] = {}
+    for pair in pairs:
+        name, value = of_column(flag, pair)
+        each = read(value, pair)
+        if name in found:
+            raise SpecError(f'{flag} names "{name}" twice. Name it once.')
+        found[name] = each
+    return found
 
 
 def of_column(flag: str, text: str) -> tuple[str, str]:

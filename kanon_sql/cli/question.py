@@ -17,7 +17,7 @@ from kanon_sql.cli.option_kinds import (
     check_named,
     column_first,
     column_names,
-    of_column,
+    of_columns,
     parsed_levels,
 )
 from kanon_sql.errors import SpecError, did_you_mean
@@ -25,6 +25,7 @@ from kanon_sql.spec.other_tables import AGAINST, EARLIER, OTHER_TABLES, REFERENC
 
 if TYPE_CHECKING:
     from kanon_sql.plan.profile_plan import Identifying
+    from kanon_sql.spec.hierarchy import GeneralizationHierarchy
     from kanon_sql.spec.models.base import Model
     from kanon_sql.spec.published import PublishedSpec
     from kanon_sql.spec.spec import AuditSpec, SelectedTables, TablesKey, TableSpec
@@ -135,11 +136,12 @@ def question(context: click.Context, target: str, values: Mapping[str, Any]) -> 
 
     if is_spec_file(target):
         return _with_thresholds(_spec_of_records(context, target, but=THRESHOLDS), values)
-    quasi_identifiers = (
-        values["quasi_identifiers"]
-        if values["events"]
-        else _quasi_identifiers(values, "may know", "; --qi '*' takes every column.")
-    )
+    quasi_identifiers = values["quasi_identifiers"]
+    if not (quasi_identifiers or values["events"]):
+        raise SpecError(
+            "there are no quasi-identifiers: name what an attacker may know of a person, as in "
+            "--qi zip,birth_date,sex; --qi '*' takes every column."
+        )
     others = {kind.key: other_tables(kind, values) for kind in OTHER_TABLES}
     required = {
         **others,
@@ -268,16 +270,6 @@ def identifying_question(spec: AuditSpec, values: Mapping[str, Any]) -> Identify
         columns=values["columns"],
         sampling_fraction=values["sampling_fraction"],
         scores=scores,
-    )
-
-
-def _quasi_identifiers(values: Mapping[str, Any], knows: str, or_else: str) -> Sequence[str]:
-    """The names in `--qi`, at least one."""
-    if names := values["quasi_identifiers"]:
-        return tuple(names)
-    raise SpecError(
-        f"there are no quasi-identifiers: name what an attacker {knows} of a person, as in --qi "
-        f"zip,birth_date,sex{or_else}"
     )
 
 
@@ -457,23 +449,29 @@ def _given(context: click.Context, but: Sequence[str] = ()) -> list[str]:
     ]
 
 
+def hierarchies(values: Mapping[str, Any]) -> dict[str, GeneralizationHierarchy]:
+    """The hierarchies in `--hierarchy` by column. Raises `SpecError`."""
+    from kanon_sql.spec.hierarchy import parse_builder
+
+    tables = bool(values.get("connect"))
+    return of_columns(
+        "--hierarchy",
+        values.get("hierarchy", ()),
+        lambda text, _: parse_builder(text, tables=tables),
+    )
+
+
 def _generalisable(
     quasi_identifiers: Sequence[str], values: Mapping[str, Any], events: Sequence[str]
 ) -> dict[str, Any]:
     """The quasi-identifiers and event columns with their hierarchy and clip options."""
-    from kanon_sql.spec.hierarchy import parse_builder, parse_clip
+    from kanon_sql.spec.hierarchy import parse_clip
 
+    clips = of_columns("--clip", values.get("clip", ()), lambda text, _: parse_clip(text))
     settings: dict[str, dict[str, Any]] = {}
-    for flag, key in (("--hierarchy", "hierarchy"), ("--clip", "clip")):
-        for text in values.get(key, ()):
-            name, how = of_column(flag, text)
-            if key in settings.setdefault(name, {}):
-                raise SpecError(f'{flag} names "{name}" twice. Name it once.')
-            settings[name][key] = (
-                parse_clip(how)
-                if key == "clip"
-                else parse_builder(how, tables=bool(values.get("connect")))
-            )
+    for key, found in (("hierarchy", hierarchies(values)), ("clip", clips)):
+        for name, each in found.items():
+            settings.setdefault(name, {})[key] = each
     for part in (quasi_identifiers, events):
         repeated = next((name for place, name in enumerate(part) if name in part[:place]), None)
         if repeated is not None:

@@ -19,6 +19,7 @@ from kanon_sql.cli.option_kinds import (
 )
 from kanon_sql.cli.question import (
     given_fields,
+    hierarchies,
     is_spec_file,
     of_manifest,
     other_tables,
@@ -160,7 +161,7 @@ def cells_question(
         "source": target,
         "against": against,
         "checks": _rules(values, list(against)),
-        "hierarchies": _hierarchies(values),
+        "hierarchies": hierarchies(values),
     }
     return AuditSpec(published=[published_spec(**parts)])
 
@@ -205,18 +206,6 @@ def _margins(texts: Sequence[str]) -> Any:
             raise SpecError("--margins all and none stand alone. Name the margins, or one of them.")
         return words.pop()
     return [[] if text.strip() == "()" else column_names("--margins", text) for text in texts]
-
-
-def _hierarchies(values: Mapping[str, Any]) -> dict[str, Any]:
-    from kanon_sql.spec.hierarchy import parse_builder
-
-    found: dict[str, Any] = {}
-    for text in values["hierarchy"]:
-        name, how = of_column("--hierarchy", text)
-        if name in found:
-            raise SpecError(f'--hierarchy names "{name}" twice. Name it once.')
-        found[name] = parse_builder(how, tables=bool(values.get("connect")))
-    return found
 
 
 def _rules(values: Mapping[str, Any], against: Sequence[str]) -> list[Model]:

@@ -64,7 +64,7 @@ class CellRules(TypedDict, total=False):
     """The rules for the cells of a table in short."""
 
     threshold: int | None
-    dominance: Iterable[Sequence[float]] | Sequence[float]
+    dominance: Iterable[Sequence[float]] | Sequence[float] | None
     p_percent: float | None
     derivable: bool
     min_difference: int | None
@@ -172,12 +172,11 @@ def _unpacked(
     if parameter.kind is parameter.VAR_KEYWORD:
         typed = call.__globals__[parameter.annotation[len("Unpack[") : -1]]
         for name, annotation in typed.__annotations__.items():
-            yield inspect.Parameter(
-                name,
-                parameter.KEYWORD_ONLY,
-                default=_default(name, models),
-                annotation=getattr(annotation, "__forward_arg__", annotation),
-            )
+            text = getattr(annotation, "__forward_arg__", annotation)
+            default = _default(name, models)
+            if default is None and text == "bool":
+                default = False
+            yield inspect.Parameter(name, parameter.KEYWORD_ONLY, default=default, annotation=text)
 
 
 def _default(name: str, models: Sequence[type[Any]]) -> Any:
@@ -293,7 +292,7 @@ def _against(tables: Any) -> dict[str, Any]:
 
 def _rules(rules: Mapping[str, Any], against: list[str]) -> list[Any]:
     """The rules for cells that the short forms stand for."""
-    pairs = list(rules.get("dominance", ()))
+    pairs = list(rules.get("dominance") or ())
     if len(pairs) == 2 and all(isinstance(each, int | float) for each in pairs):
         pairs = [tuple(pairs)]
     if not all(isinstance(each, list | tuple) and len(each) == 2 for each in pairs):
