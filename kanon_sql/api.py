@@ -9,14 +9,18 @@ from typing import Any, Literal, Unpack
 
 from kanon_sql.anonymizing import anonymizer
 from kanon_sql.anonymizing import tradeoff as weighed
-from kanon_sql.anonymizing.release.options import ReleaseOptions
+from kanon_sql.anonymizing.release.options import (
+    ReleaseArguments,
+    ReleaseOptions,
+    SearchArguments,
+)
 from kanon_sql.anonymizing.release.result import AnonymizationResult
 from kanon_sql.anonymizing.release.views import is_nameless, require_name, views_of_no_table
 from kanon_sql.anonymizing.tradeoff import TradeoffResult
 from kanon_sql.auditing import auditor, compiler, published_tables
 from kanon_sql.auditing.compiler import CompiledAudit
 from kanon_sql.auditing.result import AuditResult
-from kanon_sql.engines.session import RunOptions
+from kanon_sql.engines.session import RunArguments, RunOptions
 from kanon_sql.errors import percentage
 from kanon_sql.plan.profile_plan import SAMPLING_FRACTION, Identifying
 from kanon_sql.profiling import profiler
@@ -24,70 +28,63 @@ from kanon_sql.profiling.propose import Proposal, propose
 from kanon_sql.profiling.result import ProfileResult
 from kanon_sql.report.explain import Explanation, explained
 from kanon_sql.report.words.numbers import with_python_words
-from kanon_sql.results.release import (
-    Algorithm,
-    Emitted,
-    MetricName,
-    ReleaseFindings,
-    Suppressed,
-)
+from kanon_sql.results.release import Algorithm, ReleaseFindings
 from kanon_sql.results.stored import StoredProfile, StoredTradeoff, result_of
 from kanon_sql.results.writing import check_writable
 from kanon_sql.spec.arguments import (
-    NOT_GIVEN,
+    CellArguments,
+    CellRules,
     Checks,
     Names,
     QuasiIdentifiers,
     TableArguments,
+    Thresholds,
     by_column,
     column_list,
+    keywords_of,
+    only,
     path_argument,
     published_from_arguments,
     spec_from_arguments,
-    suggests_parameters,
 )
 from kanon_sql.spec.policy import Policy
 from kanon_sql.spec.policy import policies as shipped_policies
-from kanon_sql.spec.spec import AuditSpec, Unassigned
+from kanon_sql.spec.published import PublishedSpec
+from kanon_sql.spec.spec import AuditSpec, TableSpec
 from kanon_sql.sql.dialects import Quote
 
 
-@suggests_parameters
+class _Read(TableArguments, RunArguments, total=False): ...
+
+
+class _Compiled(Thresholds, TableArguments, total=False): ...
+
+
+class _Question(Thresholds, _Read, total=False): ...
+
+
+class _Search(SearchArguments, _Question, total=False): ...
+
+
+class _Release(ReleaseArguments, _Question, total=False): ...
+
+
+class _Cells(CellRules, CellArguments, RunArguments, total=False): ...
+
+
+@keywords_of(TableSpec, RunOptions)
 def audit(
     data: Any,
     quasi_identifiers: QuasiIdentifiers = (),
     *,
     sensitive: Names = (),
     k: int | None = None,
-    l: int | None = None,  # noqa: E741 - the name that the field uses
-    t: float | None = None,
-    k_map: int | None = None,
     checks: Checks = (),
-    entity: str | None = None,
-    events: QuasiIdentifiers = (),
-    identifiers: Names = (),
     references: Any = None,
     earlier_releases: Any = None,
-    where: str | None = None,
-    first: int | None = None,
-    nulls: Literal["value", "wildcard"] = "value",
-    sensitive_nulls: Literal["value", "unknown"] = "value",
-    levels: Mapping[str, int] | None = None,
-    hierarchy_faults: Literal["error", "warn"] = "error",
-    with_other_sensitive: bool = False,
-    weight: str | None = None,
-    null_strings: Names = (),
-    delimiter: str | None = None,
-    decimal: Literal[".", ","] = ".",
-    header: bool | Literal["yes", "no"] | None = None,
-    name: str | None = None,
-    policy: Any = None,
-    engine: Any = None,
     show_values: bool = False,
-    memory_limit: str | None = None,
-    threads: int | None = None,
-    timeout: float | None = None,
     jobs: int = 1,
+    **others: Unpack[_Question],
 ) -> AuditResult:
     """Audit one table: measure its quasi-identifiers' equivalence classes and judge the checks.
 
@@ -122,29 +119,20 @@ def audit(
     >>> audit(people, ["zip", "age"], k=2).tables[0].summary.k
     1
     """
-    spec = spec_from_arguments(
-        data, quasi_identifiers, sensitive, checks, references, earlier_releases,
-        {"k": k, "l": l, "t": t, "k_map": k_map},
-        entity=entity, events=events, identifiers=identifiers, where=where, first=first,
-        nulls=nulls, sensitive_nulls=sensitive_nulls, levels=levels,
-        hierarchy_faults=hierarchy_faults, with_other_sensitive=with_other_sensitive, weight=weight,
-        null_strings=null_strings, delimiter=delimiter, decimal=decimal, header=header, name=name,
-        policy=policy,
-    )  # fmt: skip
-    run = RunOptions(engine, memory_limit, threads, timeout, jobs=jobs)
+    spec = _spec(
+        data, quasi_identifiers, sensitive, checks, references, earlier_releases, k, others
+    )
+    run = RunOptions(**only(RunArguments, others), jobs=jobs)
     return with_python_words(auditor.audit(spec, run, show_values=show_values))
 
 
-@suggests_parameters
+@keywords_of(TableSpec)
 def compile(
     data: Any,
     quasi_identifiers: QuasiIdentifiers = (),
     *,
     sensitive: Names = (),
     k: int | None = None,
-    l: int | None = None,  # noqa: E741 - the name that the field uses
-    t: float | None = None,
-    k_map: int | None = None,
     checks: Checks = (),
     references: Any = None,
     earlier_releases: Any = None,
@@ -152,7 +140,7 @@ def compile(
     dialect: str | None = None,
     quote: Quote = "always",
     table: str | None = None,
-    **table_arguments: Unpack[TableArguments],
+    **others: Unpack[_Compiled],
 ) -> CompiledAudit:
     """Return the SQL that `audit` would run, step by step, without running it.
 
@@ -166,61 +154,24 @@ def compile(
         group by
             zip
     """
-    thresholds = {"k": k, "l": l, "t": t, "k_map": k_map}
     if isinstance(data, AuditSpec) and not data.tables:
         return compiler.compile(data, engine=engine, dialect=dialect, quote=quote, table=table)
-    spec = spec_from_arguments(
-        data,
-        quasi_identifiers,
-        sensitive,
-        checks,
-        references,
-        earlier_releases,
-        thresholds,
-        **table_arguments,
+    spec = _spec(
+        data, quasi_identifiers, sensitive, checks, references, earlier_releases, k, others
     )
     return compiler.compile(spec, engine=engine, dialect=dialect, quote=quote, table=table)
 
 
-@suggests_parameters
+@keywords_of(PublishedSpec, RunOptions)
 def tables(
     data: Any,
     by: Names = (),
     *,
-    value: str | None = None,
-    contributor: str | None = None,
-    weight: str | None = None,
     checks: Checks = (),
-    threshold: int | None = None,
-    dominance: Iterable[Sequence[float]] | Sequence[float] = (),
-    p_percent: float | None = None,
-    derivable: bool = False,
-    min_difference: int | None = None,
-    policy: Names = (),
-    margins: Any = "all",
-    hierarchies: Mapping[str, Any] | None = None,
-    hierarchy_faults: Literal["error", "warn"] = "error",
     published: bool = False,
-    suppressed: Any = (),
-    total_label: Any = NOT_GIVEN,
-    total_flag: Mapping[str, str] | None = None,
-    count: str | None = None,
-    magnitude: bool = False,
-    value_bounds: Any = (0, None),
-    absent: Literal["zero", "suppressed"] = "zero",
     against: Any = None,
-    where: str | None = None,
-    first: int | None = None,
-    null_strings: Names = (),
-    delimiter: str | None = None,
-    decimal: Literal[".", ","] = ".",
-    header: bool | Literal["yes", "no"] | None = None,
-    name: str | None = None,
-    engine: Any = None,
     show_values: bool = False,
-    memory_limit: str | None = None,
-    threads: int | None = None,
-    timeout: float | None = None,
+    **others: Unpack[_Cells],
 ) -> AuditResult:
     """Audit a table that is published: judge its cells, and what can be computed from them.
 
@@ -248,59 +199,25 @@ def tables(
     >>> result.checks[0].achieved, result.checks[0].details["violating_cells"]
     (1, 1)
     """
-    spec = published_from_arguments(
-        data, by, checks,
-        threshold=threshold, dominance=dominance, p_percent=p_percent, derivable=derivable,
-        min_difference=min_difference, against=against, policy=policy,
-        value=value, contributor=contributor, weight=weight, margins=margins,
-        hierarchies=hierarchies, hierarchy_faults=hierarchy_faults, cells=published,
-        suppressed=suppressed, total_flag=total_flag, count=count, magnitude=magnitude,
-        value_bounds=value_bounds, absent=absent, where=where, first=first,
-        null_strings=null_strings, delimiter=delimiter, decimal=decimal, header=header, name=name,
-        **({} if total_label is NOT_GIVEN else {"total_label": total_label}),
-    )  # fmt: skip
-    run = RunOptions(engine, memory_limit, threads, timeout)
+    rules, settings = only(CellRules, others), only(CellArguments, others)
+    spec = published_from_arguments(data, by, checks, against, rules, cells=published, **settings)
+    run = RunOptions(**only(RunArguments, others))
     return with_python_words(published_tables.audit_cells(spec, run, show_values=show_values))
 
 
-@suggests_parameters
+@keywords_of(TableSpec, ReleaseOptions, RunOptions)
 def anonymize(
     data: Any,
     quasi_identifiers: QuasiIdentifiers = (),
     *,
     k: int | None = None,
-    l: int | None = None,  # noqa: E741 - the name that the field uses
-    t: float | None = None,
-    k_map: int | None = None,
     sensitive: Names = (),
     checks: Checks = (),
     references: Any = None,
     earlier_releases: Any = None,
-    algorithm: Algorithm = "datafly",
-    metric: MetricName | None = None,
-    max_suppressed: int | float | str | None = None,
-    keep: Names = (),
-    at_most: Mapping[str, int] | None = None,
-    weights: Mapping[str, float] | None = None,
-    gap: str | float | None = None,
     compare: bool = False,
-    minimal_nodes: bool = False,
-    suppressed: Suppressed = "remove",
-    pull_frequencies: bool = False,
     output: str | Path | None = None,
-    partition_by: str | None = None,
-    dialect: str | None = None,
-    emit: Emitted = "views",
-    view_name: str | None = None,
-    single_view: bool = False,
-    untouched: Unassigned | None = None,
-    overwrite: bool = False,
-    force: bool = False,
-    engine: Any = None,
-    memory_limit: str | None = None,
-    threads: int | None = None,
-    timeout: float | None = None,
-    **table_arguments: Unpack[TableArguments],
+    **others: Unpack[_Release],
 ) -> AnonymizationResult:
     """Generalise and suppress until every class has `k` records and passes every check.
 
@@ -348,42 +265,13 @@ def anonymize(
     >>> result.release.to_arrow().to_pydict()
     {'zip': ['0213*', '0213*', '0214*', '0214*']}
     """
-    thresholds = {"k": k, "l": l, "t": t, "k_map": k_map}
-    spec = spec_from_arguments(
-        data,
-        quasi_identifiers,
-        sensitive,
-        checks,
-        references,
-        earlier_releases,
-        thresholds,
-        **table_arguments,
+    spec = _spec(
+        data, quasi_identifiers, sensitive, checks, references, earlier_releases, k, others
     )
-    at = spec.tables[0].connect if engine is None else engine
-    place = ReleaseOptions.place_of(output, at)
-    options = ReleaseOptions(
-        algorithm=algorithm,
-        metric=metric,
-        max_suppressed=max_suppressed,
-        keep=tuple(column_list("keep", keep)),
-        at_most=by_column("at_most", at_most),
-        weights=by_column("weights", weights),
-        gap=gap,
-        minimal_nodes=minimal_nodes,
-        suppressed=suppressed,
-        pull_frequencies=pull_frequencies,
-        **place,
-        partition_by=partition_by,
-        dialect=dialect,
-        emit=emit,
-        view_name=view_name,
-        single_view=single_view,
-        untouched=untouched,
-        overwrite=overwrite,
-        force=force,
-    )
+    run = RunOptions(**only(RunArguments, others))
+    at = spec.tables[0].connect if run.engine is None else run.engine
+    options = _options(**ReleaseOptions.place_of(output, at), **only(ReleaseArguments, others))
     require_name(spec.tables[0], writes_views=options.writes_views)
-    run = RunOptions(engine, memory_limit, threads, timeout)
     result = anonymizer.anonymize(spec, options, run, keep_records=True)
     if compare:
         result = anonymizer.compared(result, spec, options, run)
@@ -395,7 +283,7 @@ def anonymize(
     return result
 
 
-@suggests_parameters
+@keywords_of(TableSpec, RunOptions)
 def profile(
     data: Any,
     quasi_identifiers: QuasiIdentifiers = (),
@@ -412,12 +300,8 @@ def profile(
     scores: str | Path | None = None,
     show_values: bool = False,
     overwrite: bool = False,
-    engine: Any = None,
-    memory_limit: str | None = None,
-    threads: int | None = None,
-    timeout: float | None = None,
     max_seconds: float | None = None,
-    **table_arguments: Unpack[TableArguments],
+    **others: Unpack[_Read],
 ) -> ProfileResult:
     """Measure how columns identify people, alone, in combination, and as extra attacker knowledge.
 
@@ -457,9 +341,8 @@ def profile(
     >>> column.column, column.k, column.newly_unique_records
     ('sex', 1, 1)
     """
-    spec = spec_from_arguments(
-        data, quasi_identifiers, sensitive, (), None, None, {}, **table_arguments
-    )
+    spec = _spec(data, quasi_identifiers, sensitive, (), None, None, None, others)
+    run = RunOptions(**only(RunArguments, others), max_seconds=max_seconds)
     percent = percentage(sampling_fraction)
     share: Any = sampling_fraction if percent is None else float(percent)
     identifying = Identifying(
@@ -469,14 +352,14 @@ def profile(
         sampling_fraction=share,
         scores=profiler.scores_file(
             path_argument(scores, "scores"),
-            spec.files(engine),
+            spec.files(run.engine),
             show_values=show_values,
             overwrite=overwrite,
         ),
     )
     found = profiler.profile(
         spec,
-        RunOptions(engine, memory_limit, threads, timeout, max_seconds=max_seconds),
+        run,
         attacker_knows=column_list("attacker_knows", attacker_knows),
         k=k,
         identifying=identifying,
@@ -486,18 +369,14 @@ def profile(
     return with_python_words(found)
 
 
-@suggests_parameters
+@keywords_of(TableSpec, RunOptions)
 def init(
     data: Any,
     *,
     output: str | Path | None = None,
     sensitive: Names = (),
     overwrite: bool = False,
-    engine: Any = None,
-    memory_limit: str | None = None,
-    threads: int | None = None,
-    timeout: float | None = None,
-    **table_arguments: Unpack[TableArguments],
+    **others: Unpack[_Read],
 ) -> Proposal:
     """Propose a spec: a role for each column with its reason, fitting levels, and checks.
 
@@ -510,38 +389,25 @@ def init(
 
     The errors are those of `audit`; a table without records is an `InputError`.
     """
-    spec = spec_from_arguments(data, (), sensitive, (), None, None, {}, **table_arguments)
+    spec = _spec(data, (), sensitive, (), None, None, None, others)
+    run = RunOptions(**only(RunArguments, others))
     path = path_argument(output)
     if path is not None:
-        check_writable(path, inputs=spec.files(engine), overwrite=overwrite)
-    return propose(spec, RunOptions(engine, memory_limit, threads, timeout), output=path)
+        check_writable(path, inputs=spec.files(run.engine), overwrite=overwrite)
+    return propose(spec, run, output=path)
 
 
-@suggests_parameters
+@keywords_of(TableSpec, ReleaseOptions, RunOptions)
 def tradeoff(
     data: Any,
     quasi_identifiers: QuasiIdentifiers = (),
     *,
     k: int | Iterable[int] | None = None,
-    l: int | None = None,  # noqa: E741 - the name that the field uses
-    t: float | None = None,
-    k_map: int | None = None,
     sensitive: Names = (),
     checks: Checks = (),
     references: Any = None,
     algorithm: Algorithm = "optimal",
-    metric: MetricName | None = None,
-    max_suppressed: int | float | str | None = None,
-    keep: Names = (),
-    at_most: Mapping[str, int] | None = None,
-    weights: Mapping[str, float] | None = None,
-    gap: str | float | None = None,
-    pull_frequencies: bool = False,
-    engine: Any = None,
-    memory_limit: str | None = None,
-    threads: int | None = None,
-    timeout: float | None = None,
-    **table_arguments: Unpack[TableArguments],
+    **others: Unpack[_Search],
 ) -> TradeoffResult:
     """Compute the least information loss by `metric` for each `k`, and the levels that attain it.
 
@@ -561,22 +427,36 @@ def tradeoff(
     >>> [(point.k, point.levels, point.metrics.loss) for point in found.tradeoff.points]
     [(2, {'zip': 1}, 0.3333333333333333), (4, {'zip': 2}, 1.0)]
     """
-    thresholds = {"l": l, "t": t, "k_map": k_map}
-    spec = spec_from_arguments(
-        data, quasi_identifiers, sensitive, checks, references, None, thresholds, **table_arguments
-    )
-    options = ReleaseOptions(
-        algorithm=algorithm,
-        metric=metric,
-        max_suppressed=max_suppressed,
-        keep=tuple(column_list("keep", keep)),
-        at_most=by_column("at_most", at_most),
-        weights=by_column("weights", weights),
-        gap=gap,
-        pull_frequencies=pull_frequencies,
-    )
-    run = RunOptions(engine, memory_limit, threads, timeout)
+    spec = _spec(data, quasi_identifiers, sensitive, checks, references, None, None, others)
+    options = _options(algorithm=algorithm, **only(SearchArguments, others))
+    run = RunOptions(**only(RunArguments, others))
     return weighed.tradeoff(spec, options, _ks(k), run)
+
+
+def _spec(
+    data: Any,
+    quasi_identifiers: QuasiIdentifiers,
+    sensitive: Names,
+    checks: Checks,
+    references: Any,
+    earlier_releases: Any,
+    k: int | None,
+    others: Mapping[str, Any],
+) -> AuditSpec:
+    """The spec of the arguments of a call, `others` being those of several functions."""
+    thresholds = {"k": k, **only(Thresholds, others)}
+    return spec_from_arguments(
+        data, quasi_identifiers, sensitive, checks, references, earlier_releases, thresholds,
+        **only(TableArguments, others),
+    )  # fmt: skip
+
+
+def _options(**settings: Any) -> ReleaseOptions:
+    return ReleaseOptions(
+        **settings
+        | {"keep": tuple(column_list("keep", settings.get("keep")))}
+        | {name: by_column(name, settings.get(name)) for name in ("at_most", "weights")}
+    )
 
 
 def _ks(k: Any) -> Sequence[int]:

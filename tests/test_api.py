@@ -8,13 +8,14 @@ import pydoc
 import random
 import re
 import stat
+import types
 import uuid
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from decimal import Decimal
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
 
 import duckdb
 import numpy as np
@@ -25,6 +26,9 @@ import pydantic
 import pytest
 
 import kanon_sql as kanon
+from kanon_sql.anonymizing.release.options import ReleaseArguments, ReleaseOptions
+from kanon_sql.engines.session import RunArguments, RunOptions
+from kanon_sql.spec.arguments import CellArguments, TableArguments
 
 PEOPLE = pd.DataFrame(
     {"zip": ["02138", "02138", "02139", "02141"], "age": [30, 30, 41, 52], "disease": list("abcc")}
@@ -154,6 +158,81 @@ def test_numbers_of_other_libraries() -> None:
     assert kanon.KAnonymity(np.int64(5)) == kanon.KAnonymity(k=5)
     assert kanon.TCloseness(np.float32(0.1)) == kanon.TCloseness(t=0.1)
     assert kanon.TCloseness(Decimal("0.1")) == kanon.TCloseness(t=0.1)
+
+
+def kinds(annotation: Any) -> set[Any]:
+    """The types of a union, choices one by one; a container by what it is in general."""
+    origin, inner = get_origin(annotation), get_args(annotation)
+    if origin in (Union, types.UnionType):
+        return set().union(*map(kinds, inner))
+    if origin is Annotated:
+        return kinds(inner[0])
+    if origin is Literal:
+        return set(inner)
+    plain = origin or annotation
+    if isinstance(plain, type) and issubclass(plain, pydantic.BaseModel | Mapping):
+        return {Mapping}
+    if isinstance(plain, type) and issubclass(plain, Iterable) and plain is not str:
+        return {Iterable}
+    return {plain}
+
+
+@pytest.mark.parametrize(
+    ("keywords", "model"),
+    [
+        (TableArguments, kanon.TableSpec),
+        (CellArguments, kanon.PublishedSpec),
+        (RunArguments, RunOptions),
+        (ReleaseArguments, ReleaseOptions),
+    ],
+)
+def test_a_keyword_takes_what_its_model_takes(keywords: Any, model: Any) -> None:
+    fields = get_type_hints(model)
+    for name, annotation in get_type_hints(keywords).items():
+        assert kinds(annotation) == {Any} or kinds(fields[name]) <= kinds(annotation), name
+
+
+def test_a_signature_has_every_keyword_with_the_default_of_its_model() -> None:
+    defaults = {
+        name: each.default for name, each in inspect.signature(kanon.anonymize).parameters.items()
+    }
+
+    assert (defaults["data"], defaults["k_map"]) == (inspect.Parameter.empty, None)
+    assert (defaults["nulls"], defaults["suppressed"], defaults["emit"], defaults["timeout"]) == (
+        "value", "remove", "views", None,
+    )  # fmt: skip
+    assert "others" not in defaults
+    help_ = pydoc.plain(pydoc.render_doc(kanon.tables))
+    assert "absent: \"Literal['zero', 'suppressed']\" = 'zero'" in help_
+
+
+CALLS: dict[str, dict[str, Any]] = {
+    "audit": {"quasi_identifiers": ["zip"]},
+    "anonymize": {"quasi_identifiers": MASKED, "k": 2, "max_suppressed": 1},
+    "profile": {"quasi_identifiers": ["zip"]},
+    "tables": {"by": "zip"},
+    "tradeoff": {"quasi_identifiers": MASKED, "k": [2]},
+}
+
+
+@pytest.mark.parametrize("verb", CALLS)
+def test_every_default_of_a_signature_may_be_given(verb: str) -> None:
+    call = getattr(kanon, verb)
+    defaults = {
+        name: each.default
+        for name, each in inspect.signature(call).parameters.items()
+        if each.default is not each.empty
+    }
+
+    result = call(PEOPLE, **(defaults | CALLS[verb]))
+    assert str(result).splitlines()[:-1] == str(call(PEOPLE, **CALLS[verb])).splitlines()[:-1]
+
+
+def test_null_is_a_label_of_totals() -> None:
+    sums = pa.table({"region": ["N", "S", None], "n": [4, 5, 9]})
+    result = kanon.tables(sums, "region", value="n", published=True, total_label=None, threshold=5)
+
+    assert result.checks[0].details["violating_cells"] == 1
 
 
 def test_models_say_what_they_take() -> None:

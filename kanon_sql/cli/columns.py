@@ -8,7 +8,7 @@ import click
 
 from kanon_sql.cli.clock import CLOCK
 from kanon_sql.cli.main import main
-from kanon_sql.cli.option_kinds import Grouped
+from kanon_sql.cli.option_kinds import Grouped, Optioned
 from kanon_sql.cli.options import hierarchy_options, init_options, profile_options
 from kanon_sql.cli.output import (
     deliver,
@@ -23,7 +23,6 @@ from kanon_sql.cli.output import (
     watching,
 )
 from kanon_sql.cli.question import (
-    attacker_knows,
     column_question,
     identifying_question,
     known_events,
@@ -64,7 +63,7 @@ def profile(context: click.Context, /, target: str, **values: Any) -> int:
             run(
                 spec,
                 run_of(values, watch, files_of(output)),
-                attacker_knows=attacker_knows(values),
+                attacker_knows=values["attacker_knows"],
                 k=values["k"],
                 identifying=identifying,
                 known=known,
@@ -113,7 +112,7 @@ def hierarchy() -> None:
     """Create generalisation hierarchy files."""
 
 
-@hierarchy.command()
+@hierarchy.command(cls=Optioned)
 @click.argument("column", metavar="COL[=BUILDER]")
 @hierarchy_options
 @click.pass_context

@@ -20,7 +20,7 @@ import click
 
 from kanon_sql.cli.clock import CLOCK
 from kanon_sql.cli.command_record import ARGUMENTS
-from kanon_sql.cli.option_kinds import VERBOSITY, with_flags
+from kanon_sql.cli.option_kinds import VERBOSITY, Optioned, with_flags
 from kanon_sql.cli.output import ENGINE_FAILED, Failure
 from kanon_sql.cli.signals import INTERRUPTED, end_process, stops
 from kanon_sql.errors import KanonError, did_you_mean, without_control
@@ -39,6 +39,8 @@ COMMANDS = {
 
 class CommandLine(click.Group):
     """A group whose commands return exit codes, with uniform error output."""
+
+    command_class = Optioned
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return sorted(name for names in COMMANDS.values() for name in names)

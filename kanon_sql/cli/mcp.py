@@ -637,9 +637,11 @@ def mcp(context: click.Context, /, target: str, **values: Any) -> int:
     if values["min_cell"] < FEWEST:
         raise SpecError(f"--min-cell is {FEWEST} or more; found {values['min_cell']}.")
     _require_sdk()
+    from kanon_sql.engines.session import RunArguments
+    from kanon_sql.spec.arguments import only
     from kanon_sql.spec.spec import AuditSpec
 
-    limits = {key: values[key] for key in ("memory_limit", "threads", "timeout")}
+    limits = only(RunArguments, values)
     tables = tables_by_name(AuditSpec.from_file(target))
     with question_log(Path(values["log"])) as log:
         assistant = Assistant(tables, log, values["questions"], values["min_cell"], limits)

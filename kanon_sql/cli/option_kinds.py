@@ -82,7 +82,22 @@ COMPILE_GROUPS: dict[str, tuple[str, ...]] = {
 """The options of `compile` by topic: those of records, and those of published tables."""
 
 
-class Grouped(click.Command):
+class Optioned(click.Command):
+    """A command that builds its options when it is used: the list of commands needs none."""
+
+    @property
+    def params(self) -> list[click.Parameter]:
+        """The arguments, then the options that `together` gave the callback."""
+        for option in vars(self.callback).pop(_OPTIONS, ()):
+            option(self)
+        return self._params
+
+    @params.setter
+    def params(self, params: list[click.Parameter]) -> None:
+        self._params = params
+
+
+class Grouped(Optioned):
     """A command whose options are listed in groups; ungrouped ones go into the last group."""
 
     groups = GROUPS
@@ -118,8 +133,8 @@ class GroupedWithTables(Grouped):
     groups = COMPILE_GROUPS
 
 
-def all_column_names(flag: str, texts: Iterable[str]) -> list[str]:
-    return [name for text in texts for name in column_names(flag, text)]
+def all_column_names(flag: str, texts: Iterable[str]) -> tuple[str, ...]:
+    return tuple(name for text in texts for name in column_names(flag, text))
 
 
 def column_names(flag: str, text: str) -> list[str]:
@@ -143,32 +158,41 @@ def column_names(flag: str, text: str) -> list[str]:
 
 def parsed_weights(flag: str, texts: Iterable[str]) -> dict[str, float]:
     """Parse COL=X pairs into weights by column."""
-    weights: dict[str, float] = {}
-    for text in texts:
-        for pair in column_names(flag, text):
-            name, number = of_column(flag, pair)
-            if not re.fullmatch(r"[0-9]+(\.[0-9]*)?|\.[0-9]+", number) or float(number) <= 0:
-                raise SpecError(
-                    f"{flag} {pair!r} is not COL=X with a number above 0, as in age=2.5."
-                )
-            if name in weights:
-                raise SpecError(f'{flag} names "{name}" twice. Name it once.')
-            weights[name] = float(number)
-    return weights
+
+    def weight(number: str, pair: str) -> float:
+        if not re.fullmatch(r"[0-9]+(\.[0-9]*)?|\.[0-9]+", number) or float(number) <= 0:
+            raise SpecError(f"{flag} {pair!r} is not COL=X with a number above 0, as in age=2.5.")
+        return float(number)
+
+    return of_columns(flag, all_column_names(flag, texts), weight)
 
 
 def parsed_levels(flag: str, texts: Iterable[str]) -> dict[str, int]:
     """Parse COL=N pairs into levels by column."""
-    levels: dict[str, int] = {}
-    for text in texts:
-        for pair in column_names(flag, text):
-            name, number = of_column(flag, pair)
-            if not re.fullmatch("[0-9]+", number):
-                raise SpecError(f"{flag} {pair!r} is not COL=N, as in zip=2.")
-            if name in levels:
-                raise SpecError(f'{flag} names "{name}" twice. Name it once.')
-            levels[name] = int(number)
-    return levels
+
+    def level(number: str, pair: str) -> int:
+        if not re.fullmatch("[0-9]+", number):
+            raise SpecError(f"{flag} {pair!r} is not COL=N, as in zip=2.")
+        return int(number)
+
+    return of_columns(flag, all_column_names(flag, texts), level)
+
+
+Read = TypeVar("Read")
+
+
+def of_columns(
+    flag: str, pairs: Iterable[str], read: Callable[[str, str], Read]
+) -> dict[str, Read]:
+    """Each COL=VALUE by its column; `read` takes the value and the pair."""
+    found: dict[str, Read] = {}
+    for pair in pairs:
+        name, value = of_column(flag, pair)
+        each = read(value, pair)
+        if name in found:
+            raise SpecError(f'{flag} names "{name}" twice. Name it once.')
+        found[name] = each
+    return found
 
 
 def of_column(flag: str, text: str) -> tuple[str, str]:
@@ -275,6 +299,8 @@ def _flag_of(parameter: str, value: str | None) -> str:
     return f"{flag} {given}"
 
 
+_OPTIONS = "kanon_sql.options"
+"""Attribute of a command's function: its options, until they are built."""
 Command = TypeVar("Command", bound=Callable[..., Any])
 
 
@@ -417,19 +443,27 @@ def format_option(formats: Sequence[str]) -> Callable[[Command], Command]:
     )
 
 
-COLUMNS: dict[str, Any] = {"multiple": True, "metavar": "COL,…"}
-"""Settings of an option that lists columns."""
+def read_by(reader: Callable[[str, Iterable[str]], Any], metavar: str) -> dict[str, Any]:
+    """Settings of a repeatable option whose texts `reader` reads, together with their flag."""
+
+    def read(_: click.Context, parameter: click.Parameter, texts: Sequence[str] | None) -> Any:
+        return reader(parameter.opts[0], texts or ())
+
+    return {"multiple": True, "type": OneALine(), "metavar": metavar, "callback": read}
+
+
+COLUMNS = read_by(all_column_names, "COL,…")
+LEVELS_OF = read_by(parsed_levels, "COL=N,…")
+WEIGHTS_OF = read_by(parsed_weights, "COL=X,…")
 
 
 def together(
     *groups: Iterable[Callable[[Command], Command]],
 ) -> Callable[[Command], Command]:
-    """Combine groups of options into one decorator; `--help` lists them in this order."""
+    """Decorator that gives a command groups of options; `--help` lists them in this order."""
 
     def decorate(command: Command) -> Command:
-        for group in reversed(groups):
-            for option in reversed(tuple(group)):
-                command = option(command)
+        vars(command)[_OPTIONS] = [option for group in groups for option in group]
         return command
 
     return decorate

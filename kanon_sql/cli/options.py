@@ -46,15 +46,15 @@ from kanon_sql.cli.run_options import (
     WORSE,
     WRITTEN_SPEC,
 )
-from kanon_sql.cli.table_options import OF_CELLS
+from kanon_sql.cli.table_options import CELL_OPTIONS
 
 audit_options = together(
     QUESTION, MANIFEST, BASELINE, AUDIT_FORMAT, OUTPUT, RUN, JOBS, DRY_RUN, TELL
 )
-baseline_options = together(QUESTION, OF_CELLS, MANIFEST, OUTPUT, LIMITS, TELL)
+baseline_options = together(QUESTION, CELL_OPTIONS, MANIFEST, OUTPUT, LIMITS, TELL)
 diff_options = together(FORMAT, WORSE, OUTPUT, TELL)
-compile_options = together(QUESTION, OF_CELLS, MANIFEST, COMPILED, COMPILE_OUTPUT, RUN, TELL)
-validate_options = together(QUESTION, OF_CELLS, MANIFEST, SHOWN, TELL)
+compile_options = together(QUESTION, CELL_OPTIONS, MANIFEST, COMPILED, COMPILE_OUTPUT, RUN, TELL)
+validate_options = together(QUESTION, CELL_OPTIONS, MANIFEST, SHOWN, TELL)
 anonymize_options = together(RELEASE_QUESTION, SEARCH, RELEASE, FORMAT, LIMITS, DRY_RUN, TELL)
 tradeoff_options = together(
     PARTS,

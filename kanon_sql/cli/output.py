@@ -7,6 +7,7 @@ import shutil
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
@@ -71,9 +72,8 @@ def run_of(values: dict[str, Any], watch: Watch, writes: Sequence[Path] = ()) ->
     """The run options of a command."""
     from kanon_sql.engines.session import RunOptions
 
-    limits = {key: values[key] for key in ("memory_limit", "threads", "timeout")}
-    of_verb = {key: values[key] for key in ("jobs", "max_seconds") if key in values}
-    return RunOptions(**limits, **of_verb, watch=watch, writes=writes, announce=_announce)
+    given = {each.name: values[each.name] for each in fields(RunOptions) if each.name in values}
+    return RunOptions(**given, watch=watch, writes=writes, announce=_announce)
 
 
 def _announce(sentence: str) -> None:

@@ -14,20 +14,20 @@ import click
 
 from kanon_sql.cli.option_kinds import (
     QuestionOption,
-    all_column_names,
     check_named,
     column_first,
     column_names,
-    of_column,
+    of_columns,
     parsed_levels,
-    parsed_weights,
 )
 from kanon_sql.errors import SpecError, did_you_mean
 from kanon_sql.spec.other_tables import AGAINST, EARLIER, OTHER_TABLES, REFERENCE, OtherTableKind
 
 if TYPE_CHECKING:
     from kanon_sql.plan.profile_plan import Identifying
+    from kanon_sql.spec.hierarchy import GeneralizationHierarchy
     from kanon_sql.spec.models.base import Model
+    from kanon_sql.spec.published import PublishedSpec
     from kanon_sql.spec.spec import AuditSpec, SelectedTables, TablesKey, TableSpec
 
 
@@ -128,7 +128,6 @@ def one_or_specs(
 
 
 THRESHOLDS = ("k", "k_map", "l", "t", "check")
-_CHOICES = ("nulls", "sensitive_nulls", "hierarchy_faults")
 
 
 def question(context: click.Context, target: str, values: Mapping[str, Any]) -> AuditSpec:
@@ -137,20 +136,20 @@ def question(context: click.Context, target: str, values: Mapping[str, Any]) -> 
 
     if is_spec_file(target):
         return _with_thresholds(_spec_of_records(context, target, but=THRESHOLDS), values)
-    quasi_identifiers = (
-        all_column_names("--qi", values["qi"])
-        if values["events"]
-        else _quasi_identifiers(values, "may know", "; --qi '*' takes every column.")
-    )
+    quasi_identifiers = values["quasi_identifiers"]
+    if not (quasi_identifiers or values["events"]):
+        raise SpecError(
+            "there are no quasi-identifiers: name what an attacker may know of a person, as in "
+            "--qi zip,birth_date,sex; --qi '*' takes every column."
+        )
     others = {kind.key: other_tables(kind, values) for kind in OTHER_TABLES}
     required = {
         **others,
         "checks": _checks(
             values,
-            all_column_names("--sensitive", values["sensitive"]),
+            values["sensitive"],
             list(others[REFERENCE.key]),
         ),
-        "with_other_sensitive": values["with_other_sensitive"],
     }
     return AuditSpec(tables=[table_spec(**_table(target, quasi_identifiers, values), **required)])
 
@@ -188,7 +187,7 @@ def are_results(context: click.Context, targets: Sequence[str], values: Mapping[
     Raises `SpecError` if there are question options, but no quasi-identifiers.
     """
     if (
-        values["qi"]
+        values["quasi_identifiers"]
         or values["events"]
         or values["by"]
         or not all(target.lower().endswith(".json") for target in targets)
@@ -209,8 +208,7 @@ def profile_question(context: click.Context, target: str, values: Mapping[str, A
 
     if is_spec_file(target):
         return _spec_of_records(context, target)
-    quasi_identifiers = all_column_names("--qi", values["qi"])
-    return AuditSpec(tables=[table_spec(**_table(target, quasi_identifiers, values))])
+    return AuditSpec(tables=[table_spec(**_table(target, values["quasi_identifiers"], values))])
 
 
 def known_events(values: Mapping[str, Any]) -> range | None:
@@ -246,8 +244,7 @@ def column_question(column: str, target: str, values: Mapping[str, Any]) -> Audi
 
     name, builds, _ = column_first(column)
     hierarchy = [column] if builds else []
-    asked = {"sensitive": (), "identifiers": (), "entity": None, **values, "hierarchy": hierarchy}
-    table = table_spec(**_table(target, [name], asked))
+    table = table_spec(**_table(target, [name], {**values, "hierarchy": hierarchy}))
     [built] = table.quasi_identifiers.values()
     if built.hierarchy is not None:
         raise SpecError(
@@ -270,33 +267,22 @@ def identifying_question(spec: AuditSpec, values: Mapping[str, Any]) -> Identify
     return Identifying(
         subsets=values["subsets"],
         suda=values["suda"],
-        columns=tuple(all_column_names("--columns", values["columns"])),
+        columns=values["columns"],
         sampling_fraction=values["sampling_fraction"],
         scores=scores,
     )
 
 
-def _quasi_identifiers(values: Mapping[str, Any], knows: str, or_else: str) -> list[str]:
-    """The names in `--qi`, at least one."""
-    names = all_column_names("--qi", values["qi"])
-    if names:
-        return names
-    raise SpecError(
-        f"there are no quasi-identifiers: name what an attacker {knows} of a person, as in --qi "
-        f"zip,birth_date,sex{or_else}"
-    )
-
-
-def attacker_knows(values: Mapping[str, Any]) -> list[str]:
-    """The columns in `--attacker-knows`; empty for all."""
-    return all_column_names("--attacker-knows", values["attacker_knows"])
-
-
-def _table(target: str, quasi_identifiers: list[str], values: Mapping[str, Any]) -> dict[str, Any]:
+def _table(
+    target: str, quasi_identifiers: Sequence[str], values: Mapping[str, Any]
+) -> dict[str, Any]:
     """The table settings shared by all commands."""
-    events = all_column_names("--events", values.get("events", ()))
+    from kanon_sql.spec.spec import TableSpec
+
+    events = values.get("events", ())
     of_columns = _generalisable(quasi_identifiers, values, events)
     return {
+        **given_fields(TableSpec, values),
         "source": target,
         "quasi_identifiers": {
             name: each
@@ -304,18 +290,19 @@ def _table(target: str, quasi_identifiers: list[str], values: Mapping[str, Any])
             if name not in events or name in quasi_identifiers
         },
         "events": {name: of_columns[name] for name in events},
-        "levels": parsed_levels("--level", values.get("level", ())),
-        "sensitive": all_column_names("--sensitive", values["sensitive"]),
-        "identifiers": all_column_names("--identifiers", values["identifiers"]),
-        "policy": list(values.get("policy") or ()),
-        "null_strings": list(values["null_string"]),
-        "delimiter": "\t" if values["delimiter"] == r"\t" else values["delimiter"],
-        **{
-            key: values[key]
-            for key in ("entity", "decimal", "where", "first", "connect", "weight", "header")
-        },
-        **{key: values[key] for key in _CHOICES if values.get(key)},
     }
+
+
+def given_fields(
+    model: type[TableSpec | PublishedSpec], values: Mapping[str, Any]
+) -> dict[str, Any]:
+    """The options given for the fields of a model, which has the defaults of the others."""
+    found = {
+        name: values[name]
+        for name in model.model_fields
+        if values.get(name) not in (None, False, (), {})
+    }
+    return found | ({"delimiter": "\t"} if found.get("delimiter") == r"\t" else {})
 
 
 def _spec_of_records(context: click.Context, target: str, but: Sequence[str] = ()) -> AuditSpec:
@@ -462,23 +449,29 @@ def _given(context: click.Context, but: Sequence[str] = ()) -> list[str]:
     ]
 
 
+def hierarchies(values: Mapping[str, Any]) -> dict[str, GeneralizationHierarchy]:
+    """The hierarchies in `--hierarchy` by column. Raises `SpecError`."""
+    from kanon_sql.spec.hierarchy import parse_builder
+
+    tables = bool(values.get("connect"))
+    return of_columns(
+        "--hierarchy",
+        values.get("hierarchy", ()),
+        lambda text, _: parse_builder(text, tables=tables),
+    )
+
+
 def _generalisable(
-    quasi_identifiers: list[str], values: Mapping[str, Any], events: list[str]
+    quasi_identifiers: Sequence[str], values: Mapping[str, Any], events: Sequence[str]
 ) -> dict[str, Any]:
     """The quasi-identifiers and event columns with their hierarchy and clip options."""
-    from kanon_sql.spec.hierarchy import parse_builder, parse_clip
+    from kanon_sql.spec.hierarchy import parse_clip
 
+    clips = of_columns("--clip", values.get("clip", ()), lambda text, _: parse_clip(text))
     settings: dict[str, dict[str, Any]] = {}
-    for flag, key in (("--hierarchy", "hierarchy"), ("--clip", "clip")):
-        for text in values.get(key, ()):
-            name, how = of_column(flag, text)
-            if key in settings.setdefault(name, {}):
-                raise SpecError(f'{flag} names "{name}" twice. Name it once.')
-            settings[name][key] = (
-                parse_clip(how)
-                if key == "clip"
-                else parse_builder(how, tables=bool(values.get("connect")))
-            )
+    for key, found in (("hierarchy", hierarchies(values)), ("clip", clips)):
+        for name, each in found.items():
+            settings.setdefault(name, {})[key] = each
     for part in (quasi_identifiers, events):
         repeated = next((name for place, name in enumerate(part) if name in part[:place]), None)
         if repeated is not None:
@@ -501,15 +494,6 @@ def _generalisable(
         fields |= {"clip": parts["clip"]} if "clip" in parts else {}
         generalisable[by_casefold.get(name.casefold(), name)] = fields
     return generalisable
-
-
-def preferences(values: Mapping[str, Any]) -> dict[str, Any]:
-    """The search preferences: columns to keep, maximum levels, weights."""
-    return {
-        "keep": tuple(all_column_names("--keep", values["keep"])),
-        "at_most": parsed_levels("--at-most", values["at_most"]),
-        "weights": parsed_weights("--weight-of", values["weight_of"]),
-    }
 
 
 def sizes(values: Mapping[str, Any]) -> list[int] | None:

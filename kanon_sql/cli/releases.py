@@ -30,7 +30,7 @@ from kanon_sql.cli.output import (
     watching,
     writable,
 )
-from kanon_sql.cli.question import only_one, preferences, question, sizes
+from kanon_sql.cli.question import only_one, question, sizes
 from kanon_sql.cli.signals import stops
 from kanon_sql.errors import SpecError
 
@@ -135,4 +135,5 @@ def _options(values: dict[str, Any], place: dict[str, Any]) -> ReleaseOptions:
     from kanon_sql.anonymizing.release.options import ReleaseOptions
 
     named = {each.name: values[each.name] for each in fields(ReleaseOptions) if each.name in values}
-    return ReleaseOptions(**named | preferences(values) | {"output": None} | place)
+    # The levels are those of the table, to which `at_levels` compares the options.
+    return ReleaseOptions(**named | {"levels": {}, "output": None} | place)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import click
 
+from kanon_sql.cli.fields import Fields
 from kanon_sql.cli.option_kinds import (
     COLUMNS,
     FORMATS,
@@ -11,7 +12,6 @@ from kanon_sql.cli.option_kinds import (
     QUIET,
     VERBOSITY,
     OneALine,
-    Seconds,
     Share,
     WholeNumber,
     WholeNumberOrAll,
@@ -22,6 +22,9 @@ from kanon_sql.cli.option_kinds import (
 from kanon_sql.errors import NO_SOURCE_ORDER
 from kanon_sql.results.algorithms import SEARCHES
 
+OF_RUN = Fields("engines/session.py", "RunOptions", is_question=False)
+OF_RELEASE = Fields("anonymizing/release/options.py", "ReleaseOptions", is_question=False)
+OF_SETS = Fields("plan/profile_plan.py", "Identifying", is_question=False)
 _FORCE_NO_LONGER_OVERWRITES = retired("--force", "Write --overwrite to replace existing files.")
 OVERWRITE = (
     run_option("--overwrite", is_flag=True, help="Replace the file if it exists."),
@@ -44,7 +47,6 @@ KNOWLEDGE = (
     run_option(
         "--attacker-knows",
         **COLUMNS,
-        type=OneALine(),
         help="Columns that an attacker may know as well; without it, all columns but the "
         "identifiers.",
     ),
@@ -67,39 +69,11 @@ KNOWLEDGE = (
     ),
 )
 IDENTIFYING = (
-    run_option(
-        "--columns",
-        **COLUMNS,
-        type=OneALine(),
-        help="Instead of --qi: the columns to measure, singly and in sets; without either, every "
-        "column that an attacker may know.",
-    ),
-    run_option(
-        "--subsets",
-        type=WholeNumber(),
-        metavar="D",
-        help="Measure the classes of every set of up to D columns; the worst come first.",
-    ),
-    run_option(
-        "--suda",
-        type=WholeNumberOrAll(),
-        metavar="M|all",
-        help="Special uniques (SUDA2): records unique in a minimal set of up to M columns.",
-    ),
-    run_option(
-        "--sampling-fraction",
-        type=Share(),
-        metavar="X",
-        default=0.01,
-        show_default=True,
-        help="The records' share of the population, for DIS-SUDA.",
-    ),
-    run_option(
-        "--scores",
-        metavar="FILE",
-        help="Write the row number and score of each special unique to FILE: personal data, so it "
-        "needs --show-values.",
-    ),
+    OF_SETS.option("columns"),
+    OF_SETS.option("subsets", metavar="D"),
+    OF_SETS.option("suda", type=WholeNumberOrAll(), metavar="M|all"),
+    OF_SETS.option("sampling_fraction", type=Share(), metavar="X"),
+    OF_SETS.option("scores", metavar="FILE"),
 )
 VALUES_OF = (
     run_option(
@@ -143,39 +117,13 @@ SHOWN = (
     run_option("--show-values", is_flag=True, help="Show values of small classes: personal data."),
 )
 LIMITS = (
-    run_option(
-        "--memory-limit",
-        metavar="SIZE",
-        help="DuckDB's memory, as in 2GB; larger work spills to a private folder.",
-    ),
-    run_option("--threads", type=WholeNumber(), metavar="N", help="DuckDB's threads, at most."),
-    run_option(
-        "--timeout",
-        type=Seconds(),
-        metavar="SECONDS",
-        help="Stop after this time, with exit code 3.",
-    ),
+    OF_RUN.option("memory_limit", metavar="SIZE"),
+    OF_RUN.option("threads"),
+    OF_RUN.option("timeout"),
 )
 RUN = (*SHOWN, *LIMITS)
-MAX_SECONDS = (
-    run_option(
-        "--max-seconds",
-        type=Seconds(),
-        metavar="SECONDS",
-        help="Stop after this time with what is measured by then; the result says what is missing.",
-    ),
-)
-JOBS = (
-    run_option(
-        "--jobs",
-        type=WholeNumber(),
-        metavar="N",
-        default=1,
-        show_default=True,
-        help="Audit N tables of a spec or manifest at a time; they share the limits of memory and "
-        "threads.",
-    ),
-)
+MAX_SECONDS = (OF_RUN.option("max_seconds"),)
+JOBS = (OF_RUN.option("jobs"),)
 DRY_RUN = (
     run_option(
         "--dry-run",
@@ -192,27 +140,14 @@ OUTPUT = (
     *OVERWRITE,
 )
 PREFERENCES = (
-    run_option(
-        "--keep",
-        **COLUMNS,
-        type=OneALine(),
-        help="Quasi-identifiers to release unchanged.",
-    ),
-    run_option(
-        "--at-most",
-        multiple=True,
-        type=OneALine(),
-        metavar="COL=N,…",
-        help="The highest level allowed for a quasi-identifier: zip=2.",
-    ),
-    run_option(
-        "--weight-of",
-        multiple=True,
-        type=OneALine(),
-        metavar="COL=X,…",
-        help="The weight of a quasi-identifier in the metric, 1 by default: age=2.5.",
-    ),
+    OF_RELEASE.option("metric", metavar="NAME"),
+    OF_RELEASE.option("max_suppressed", metavar="N|P%"),
+    OF_RELEASE.option("keep"),
+    OF_RELEASE.option("at_most", ends=": zip=2."),
+    OF_RELEASE.option("weights", "--weight-of", ends=": age=2.5."),
+    OF_RELEASE.option("gap", metavar="P%"),
 )
+PULL = OF_RELEASE.option("pull_frequencies")
 SIZES = (
     run_option(
         "--k",
@@ -223,79 +158,26 @@ SIZES = (
     ),
 )
 WEIGHED = (
-    run_option(
-        "--algorithm",
+    OF_RELEASE.option(
+        "algorithm",
         metavar="optimal|local",
         default="optimal",
-        show_default=True,
         help="Full-domain levels (optimal), or local recoding too (local), with both costs.",
     ),
-    run_option("--metric", metavar="NAME", help="The metric to minimise (default: loss)."),
-    run_option(
-        "--max-suppressed",
-        metavar="N|P%",
-        help="How many records may be suppressed, as a number or a share: 5% (default: none).",
-    ),
     *PREFERENCES,
-    run_option(
-        "--gap",
-        metavar="P%",
-        help="Stop at levels of whose loss at most this share could be saved.",
-    ),
-    run_option(
-        "--pull-frequencies",
-        is_flag=True,
-        help="Fetch a warehouse's frequency set, with its quasi-identifier values, and search it "
-        "on this machine; on Spark always.",
-    ),
+    PULL,
 )
 SEARCH = (
-    run_option(
-        "--algorithm",
-        metavar="|".join(SEARCHES),
-        default="datafly",
-        show_default=True,
-        help="The search for levels: Datafly, the optimal node, or local recoding.",
-    ),
-    run_option(
-        "--metric", metavar="NAME", help="The metric that optimal minimises (default: loss)."
-    ),
-    run_option(
-        "--max-suppressed",
-        metavar="N|P%",
-        help="How many records may be suppressed, as a number or a share: 5% (default: K for "
-        "datafly, none for the others).",
-    ),
+    OF_RELEASE.option("algorithm", metavar="|".join(SEARCHES)),
     *PREFERENCES,
-    run_option(
-        "--gap",
-        metavar="P%",
-        help="Let optimal stop at levels of whose loss at most this share could be saved.",
-    ),
     run_option(
         "--compare",
         is_flag=True,
         help="Also show what a release by each of the algorithms would lose.",
     ),
-    run_option(
-        "--minimal-nodes",
-        is_flag=True,
-        help="Also list every minimal node: the checks hold there, and at no lower node.",
-    ),
-    run_option(
-        "--suppressed",
-        metavar="remove|star",
-        default="remove",
-        show_default=True,
-        help="Leave suppressed records out, or keep them with * in every quasi-identifier.",
-    ),
-    run_option(
-        "--pull-frequencies",
-        is_flag=True,
-        help="Fetch a warehouse's frequency set, with its quasi-identifier values, and search it "
-        "on this machine; without it, each step queries the warehouse. On Spark, optimal and local "
-        "always do.",
-    ),
+    OF_RELEASE.option("minimal_nodes"),
+    OF_RELEASE.option("suppressed", metavar="remove|star"),
+    PULL,
 )
 RELEASE = (
     run_option(
@@ -304,42 +186,20 @@ RELEASE = (
         help="Write the release to FILE: .parquet, .csv or .tsv, or .sql for its views. On Spark, "
         "the cluster writes a folder of Parquet: a path or URI.",
     ),
-    run_option(
-        "--partition-by",
-        metavar="COL",
-        help="Split the folder that Spark writes by the values of a released column.",
-    ),
-    run_option("--dialect", help="The SQL dialect of the views (default: the database's)."),
-    run_option(
-        "--emit",
-        metavar="views|dbt-model",
-        default="views",
-        show_default=True,
-        help="What the .sql file holds; a dbt model comes with a .yml of its tests.",
-    ),
-    run_option(
-        "--name",
-        "view_name",
-        metavar="NAME",
-        help="The name of the views, as in patients_release (default: from the table's name).",
-    ),
-    run_option("--single-view", is_flag=True, help="One view instead of one per step."),
+    OF_RELEASE.option("partition_by", metavar="COL"),
+    OF_RELEASE.option("dialect"),
+    OF_RELEASE.option("emit", metavar="views|dbt-model"),
+    OF_RELEASE.option("view_name", "--name", metavar="NAME"),
+    OF_RELEASE.option("single_view"),
     retired("--keep-order", NO_SOURCE_ORDER),
-    run_option(
-        "--unassigned",
-        "--untouched",
-        "untouched",
-        metavar="warn|drop|error",
-        help="Unassigned columns: release them unchanged with a warning (default), drop them, or "
-        "refuse.",
-    ),
+    OF_RELEASE.option("untouched", "--unassigned", "--untouched", metavar="warn|drop|error"),
     run_option(
         "--result",
         metavar="FILE",
         help="Write the result to FILE, in the format of its suffix, whole or not at all.",
     ),
-    run_option("--overwrite", is_flag=True, help="Replace existing files."),
-    run_option("--force", is_flag=True, help="Write the release even if it fails its audit."),
+    OF_RELEASE.option("overwrite"),
+    OF_RELEASE.option("force"),
 )
 
 

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from kanon_sql.cli.fields import Fields
 from kanon_sql.cli.option_kinds import (
-    COLUMNS,
     Decimal,
     WholeNumber,
-    all_column_names,
     check_named,
     column_first,
     column_names,
@@ -19,13 +18,15 @@ from kanon_sql.cli.option_kinds import (
     question_option,
 )
 from kanon_sql.cli.question import (
+    given_fields,
+    hierarchies,
     is_spec_file,
     of_manifest,
     other_tables,
     refuse_a_second_question,
     refuse_idle,
 )
-from kanon_sql.cli.question_options import HIERARCHIES, RECORDS_READ, SOURCE
+from kanon_sql.cli.question_options import FAULTS, HIERARCHIES, RECORDS_READ, SOURCE, other_table
 from kanon_sql.errors import SpecError
 from kanon_sql.spec.other_tables import AGAINST
 
@@ -33,25 +34,12 @@ if TYPE_CHECKING:
     from kanon_sql.spec.models.base import Model
     from kanon_sql.spec.spec import AuditSpec, SelectedTables
 
+OF_CELLS = Fields("spec/published.py", "PublishedSpec")
 TABLE = (
-    question_option("--by", **COLUMNS, help="The dimensions of the table."),
-    question_option(
-        "--value",
-        metavar="COL",
-        help="The magnitude that is summed; with --published, the figure of a cell.",
-    ),
-    question_option(
-        "--contributor",
-        metavar="COL",
-        help="Whose value it is; by default each record is a contributor.",
-    ),
-    question_option(
-        "--margins",
-        multiple=True,
-        metavar="all|none|COL,…",
-        help="What is published beside the inner cells: all margins (default), none, or those over "
-        "these dimensions; '()' is the grand total.",
-    ),
+    OF_CELLS.option("by"),
+    OF_CELLS.option("value", metavar="COL"),
+    OF_CELLS.option("contributor", metavar="COL"),
+    OF_CELLS.option("margins", ends=" (written '()').", multiple=True, metavar="all|none|COL,…"),
 )
 RULES = (
     question_option(
@@ -85,14 +73,7 @@ RULES = (
         "N.",
     ),
 )
-POLICY_ON_CELLS = (
-    question_option(
-        "--policy",
-        multiple=True,
-        metavar="ID|FILE",
-        help="The rules of an institution, as kanon-sql policy lists them, or a file of your own.",
-    ),
-)
+POLICY_ON_CELLS = (OF_CELLS.option("policy", multiple=True, metavar="ID|FILE"),)
 CHECK = (
     question_option(
         "--check",
@@ -103,81 +84,34 @@ CHECK = (
     ),
 )
 AS_PUBLISHED = (
-    question_option(
-        "--published", is_flag=True, help="TARGET is the table itself: one row is one cell."
-    ),
-    question_option(
-        "--suppressed",
+    OF_CELLS.option("cells", "--published"),
+    OF_CELLS.option(
+        "suppressed",
+        ends=""": '*=1..9'. NULL is NULL, '"NULL"' the text.""",
         multiple=True,
         metavar="MARK[=LOW..HIGH]",
-        help="What stands for a suppressed figure, with the range that it tells: '*=1..9'. NULL is "
-        "NULL, '\"NULL\"' the text.",
     ),
-    question_option(
-        "--total-label",
-        multiple=True,
-        metavar="[COL=]LABEL",
-        help="What stands in a dimension for its total; NULL as printed by GROUPING SETS.",
-    ),
-    question_option(
-        "--total-flag",
-        multiple=True,
-        metavar="COL=FLAG",
-        help="A column that is 1 where COL is a total, as grouping() gives it.",
-    ),
-    question_option(
-        "--count", metavar="COL", help="The number of contributors, beside a magnitude."
-    ),
-    question_option("--magnitude", is_flag=True, help="The figure is a sum, not a count."),
-    question_option(
-        "--value-bounds",
-        metavar="LOW..HIGH",
-        help="What everyone knows of any figure: 0.. by default, .. where it may be negative.",
-    ),
-    question_option(
-        "--absent",
-        type=click.Choice(["zero", "suppressed"]),
-        help="A combination without a row: zero (default), or suppressed.",
-    ),
+    OF_CELLS.option("total_label", multiple=True, metavar="[COL=]LABEL"),
+    OF_CELLS.option("total_flag", multiple=True, metavar="COL=FLAG"),
+    OF_CELLS.option("count", metavar="COL"),
+    OF_CELLS.option("magnitude"),
+    OF_CELLS.option("value_bounds", metavar="LOW..HIGH"),
+    OF_CELLS.option("absent"),
 )
-SECOND_TABLE = (
-    question_option(
-        "--against",
-        multiple=True,
-        metavar="[NAME=]SRC",
-        help="A second table of the same kind, compared on the dimensions both have. With several, "
+SECOND_TABLE = tuple(
+    other_table(
+        AGAINST,
+        "A second table of the same kind, compared on the dimensions both have. With several, "
         "start the value of each option below with NAME and a colon.",
-    ),
-    question_option(
-        "--against-by",
-        multiple=True,
-        metavar="[NAME:]COL,…",
-        help="The dimensions of the second table (default: all).",
-    ),
-    question_option(
-        "--against-columns",
-        multiple=True,
-        metavar="[NAME:]COL=COL,…",
-        help="The second table's name of a column, if it differs: region=reg.",
-    ),
-    question_option(
-        "--against-where",
-        multiple=True,
-        metavar="[NAME:]EXPR",
-        help="Only rows of the second table that meet this condition.",
-    ),
-    question_option(
-        "--against-header",
-        multiple=True,
-        metavar="[NAME:]yes|no",
-        help="Whether the first line of the second table names its columns.",
-    ),
+        *("by", "columns", "where", "header"),
+    )
 )
-OF_CELLS = (*TABLE, *RULES, *AS_PUBLISHED, *SECOND_TABLE)
+CELL_OPTIONS = (*TABLE, *RULES, *AS_PUBLISHED, *SECOND_TABLE)
 """The options that only a question on cells has."""
 QUESTION_ON_CELLS = (
     *TABLE,
-    *HIERARCHIES[::2],
+    HIERARCHIES[0],
+    FAULTS,
     *RECORDS_READ,
     *RULES,
     *CHECK,
@@ -205,6 +139,7 @@ def cells_question(
     context: click.Context, target: str | None, values: Mapping[str, Any]
 ) -> AuditSpec:
     """The spec of a published table, from a target and options. Raises `SpecError`."""
+    from kanon_sql.spec.published import PublishedSpec
     from kanon_sql.spec.spec import AuditSpec, published_spec
 
     if target is None:
@@ -217,46 +152,31 @@ def cells_question(
                 f"{target} has no published tables; kanon-sql audit checks its tables of records."
             )
         return spec
-    by = all_column_names("--by", values["by"])
-    if not by:
+    if not values["by"]:
         raise SpecError("there are no dimensions: name them, as in --by region,sector")
     against = other_tables(AGAINST, values)
     parts = {
+        **given_fields(PublishedSpec, values),
+        **_read(values),
         "source": target,
-        "by": by,
-        "cells": values["published"],
         "against": against,
-        "checks": list(_rules(values, list(against))),
-        "policy": list(values["policy"]),
-        "hierarchies": _hierarchies(values),
-        "null_strings": list(values["null_string"]),
-        "delimiter": "\t" if values["delimiter"] == r"\t" else values["delimiter"],
-        **{
-            key: values[key]
-            for key in (
-                *("value", "contributor", "weight", "count", "where", "first", "connect"),
-                "decimal",
-            )
-        },
-        "header": values["header"],
-        **_optional(values),
+        "checks": _rules(values, list(against)),
+        "hierarchies": hierarchies(values),
     }
     return AuditSpec(published=[published_spec(**parts)])
 
 
-def _optional(values: Mapping[str, Any]) -> dict[str, Any]:
-    """The settings whose default is the spec's."""
+def _read(values: Mapping[str, Any]) -> dict[str, Any]:
+    """The settings that are written in another way than in a spec file."""
     from kanon_sql.spec.published import bounds, mark_of, text_or_null
 
-    found: dict[str, Any] = {
-        key: values[key] for key in ("hierarchy_faults", "absent", "magnitude") if values.get(key)
-    }
+    found: dict[str, Any] = {}
     if values["margins"]:
         found["margins"] = _margins(values["margins"])
     if values["suppressed"]:
         found["suppressed"] = [mark_of(text) for text in values["suppressed"]]
     if values["total_label"]:
-        by = {name.casefold() for name in all_column_names("--by", values["by"])}
+        by = {name.casefold() for name in values["by"]}
         labels: dict[str, str | None] = {}
         for text in values["total_label"]:
             name, equals, label = column_first(text)
@@ -288,38 +208,18 @@ def _margins(texts: Sequence[str]) -> Any:
     return [[] if text.strip() == "()" else column_names("--margins", text) for text in texts]
 
 
-def _hierarchies(values: Mapping[str, Any]) -> dict[str, Any]:
-    from kanon_sql.spec.hierarchy import parse_builder
-
-    found: dict[str, Any] = {}
-    for text in values["hierarchy"]:
-        name, how = of_column("--hierarchy", text)
-        if name in found:
-            raise SpecError(f'--hierarchy names "{name}" twice. Name it once.')
-        found[name] = parse_builder(how, tables=bool(values.get("connect")))
-    return found
-
-
-def _rules(values: Mapping[str, Any], against: Sequence[str]) -> Iterator[Model]:
+def _rules(values: Mapping[str, Any], against: Sequence[str]) -> list[Model]:
     """The requested rules, short forms first."""
-    from kanon_sql.spec.models.catalogue import model_named
-    from kanon_sql.spec.models.cells import Differences, Dominance, MinContributors, PPercent
+    from kanon_sql.spec.models.catalogue import short_rules
     from kanon_sql.spec.yaml_document import scalar_or_list
 
-    if values["threshold"] is not None:
-        yield MinContributors(n=values["threshold"])
+    pairs = []
     for text in values["dominance"]:
         parts = text.split(",")
         if len(parts) != 2 or not all(part.strip() for part in parts):
             raise SpecError(f"--dominance {text!r} is not N,K, as in --dominance 2,67.")
-        n, k = (scalar_or_list(part) for part in parts)
-        yield Dominance(n=n, k=k)
-    if values["p_percent"] is not None:
-        yield PPercent(p=values["p_percent"])
-    if values["derivable"]:
-        yield model_named("derivable")()
-    if values["min_difference"] is not None:
-        if not against:
-            raise SpecError("--min-difference needs a second table: --against SRC.")
-        yield from (Differences(n=values["min_difference"], against=name) for name in against)
-    yield from (check_named(text) for text in values["check"])
+        pairs.append([scalar_or_list(part) for part in parts])
+    if values["min_difference"] is not None and not against:
+        raise SpecError("--min-difference needs a second table: --against SRC.")
+    short = short_rules({**values, "dominance": pairs}, against)
+    return [*short, *(check_named(text) for text in values["check"])]

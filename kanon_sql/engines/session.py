@@ -16,7 +16,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypedDict, TypeVar
 
 from kanon_sql.engines.base import Engine, SetCache
 from kanon_sql.errors import EngineError, InputError, SpecError, described_value, option
@@ -153,6 +153,15 @@ class TimeSpent(EngineError):
     """`max_seconds` is over: what is measured by then is the result."""
 
 
+class RunArguments(TypedDict, total=False):
+    """The options of a run that every function of the API takes."""
+
+    engine: Any
+    memory_limit: str | None
+    threads: int | None
+    timeout: float | None
+
+
 @dataclass(frozen=True)
 class RunOptions:
     """The engine and the limits of a run. Raises `SpecError` for wrong types."""
@@ -160,19 +169,23 @@ class RunOptions:
     engine: Any = None
     """Anything that `connect` accepts; it replaces each table's own `connect`."""
     memory_limit: str | None = None
+    """DuckDB's memory, as in 2GB; larger work spills to a private folder."""
     threads: int | None = None
+    """DuckDB's threads, at most."""
     timeout: float | None = None
-    """Seconds per table."""
+    """Stop after this many seconds for each table, with exit code 3."""
     watch: Watch | None = None
     """Callback that receives the question of each statement when it starts."""
     writes: Sequence[Path] = ()
     """Files to be written afterwards, which no table may be read from."""
     jobs: int = 1
-    """Tables audited at a time."""
+    """Audit N tables of a spec or manifest at a time; they share the limits of memory and
+    threads."""
     announce: Callable[[str], None] | None = None
     """Callback that receives what is about to be fetched from a database."""
     max_seconds: float | None = None
-    """Seconds per table after which a profile is what is measured by then."""
+    """Stop after this many seconds for each table with what is measured by then; the result says
+    what is missing."""
 
     def __post_init__(self) -> None:
         given: dict[str, Any] = vars(self)

@@ -441,14 +441,17 @@ class Identifying:
     """Parameters of the measures on column sets: their classes and the records they single out."""
 
     subsets: int | None = None
-    """Measure every set of at most this many columns."""
+    """Measure the classes of every set of up to D columns; the worst come first."""
     suda: int | Literal["all"] | None = None
-    """Find special uniques on sets of at most this many columns."""
+    """Special uniques (SUDA2): records unique in a minimal set of up to M columns."""
     columns: tuple[str, ...] = ()
-    """The columns to combine; by default the quasi-identifiers, or else the candidates."""
+    """Instead of quasi-identifiers: the columns to measure, singly and in sets; without either,
+    every column that an attacker may know."""
     sampling_fraction: float = SAMPLING_FRACTION
+    """The records' share of the population, for DIS-SUDA."""
     scores: Path | None = None
-    """File for the score of each special unique."""
+    """Write the row number and score of each special unique to FILE: personal data, so it needs
+    --show-values."""
 
     @property
     def is_requested(self) -> bool:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal, ParamSpec, TypedDict, TypeVar
+
+from pydantic import BaseModel
 
 from kanon_sql.errors import NO_SOURCE_ORDER, KanonError, SpecError, did_you_mean, kind_of
 from kanon_sql.spec.hierarchy import (
@@ -18,8 +20,7 @@ from kanon_sql.spec.hierarchy import (
     parse_builder,
 )
 from kanon_sql.spec.models.base import Model
-from kanon_sql.spec.models.catalogue import model_named, short_checks
-from kanon_sql.spec.models.cells import Differences, Dominance, MinContributors, PPercent
+from kanon_sql.spec.models.catalogue import short_checks, short_rules
 from kanon_sql.spec.other_tables import AGAINST, EARLIER, REFERENCE, OtherTableKind
 from kanon_sql.spec.published import AgainstSpec
 from kanon_sql.spec.question_parts import SPECS
@@ -37,29 +38,70 @@ QuasiIdentifiers = Names | Mapping[str, Any]
 Checks = Model | Iterable[Model | str | Mapping[str, Any]] | Mapping[str, Any]
 
 
-class TableArguments(TypedDict, total=False):
-    """The table arguments that every function of the API takes besides the main ones."""
+class Thresholds(TypedDict, total=False):
+    """The thresholds besides `k`."""
+
+    l: int | None  # noqa: E741 - the name that the field uses
+    t: float | None
+    k_map: int | None
+
+
+class SourceArguments(TypedDict, total=False):
+    """How a table is read, whether its records are judged or its cells."""
+
+    where: str | None
+    first: int | None
+    weight: str | None
+    hierarchy_faults: Literal["error", "warn"]
+    null_strings: Names
+    delimiter: str | None
+    decimal: Literal[".", ","]
+    header: bool | Literal["yes", "no"] | None
+    name: str | None
+
+
+class CellRules(TypedDict, total=False):
+    """The rules for the cells of a table in short."""
+
+    threshold: int | None
+    dominance: Iterable[Sequence[float]] | Sequence[float] | None
+    p_percent: float | None
+    derivable: bool
+    min_difference: int | None
+
+
+class CellArguments(SourceArguments, total=False):
+    """The settings of a table that is published."""
+
+    value: str | None
+    contributor: str | None
+    margins: Any
+    hierarchies: Mapping[str, Any] | None
+    suppressed: Any
+    total_label: Any
+    total_flag: Mapping[str, str] | None
+    count: str | None
+    magnitude: bool
+    value_bounds: Any
+    absent: Literal["zero", "suppressed"]
+    policy: Names
+
+
+class TableArguments(SourceArguments, total=False):
+    """The settings of a table that every function of the API takes besides the main ones."""
 
     entity: str | None
     events: QuasiIdentifiers
     identifiers: Names
     insensitive: Names | Mapping[str, str]
     unassigned: Unassigned
-    where: str | None
-    first: int | None
     nulls: Literal["value", "wildcard"]
     sensitive_nulls: Literal["value", "unknown"]
     levels: Mapping[str, int] | None
-    hierarchy_faults: Literal["error", "warn"]
     with_other_sensitive: bool
-    weight: str | None
-    null_strings: Names
-    delimiter: str | None
-    decimal: Literal[".", ","]
-    header: bool | Literal["yes", "no"] | None
-    name: str | None
     policy: Any
     release: Mapping[str, str]
+    lineage: Mapping[str, str]
 
 
 # --- keyword arguments ----------------------------------------------------------------------
@@ -79,14 +121,25 @@ _SYNONYMS = {
 """Synonyms of parameters that a similarity search doesn't find."""
 
 
-def suggests_parameters(call: Callable[_Parameters, _Returned]) -> Callable[_Parameters, _Returned]:
-    """Decorator: an unknown keyword raises `SpecError` with the parameter probably meant."""
-    own = inspect.signature(call).parameters
-    takes_table = any(each.kind is each.VAR_KEYWORD for each in own.values())
-    known = [
-        *(name for name, each in own.items() if each.kind is not each.VAR_KEYWORD),
-        *(TableSpec.model_fields if takes_table else ()),
+def keywords_of(
+    *models: type[Any],
+) -> Callable[[Callable[_Parameters, _Returned]], Callable[_Parameters, _Returned]]:
+    """Decorator like `suggests_parameters`; unpacked keywords have their defaults in `models`."""
+    return lambda call: suggests_parameters(call, models)
+
+
+def suggests_parameters(
+    call: Callable[_Parameters, _Returned], models: Sequence[type[Any]] = ()
+) -> Callable[_Parameters, _Returned]:
+    """Decorator: an unknown keyword raises `SpecError` with the parameter probably meant, and the
+    signature lists the keywords of an unpacked `TypedDict`."""
+    own = inspect.signature(call)
+    listed = [
+        each
+        for parameter in own.parameters.values()
+        for each in (list(_unpacked(parameter, call, models)) or [parameter])
     ]
+    known = [each.name for each in listed]
 
     @functools.wraps(call)
     def checked_call(*given: _Parameters.args, **named: _Parameters.kwargs) -> _Returned:
@@ -108,7 +161,37 @@ def suggests_parameters(call: Callable[_Parameters, _Returned]) -> Callable[_Par
             return advice(name, TableSpec)
         return did_you_mean(name, known)
 
+    vars(checked_call)["__signature__"] = own.replace(parameters=listed)
     return checked_call
+
+
+def _unpacked(
+    parameter: inspect.Parameter, call: Callable[..., Any], models: Sequence[type[Any]]
+) -> Iterator[inspect.Parameter]:
+    """The keywords of `**name: Unpack[TYPED_DICT]`."""
+    if parameter.kind is parameter.VAR_KEYWORD:
+        typed = call.__globals__[parameter.annotation[len("Unpack[") : -1]]
+        for name, annotation in typed.__annotations__.items():
+            text = getattr(annotation, "__forward_arg__", annotation)
+            default = _default(name, models)
+            if default is None and text == "bool":
+                default = False
+            yield inspect.Parameter(name, parameter.KEYWORD_ONLY, default=default, annotation=text)
+
+
+def _default(name: str, models: Sequence[type[Any]]) -> Any:
+    """The default of a field in the first of the models that has it."""
+    for model in models:
+        if issubclass(model, BaseModel) and name in model.model_fields:
+            return model.model_fields[name].get_default(call_default_factory=True)
+        if name in getattr(model, "__dataclass_fields__", ()):
+            return getattr(model, name, None)
+    return None
+
+
+def only(keywords: Any, given: Any) -> dict[str, Any]:
+    """The arguments given for the keywords of a `TypedDict`."""
+    return {name: given[name] for name in keywords.__annotations__ if name in given}
 
 
 def spec_from_arguments(
@@ -152,21 +235,12 @@ def spec_from_arguments(
     return AuditSpec(tables=[table_spec(source=data, **arguments)])
 
 
-NOT_GIVEN = object()
-"""The default of an argument for which None has a meaning."""
-
-
 def published_from_arguments(
     data: Any,
     by: Names,
     checks: Checks,
-    *,
-    threshold: int | None,
-    dominance: Any,
-    p_percent: float | None,
-    derivable: bool,
-    min_difference: int | None,
     against: Any,
+    rules: Mapping[str, Any],
     **settings: Any,
 ) -> AuditSpec:
     """The spec of a published table, from the arguments of `tables`."""
@@ -184,7 +258,10 @@ def published_from_arguments(
             raise SpecError("the AuditSpec has no published tables; audit checks its records.")
         return data
     others = _against(against)
-    settings = {key: value for key, value in settings.items() if value is not None}
+    # None is the label of a total in GROUPING SETS, and elsewhere not given.
+    settings = {
+        key: value for key, value in settings.items() if value is not None or key == "total_label"
+    }
     # What is a default here is not given, so that it contradicts nothing.
     defaults = {"margins": "all", "absent": "zero", "suppressed": (), "magnitude": False}
     settings = {
@@ -195,10 +272,7 @@ def published_from_arguments(
     for key in ("hierarchies", "total_flag"):
         settings[key] = by_column(key, settings.get(key))
     settings["null_strings"] = column_list("null_strings", settings.get("null_strings"))
-    settings["checks"] = [
-        *_short_rules(threshold, dominance, p_percent, derivable, min_difference, list(others)),
-        *_models(checks),
-    ]
+    settings["checks"] = [*_rules(rules, list(others)), *_models(checks)]
     spec = published_spec(source=data, by=column_list("by", by), against=others, **settings)
     return AuditSpec(published=[spec])
 
@@ -216,32 +290,16 @@ def _against(tables: Any) -> dict[str, Any]:
     }
 
 
-def _short_rules(
-    threshold: int | None,
-    dominance: Any,
-    p_percent: float | None,
-    derivable: bool,
-    min_difference: int | None,
-    against: list[str],
-) -> list[Any]:
+def _rules(rules: Mapping[str, Any], against: list[str]) -> list[Any]:
     """The rules for cells that the short forms stand for."""
-    pairs = list(dominance)
+    pairs = list(rules.get("dominance") or ())
     if len(pairs) == 2 and all(isinstance(each, int | float) for each in pairs):
         pairs = [tuple(pairs)]
     if not all(isinstance(each, list | tuple) and len(each) == 2 for each in pairs):
         raise SpecError("dominance must be pairs of n and k, as in (2, 67).")
-    if min_difference is not None and not against:
+    if rules.get("min_difference") is not None and not against:
         raise SpecError("min_difference needs a second table: against={NAME: TABLE}.")
-    return [
-        *([] if threshold is None else [MinContributors(n=threshold)]),
-        *(Dominance(n=n, k=k) for n, k in pairs),
-        *([] if p_percent is None else [PPercent(p=p_percent)]),
-        *([model_named("derivable")()] if derivable else []),
-        *(
-            Differences(n=min_difference, against=name)
-            for name in (against if min_difference is not None else ())
-        ),
-    ]
+    return short_rules({**rules, "dominance": pairs}, against)
 
 
 def _quasi_identifiers(

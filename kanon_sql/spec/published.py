@@ -226,13 +226,14 @@ class AgainstSpec(SpecPart, BaseModel):
     source: Any = Field(repr=False)
     """A file, a glob or a table."""
     by: ColumnNames = []
-    """Its dimensions, by the names of this table's; by default all of them."""
+    """The dimensions of the second table, by the names of this table's (default: all of them)."""
     columns: dict[str, str] = {}
-    """Its name of a dimension, of the figure or of the contributor, if it differs."""
+    """The second table's name of a dimension, of the figure or of the contributor, if it
+    differs."""
     where: str | None = None
-    """A SQL condition; only the rows that satisfy it are read."""
+    """A SQL condition; only the second table's rows that satisfy it are read."""
     header: bool | None = None
-    """Whether the first line of a text file is a header."""
+    """Whether the first line of the second table names its columns."""
 
 
 class PublishedSpec(SpecPart, BaseModel):
@@ -245,11 +246,11 @@ class PublishedSpec(SpecPart, BaseModel):
     connect: Annotated[str | None, Field(repr=False)] = None
     """The URL of the table's database; without it, the source is a file."""
     cells: bool = False
-    """Whether the source is the table itself, one row a cell, and not its records."""
+    """The table itself is given, one row a cell, and not its records."""
     by: ColumnNames
     """The dimensions of the table."""
     value: str | None = None
-    """From records the magnitude that is summed; else the figure of a cell."""
+    """The magnitude that is summed; of a published table, the figure of a cell."""
     contributor: str | None = None
     """The column that identifies whose value it is; by default each record is a contributor."""
     weight: str | None = None
@@ -257,43 +258,46 @@ class PublishedSpec(SpecPart, BaseModel):
     hierarchies: Hierarchies = {}
     """The hierarchy of a dimension, whose levels have subtotals."""
     hierarchy_faults: Literal["error", "warn"] = "error"
-    """Whether a hierarchy that is not a tree is an error or a warning."""
+    """If a hierarchy is not a tree: refuse it as an error (default), or warn."""
     margins: Margins = "all"
-    """What is published beside the inner cells, from records: all margins, none, or those over
-    these lists of dimensions; the empty list is the grand total."""
+    """What is published beside the inner cells, from records: all margins (default), none, or those
+    over these dimensions; the empty list is the grand total."""
     suppressed: Marks = ()
     """What stands in place of a suppressed figure, with the range that it tells."""
     total_label: TotalLabels = {}
-    """What stands in a dimension for its total, by dimension or one for all ("*"); null is NULL, as
-    printed by GROUPING SETS."""
+    """What stands in a dimension for its total; NULL as printed by GROUPING SETS.
+
+    By dimension, or one for all ("*"); null is NULL."""
     total_flag: dict[str, str] = {}
     """The column that is 1 where a dimension is a total, as grouping() gives it."""
     count: str | None = None
     """The column with the number of contributors beside a magnitude."""
     magnitude: bool = False
-    """Whether the figure of a cell is a sum and not a count."""
+    """The figure of a cell is a sum, not a count."""
     value_bounds: Range = (Decimal(0), None)
-    """What everyone knows of any figure."""
+    """What everyone knows of any figure: 0.. by default, .. where it may be negative."""
     absent: Absent = "zero"
-    """What a combination without a row is: zero, or suppressed."""
+    """A combination without a row: zero (default), or suppressed."""
     against: dict[str, AgainstSpec] = {}
     """Second tables to compare with, by name."""
     where: str | None = None
     """A SQL condition; only the rows that satisfy it are read."""
     first: Count | None = None
-    """Read only this many rows, in the order of the file."""
+    """Read only the first N rows, in the order of the file."""
     null_strings: ColumnNames = []
-    """Texts read as NULL in a text file, besides the empty field."""
+    """Text read as NULL in a text file, besides the empty field."""
     delimiter: Annotated[str, Field(min_length=1, max_length=1)] | None = None
-    """The field separator of a text file; detected on its first line by default."""
+    """The character that separates the fields of a text file; detected on its first line by
+    default."""
     decimal: Literal[".", ","] = "."
     """The mark before the decimals of a text file's numbers."""
     header: bool | None = None
-    """Whether the first line of a text file is a header."""
+    """Whether the first line of a text file names its columns; required if that line looks like a
+    record."""
     checks: list[CellCheck] = []
     """The rules to check."""
     policy: Policies = []
-    """Policies whose rules are checked too, by identifier or file."""
+    """The rules of an institution, by identifier (kanon-sql policy lists them) or file."""
     confidential: Confidential = []
     """Parameters that an external audience must not see, as in dominance.k."""
 

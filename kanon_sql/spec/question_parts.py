@@ -89,16 +89,16 @@ class ReferenceSpec(SpecPart):
     columns: dict[str, str] = {}
     """The reference's name of a quasi-identifier, if it differs."""
     where: str | None = None
-    """A SQL condition; only the records that satisfy it are read."""
+    """A SQL condition; only the reference's records that satisfy it are read."""
     entity: str | None = None
-    """The column that identifies the person; people are counted instead of records."""
+    """The reference's column that identifies the person; people are counted instead of records."""
     weight: str | None = None
-    """The column with the number of people that each record stands for."""
+    """The reference's column with the number of people that each record stands for."""
     levels: dict[str, Annotated[int, Field(ge=0)]] = {}
     """Generalise the reference to the levels that the table already has, by the table's
     hierarchies."""
     header: bool | None = None
-    """Whether the first line of a text file is a header."""
+    """Whether the first line of the reference names its columns."""
 
     @model_validator(mode="after")
     def _counts_one_thing(self) -> ReferenceSpec:
@@ -115,18 +115,20 @@ class EarlierReleaseSpec(SpecPart):
     source: Any = Field(repr=False)
     """A file, a glob or a table."""
     columns: dict[str, str] = {}
-    """Its name of a quasi-identifier, a sensitive attribute or the entity, if it differs."""
+    """The earlier release's name of a quasi-identifier, a sensitive attribute or the entity, if it
+    differs."""
     entity: str | None = None
-    """The column that identifies the person (default: the entity of the table)."""
+    """The earlier release's column that identifies the person (default: the entity of the
+    table)."""
     quasi_identifiers: Annotated[list[str], BeforeValidator(names)] = []
-    """Its quasi-identifiers, if they differ from those of the table."""
+    """The earlier release's quasi-identifiers, if they differ from those of the table."""
     where: str | None = None
-    """A SQL condition; only the records that satisfy it are read."""
+    """A SQL condition; only the earlier release's records that satisfy it are read."""
     levels: dict[str, Annotated[int, Field(ge=0)]] = {}
     """Generalise the earlier release to the levels that were published, by the table's
     hierarchies."""
     header: bool | None = None
-    """Whether the first line of a text file is a header."""
+    """Whether the first line of the earlier release names its columns."""
 
 
 OtherTableSpec = ReferenceSpec | EarlierReleaseSpec

@@ -94,29 +94,32 @@ class TableSpec(SpecPart, BaseModel):
     name: str | None = None
     """The table's name in the result; default: the name of the file or table."""
     connect: Annotated[str | None, Field(repr=False)] = None
-    """The URL of the table's database, as in duckdb:warehouse.duckdb or postgresql://…; without it,
-    the source is a file."""
+    """The URL of the table's database: duckdb:FILE, sqlite:FILE, postgresql://…, snowflake://…;
+    without it, the source is a file."""
     quasi_identifiers: Annotated[
         dict[str, GeneralizationHierarchy],
         BeforeValidator(generalisable),
         Field(json_schema_extra=or_names_alone),
     ] = {}
-    """The columns an attacker may know, with their generalisation levels. "*" adds every column
-    without another role."""
+    """Quasi-identifiers: the columns an attacker may know; '*' takes every column without another
+    role.
+
+    Each may have generalisation levels."""
     events: Annotated[
         dict[str, GeneralizationHierarchy],
         BeforeValidator(generalisable),
         Field(json_schema_extra=or_names_alone),
     ] = {}
-    """The columns that make an event of a person, such as a ward and a month, with their
-    generalisation levels. An attacker knows some events of a person; quasi-identifiers may then be
-    left out."""
+    """The columns that make an event of a person, such as a ward and a month; an attacker knows
+    some events of a person. Needs an entity.
+
+    Each may have generalisation levels. Quasi-identifiers may then be left out."""
     sensitive: ColumnNames = []
-    """The sensitive attributes: what must not become known about a person."""
+    """Sensitive attributes, such as a diagnosis: what must not become known about a person."""
     entity: str | None = None
     """The column that identifies the person; k then counts people instead of records."""
     identifiers: ColumnNames = []
-    """Direct identifiers, such as names; a release never contains them."""
+    """Direct identifiers, such as a name; a release never contains them."""
     insensitive: ReviewedColumns = {}
     """Columns reviewed as harmless; a release publishes them unchanged. As a mapping each says
     why."""
@@ -129,36 +132,42 @@ class TableSpec(SpecPart, BaseModel):
     where: str | None = None
     """A SQL condition; only the records that satisfy it are read."""
     first: Count | None = None
-    """Read only this many records, in the order of the file."""
+    """Read only the first N records, in the order of the file."""
     nulls: Nulls = "value"
-    """How NULL in a quasi-identifier matches: as a value of its own, or as a wildcard."""
+    """NULL in a quasi-identifier: a value of its own (default), or a wildcard that matches every
+    value."""
     sensitive_nulls: SensitiveNulls = "value"
-    """Whether NULL in a sensitive attribute counts as a value or as unknown."""
+    """NULL in a sensitive attribute: a value of its own (default), or unknown."""
     levels: dict[str, Annotated[int, Field(ge=0)]] = {}
-    """Audit the table as if these quasi-identifiers were generalised to these levels."""
+    """Generalise the table to these levels first."""
     hierarchy_faults: Literal["error", "warn"] = "error"
-    """Whether a hierarchy that is not a tree is an error or a warning."""
+    """If a hierarchy is not a tree: refuse it as an error (default), or warn."""
     with_other_sensitive: bool = False
-    """Whether an attacker may know all sensitive attributes except the one being checked."""
+    """Assume that an attacker may know a person's other sensitive attributes, all but the one being
+    checked."""
     weight: str | None = None
     """The survey weight column: how many people of the population a record represents."""
     null_strings: ColumnNames = []
-    """Texts read as NULL in a text file, besides the empty field; a release writes the first."""
+    """Text read as NULL in a text file, besides the empty field; a release writes the first."""
     delimiter: Annotated[str, Field(min_length=1, max_length=1)] | None = None
-    """The field separator of a text file; detected on its first line by default."""
-    decimal: Decimal = "."
-    """The mark before the decimals of a text file's numbers. With a comma, columns of such numbers
-    are read, and released, with a point."""
+    """The character that separates the fields of a text file; detected on its first line by
+    default."""
+    decimal: Literal[".", ","] = "."
+    """The mark before the decimals of a text file's numbers.
+
+    With a comma, columns of such numbers are read, and released, with a point."""
     header: bool | None = None
-    """Whether the first line of a text file is a header. Required if that line looks like a record.
+    """Whether the first line of a text file names its columns; required if that line looks like a
+    record.
+
     Without a header the columns are column_1, column_2 and so on."""
     references: dict[str, ReferenceSpec] = {}
     """Reference tables (the population an attacker could match against), by name."""
     earlier_releases: dict[str, EarlierReleaseSpec] = {}
     """Earlier releases of the same people, by name; an attacker may link them with this one."""
     policy: Policies = []
-    """Policies whose rules are checked too, by identifier or file; a threshold for cells becomes
-    k-anonymity."""
+    """The rules of an institution, by identifier (kanon-sql policy lists them) or file; a threshold
+    for cells becomes k-anonymity."""
     checks: Annotated[
         list[Check], AfterValidator(_with_policies), Field(validate_default=True)
     ] = []

@@ -9,6 +9,7 @@ import subprocess
 import sys
 from importlib import import_module
 from pathlib import Path
+from typing import ClassVar, Literal, get_args, get_origin, get_type_hints
 
 import click
 import pyarrow as pa
@@ -18,11 +19,17 @@ from places import ROOT
 from pyarrow import csv
 
 import kanon_sql as kanon
+from kanon_sql.anonymizing.release.options import ReleaseOptions
 from kanon_sql.cli.command_record import ARGUMENTS, command_line
 from kanon_sql.cli.main import COMMANDS, main
 from kanon_sql.cli.option_kinds import GROUPS
+from kanon_sql.cli.question_options import OF_TABLE
+from kanon_sql.cli.run_options import OF_RELEASE, OF_RUN, OF_SETS
+from kanon_sql.cli.table_options import OF_CELLS
+from kanon_sql.engines.session import RunOptions
+from kanon_sql.plan.profile_plan import Identifying
 from kanon_sql.results.algorithms import SEARCHES
-from kanon_sql.spec.arguments import TableArguments
+from kanon_sql.spec.models.described import texts_below
 
 
 @pytest.fixture(autouse=True)
@@ -217,35 +224,64 @@ SHELL_ALONE = {
     "baseline", "connect", "dry_run", "exclude", "format", "keep_order", "manifest", "output",
     "output_dir", "overwrite", "profiles_dir", "quiet", "result", "select", "state", "step",
     "until", "verbose", "by", "force", "also", "memory_limit", "threads", "timeout", "show_values",
-    "into", "server",
+    "into", "server", "audience",
 }  # fmt: skip
 """Options on files, tables of a project, and what is printed; Python has them where they apply."""
 IN_PYTHON = {
-    "target": "data", "qi": "quasi_identifiers", "check": "checks", "reference": "references",
-    "earlier": "earlier_releases", "hierarchy": "quasi_identifiers", "clip": "quasi_identifiers",
-    "level": "levels", "null_string": "null_strings", "weight_of": "weights",
+    "target": "data", "check": "checks", "reference": "references", "earlier": "earlier_releases",
+    "hierarchy": "quasi_identifiers", "clip": "quasi_identifiers", "cells": "published",
 }  # fmt: skip
 """Options that Python spells otherwise."""
 
 
-@pytest.mark.parametrize("verb", ["audit", "anonymize", "profile", "tradeoff", "compile"])
-def test_an_option_is_a_keyword_in_python_with_the_same_choices(verb):
-    """Click and the signatures are written apart, so that help loads no pydantic and an editor
-    sees every keyword."""
-    keywords = {
-        name: each.annotation
-        for name, each in inspect.signature(getattr(kanon, verb)).parameters.items()
-    }
-    if "table_arguments" in keywords:
-        keywords |= TableArguments.__annotations__
-    options = {each.name: each for each in main.get_command(click.Context(main), verb).params}
-    of_others = {name for name in options if name.startswith(("reference_", "earlier_"))}
+@pytest.mark.parametrize("verb", ["audit", "anonymize", "profile", "tradeoff", "compile", "tables"])
+def test_an_option_is_a_keyword_in_python(verb):
+    keywords = set(inspect.signature(getattr(kanon, verb)).parameters)
+    options = {each.name for each in main.get_command(click.Context(main), verb).params}
+    others = {name for name in options if name.startswith(("reference_", "earlier_", "against_"))}
     if verb == "compile":
         cells = main.get_command(click.Context(main), "tables").params
-        of_others |= {each.name for each in cells} - set(keywords)
-    unknown = {IN_PYTHON.get(name, name) for name in set(options) - of_others} - set(keywords)
-    assert unknown <= SHELL_ALONE
-    for name, option in options.items():
-        if isinstance(option.type, click.Choice) and name in keywords:
-            named = [f"'{each}'" for each in option.type.choices]
-            assert all(each in str(keywords[name]) for each in named), name
+        others |= {each.name for each in cells} - keywords
+
+    names = IN_PYTHON | ({"hierarchy": "hierarchies"} if verb == "tables" else {})
+    assert {names.get(name, name) for name in options - others} - keywords <= SHELL_ALONE
+
+
+MODELS = {
+    OF_TABLE: kanon.TableSpec,
+    OF_CELLS: kanon.PublishedSpec,
+    OF_RELEASE: ReleaseOptions,
+    OF_RUN: RunOptions,
+    OF_SETS: Identifying,
+}
+
+
+@pytest.mark.parametrize("fields", MODELS, ids=lambda fields: fields.model)
+def test_an_option_has_what_its_model_declares(fields):
+    """Options are built from the source of a model, which help need not import."""
+    model = MODELS[fields]
+    texts = texts_below(model)
+    for name, annotation in get_type_hints(model).items():
+        if not name.startswith("_") and get_origin(annotation) is not ClassVar and name in texts:
+            field = fields[name]
+            assert field.text == texts[name]
+            assert field.default in (None, getattr(model, name, None), default_of(model, name))
+            choices = field.settings.get("type")
+            if get_origin(annotation) is Literal and isinstance(choices, click.Choice):
+                assert tuple(choices.choices) == get_args(annotation)
+                assert field.default == default_of(model, name)
+
+
+def default_of(model, name):
+    field = getattr(model, "model_fields", {}).get(name)
+    return field.default if field else getattr(model, name, None)
+
+
+def test_the_choices_of_a_release_stand_in_its_help():
+    hints = get_type_hints(ReleaseOptions)
+    command = main.get_command(click.Context(main), "anonymize")
+    shown = {each.name: each.metavar for each in command.params}
+    for name in ("suppressed", "emit", "untouched"):
+        choices = get_args(hints[name])
+        literal = choices if isinstance(choices[0], str) else get_args(choices[0])
+        assert shown[name] == "|".join(literal)

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any, TypedDict, get_args
 
 from kanon_sql.anonymizing.release.scripts import is_unchanged, seed_name
 from kanon_sql.anonymizing.release.views import LONGEST_NAME, refuse_single_view
@@ -26,7 +26,7 @@ from kanon_sql.errors import (
 from kanon_sql.results.algorithms import SEARCHES
 from kanon_sql.results.release import Algorithm, Emitted, MetricName, Suppressed
 from kanon_sql.results.table import Status
-from kanon_sql.spec.arguments import path_argument
+from kanon_sql.spec.arguments import Names, path_argument
 from kanon_sql.spec.dbt.project import seeds_around
 from kanon_sql.spec.spec import Unassigned
 from kanon_sql.sql.quoting import DIALECT
@@ -35,51 +35,82 @@ _RECORDS = (".parquet", ".csv", ".tsv")
 METRIC_NAMES: tuple[MetricName, ...] = get_args(MetricName)
 
 
+class SearchArguments(TypedDict, total=False):
+    """The options of a search for levels that every function of the API takes."""
+
+    metric: MetricName | None
+    max_suppressed: int | float | str | None
+    keep: Names
+    at_most: Mapping[str, int] | None
+    weights: Mapping[str, float] | None
+    gap: str | float | None
+    pull_frequencies: bool
+
+
+class ReleaseArguments(SearchArguments, total=False):
+    """The options of a release."""
+
+    algorithm: Algorithm
+    minimal_nodes: bool
+    suppressed: Suppressed
+    partition_by: str | None
+    dialect: str | None
+    emit: Emitted
+    view_name: str | None
+    single_view: bool
+    untouched: Unassigned | None
+    overwrite: bool
+    force: bool
+
+
 @dataclass(frozen=True)
 class ReleaseOptions:
     """How a release is made and where it is written. Raises `SpecError` for invalid options."""
 
     algorithm: Algorithm = "datafly"
+    """The search for levels: Datafly, the optimal node, or local recoding."""
     max_suppressed: int | float | str | None = None
-    """A number of records, or a share of them as in `5%` or 0.05; by default k for Datafly, and 0
-    for the others."""
+    """How many records may be suppressed, as a number or a share: 5% (default: k for datafly, none
+    for the others)."""
     metric: MetricName | None = None
-    """The metric that an optimal search minimises; loss by default."""
+    """The metric that the search minimises (default: loss); Datafly has none."""
     keep: tuple[str, ...] = ()
-    """The quasi-identifiers that stay at their raw values."""
+    """Quasi-identifiers to release unchanged."""
     at_most: Mapping[str, int] = field(default_factory=dict)
-    """The highest allowed level of a quasi-identifier."""
+    """The highest level allowed for a quasi-identifier."""
     levels: Mapping[str, int] = field(default_factory=dict)
-    """The levels of the release, if nothing is searched; other quasi-identifiers stay raw."""
+    """Release at these levels and search none; the others stay raw."""
     weights: Mapping[str, float] = field(default_factory=dict)
-    """The weight of a quasi-identifier's loss; 1 by default."""
+    """The weight of a quasi-identifier in the metric, 1 by default."""
     gap: str | float | None = None
-    """A share as in `3%` or 0.03: an optimal search may end once at most this share of the loss
-    could still be saved; by default it ends with a proof of optimality."""
+    """Let optimal stop at levels of whose loss at most this share could be saved; by default it
+    ends with a proof of optimality."""
     minimal_nodes: bool = False
-    """Whether to list all minimal satisfying nodes."""
+    """Also list every minimal node: the checks hold there, and at no lower node."""
     suppressed: Suppressed = "remove"
+    """Leave suppressed records out, or keep them with * in every quasi-identifier."""
     pull_frequencies: bool = False
-    """Whether a database server's frequency set is fetched for a search in the embedded engine."""
+    """Fetch a warehouse's frequency set, with its quasi-identifier values, and search it on this
+    machine; without it, each step queries the warehouse. On Spark, optimal and local always do."""
     output: Path | None = None
     folder: str | None = None
     """Instead of `output`: path or URI of the folder that a cluster writes the release to."""
     partition_by: str | None = None
-    """The published column by whose values that folder is split."""
+    """Split the folder that Spark writes by the values of a released column."""
     dialect: str | None = None
-    """SQL dialect of the views; the engine's own by default."""
+    """The SQL dialect of the views (default: the database's)."""
     emit: Emitted = "views"
-    """Content of a .sql file."""
+    """What the .sql file holds; a dbt model comes with a .yml of its tests."""
     view_name: str | None = None
-    """Name or prefix of the views; derived from the table's by default."""
+    """The name of the views, as in patients_release (default: from the table's name)."""
     single_view: bool = False
-    """Whether to write a single view, with the steps as its CTEs."""
+    """One view instead of one per step."""
     untouched: Unassigned | None = None
-    """How unassigned columns are treated; as in the spec by default."""
+    """Unassigned columns: release them unchanged with a warning (default), drop them, or refuse."""
     overwrite: bool = False
-    """Whether existing files are replaced."""
+    """Replace existing files."""
     force: bool = False
-    """Whether a release that fails its audit is written."""
+    """Write the release even if it fails its audit."""
 
     def for_engine(self, target: Any) -> ReleaseOptions:
         """The options with the frequency set fetched, where a search in a cluster would read it in

@@ -101,3 +101,22 @@ def short_checks(
     checks += [LDiversity(l=l_, sensitive=name) for name in sensitive if l_ is not None]
     checks += [TCloseness(t=t, sensitive=name) for name in sensitive if t is not None]
     return checks if k_map is None else [*checks, KMap(k=k_map, reference=reference)]
+
+
+def short_rules(required: Mapping[str, Any], against: Sequence[str]) -> list[Model]:
+    """The checks of cells that `threshold`, `dominance` (pairs of n and k), `p_percent`,
+    `derivable` and `min_difference` require, the last for each second table.
+
+    >>> [check.name() for check in short_rules({"threshold": 3, "dominance": [(1, 75)]}, [])]
+    ['min_contributors', 'dominance']
+
+    Raises `SpecError` for a threshold that is out of its range.
+    """
+    n, p, least = (required.get(key) for key in ("threshold", "p_percent", "min_difference"))
+    checks: list[Model] = [] if n is None else [cells.MinContributors(n=n)]
+    checks += [cells.Dominance(n=n, k=k) for n, k in required.get("dominance", ())]
+    checks += [] if p is None else [cells.PPercent(p=p)]
+    checks += [cells.Derivable()] if required.get("derivable") else []
+    return checks + [
+        cells.Differences(n=least, against=name) for name in against if least is not None
+    ]
