@@ -18,8 +18,8 @@ from kanon_sql.sql.tables import Column
 
 MOST_COMBINATIONS = 10_000_000
 """Maximum number of rows of a fetched frequency set."""
-FEW = 3
-"""Number of columns that an error proposes to coarsen."""
+MOST_NAMED = 3
+"""Maximum number of columns that an error proposes to coarsen."""
 Announce = Callable[[str], None]
 """Callback that receives what is about to be fetched."""
 
@@ -85,7 +85,7 @@ def _most_values(source: Session, step: Statement, columns: Sequence[BoundColumn
     counts = {
         each.name: int(row[f"kanon_distinct_{place}"]) for place, each in enumerate(columns, 1)
     }
-    worst = sorted(counts, key=lambda name: -counts[name])[:FEW]
+    worst = sorted(counts, key=lambda name: -counts[name])[:MOST_NAMED]
     return [f'"{name}" ({counts[name]:,} values)' for name in worst]
 
 

@@ -245,7 +245,7 @@ class Session:
                 part = Statement(each.name, question, each.sql, tables=tables)
                 self.begin(part)
                 with self.in_time():
-                    engine.name_set(part.name, part.sql, cached=each.is_read_again)
+                    engine.name_set(part.name, part.sql, cached=each.is_shared)
                 made.append(each.name)
             yield replace(step, sql=rest, tables=step.tables | frozenset(made))
         finally:
