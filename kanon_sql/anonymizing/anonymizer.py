@@ -37,7 +37,13 @@ from kanon_sql.auditing.opening import opened, planned
 from kanon_sql.engines import connect, is_embedded
 from kanon_sql.engines.base import Engine, Hub
 from kanon_sql.engines.duckdb.frames import RELATION_KIND, frame_name
-from kanon_sql.engines.session import RunOptions, refuse_time_limit, time_limit, unless_changed
+from kanon_sql.engines.session import (
+    RunOptions,
+    keeps_sets,
+    refuse_time_limit,
+    time_limit,
+    unless_changed,
+)
 from kanon_sql.errors import InputError, SpecError, option
 from kanon_sql.files import remove_leftovers
 from kanon_sql.plan.audit_plan import Plan
@@ -192,7 +198,9 @@ def dry_run(spec: AuditSpec, options: ReleaseOptions, *, engine: Any = None) -> 
             by_class=options.algorithm == "local",
             at_once=AT_ONCE if options.algorithm == "optimal" else None,
         )
-        if not search.materialises:
+        if keeps_sets(database) and not search.materialises:
+            when = "once: the executors keep it"
+        elif not search.materialises:
             when = "as the beginning of every statement of the search"
         elif database.materialises and not plan.bound.table.parsed:
             when = "in parts: what values each quasi-identifier has, then how they are combined"

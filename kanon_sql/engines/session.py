@@ -15,6 +15,7 @@ from concurrent.futures import Future, wait
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from math import inf
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -229,14 +230,20 @@ class Session:
         return self.rows(step)[0]
 
     @contextmanager
-    def _cut(self, step: Statement) -> Iterator[Statement]:
+    def _cut(self, step: Statement, *, stored: bool = False) -> Iterator[Statement]:
         """The step, or where CTEs are inlined at every mention, its final SELECT on temporary views
-        of them. Each is a statement that is gated and logged."""
+        of them. Each is a statement that is gated and logged.
+
+        A stored step is cut whatever it scans: Spark does not find a cached set whose plan has a
+        CTE in a statement that has one too.
+        """
         engine = self.engine
-        if not isinstance(engine, SetCache) or scans(step.sql, DIALECT) <= engine.most_scans:
+        if not isinstance(engine, SetCache) or not (
+            keeps_sets(engine) if stored else scans(step.sql, DIALECT) > engine.most_scans
+        ):
             yield step
             return
-        parts, rest = cut(step.sql, DIALECT, f"kanon_{re.sub(r'[^a-z0-9]', '_', step.name)}_")
+        parts, rest = cut(step.sql, DIALECT, _prefix(step.name))
         made: list[str] = []
         try:
             for each in parts:
@@ -245,7 +252,7 @@ class Session:
                 part = Statement(each.name, question, each.sql, tables=tables)
                 self.begin(part)
                 with self.in_time():
-                    engine.name_set(part.name, part.sql, cached=each.is_shared)
+                    engine.name_set(part.name, part.sql, cached=each.is_shared and not stored)
                 made.append(each.name)
             yield replace(step, sql=rest, tables=step.tables | frozenset(made))
         finally:
@@ -255,9 +262,10 @@ class Session:
 
     def materialise(self, step: Statement) -> None:
         """Materialise a step under its name, or store its definition where rows can't be."""
-        self.begin(step)
-        with self.in_time():
-            self.engine.materialise(step.name, step.sql)
+        with self._cut(step, stored=True) as whole:
+            self.begin(whole)
+            with self.in_time():
+                self.engine.materialise(whole.name, whole.sql)
 
     def create_view(self, step: Statement) -> None:
         """Make a step readable by its name in later steps."""
@@ -299,6 +307,20 @@ class Session:
         if self.expired.is_set():
             raise EngineError("the time limit was reached between two statements.")
         self.asked[step.name] = self.engine.in_dialect(step.sql)
+
+
+def keeps_sets(engine: Engine) -> bool:
+    """Whether `materialise` keeps rows, in private memory or in the cache of executors."""
+    return engine.materialises or (isinstance(engine, SetCache) and engine.most_scans < inf)
+
+
+def _prefix(name: str) -> str:
+    """A prefix for the CTEs of a step.
+
+    >>> _prefix("k-map"), _prefix("kanon_values")
+    ('kanon_k_map_', 'kanon_values_')
+    """
+    return f"kanon_{re.sub(r'[^a-z0-9]', '_', name.removeprefix('kanon_'))}_"
 
 
 @dataclass(frozen=True)

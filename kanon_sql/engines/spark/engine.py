@@ -140,6 +140,18 @@ class Spark(Warehouse):
         """Eight in a classic session; a statement to Spark Connect stays whole."""
         return MOST_SCANS if self._tracker else inf
 
+    def materialise(self, name: str, sql: str) -> None:
+        """Make one SELECT a cached temporary view; with Spark Connect, a CTE."""
+        self.drop(name)
+        if self._tracker:
+            self.name_set(name, sql, cached=True)
+        else:
+            super().materialise(name, sql)
+
+    def create_view(self, name: str, sql: str) -> None:
+        """Store a definition: a view of the records would be as large as they are."""
+        super().materialise(name, sql)
+
     def name_set(self, name: str, sql: str, *, cached: bool) -> None:
         """Make one SELECT a temporary view, or a CTE if its name is taken in the session.
 
@@ -158,7 +170,7 @@ class Spark(Warehouse):
             except sessions.errors().AnalysisException as error:
                 if error.getCondition() != "TEMP_TABLE_OR_VIEW_ALREADY_EXISTS":
                     raise
-                self.materialise(name, sql)
+                super().materialise(name, sql)
                 return False
             self._cached.append(name)
             return True
@@ -166,18 +178,18 @@ class Spark(Warehouse):
     def drop(self, name: str) -> None:
         """Drop a temporary view with its rows, or a definition."""
         if name in self._cached:
-            self._cached.remove(name)
             with self._guarded():
                 self._session.catalog.dropTempView(name)
+            self._cached.remove(name)
         elif name in self._defined:
             super().drop(name)
 
     def drop_all(self) -> None:
         """Drop every temporary view and definition made here, latest first."""
-        while self._cached:
+        for name in reversed(self._cached[:]):
             with suppress(Exception):
-                self._session.catalog.dropTempView(self._cached[-1])
-            self._cached.pop()
+                self._session.catalog.dropTempView(name)
+                self._cached.remove(name)
         super().drop_all()
 
     def renew(self) -> None:
