@@ -219,6 +219,8 @@ class Session:
     """Seconds from `started` after which no statement runs."""
     missed: list[str] = field(default_factory=list)
     """The parts of the answer that `max_seconds` left out."""
+    run: RunOptions = RunOptions()
+    """The limits of the run."""
 
     def rows(self, step: Statement, progress: Progress | None = None) -> list[Row]:
         with self._cut(step) as whole:
@@ -238,9 +240,8 @@ class Session:
         CTE in a statement that has one too.
         """
         engine = self.engine
-        if not isinstance(engine, SetCache) or not (
-            keeps_sets(engine) if stored else scans(step.sql, DIALECT) > engine.most_scans
-        ):
+        is_whole = not keeps_sets(engine) if stored else not is_cut(engine, step.sql)
+        if is_whole or not isinstance(engine, SetCache):
             yield step
             return
         parts, rest = cut(step.sql, DIALECT, _prefix(step.name))
@@ -312,6 +313,11 @@ class Session:
 def keeps_sets(engine: Engine) -> bool:
     """Whether `materialise` keeps rows, in private memory or in the cache of executors."""
     return engine.materialises or (isinstance(engine, SetCache) and engine.most_scans < inf)
+
+
+def is_cut(engine: Engine, sql: str) -> bool:
+    """Whether a statement scans so many tables that it runs as one statement for each CTE."""
+    return isinstance(engine, SetCache) and scans(sql, DIALECT) > engine.most_scans
 
 
 def _prefix(name: str) -> str:
@@ -456,6 +462,7 @@ def run_within(
         expired,
         started=time.monotonic() - spent,
         max_seconds=run.max_seconds,
+        run=run,
     )
     try:
         with time_limit(engine, left, expired):

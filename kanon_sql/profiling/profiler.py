@@ -8,27 +8,25 @@ that identify people.
 
 from __future__ import annotations
 
-import threading
 import time
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import ExitStack, suppress
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from kanon_sql.auditing.events import EventAnswers, attack, draw_warnings, event_counts, to_expand
-from kanon_sql.auditing.fetched_sets import FetchInto
+from kanon_sql.auditing.fetched_sets import FetchInto, fetch_hub
 from kanon_sql.auditing.opening import OpenTable, open_table, opening
 from kanon_sql.auditing.result import Counted, everyone, people_in, refuse_without_entity
 from kanon_sql.auditing.warnings import left_out
-from kanon_sql.engines import connect
-from kanon_sql.engines.base import Engine, FolderWriter, Hub
+from kanon_sql.engines import writes_folders
+from kanon_sql.engines.base import Engine, FolderWriter
 from kanon_sql.engines.session import (
     RunOptions,
     Session,
     refuse_no_time,
     run_within,
-    time_limit,
 )
 from kanon_sql.errors import EngineError, SpecError, option
 from kanon_sql.plan.event_plan import EventPlan, plan_events
@@ -106,7 +104,9 @@ def profile(
     k = k or DEFAULT_K
     refuse_no_time(run.timeout)
     refuse_no_time(run.max_seconds, option("max_seconds"))
-    with opening(run) as engine_of:
+    with opening(
+        run, fetches=lambda target: identifying.is_requested and writes_folders(target)
+    ) as engine_of:
         planned = [
             _planned(
                 spec, place, engine_of(table), attacker_knows, k, identifying, run.timeout, curve
@@ -241,25 +241,23 @@ def _from_kept(bound: ResolvedQuestion) -> ResolvedQuestion:
 
 
 def _profiled(planned: _Planned, run: RunOptions) -> _Profiled:
-    with ExitStack() as stack:
-        if planned.identifying.is_requested and isinstance(planned.table.engine, FolderWriter):
-            # Each of dozens of statements would read the records again.
-            hub = connect()
-            stack.callback(hub.close)
-            stack.enter_context(time_limit(hub, run.timeout, threading.Event()))
-            if isinstance(hub, Hub):
-                planned = replace(planned, into=FetchInto(hub, run.announce))
-        found = run_within(
-            planned.table.engine,
-            run,
-            lambda session: _found(planned, session),
-            lambda session, error: _Profiled(_result(planned, "error", session, error=error)),
-            spent=planned.table.seconds,
-        )
-        # The time limit of the hub is that of the table, which has failed by it.
-        with suppress(EngineError):
-            stack.close()
-        return found
+    return run_within(
+        planned.table.engine,
+        run,
+        lambda session: _with_hub(planned, session),
+        lambda session, error: _Profiled(_result(planned, "error", session, error=error)),
+        spent=planned.table.seconds,
+    )
+
+
+def _with_hub(planned: _Planned, session: Session) -> _Profiled:
+    """The profile, with an engine to fetch into where each of dozens of statements would read the
+    records again."""
+    if not (planned.identifying.is_requested and isinstance(session.engine, FolderWriter)):
+        return _found(planned, session)
+    run = session.run
+    with fetch_hub(run, session.started, session.expired) as (hub, _):
+        return _found(replace(planned, into=FetchInto(hub, run.announce)), session)
 
 
 def _found(planned: _Planned, session: Session) -> _Profiled:
