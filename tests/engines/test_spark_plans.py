@@ -98,6 +98,9 @@ def test_what_is_printed_is_what_ran(session: Any, plans: list[tuple[str, int]])
     sets = [name for name in found.sql if name.startswith("kanon_k_map")]
     assert all(re.search(rf"\b{name}\b", "\n".join(ran)) for name in sets)
     assert max(scans(sql, "spark") for sql in ran) <= MOST
+    [compiled] = kanon.compile("people", COLUMNS, engine=session, **asked).tables
+    assert "-- Dialect    spark, as executed\n" in compiled.steps["classes"]
+    assert "executed as one statement for each CTE" in compiled.steps["k_map_register"]
 
 
 def test_no_plan_of_a_search_scans_more_than_a_set_for_each_column(
