@@ -24,7 +24,9 @@ from kanon_sql.engines.failures import (
 )
 from kanon_sql.engines.names import display_name, name_parts
 from kanon_sql.engines.readers import (
+    TABLE_LOGS,
     folder_columns,
+    in_table_format,
     require_no_folder_instead,
     require_usable_names,
 )
@@ -294,6 +296,7 @@ class Spark(Warehouse):
     def _path(self, target: str) -> Found:
         """Read Parquet by path into a view named after the path."""
         path = self._started.path(target) if self._started else target
+        self._refuse_table_format(target, path)
         reader = _whole(self._session.read.option("mergeSchema", True))
         files = reader.parquet(path)
         if folders := folder_columns(files.inputFiles()):
@@ -302,6 +305,18 @@ class Spark(Warehouse):
             require_no_folder_instead(target, folders, own)
         found = (self._viewed(target, files),)
         return target, found, files.schema, ("parquet", path)
+
+    def _refuse_table_format(self, target: str, path: str) -> None:
+        """Reject a folder with files that are no longer part of its table."""
+        for log in TABLE_LOGS:
+            reader = _whole(self._session.read.format("binaryFile"))
+            try:
+                _ = reader.load(f"{path.rstrip('/')}/{log}").schema
+            except sessions.errors().AnalysisException as error:
+                if error.getCondition() != "PATH_NOT_FOUND":
+                    raise
+            else:
+                raise in_table_format(target, log)
 
     def _require_folders_as_text(self, target: str) -> None:
         """Reject partition type inference, which would merge year=02 and year=2."""
