@@ -10,12 +10,9 @@ from dataclasses import replace
 
 from kanon_sql.auditing.opening import PlannedTable
 from kanon_sql.engines.base import Engine, Sessions
-from kanon_sql.engines.session import Progress, RunOptions
+from kanon_sql.engines.session import CANCEL_INTERVAL, Progress, RunOptions
 from kanon_sql.errors import EngineError, KanonError
 from kanon_sql.results.table import TableResult
-
-CANCEL_INTERVAL = 0.05
-"""Seconds between two cancels: one between two statements is lost."""
 
 Answer = Callable[[PlannedTable, RunOptions], TableResult]
 """Audits a planned table."""

@@ -28,6 +28,9 @@ from kanon_sql.sql.quoting import DIALECT, identifier
 from kanon_sql.sql.statement import Statement
 from kanon_sql.sql.tables import Row
 
+CANCEL_INTERVAL = 0.05
+"""Seconds between two cancels: one between two statements is lost."""
+
 _WITH = re.compile(r"\Awith\s+", re.IGNORECASE)
 _WORD = re.compile(r"\w+")
 
@@ -360,8 +363,7 @@ def time_limit(
     def cancel() -> None:
         if not done.wait(seconds):
             expired.set()
-            # A cancel between two statements is lost, so it is repeated.
-            while not done.wait(0.05):
+            while not done.wait(CANCEL_INTERVAL):
                 with suppress(Exception):
                     engine.cancel()
 
