@@ -5,8 +5,8 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, ExitStack, nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -33,11 +33,18 @@ from kanon_sql.anonymizing.search.optimal import AT_ONCE
 from kanon_sql.anonymizing.search.optimal_search import Deadline
 from kanon_sql.anonymizing.search.table_constraints import with_estimated_sizes
 from kanon_sql.auditing.auditor import answered, expected
+from kanon_sql.auditing.fetched_sets import fetch_hub
 from kanon_sql.auditing.opening import opened, planned
-from kanon_sql.engines import connect, is_embedded
+from kanon_sql.engines import is_embedded
 from kanon_sql.engines.base import Engine, Hub
 from kanon_sql.engines.duckdb.frames import RELATION_KIND, frame_name
-from kanon_sql.engines.session import RunOptions, refuse_time_limit, time_limit, unless_changed
+from kanon_sql.engines.session import (
+    RunOptions,
+    keeps_sets,
+    refuse_time_limit,
+    time_limit,
+    unless_changed,
+)
 from kanon_sql.errors import InputError, SpecError, option
 from kanon_sql.files import remove_leftovers
 from kanon_sql.plan.audit_plan import Plan
@@ -85,10 +92,9 @@ def anonymize(
         check_writable(path, inputs=spec.files(run.engine), overwrite=options.overwrite)
     _refuse_before_connecting(asked, run.engine, options)
     with ExitStack() as stack:
-        database = stack.enter_context(opened(asked, run))
+        database = stack.enter_context(opened(asked, run, fetches=options.pull_frequencies))
         refuse_time_limit(database, run.timeout)
         refuse_what_it_can_t(database, options)
-        here = connected_here(options, run, stack)
         folders = dict.fromkeys(path.parent for path in (*options.files, *options.seeds))
         left_over = [said for folder in folders for said in remove_leftovers(folder)]
         new = stack.enter_context(new_file(options, database))
@@ -97,17 +103,17 @@ def anonymize(
         records = None
         if keep_records and isinstance(database, Hub) and database is not run.engine:
             records = KeptRecords(options.output, database, asked.source)
-        expired = threading.Event()
+        expired, started = threading.Event(), time.monotonic()
         with (
             time_limit(database, run.timeout, expired) as lift,
-            cancelled_too(here, run.timeout, expired) as lift_here,
+            hub_to_fetch_into(options, run, started, expired) as (here, lift_here),
         ):
             deadline = deadline_of(options, run.timeout, lift, lift_here)
             plan = planned(spec, 0, database).plan
             _refuse_what_cannot_be_released(plan, options)
             making = ReleaseJob(
                 spec, asked, k, plan, options, preferences_of(options, plan.bound), database, here,
-                expired, run.watch, tell or (lambda step: None), deadline, time.monotonic(),
+                expired, run.watch, tell or (lambda step: None), deadline, started,
                 records, run.announce,
             )  # fmt: skip
             refuse_to_overwrite(
@@ -192,7 +198,9 @@ def dry_run(spec: AuditSpec, options: ReleaseOptions, *, engine: Any = None) -> 
             by_class=options.algorithm == "local",
             at_once=AT_ONCE if options.algorithm == "optimal" else None,
         )
-        if not search.materialises:
+        if keeps_sets(database) and not search.materialises:
+            when = "once: the executors keep it"
+        elif not search.materialises:
             when = "as the beginning of every statement of the search"
         elif database.materialises and not plan.bound.table.parsed:
             when = "in parts: what values each quasi-identifier has, then how they are combined"
@@ -264,25 +272,13 @@ def refuse_for_url(asked: TableSpec, engine: Any, options: ReleaseOptions) -> No
             raise _records_stay(options, name)
 
 
-def connected_here(options: ReleaseOptions, run: RunOptions, stack: ExitStack) -> Engine | None:
-    """The embedded engine into which frequencies are fetched, if they are; closed with `stack`."""
+def hub_to_fetch_into(
+    options: ReleaseOptions, run: RunOptions, started: float, expired: threading.Event
+) -> AbstractContextManager[tuple[Engine | None, Callable[[], None]]]:
+    """The embedded engine into which frequencies are fetched, if they are."""
     if not options.pull_frequencies:
-        return None
-    here = connect(memory_limit=run.memory_limit, threads=run.threads)
-    stack.callback(here.close)
-    return here
-
-
-@contextmanager
-def cancelled_too(
-    engine: Engine | None, timeout: float | None, expired: threading.Event
-) -> Iterator[Callable[[], None]]:
-    """Apply the same time limit to the engine that frequencies are fetched into, if any."""
-    if engine is None:
-        yield lambda: None
-        return
-    with time_limit(engine, timeout, expired) as lift:
-        yield lift
+        return nullcontext((None, lambda: None))
+    return fetch_hub(run, started, expired)
 
 
 def deadline_of(

@@ -15,9 +15,8 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from kanon_sql.anonymizing.algorithms import MOST_COMBINATIONS, MOST_NODES, passes_audit
 from kanon_sql.anonymizing.anonymizer import (
-    cancelled_too,
-    connected_here,
     deadline_of,
+    hub_to_fetch_into,
     refuse_for_url,
     refuse_what_it_can_t,
     the_table,
@@ -177,14 +176,13 @@ def tradeoff(
     options = options.for_engine(run.engine if run.engine is not None else table.connect)
     refuse_for_url(table, run.engine, options)
     with ExitStack() as stack:
-        database = stack.enter_context(opened(table, run))
+        database = stack.enter_context(opened(table, run, fetches=options.pull_frequencies))
         refuse_time_limit(database, run.timeout)
         refuse_what_it_can_t(database, options)
-        here = connected_here(options, run, stack)
         expired = threading.Event()
         with (
             time_limit(database, run.timeout, expired) as lift,
-            cancelled_too(here, run.timeout, expired) as lift_here,
+            hub_to_fetch_into(options, run, time.monotonic(), expired) as (here, lift_here),
         ):
             deadline = deadline_of(options, run.timeout, lift, lift_here)
             plan = planned(asked, 0, database).plan

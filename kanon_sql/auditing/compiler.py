@@ -22,7 +22,7 @@ from kanon_sql.auditing.published_tables import (
 from kanon_sql.auditing.result import facts_unread
 from kanon_sql.engines.base import Engine
 from kanon_sql.engines.offline_tables import offline_table, refuse_hidden_table, table_of_names
-from kanon_sql.engines.session import RunOptions
+from kanon_sql.engines.session import RunOptions, is_cut
 from kanon_sql.errors import SpecError, did_you_mean, option
 from kanon_sql.files import file_kind
 from kanon_sql.plan.audit_plan import Plan, plan_audit
@@ -231,7 +231,7 @@ def _compiled_cells(spec: AuditSpec, place: int, engine: Any, how: _Written) -> 
             for step in cell_statements(table, facts):
                 step.check()
                 sql = quoted(hub.in_dialect(step.sql), hub.dialect, how.quote, spelled=True)
-                steps[step.name] = step.text(f"{hub.dialect}, as executed", sql)
+                steps[step.name] = step.text(_executed(hub, step), sql)
             return CompiledTable(table.question.bound.spec.name or asked.label, steps, hub.dialect)
         dialect = how.dialect or DIALECT
         own = offline_table(hub.table(asked.source), how.called)
@@ -269,8 +269,15 @@ def _as_executed(spec: AuditSpec, place: int, hub: Engine, quote: Quote) -> Comp
     for step in plan.steps:
         step.check()
         sql = quoted(hub.in_dialect(step.sql), hub.dialect, quote, spelled=True)
-        steps[step.name] = step.text(f"{hub.dialect}, as executed", sql)
+        steps[step.name] = step.text(_executed(hub, step), sql)
     return CompiledTable(name_of(plan), steps, hub.dialect)
+
+
+def _executed(hub: Engine, step: Statement) -> str:
+    """The dialect, and whether the statement is executed as it stands."""
+    if is_cut(hub, step.sql):
+        return f"{hub.dialect}, executed as one statement for each CTE, which is a temporary view"
+    return f"{hub.dialect}, as executed"
 
 
 def _tables(

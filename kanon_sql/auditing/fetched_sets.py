@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
-from contextlib import closing
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing, contextmanager
 from typing import NamedTuple
 
+from kanon_sql.engines import connect
 from kanon_sql.engines.base import Hub, RowSource
-from kanon_sql.engines.session import Session
+from kanon_sql.engines.session import RunOptions, Session, time_limit
 from kanon_sql.errors import EngineError, SpecError, option
 from kanon_sql.plan.question import BoundColumn
 from kanon_sql.plan.steps import name_list
@@ -18,8 +21,8 @@ from kanon_sql.sql.tables import Column
 
 MOST_COMBINATIONS = 10_000_000
 """Maximum number of rows of a fetched frequency set."""
-FEW = 3
-"""Number of columns that an error proposes to coarsen."""
+MOST_NAMED = 3
+"""Maximum number of columns that an error proposes to coarsen."""
 Announce = Callable[[str], None]
 """Callback that receives what is about to be fetched."""
 
@@ -36,6 +39,22 @@ class FetchInto(NamedTuple):
 
     hub: Hub
     announce: Announce | None
+
+
+@contextmanager
+def fetch_hub(
+    run: RunOptions, started: float, expired: threading.Event
+) -> Iterator[tuple[Hub, Callable[[], None]]]:
+    """The embedded engine that sets are fetched into, and a function that lifts its time limit.
+
+    It has the memory and the threads of the run, and the time that is left since `started`.
+    """
+    limits = run.of_each_job()
+    left = None if run.timeout is None else max(started + run.timeout - time.monotonic(), 0.001)
+    hub = connect(memory_limit=limits.memory_limit, threads=limits.threads)
+    with closing(hub), time_limit(hub, left, expired) as lift:
+        assert isinstance(hub, Hub)
+        yield hub, lift
 
 
 def announce_fetch(
@@ -85,7 +104,7 @@ def _most_values(source: Session, step: Statement, columns: Sequence[BoundColumn
     counts = {
         each.name: int(row[f"kanon_distinct_{place}"]) for place, each in enumerate(columns, 1)
     }
-    worst = sorted(counts, key=lambda name: -counts[name])[:FEW]
+    worst = sorted(counts, key=lambda name: -counts[name])[:MOST_NAMED]
     return [f'"{name}" ({counts[name]:,} values)' for name in worst]
 
 

@@ -83,15 +83,17 @@ def about(kind: OtherTableKind) -> Iterator[None]:
 
 
 @contextmanager
-def opened(table: TableSpec, run: RunOptions) -> Iterator[Engine]:
+def opened(table: TableSpec, run: RunOptions, *, fetches: bool = False) -> Iterator[Engine]:
     """The engine of a table, closed at the end unless the caller opened it. A server must connect
-    within the time limit."""
+    within the time limit. If the run `fetches`, the limits are those of the hub it fetches into."""
     where = run.engine if run.engine is not None else table.connect
     if table.first and isinstance(where, str) and not is_embedded(where):
         # Before a driver is imported, which would not help.
         raise no_first_records(str(table.source))
     starts_duckdb = is_embedded(where) and (where is None or isinstance(where, str))
     limits = run.of_each_job() if starts_duckdb else run
+    if fetches and not is_embedded(where):
+        limits = RunOptions()
     hub = within(
         run.timeout if contacts_server(where) else None,
         lambda: connect(
@@ -118,8 +120,11 @@ def opened(table: TableSpec, run: RunOptions) -> Iterator[Engine]:
 
 
 @contextmanager
-def opening(run: RunOptions) -> Iterator[Callable[[TableSpec], Engine]]:
-    """A callback that opens the engine of each table; all are closed at the end.
+def opening(
+    run: RunOptions, *, fetches: Callable[[Any], bool] = lambda target: False
+) -> Iterator[Callable[[TableSpec], Engine]]:
+    """A callback that opens the engine of each table; all are closed at the end. `fetches` says
+    whether the run fetches from a target.
 
     Tables in one database share a connection and a snapshot. The embedded engine is opened once per
     table, because it reads text files with one set of options.
@@ -131,7 +136,7 @@ def opening(run: RunOptions) -> Iterator[Callable[[TableSpec], Engine]]:
             target = run.engine if run.engine is not None else table.connect
             place = target if isinstance(target, str) else id(target)
             if is_embedded(target) or place not in shared:
-                shared[place] = stack.enter_context(opened(table, run))
+                shared[place] = stack.enter_context(opened(table, run, fetches=fetches(target)))
             return shared[place]
 
         yield engine_of

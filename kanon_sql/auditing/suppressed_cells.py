@@ -10,7 +10,7 @@ from decimal import Decimal
 from typing import Any, NamedTuple
 
 from kanon_sql.auditing.derivability import MOST_UNKNOWNS, Derivation, derive
-from kanon_sql.engines import connect
+from kanon_sql.auditing.fetched_sets import fetch_hub
 from kanon_sql.engines.base import Hub
 from kanon_sql.engines.session import Session
 from kanon_sql.errors import InputError, plural
@@ -231,11 +231,8 @@ def _hub(session: Session) -> Iterator[Session]:
     if engine.materialises and isinstance(engine, Hub):
         yield replace(session, asked={})
         return
-    private = connect()
-    try:
+    with fetch_hub(session.run, session.started, session.expired) as (private, _):
         yield replace(session, engine=private, asked={})
-    finally:
-        private.close()
 
 
 @contextmanager

@@ -10,12 +10,9 @@ from dataclasses import replace
 
 from kanon_sql.auditing.opening import PlannedTable
 from kanon_sql.engines.base import Engine, Sessions
-from kanon_sql.engines.session import Progress, RunOptions
-from kanon_sql.errors import EngineError
+from kanon_sql.engines.session import CANCEL_INTERVAL, Progress, RunOptions
+from kanon_sql.errors import EngineError, KanonError
 from kanon_sql.results.table import TableResult
-
-AGAIN = 0.05
-"""Seconds between two cancels: one between two statements is lost."""
 
 Answer = Callable[[PlannedTable, RunOptions], TableResult]
 """Audits a planned table."""
@@ -51,7 +48,7 @@ def _sessions(engine: Engine, most: int) -> Iterator[list[Engine]]:
     """The engine with further sessions, `most` in all or as many as the database opens."""
     with ExitStack() as stack:
         found = [engine]
-        with suppress(EngineError):
+        with suppress(KanonError):
             while (
                 isinstance(engine, Sessions)
                 and len(found) < most
@@ -192,7 +189,7 @@ class TableJobs:
         """Wait for the threads, and cancel what runs for a table that is given up."""
         while self._at_work:
             with self._change:
-                self._change.wait_for(lambda: not self._at_work, AGAIN)
+                self._change.wait_for(lambda: not self._at_work, CANCEL_INTERVAL)
                 running = [each for place, each in self._busy.items() if place >= self._end]
             for engine in running:
                 with suppress(Exception):

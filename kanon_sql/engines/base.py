@@ -109,7 +109,7 @@ class Sessions(Engine, Protocol):
 
     def another_session(self) -> Engine | None:
         """Another session that reads the same tables in the same snapshot, for statements at the
-        same time, or None if there can be none. Raises `EngineError`."""
+        same time, or None if there can be none. Raises `KanonError`."""
 
 
 Batches = Generator[Sequence[Sequence[Any]], None, None]

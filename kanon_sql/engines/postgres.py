@@ -87,15 +87,28 @@ class Postgres(DBAPI):
         return table
 
     def another_session(self) -> Postgres | None:
-        """Another connection to the URL, whose transaction reads the same snapshot."""
+        """Another connection to the URL, whose transaction reads the same snapshot.
+
+        None if the server exports no snapshot; the transaction then begins again in a newer one.
+        """
         if self._again is None:
             return None
-        [[snapshot]] = self._fetch(render("postgres_exported_snapshot"))[1]
+        try:
+            [[snapshot]] = self._fetch(render("postgres_exported_snapshot"))[1]
+        except KanonError:
+            # The failed statement has aborted the transaction.
+            self.renew()
+            return None
         with self._guarded():
-            other = type(self)(self._again(), again=self._again)
-            other._snapshot = snapshot
-            other._stand_ins.update(self._stand_ins)
-            other._begin_once()
+            connection = self._again()
+            try:
+                other = type(self)(connection, again=self._again)
+                other._snapshot = snapshot
+                other._stand_ins.update(self._stand_ins)
+                other._begin_once()
+            except BaseException:
+                connection.close()
+                raise
         return other
 
     def limit(self, seconds: float) -> None:

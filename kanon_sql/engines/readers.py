@@ -84,18 +84,26 @@ def struct(types: Mapping[str, str]) -> str:
     return f"{{{', '.join(pairs)}}}"
 
 
+TABLE_LOGS = ("_delta_log", ".hoodie", "metadata")
+"""Folders in which Delta, Hudi and Iceberg list the files of a table that are valid."""
+
+
+def in_table_format(folder: str, log: str) -> InputError:
+    return InputError(
+        f"{folder} is not a folder of Parquet files but a table ({log} is in it), and may "
+        "hold old records. Name the table instead."
+    )
+
+
 def folder_of_files(folder: str) -> list[Path]:
     """The Parquet files of a folder, in those below it too whose names are columns.
 
     Raises `InputError` for a table of a format of its own, which keeps files of records that it no
     longer has, and for other folders below it.
     """
-    for log in ("_delta_log", ".hoodie", "metadata"):
+    for log in TABLE_LOGS:
         if Path(folder, log).is_dir():
-            raise InputError(
-                f"{folder} is not a folder of Parquet files but a table ({log} is in it), and may "
-                "hold old records. Name the table instead."
-            )
+            raise in_table_format(folder, log)
     files = sorted(Path(folder).rglob("*.parquet"))
     for file in files:
         below = [part for part in file.relative_to(folder).parts[:-1] if "=" not in part]

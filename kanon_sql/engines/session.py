@@ -15,6 +15,7 @@ from concurrent.futures import Future, wait
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from math import inf
 from pathlib import Path
 from typing import Any, TypedDict, TypeVar
 
@@ -26,6 +27,9 @@ from kanon_sql.sql.macros import render
 from kanon_sql.sql.quoting import DIALECT, identifier
 from kanon_sql.sql.statement import Statement
 from kanon_sql.sql.tables import Row
+
+CANCEL_INTERVAL = 0.05
+"""Seconds between two cancels: one between two statements is lost."""
 
 _WITH = re.compile(r"\Awith\s+", re.IGNORECASE)
 _WORD = re.compile(r"\w+")
@@ -231,6 +235,8 @@ class Session:
     """Seconds from `started` after which no statement runs."""
     missed: list[str] = field(default_factory=list)
     """The parts of the answer that `max_seconds` left out."""
+    run: RunOptions = RunOptions()
+    """The limits of the run."""
 
     def rows(self, step: Statement, progress: Progress | None = None) -> list[Row]:
         with self._cut(step) as whole:
@@ -242,14 +248,19 @@ class Session:
         return self.rows(step)[0]
 
     @contextmanager
-    def _cut(self, step: Statement) -> Iterator[Statement]:
+    def _cut(self, step: Statement, *, stored: bool = False) -> Iterator[Statement]:
         """The step, or where CTEs are inlined at every mention, its final SELECT on temporary views
-        of them. Each is a statement that is gated and logged."""
+        of them. Each is a statement that is gated and logged.
+
+        A stored step is cut whatever it scans: Spark does not find a cached set whose plan has a
+        CTE in a statement that has one too.
+        """
         engine = self.engine
-        if not isinstance(engine, SetCache) or scans(step.sql, DIALECT) <= engine.most_scans:
+        is_whole = not keeps_sets(engine) if stored else not is_cut(engine, step.sql)
+        if is_whole or not isinstance(engine, SetCache):
             yield step
             return
-        parts, rest = cut(step.sql, DIALECT, f"kanon_{re.sub(r'[^a-z0-9]', '_', step.name)}_")
+        parts, rest = cut(step.sql, DIALECT, _prefix(step.name))
         made: list[str] = []
         try:
             for each in parts:
@@ -258,7 +269,7 @@ class Session:
                 part = Statement(each.name, question, each.sql, tables=tables)
                 self.begin(part)
                 with self.in_time():
-                    engine.name_set(part.name, part.sql, cached=each.is_read_again)
+                    engine.name_set(part.name, part.sql, cached=each.is_shared and not stored)
                 made.append(each.name)
             yield replace(step, sql=rest, tables=step.tables | frozenset(made))
         finally:
@@ -268,9 +279,10 @@ class Session:
 
     def materialise(self, step: Statement) -> None:
         """Materialise a step under its name, or store its definition where rows can't be."""
-        self.begin(step)
-        with self.in_time():
-            self.engine.materialise(step.name, step.sql)
+        with self._cut(step, stored=True) as whole:
+            self.begin(whole)
+            with self.in_time():
+                self.engine.materialise(whole.name, whole.sql)
 
     def create_view(self, step: Statement) -> None:
         """Make a step readable by its name in later steps."""
@@ -314,6 +326,25 @@ class Session:
         self.asked[step.name] = self.engine.in_dialect(step.sql)
 
 
+def keeps_sets(engine: Engine) -> bool:
+    """Whether `materialise` keeps rows, in private memory or in the cache of executors."""
+    return engine.materialises or (isinstance(engine, SetCache) and engine.most_scans < inf)
+
+
+def is_cut(engine: Engine, sql: str) -> bool:
+    """Whether a statement scans so many tables that it runs as one statement for each CTE."""
+    return isinstance(engine, SetCache) and scans(sql, DIALECT) > engine.most_scans
+
+
+def _prefix(name: str) -> str:
+    """A prefix for the CTEs of a step.
+
+    >>> _prefix("k-map"), _prefix("kanon_values")
+    ('kanon_k_map_', 'kanon_values_')
+    """
+    return f"kanon_{re.sub(r'[^a-z0-9]', '_', name.removeprefix('kanon_'))}_"
+
+
 @dataclass(frozen=True)
 class IfInTime:
     """A block that ends early, with its part noted, when `max_seconds` is over."""
@@ -345,8 +376,7 @@ def time_limit(
     def cancel() -> None:
         if not done.wait(seconds):
             expired.set()
-            # A cancel between two statements is lost, so it is repeated.
-            while not done.wait(0.05):
+            while not done.wait(CANCEL_INTERVAL):
                 with suppress(Exception):
                     engine.cancel()
 
@@ -447,6 +477,7 @@ def run_within(
         expired,
         started=time.monotonic() - spent,
         max_seconds=run.max_seconds,
+        run=run,
     )
     try:
         with time_limit(engine, left, expired):

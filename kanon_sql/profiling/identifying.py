@@ -227,6 +227,7 @@ _PARTS = {
     "attacker_knows": "what knowing each other column adds",
     "without": "what leaving out each quasi-identifier changes",
     "elimination": "how soon a sensitive value is certain",
+    "known_events": "what more known events tell",
 }
 
 

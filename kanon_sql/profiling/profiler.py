@@ -8,27 +8,25 @@ that identify people.
 
 from __future__ import annotations
 
-import threading
 import time
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import ExitStack, suppress
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from kanon_sql.auditing.events import EventAnswers, attack, draw_warnings, event_counts, to_expand
-from kanon_sql.auditing.fetched_sets import FetchInto
+from kanon_sql.auditing.fetched_sets import FetchInto, fetch_hub
 from kanon_sql.auditing.opening import OpenTable, open_table, opening
 from kanon_sql.auditing.result import Counted, everyone, people_in, refuse_without_entity
 from kanon_sql.auditing.warnings import left_out
-from kanon_sql.engines import connect
-from kanon_sql.engines.base import Engine, FolderWriter, Hub
+from kanon_sql.engines import writes_folders
+from kanon_sql.engines.base import Engine, FolderWriter
 from kanon_sql.engines.session import (
     RunOptions,
     Session,
     refuse_no_time,
     run_within,
-    time_limit,
 )
 from kanon_sql.errors import EngineError, SpecError, option
 from kanon_sql.plan.event_plan import EventPlan, plan_events
@@ -106,7 +104,9 @@ def profile(
     k = k or DEFAULT_K
     refuse_no_time(run.timeout)
     refuse_no_time(run.max_seconds, option("max_seconds"))
-    with opening(run) as engine_of:
+    with opening(
+        run, fetches=lambda target: identifying.is_requested and writes_folders(target)
+    ) as engine_of:
         planned = [
             _planned(
                 spec, place, engine_of(table), attacker_knows, k, identifying, run.timeout, curve
@@ -241,41 +241,34 @@ def _from_kept(bound: ResolvedQuestion) -> ResolvedQuestion:
 
 
 def _profiled(planned: _Planned, run: RunOptions) -> _Profiled:
-    with ExitStack() as stack:
-        if planned.identifying.is_requested and isinstance(planned.table.engine, FolderWriter):
-            # Each of dozens of statements would read the records again.
-            hub = connect()
-            stack.callback(hub.close)
-            stack.enter_context(time_limit(hub, run.timeout, threading.Event()))
-            if isinstance(hub, Hub):
-                planned = replace(planned, into=FetchInto(hub, run.announce))
-        found = run_within(
-            planned.table.engine,
-            run,
-            lambda session: _found(planned, session),
-            lambda session, error: _Profiled(_result(planned, "error", session, error=error)),
-            spent=planned.table.seconds,
-        )
-        # The time limit of the hub is that of the table, which has failed by it.
-        with suppress(EngineError):
-            stack.close()
-        return found
+    return run_within(
+        planned.table.engine,
+        run,
+        lambda session: _with_hub(planned, session),
+        lambda session, error: _Profiled(_result(planned, "error", session, error=error)),
+        spent=planned.table.seconds,
+    )
+
+
+def _with_hub(planned: _Planned, session: Session) -> _Profiled:
+    """The profile, with an engine to fetch into where each of dozens of statements would read the
+    records again."""
+    if not (planned.identifying.is_requested and isinstance(session.engine, FolderWriter)):
+        return _found(planned, session)
+    run = session.run
+    with fetch_hub(run, session.started, session.expired) as (hub, _):
+        return _found(replace(planned, into=FetchInto(hub, run.announce)), session)
 
 
 def _found(planned: _Planned, session: Session) -> _Profiled:
     try:
-        plan = planned.plan
-        if not planned.events:
-            return _answered(planned, plan, session) if plan else _openly(planned, session)
-        events, curve = _known_events(planned, planned.events, session)
+        plan, counts = planned.plan, None
+        if planned.events:
+            refuse_unreadable(planned.bound, session)
+            counts = event_counts(planned.bound, planned.events, session)
         if plan:
-            found = _answered(planned, plan, session)
-            warnings = (*found.table.warnings, *_of_draws(planned, curve))
-            table = replace(
-                found.table, events=events.events, known_events=curve, warnings=warnings
-            )
-            return replace(found, table=table)
-        return _of_events_alone(planned, events, curve, session)
+            return _answered(planned, plan, counts, session)
+        return _of_events_alone(planned, counts, session) if counts else _openly(planned, session)
     finally:
         # A failed query may have dropped the temporary relations already.
         with suppress(EngineError):
@@ -283,21 +276,21 @@ def _found(planned: _Planned, session: Session) -> _Profiled:
 
 
 def _known_events(
-    planned: _Planned, plan: EventPlan, session: Session
-) -> tuple[EventAnswers, KnownEventsCurve | None]:
-    """The figures of the events, and what each number of known ones tells."""
-    refuse_unreadable(planned.bound, session)
-    counts = event_counts(planned.bound, plan, session)
-    if counts.events is None:
-        return counts, None
-    expanded = to_expand(plan, session)
+    planned: _Planned, counts: EventAnswers | None, session: Session
+) -> KnownEventsCurve | None:
+    """What each number of known events tells."""
+    plan = planned.events
+    if plan is None or counts is None or counts.events is None:
+        return None
     points = []
-    for each in plan.checks:
-        found = attack(each, counts.people, expanded, session)
-        points.append(KnownEventsPoint(m=found.m, **found.to_dict()))
+    with session.if_in_time("known_events"):
+        expanded = to_expand(plan, session)
+        for each in plan.checks:
+            found = attack(each, counts.people, expanded, session)
+            points.append(KnownEventsPoint(m=found.m, **found.to_dict()))
     first = plan.checks[0].check.model.parameters
     curve = KnownEventsCurve(first["k"], first["times"], first["seed"], tuple(points))
-    return counts, curve
+    return curve if points else None
 
 
 def _of_draws(planned: _Planned, curve: KnownEventsCurve | None) -> Iterator[str]:
@@ -306,19 +299,17 @@ def _of_draws(planned: _Planned, curve: KnownEventsCurve | None) -> Iterator[str
         yield from draw_warnings(planned.bound)
 
 
-def _of_events_alone(
-    planned: _Planned,
-    counts: EventAnswers,
-    curve: KnownEventsCurve | None,
-    session: Session,
-) -> _Profiled:
+def _of_events_alone(planned: _Planned, counts: EventAnswers, session: Session) -> _Profiled:
     """The profile of an event table without quasi-identifiers."""
-    people = counts.people if curve else None
+    curve = _known_events(planned, counts, session)
+    people = counts.people if counts.events else None
+    cut, said = stopped(session, None, None)
     table = _result(
         planned,
-        "measured" if curve else "no_data",
+        "measured" if counts.events else "no_data",
         session,
-        warnings=(*left_out(planned.bound), *_of_draws(planned, curve)),
+        warnings=(*said, *left_out(planned.bound), *_of_draws(planned, curve)),
+        stopped=cut,
         summary=ProfileSummary(records=counts.records, people=people, members=people),
         events=counts.events,
         known_events=curve,
@@ -371,8 +362,11 @@ def _of_sets(planned: _Planned, read: ResolvedQuestion, total: int, session: Ses
     return Identified()
 
 
-def _answered(planned: _Planned, plan: ProfilePlan, session: Session) -> _Profiled:
-    refuse_unreadable(planned.bound, session)
+def _answered(
+    planned: _Planned, plan: ProfilePlan, counts: EventAnswers | None, session: Session
+) -> _Profiled:
+    if counts is None:
+        refuse_unreadable(planned.bound, session)
     if plan.bound is not planned.bound:
         keep_records(planned.bound, plan.columns, session)
     sizes = session.rows(plan.classes)
@@ -409,13 +403,14 @@ def _answered(planned: _Planned, plan: ProfilePlan, session: Session) -> _Profil
     with session.if_in_time("elimination"):
         for each in plan.eliminations:
             eliminations.append(_eliminated(each.column, session.row(each.step)))
+    curve = _known_events(planned, counts, session)
     requested = sets_of(planned.bound.quasi_identifiers, planned.identifying)
     cut, said = stopped(session, of_sets.subsets, requested)
     table = _result(
         planned,
         "measured",
         session,
-        warnings=(*said, *_warnings(plan), *of_sets.warnings),
+        warnings=(*said, *_warnings(plan), *of_sets.warnings, *_of_draws(planned, curve)),
         stopped=cut,
         summary=found,
         subsets=of_sets.subsets,
@@ -423,6 +418,8 @@ def _answered(planned: _Planned, plan: ProfilePlan, session: Session) -> _Profil
         attacker_knows=tuple(sorted(known, key=_worst_first)),
         without=tuple(without),
         elimination=tuple(eliminations),
+        events=counts.events if counts else None,
+        known_events=curve,
     )
     return _Profiled(table, of_sets.scores)
 

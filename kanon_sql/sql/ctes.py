@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
+from itertools import chain
 from typing import NamedTuple
 
 import sqlglot
@@ -58,6 +59,8 @@ def scans(sql: str, dialect: str) -> int:
 
     >>> scans("with a as (select 1 from t) select 1 from a join a as other on true", "duckdb")
     2
+    >>> scans("select extract(year from born) from t where a is not distinct from b", "duckdb")
+    1
     """
     found = _mentions(sql, dialect)
     weights: dict[str, int] = {}
@@ -66,45 +69,63 @@ def scans(sql: str, dialect: str) -> int:
     return weights[""]
 
 
-class Set(NamedTuple):
+class CteStatement(NamedTuple):
     """A CTE as a statement of its own."""
 
     name: str
     sql: str
-    is_read_again: bool
+    is_shared: bool
     """Whether it is mentioned more than once."""
 
 
-def cut(sql: str, dialect: str, prefix: str) -> tuple[list[Set], str]:
+def cut(sql: str, dialect: str, prefix: str) -> tuple[list[CteStatement], str]:
     """The CTEs of a statement as statements, by new names, and the final SELECT on them.
 
     >>> cut("with a as (select 1 as x from t) select a.x from a", "duckdb", "k_")[1]
     'select k_a.x from k_a'
     """
-    read = _mentions(sql, dialect).values()
-    mentions = Counter(each for found in read for each in found)
+    mentions = Counter(chain.from_iterable(_mentions(sql, dialect).values()))
     bodies, final = _bodies(sql, _tokens(sql, dialect))
     new = {name: f"{prefix}{name}" for name in bodies}
-    sets = [
-        Set(new[name], _renamed(body, new, dialect), mentions[name] > 1)
+    statements = [
+        CteStatement(new[name], _renamed(body, new, dialect), mentions[name] > 1)
         for name, body in bodies.items()
     ]
-    return sets, _renamed(final, new, dialect)
+    return statements, _renamed(final, new, dialect)
 
 
 def _mentions(sql: str, dialect: str) -> dict[str, list[str]]:
     """The names that each CTE reads, as often as it does; the key "" is the final SELECT."""
     bodies, final = _bodies(sql, _tokens(sql, dialect))
-    return {name: _read(text, dialect) for name, text in {**bodies, "": final}.items()}
+    return {name: _relations(text, dialect) for name, text in {**bodies, "": final}.items()}
 
 
-def _read(sql: str, dialect: str) -> list[str]:
+def _relations(sql: str, dialect: str) -> list[str]:
+    """The names behind FROM and JOIN.
+
+    >>> _relations("select trim(x from y), x is distinct from y from a join b on true", "duckdb")
+    ['a', 'b']
+    """
     found = []
     before = None
+    # By open parenthesis, the SELECTs whose FROM is still to come.
+    selects = [0]
     for token in _tokens(sql, dialect):
-        if before in (TokenType.FROM, TokenType.JOIN) and token.token_type != TokenType.L_PAREN:
+        kind = token.token_type
+        if before in (TokenType.FROM, TokenType.JOIN) and kind != TokenType.L_PAREN:
             found.append(token.text)
-        before = token.token_type
+        if kind in OPENING:
+            selects.append(0)
+        elif kind in CLOSING:
+            selects.pop()
+        elif kind == TokenType.SELECT:
+            selects[-1] += 1
+        is_clause = True
+        if kind == TokenType.FROM:
+            # Neither IS DISTINCT FROM nor that of a function, as in extract(year from born).
+            is_clause = before != TokenType.DISTINCT and selects[-1] > 0
+            selects[-1] -= is_clause
+        before = kind if is_clause else None
     return found
 
 

@@ -30,14 +30,17 @@ from places import HOUSE
 from warehouses import Database, postgres
 
 import kanon_sql as kanon
+from kanon_sql.auditing import fetched_sets
 from kanon_sql.engines import SCHEMES, connect, sqlite
 from kanon_sql.engines.dbapi import DBAPI
 from kanon_sql.engines.duckdb.engine import DuckDBEngine
 from kanon_sql.engines.mysql import MySQL
 from kanon_sql.engines.names import named, url_of
 from kanon_sql.engines.servers import SERVERS, DuckDB
-from kanon_sql.engines.session import time_limit, within
+from kanon_sql.engines.session import RunOptions, time_limit, within
+from kanon_sql.engines.sqlite import SQLite
 from kanon_sql.engines.warehouse import CANARIES, CANARIES_OF, require_trustworthy
+from kanon_sql.profiling import profiler
 
 PEOPLE = """
 create table people as
@@ -472,6 +475,51 @@ def test_every_verb_asks_a_file_of_sqlite(clinic: Path) -> None:
     failed = {name: each.stderr for name, each in ended.items() if each.exit_code}
     assert failed == {}
     assert f"sqlite:../{clinic.name}" in Path("specs/kanon.yml").read_text(encoding="utf-8")
+
+
+def test_what_is_fetched_is_held_to_the_limits_of_the_run(
+    clinic: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Into an engine of this machine, whichever verb it is; elsewhere they are refused."""
+    given: list[tuple[Any, ...]] = []
+
+    def connected(**limits: Any) -> Any:
+        given.append((limits["memory_limit"], limits["threads"]))
+        return connect(**limits)
+
+    monkeypatch.setattr(fetched_sets, "connect", connected)
+    # As a cluster, from which a profile fetches sets of columns.
+    monkeypatch.setattr(profiler, "FolderWriter", SQLite)
+    monkeypatch.setattr(profiler, "writes_folders", lambda target: True)
+    asked = ["people", "--connect", f"sqlite:{clinic.name}", "--qi", "zip,birth_year"]
+    limits = ["--memory-limit", "1GB", "--threads", "1"]
+    pulled = ["--hierarchy", "birth_year=width:10", "--k", "5", "--pull-frequencies"]
+
+    for verb, *options in (
+        ["anonymize", *pulled, "--algorithm", "optimal"],
+        ["tradeoff", *pulled],
+        ["profile", "--subsets", "2"],
+    ):
+        assert commands.run(verb, *asked, *options, *limits).exit_code == 0
+    refused = commands.run("audit", *asked, *limits)
+
+    assert given == [("1GB", 1)] * 3
+    assert (refused.exit_code, refused.stdout) == (2, "")
+    assert "Set them there" in refused.stderr
+
+
+def test_what_is_fetched_has_the_clock_of_the_run() -> None:
+    expired, started = threading.Event(), time.monotonic()
+    run = RunOptions(timeout=60)
+
+    with (
+        pytest.raises(kanon.EngineError, match="time limit was reached"),
+        fetched_sets.fetch_hub(run, started - 59, expired) as (hub, _),
+    ):
+        hub.query("select count(*) from range(10000000) a(i), range(10000000) b(j)")
+
+    assert expired.is_set()
+    assert time.monotonic() - started < 30
 
 
 @pytest.mark.parametrize(

@@ -26,6 +26,7 @@ from kanon_sql.engines import connect, warehouse
 from kanon_sql.engines.failures import LOOK
 from kanon_sql.engines.postgres import Postgres
 from kanon_sql.engines.session import RunOptions
+from kanon_sql.sql.macros import render
 
 WRITES = (
     "drop table people",
@@ -540,6 +541,50 @@ def test_the_connections_of_the_jobs_read_one_snapshot(database: Database, audit
     assert len(connections) == 3
     assert not any(table.warnings for table in result.tables)
     database.run("drop table grows")
+
+
+def connections(database: Database) -> int:
+    [[found]] = database.run("select count(*) from pg_stat_activity where usename = 'auditor'")
+    return int(found)
+
+
+@pytest.mark.parametrize(
+    "fails",
+    ["postgres_exported_snapshot", "set transaction snapshot"],
+)
+def test_a_server_without_a_second_session_answers_in_turn_and_says_so(
+    database: Database, auditor: str, monkeypatch: pytest.MonkeyPatch, fails: str
+) -> None:
+    """Neither an aborted transaction nor an open connection is left of what failed."""
+    rendered, execute = render, Postgres._execute
+    if fails.startswith("postgres"):
+        missing = "select kanon_no_such_function()"
+        monkeypatch.setattr(
+            "kanon_sql.engines.postgres.render",
+            lambda name, **given: missing if name == fails else rendered(name, **given),
+        )
+
+    left = []
+
+    def executed(self: Postgres, sql: str, most: int = 1) -> Any:
+        if sql.startswith(fails):
+            left.append(self)
+            sql = f"{fails} 'none'"
+        return execute(self, sql, most)
+
+    monkeypatch.setattr(Postgres, "_execute", executed)
+    table = {"source": "people", "connect": auditor, "quasi_identifiers": ["zip"]}
+    spec = kanon.AuditSpec.model_validate(
+        {"version": 1, "tables": [{"name": name, **table} for name in ("first", "second")]}
+    )
+    seen = set()
+
+    result = audit(spec, RunOptions(jobs=2, watch=lambda *_: seen.add(connections(database))))
+
+    assert [table.summary.records for table in result.tables] == [120, 120]
+    assert all("one session here" in str(table.warnings) for table in result.tables)
+    assert seen == {1}
+    assert all(each._connection.closed for each in left)
 
 
 def test_a_users_connection_answers_in_turn_and_says_so(database: Database, auditor: str) -> None:

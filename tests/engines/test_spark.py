@@ -667,6 +667,17 @@ def test_a_folder_that_is_a_table_of_its_own_format_is_refused(folder: Path) -> 
         Launched("spark:local[2]", None, None, folder, None).path(f"{folder}/")
 
 
+@pytest.mark.parametrize("log", ["_delta_log", ".hoodie", "metadata"])
+def test_a_session_refuses_it_too(folder: Path, session: Any, log: str) -> None:
+    """Spark reads every file of the folder, also those whose records were deleted."""
+    escaped = str(folder).replace("[", "\\[").replace("]", "\\]")
+    (folder / log).mkdir()
+    (folder / log / "00000.json").write_text("{}", encoding="utf-8")
+
+    with pytest.raises(kanon.InputError, match=f"a table \\({re.escape(log)} is in it\\)"):
+        kanon.audit(f"{escaped}/", engine=session, quasi_identifiers=["zip"])
+
+
 def test_a_cluster_answers(folder: Path, tmp_path: Path, expected: Any) -> None:
     settings = tmp_path / "conf"
     settings.mkdir()

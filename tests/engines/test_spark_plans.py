@@ -98,6 +98,45 @@ def test_what_is_printed_is_what_ran(session: Any, plans: list[tuple[str, int]])
     sets = [name for name in found.sql if name.startswith("kanon_k_map")]
     assert all(re.search(rf"\b{name}\b", "\n".join(ran)) for name in sets)
     assert max(scans(sql, "spark") for sql in ran) <= MOST
+    [compiled] = kanon.compile("people", COLUMNS, engine=session, **asked).tables
+    assert "-- Dialect    spark, as executed\n" in compiled.steps["classes"]
+    assert "executed as one statement for each CTE" in compiled.steps["k_map_register"]
+
+
+def test_no_plan_of_a_search_scans_more_than_a_set_for_each_column(
+    session: Any, plans: list[tuple[str, int]]
+) -> None:
+    """The sets of Datafly, of its release and of what it loses are read from the cache."""
+    levels = {"zip": {"levels": [{"mask": "right"}]}, "age": {"levels": [{"width": 5}]}, "sex": {}}
+
+    found = kanon.anonymize("people", levels, k=12, sensitive="person", engine=session)
+
+    assert max(leaves for _, leaves in plans) <= 1 + len(levels)
+    assert any("kanon_private_marked_records" in sql for sql, _ in plans)
+    expected = kanon.anonymize(PEOPLE, levels, k=12, sensitive="person")
+    assert found.anonymization.levels == expected.anonymization.levels
+    assert found.anonymization.metrics == expected.anonymization.metrics
+    assert found.tables[0].summary == expected.tables[0].summary
+    assert names_in(session) == ["people", "register"]
+
+
+def test_a_view_that_was_not_dropped_is_dropped_later(session: Any) -> None:
+    engine = Spark(session)
+    engine.materialise("kanon_kept", 'select "zip" from "people"')
+    catalog = engine._session.catalog
+
+    class Failing:
+        def dropTempView(self, name: str) -> None:
+            raise RuntimeError
+
+    engine._session.__dict__["catalog"] = Failing()
+    with pytest.raises(kanon.EngineError):
+        engine.drop("kanon_kept")
+    engine.drop_all()
+    engine._session.__dict__["catalog"] = catalog
+    assert "kanon_kept" in names_in(session)
+    engine.close()
+    assert names_in(session) == ["people", "register"]
 
 
 def test_a_failure_and_an_interrupt_leave_no_view(

@@ -23,7 +23,7 @@ from unread import unread
 
 import kanon_sql as kanon
 from kanon_sql.sql import macros
-from kanon_sql.sql.ctes import named_sets, until
+from kanon_sql.sql.ctes import named_sets, scans, until
 
 HERE = TESTS / "golden"
 
@@ -499,6 +499,19 @@ def test_each_of_its_sets_can_be_looked_at(name: str, clinic: duckdb.DuckDBPyCon
     assert named_sets(text, "duckdb") == [cte.alias for cte in tree.ctes]
     for each in named_sets(text, "duckdb"):
         clinic.sql(until(text, each, "duckdb")).fetchall()
+
+
+@pytest.mark.parametrize("name", ASKED)
+def test_its_scans_are_those_of_its_tree(name: str) -> None:
+    text = (GOLDEN / f"{name}.sql").read_text(encoding="utf-8")
+    tree = sqlglot.parse_one(text, read="duckdb")
+    weights: dict[str, int] = {}
+    bodies = [(cte.alias, cte.this) for cte in tree.ctes]
+    tree.set("with_", None)
+    for each, body in [*bodies, ("", tree)]:
+        weights[each] = sum(weights.get(table.name, 1) for table in body.find_all(exp.Table))
+
+    assert scans(text, "duckdb") == weights[""]
 
 
 @pytest.mark.parametrize("name", ASKED)

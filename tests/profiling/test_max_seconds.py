@@ -142,6 +142,38 @@ def test_of_quasi_identifiers_too(table: Path, stalled: Any) -> None:
     assert found.summary == whole.summary
 
 
+@pytest.mark.parametrize("quasi_identifiers", [(), ("a",)], ids=["alone", "with a QI"])
+@pytest.mark.parametrize(
+    ("stalls", "points"), [("kanon_events < 3", 2), ("kanon_ordered_pairs", 0)]
+)
+def test_the_known_events_measured_by_then_are_told(
+    table: Path,
+    stalled: Any,
+    tmp_path: Path,
+    quasi_identifiers: tuple[str, ...],
+    stalls: str,
+    points: int,
+) -> None:
+    visits = tmp_path / "visits.parquet"
+    duckdb.sql("select i % 9 as who, i % 9 % 2 as a, i % 5 as b from range(40) as t(i)")\
+        .write_parquet(str(visits))  # fmt: skip
+    asked: dict[str, Any] = {
+        "quasi_identifiers": quasi_identifiers, "entity": "who", "events": ["b"],
+        "known": [1, 2, 3],
+    }  # fmt: skip
+    whole = kanon.profile(visits, **asked).tables[0]
+    stalled(stalls)
+
+    found = kanon.profile(visits, **asked, max_seconds=4).tables[0]
+
+    assert (found.status, found.stopped.missing) == ("measured", ("known_events",))
+    assert found.warnings[0].endswith("Not measured: what more known events tell.")
+    assert (found.events, found.summary) == (whole.events, whole.summary)
+    measured = found.known_events.points if found.known_events else ()
+    assert measured == whole.known_events.points[:points]
+    assert (found.attacker_knows, found.without) == (whole.attacker_knows, whole.without)
+
+
 def test_nothing_known_by_then_is_a_failure(table: Path, stalled: Any) -> None:
     stalled("from")
 

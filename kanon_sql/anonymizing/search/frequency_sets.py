@@ -29,7 +29,7 @@ from kanon_sql.anonymizing.search.lattice import (
     label_of,
 )
 from kanon_sql.auditing.fetched_sets import fetch
-from kanon_sql.engines.session import Session
+from kanon_sql.engines.session import Session, keeps_sets
 from kanon_sql.errors import InputError
 from kanon_sql.plan.levels import ColumnLevels
 from kanon_sql.plan.preconditions import LABELLED
@@ -154,7 +154,7 @@ class TempRelations:
         one would not.
         """
         engine = self._session.engine
-        if engine.materialises or TRAITS[engine.dialect].rereads or len(questions) < 2:
+        if keeps_sets(engine) or TRAITS[engine.dialect].rereads or len(questions) < 2:
             return [self.fetch(each.name, each.question, each.sql)[0] for each in questions]
         together = render("answers_together", statements=[each.sql for each in questions])
         rows = self.fetch(questions[0].name, questions[0].question, together)

@@ -24,7 +24,9 @@ from kanon_sql.engines.failures import (
 )
 from kanon_sql.engines.names import display_name, name_parts
 from kanon_sql.engines.readers import (
+    TABLE_LOGS,
     folder_columns,
+    in_table_format,
     require_no_folder_instead,
     require_usable_names,
 )
@@ -140,6 +142,18 @@ class Spark(Warehouse):
         """Eight in a classic session; a statement to Spark Connect stays whole."""
         return MOST_SCANS if self._tracker else inf
 
+    def materialise(self, name: str, sql: str) -> None:
+        """Make one SELECT a cached temporary view; with Spark Connect, a CTE."""
+        self.drop(name)
+        if self._tracker:
+            self.name_set(name, sql, cached=True)
+        else:
+            super().materialise(name, sql)
+
+    def create_view(self, name: str, sql: str) -> None:
+        """Store a definition: a view of the records would be as large as they are."""
+        super().materialise(name, sql)
+
     def name_set(self, name: str, sql: str, *, cached: bool) -> None:
         """Make one SELECT a temporary view, or a CTE if its name is taken in the session.
 
@@ -158,7 +172,7 @@ class Spark(Warehouse):
             except sessions.errors().AnalysisException as error:
                 if error.getCondition() != "TEMP_TABLE_OR_VIEW_ALREADY_EXISTS":
                     raise
-                self.materialise(name, sql)
+                super().materialise(name, sql)
                 return False
             self._cached.append(name)
             return True
@@ -166,18 +180,18 @@ class Spark(Warehouse):
     def drop(self, name: str) -> None:
         """Drop a temporary view with its rows, or a definition."""
         if name in self._cached:
-            self._cached.remove(name)
             with self._guarded():
                 self._session.catalog.dropTempView(name)
+            self._cached.remove(name)
         elif name in self._defined:
             super().drop(name)
 
     def drop_all(self) -> None:
         """Drop every temporary view and definition made here, latest first."""
-        while self._cached:
+        for name in reversed(self._cached[:]):
             with suppress(Exception):
-                self._session.catalog.dropTempView(self._cached[-1])
-            self._cached.pop()
+                self._session.catalog.dropTempView(name)
+                self._cached.remove(name)
         super().drop_all()
 
     def renew(self) -> None:
@@ -282,6 +296,7 @@ class Spark(Warehouse):
     def _path(self, target: str) -> Found:
         """Read Parquet by path into a view named after the path."""
         path = self._started.path(target) if self._started else target
+        self._refuse_table_format(target, path)
         reader = _whole(self._session.read.option("mergeSchema", True))
         files = reader.parquet(path)
         if folders := folder_columns(files.inputFiles()):
@@ -290,6 +305,18 @@ class Spark(Warehouse):
             require_no_folder_instead(target, folders, own)
         found = (self._viewed(target, files),)
         return target, found, files.schema, ("parquet", path)
+
+    def _refuse_table_format(self, target: str, path: str) -> None:
+        """Reject a folder with files that are no longer part of its table."""
+        for log in TABLE_LOGS:
+            reader = _whole(self._session.read.format("binaryFile"))
+            try:
+                _ = reader.load(f"{path.rstrip('/')}/{log}").schema
+            except sessions.errors().AnalysisException as error:
+                if error.getCondition() != "PATH_NOT_FOUND":
+                    raise
+            else:
+                raise in_table_format(target, log)
 
     def _require_folders_as_text(self, target: str) -> None:
         """Reject partition type inference, which would merge year=02 and year=2."""
