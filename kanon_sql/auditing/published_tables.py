@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -57,6 +57,7 @@ from kanon_sql.plan.published_cells import (
 from kanon_sql.plan.question import DataFacts, Roles, same_name
 from kanon_sql.plan.resolve import bind
 from kanon_sql.plan.resolve_roles import resolve
+from kanon_sql.plan.steps import Precondition
 from kanon_sql.results.cells import CellCheckResult, CellsResult, CellSummary
 from kanon_sql.results.table import Lineage, Rows, Status, Summary, status_of, today
 from kanon_sql.results.version import VERSION
@@ -412,7 +413,6 @@ def _flag(parameter: str, value: str | None) -> str:
 def _of_records(table: OpenCells, session: Session, show_values: bool) -> JudgedCells | None:
     """Judge the cells made from records; None without records."""
     question = table.question
-    refuse_unmet(cell_preconditions(question), session)
     facts = _facts(question, session)
     exact = exactness(question, facts)
     row = session.row(cells_step(question, exact))
@@ -472,12 +472,14 @@ def _derivable(checks: Sequence[CellCheck]) -> dict[int, CellCheck]:
     return {number: check for number, check in numbered if isinstance(check.model, Derivable)}
 
 
-def _facts(question: CellQuestion, session: Session) -> Row | None:
-    """The facts on values and contributors. Raises `InputError` for a value that is no number."""
+def _facts(question: CellQuestion, session: Session, suffix: str = "") -> Row | None:
+    """The facts on values and contributors. Raises `InputError` for records that can't be judged,
+    as for a value that is no number."""
+    refuse_unmet(_suffixed(cell_preconditions(question), suffix), session)
     step = facts_step(question)
     if step is None:
         return None
-    row = session.row(step)
+    row = session.row(replace(step, name=f"{step.name}{suffix}"))
     table, value, entity = question.bound.table.name, question.value, question.bound.entity
     if value is not None:
         refuse_no_figure(table, value.name, row)
@@ -491,20 +493,36 @@ def _facts(question: CellQuestion, session: Session) -> Row | None:
     return row
 
 
+def _suffixed(found: Iterable[Precondition], suffix: str) -> Iterator[Precondition]:
+    """Preconditions whose statements have a suffix, which tells a second table's apart."""
+    for each in found:
+        yield each._replace(step=replace(each.step, name=f"{each.step.name}{suffix}"))
+
+
 def refuse_no_figure(table: str, column: str, row: Row) -> None:
     """Raise `InputError` for values that are no number, NaN or infinite."""
-    values = plural(row["kanon_values"], "value")
-    if row["kanon_no_number"]:
+    all_of, named = int(row["kanon_values"]), f'"{column}"'
+    if lacking := row["kanon_no_number"]:
         raise InputError(
-            f'{table}: {row["kanon_no_number"]:,} of {values} of "{column}" are no number. Mend '
-            f"them, or leave them out: {option('where')}."
+            f"{table}: {_some(lacking, all_of, named)} no number. Mend {_them(lacking)}, "
+            f"or leave {_them(lacking)} out: {option('where')}."
         )
-    if row["kanon_not_finite"]:
+    if lacking := row["kanon_not_finite"]:
         where = option("where", f'"{column}" between -1e300 and 1e300')
         raise InputError(
-            f'{table}: {row["kanon_not_finite"]:,} of {values} of "{column}" are NaN or infinite, '
-            f"and have no share. Leave them out: {where}."
+            f"{table}: {_some(lacking, all_of, named)} NaN or infinite, so "
+            f"without a share. Leave {_them(lacking)} out: {where}."
         )
+
+
+def _some(count: int, all_of: int, column: str) -> str:
+    """As in `3 of 120 values of n are`."""
+    are = "is" if count == 1 else "are"
+    return f"{count:,} of {plural(all_of, 'value')} of {column} {are}"
+
+
+def _them(count: int) -> str:
+    return "it" if count == 1 else "them"
 
 
 def _summary(question: CellQuestion, row: Row, facts: Row | None, empty: int) -> CellSummary:
@@ -546,11 +564,15 @@ def _with_differences(table: OpenCells) -> Iterator[CellCheck]:
 
 def _differences(table: OpenCells, session: Session) -> Iterator[tuple[int, Row]]:
     """The comparison with each second table, by the number of its check."""
+    read = set()
     for number, check in enumerate(_with_differences(table), start=1):
         model = check.model
         if isinstance(model, Differences) and model.against is not None:
-            other, shared = table.others[model.against]
-            step = differences_step(table.question, model.against, other, shared, model.n)
+            name, (other, shared) = model.against, table.others[model.against]
+            if name not in read:
+                read.add(name)
+                _facts(other, session, f"_{name}")
+            step = differences_step(table.question, name, other, shared, model.n)
             yield number, session.row(step)
 
 
@@ -661,7 +683,6 @@ def of_differences(check: CellCheck, row: Row) -> CellCheckResult:
 def _as_published(table: OpenCells, session: Session, show_values: bool) -> JudgedCells | None:
     """Judge the cells of a table as it goes out; None without rows."""
     published = published_table(table.question)
-    refuse_unmet(preconditions(table.question.bound), session)
     facts, exact = _read(published, session)
     if not facts["kanon_records"]:
         return None
@@ -765,6 +786,7 @@ def _published_differences(
 def _read(table: PublishedTable, session: Session, suffix: str = "") -> tuple[Row, Exactness]:
     """The facts on the rows of a published table. Raises `InputError` for what is neither a number
     nor a mark, or could be read in two ways."""
+    refuse_unmet(_suffixed(preconditions(table.question.bound), suffix), session)
     step = published_facts_step(table)
     row = session.row(replace(step, name=f"{step.name}{suffix}"))
     fault = _fault(table, row)
@@ -785,30 +807,31 @@ def _read(table: PublishedTable, session: Session, suffix: str = "") -> tuple[Ro
 
 def _fault(table: PublishedTable, row: Row) -> str | None:
     """What is wrong with the rows of a published table, if anything."""
-    value, values = table.value.name, plural(int(row["kanon_records"]), "value")
-    lacking = int(row["kanon_no_number"] or 0)
-    if lacking:
-        are = "is" if lacking == 1 else "are"
+    value, all_of = table.value.name, int(row["kanon_records"])
+    if lacking := row["kanon_no_number"]:
         return (
-            f"{lacking:,} of {values} of {value} {are} neither a number nor a declared mark: "
+            f"{_some(lacking, all_of, value)} neither a number nor a declared mark: "
             f"{option('suppressed', 'MARK')}."
         )
-    if row["kanon_unmarked_null"]:
-        lacking = int(row["kanon_unmarked_null"])
+    if lacking := row["kanon_unmarked_null"]:
         return (
-            f"{lacking:,} of {values} of {value} {'is' if lacking == 1 else 'are'} NULL, which is "
-            f"neither a number nor a declared mark: {option('suppressed', 'NULL')}."
+            f"{_some(lacking, all_of, value)} NULL, which is neither a number nor a declared mark: "
+            f"{option('suppressed', 'NULL')}."
         )
-    if row["kanon_not_finite"]:
+    if lacking := row["kanon_not_finite"]:
         where = option("where", f'"{value}" between -1e300 and 1e300')
         return (
-            f"{row['kanon_not_finite']:,} of {values} of {value} are NaN or infinite. Leave them "
-            f"out: {where}."
+            f"{_some(lacking, all_of, value)} NaN or infinite. Leave {_them(lacking)} out: {where}."
         )
-    if table.count and row["kanon_no_count"]:
+    if table.count and (lacking := row["kanon_no_count"]):
         return (
-            f"{row['kanon_no_count']:,} of {values} of {table.count.name}, beside a figure that is "
-            "shown, are no number."
+            f"{_some(lacking, all_of, table.count.name)} no number of contributors, beside a "
+            "figure that is shown."
+        )
+    if lacking := row.get("kanon_below_zero"):
+        return (
+            f"{_some(lacking, all_of, value)} below zero, so the figure is no count. If it is a "
+            f"sum: {option('magnitude')}."
         )
     for place, each in enumerate(table.dimensions, start=1):
         name = each.dimension.raw.name

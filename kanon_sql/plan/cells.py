@@ -138,25 +138,6 @@ class CellQuestion:
         return records(self.bound, [*own, *(each for each in others if each), *levels])
 
     @property
-    def counted_relation(self) -> str:
-        """The records that count: those with a value, where one is summed."""
-        own = [each.raw for each in self.dimensions]
-        levels = [column for each in self.dimensions for column in each.levels[1:]]
-        columns = [*own, *([self.bound.entity] if self.bound.entity else []), *levels]
-        where = self.bound.where.sql if self.bound.where else None
-        if self.value is not None:
-            known = f"{identifier(self.value.name)} is not null"
-            where = known if where is None else f"({where}) and {known}"
-        return render(
-            "records",
-            relation=self.bound.table.sql,
-            columns=columns,
-            where=where,
-            first=self.bound.spec.first,
-            generalised=bool(levels),
-        )
-
-    @property
     def rank(self) -> list[int]:
         """The numbers of largest contributions that the checks add."""
         found = {1} if self.value else set()
@@ -577,20 +558,20 @@ def groups_step(question: CellQuestion) -> Statement | None:
                     "alone": None if is_top else _has_one_child(dimension, level + 1),
                 }
             )
-    relation = question.counted_relation
     return step(
         bound,
         "groups",
         f"In which groups of {bound.table.name} do all members fall into one category?",
         render(
             "group_counts",
-            relation=relation,
+            relation=question.relation,
             columns=question.columns,
             groupings=[question.grouping(number, levels) for levels, number in numbers.items()],
             families=families,
             nodes=_nodes(question),
             checks=checks,
             contributor=bound.entity,
+            counted=question.value,
         ),
         GroupDisclosure,
     )
@@ -632,10 +613,11 @@ def differences_step(
 
     def side(asked: CellQuestion) -> dict[str, Any]:
         return {
-            "relation": asked.counted_relation,
+            "relation": asked.relation,
             "columns": asked.columns,
             "groupings": [asked.grouping(number, each) for number, each in enumerate(levels)],
             "contributor": asked.bound.entity,
+            "counted": asked.value,
         }
 
     here = replace(question, dimensions=tuple(question.dimensions[place] for place in places))

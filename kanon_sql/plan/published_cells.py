@@ -263,6 +263,7 @@ def published_facts_step(table: PublishedTable) -> Statement:
             dimensions=table.dimensions,
             may_be_null=any(mark.text is None for mark in table.question.spec.suppressed),
             count=table.count,
+            counts=table.counts,
         ),
     )
 

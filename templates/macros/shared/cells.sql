@@ -12,11 +12,12 @@
 
 {#
     CTEs up to `cells`. `ranks` are the numbers of largest contributions that a check adds; with `top`
-    the engine has an aggregate for the largest ones.
+    the engine has an aggregate for the largest ones. Where contributors are only counted, those with
+    a value in the column `counted`.
 #}
 {% macro sets_of_cells(
     relation, columns, groupings, contributor=none, figure=none, weighted=none, ranks=[],
-    set="cells", contributions="contributions", top=false
+    set="cells", contributions="contributions", top=false, counted=none
 ) %}
 {% if figure is none %}
 {{ contributions }} as (
@@ -26,6 +27,10 @@
         {{ kanon_sql.aliased(kanon_sql.ident(contributor), contributor) }},
 {% endif %}
         count(*) as kanon_records
+{%- if counted is not none %},
+        count({{ kanon_sql.ident(counted) }}) as kanon_values
+{%- endif %}
+
     from {{ relation | indent(4) }}
     group by
 {{ kanon_sql.grouped_by(columns) | indent(4, first=true) }}
@@ -128,7 +133,7 @@ contributions as (
 {{ set }} as (
 {% for grouping in groupings %}
     {{ kanon_sql.cells_of_grouping(
-        grouping, columns, contributor, figure, ranks, contributions
+        grouping, columns, contributor, figure, ranks, contributions, counted
     ) | trim | indent(4) }}
 {% if not loop.last %}
 
@@ -147,7 +152,8 @@ contributions as (
 
 {# The cells of one grouping. #}
 {% macro cells_of_grouping(
-    grouping, columns, contributor=none, figure=none, ranks=[], contributions="contributions"
+    grouping, columns, contributor=none, figure=none, ranks=[], contributions="contributions",
+    counted=none
 ) %}
 {% set by = grouping.columns %}
 select
@@ -157,7 +163,7 @@ select
 {% endfor %}
     sum(kanon_records) as kanon_records,
 {% if figure is none %}
-    {{ "sum(kanon_records)" if contributor is none else "count(*)" }} as kanon_contributors
+    {{ kanon_sql.number_of_contributors(contributor, counted) }} as kanon_contributors
 {%- else %}
     sum(kanon_contributors) as kanon_contributors,
     sum(kanon_total) as kanon_total,
@@ -167,7 +173,7 @@ select
     sum(kanon_negatives) as kanon_negatives
 {%- endif %}
 
-from {{ kanon_sql.placed_contributions(by, contributor, figure, contributions) | trim }}
+from {{ kanon_sql.placed_contributions(by, contributor, figure, contributions, counted) | trim }}
 {% if by %}
 group by
 {{ kanon_sql.aliases(by) }}
@@ -175,8 +181,20 @@ group by
 {%- endmacro %}
 
 
+{# Number of contributors of a cell, or of those with a value. #}
+{% macro number_of_contributors(contributor=none, counted=none) -%}
+{% if contributor is none -%}
+sum({{ "kanon_records" if counted is none else "kanon_values" }})
+{%- else -%}
+{{ "count(*)" if counted is none else "sum(case when kanon_values > 0 then 1 else 0 end)" }}
+{%- endif %}
+{%- endmacro %}
+
+
 {# The contributions of one grouping, each contributor once in a cell and the largest first. #}
-{% macro placed_contributions(by, contributor=none, figure=none, contributions="contributions") %}
+{% macro placed_contributions(
+    by, contributor=none, figure=none, contributions="contributions", counted=none
+) %}
 {% if figure is none and contributor is none %}
 {{ contributions }}
 {%- elif figure is none %}
@@ -186,6 +204,10 @@ group by
         {{ kanon_sql.alias(column) }},
 {% endfor %}
         sum(kanon_records) as kanon_records
+{%- if counted is not none %},
+        sum(kanon_values) as kanon_values
+{%- endif %}
+
     from {{ contributions }}
     group by
 {{ kanon_sql.aliases(by + [contributor]) | indent(4, first=true) }}
@@ -451,6 +473,12 @@ sum(
 {# Predicate: a number is neither NaN nor infinite. #}
 {% macro is_finite(number) -%}
 abs({{ number }}) <= 1.7976931348623157e308
+{%- endmacro %}
+
+
+{# Predicate: a number can be one of contributors. It is never NULL. #}
+{% macro is_count(number) -%}
+coalesce({{ number }}, -1) >= 0 and {{ kanon_sql.is_finite("coalesce(" ~ number ~ ", -1)") }}
 {%- endmacro %}
 
 

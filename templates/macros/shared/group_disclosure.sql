@@ -15,18 +15,24 @@
     The groups of a table, counted from its records, and those that a check finds disclosed.
     `families` pair the grouping of the children with that of their parents, along a dimension.
 #}
-{% macro group_counts(relation, columns, groupings, families, nodes, checks, contributor=none) %}
+{% macro group_counts(
+    relation, columns, groupings, families, nodes, checks, contributor=none, counted=none
+) %}
 with
 
-{{ kanon_sql.sets_of_groups(relation, columns, groupings, families, nodes, contributor) | trim }}
+{{ kanon_sql.sets_of_groups(
+    relation, columns, groupings, families, nodes, contributor, counted
+) | trim }}
 
 {{ kanon_sql.disclosed_groups(checks) | trim }}
 {%- endmacro %}
 
 
-{# CTEs up to `groups`. #}
-{% macro sets_of_groups(relation, columns, groupings, families, nodes, contributor=none) %}
-{{ kanon_sql.sets_of_cells(relation, columns, groupings, contributor) | trim }},
+{# CTEs up to `groups`. A node whose records have no value is one. #}
+{% macro sets_of_groups(
+    relation, columns, groupings, families, nodes, contributor=none, counted=none
+) %}
+{{ kanon_sql.sets_of_cells(relation, columns, groupings, contributor, counted=counted) | trim }},
 
 nodes as (
     select

@@ -409,17 +409,18 @@ contributions as (
         "sector",
         "kanon_level_1_of_1" as kanon_level_1_of_1,
         "firm" as kanon_entity,
-        count(*) as kanon_records
+        count(*) as kanon_records,
+        count("turnover") as kanon_values
     from (
         select
             "sector",
+            "turnover",
             "firm",
             case
                 when "sector" in ('a', 'b') then 'A'
                 when "sector" = 'c' then 'B'
             end as "kanon_level_1_of_1"
         from records
-        where "turnover" is not null
     ) as kanon_source
     group by
         "sector",
@@ -433,13 +434,14 @@ cells as (
         "sector",
         kanon_level_1_of_1,
         sum(kanon_records) as kanon_records,
-        count(*) as kanon_contributors
+        sum(case when kanon_values > 0 then 1 else 0 end) as kanon_contributors
     from (
         select
             "sector",
             kanon_level_1_of_1,
             kanon_entity,
-            sum(kanon_records) as kanon_records
+            sum(kanon_records) as kanon_records,
+            sum(kanon_values) as kanon_values
         from contributions
         group by
             "sector",
@@ -457,12 +459,13 @@ cells as (
         null as "sector",
         kanon_level_1_of_1,
         sum(kanon_records) as kanon_records,
-        count(*) as kanon_contributors
+        sum(case when kanon_values > 0 then 1 else 0 end) as kanon_contributors
     from (
         select
             kanon_level_1_of_1,
             kanon_entity,
-            sum(kanon_records) as kanon_records
+            sum(kanon_records) as kanon_records,
+            sum(kanon_values) as kanon_values
         from contributions
         group by
             kanon_level_1_of_1,
@@ -478,11 +481,12 @@ cells as (
         null as "sector",
         null as kanon_level_1_of_1,
         sum(kanon_records) as kanon_records,
-        count(*) as kanon_contributors
+        sum(case when kanon_values > 0 then 1 else 0 end) as kanon_contributors
     from (
         select
             kanon_entity,
-            sum(kanon_records) as kanon_records
+            sum(kanon_records) as kanon_records,
+            sum(kanon_values) as kanon_values
         from contributions
         group by
             kanon_entity

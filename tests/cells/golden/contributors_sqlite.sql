@@ -527,10 +527,12 @@ contributions as (
         "sector",
         "kanon_level_1_of_1" as kanon_level_1_of_1,
         "firm" as kanon_entity,
-        count(*) as kanon_records
+        count(*) as kanon_records,
+        count("turnover") as kanon_values
     from (
         select
             "sector",
+            "turnover",
             "firm",
             case
                 when case
@@ -547,8 +549,6 @@ contributions as (
                 then 'B'
             end as "kanon_level_1_of_1"
         from "ledger"
-        where
-            not "turnover" is null
     ) as kanon_source
     group by
         "sector",
@@ -562,13 +562,14 @@ cells as (
         "sector",
         kanon_level_1_of_1,
         sum(kanon_records) as kanon_records,
-        count(*) as kanon_contributors
+        sum(case when kanon_values > 0 then 1 else 0 end) as kanon_contributors
     from (
         select
             "sector",
             kanon_level_1_of_1,
             kanon_entity,
-            sum(kanon_records) as kanon_records
+            sum(kanon_records) as kanon_records,
+            sum(kanon_values) as kanon_values
         from contributions
         group by
             "sector",
@@ -584,12 +585,13 @@ cells as (
         null as "sector",
         kanon_level_1_of_1,
         sum(kanon_records) as kanon_records,
-        count(*) as kanon_contributors
+        sum(case when kanon_values > 0 then 1 else 0 end) as kanon_contributors
     from (
         select
             kanon_level_1_of_1,
             kanon_entity,
-            sum(kanon_records) as kanon_records
+            sum(kanon_records) as kanon_records,
+            sum(kanon_values) as kanon_values
         from contributions
         group by
             kanon_level_1_of_1,
@@ -603,11 +605,12 @@ cells as (
         null as "sector",
         null as kanon_level_1_of_1,
         sum(kanon_records) as kanon_records,
-        count(*) as kanon_contributors
+        sum(case when kanon_values > 0 then 1 else 0 end) as kanon_contributors
     from (
         select
             kanon_entity,
-            sum(kanon_records) as kanon_records
+            sum(kanon_records) as kanon_records,
+            sum(kanon_values) as kanon_values
         from contributions
         group by
             kanon_entity

@@ -76,7 +76,8 @@ select
     sum(toInt64(case when cast("age" as Nullable(String)) is null then 1 else 0 end)) as kanon_null_2,
     sum(0) as kanon_unknown_2,
     sum(0) as kanon_like_total_2,
-    sum(0) as kanon_no_flag_2
+    sum(0) as kanon_no_flag_2,
+    sum(toInt64(case when kanon_number < 0 then 1 else 0 end)) as kanon_below_zero
 from (
     select
         "region",

@@ -86,7 +86,8 @@ select
     ) as kanon_null_2,
     sum(0) as kanon_unknown_2,
     sum(0) as kanon_like_total_2,
-    sum(0) as kanon_no_flag_2
+    sum(0) as kanon_no_flag_2,
+    sum(case when kanon_number < 0 then 1 else 0 end) as kanon_below_zero
 from (
     select
         "region",
