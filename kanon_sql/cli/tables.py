@@ -80,6 +80,9 @@ def tables(context: click.Context, /, target: str | None, **values: Any) -> int:
     from kanon_sql.auditing.published_tables import audit_cells
     from kanon_sql.results.confidential import for_outsiders
 
+    is_external = values["audience"] == "external"
+    if is_external and values["show_values"]:
+        raise SpecError("--show-values is not for an external audience. Leave out one of them.")
     chosen = cells_selected(context, target, values)
     spec = chosen.spec
     if spec is None:
@@ -109,10 +112,7 @@ def tables(context: click.Context, /, target: str | None, **values: Any) -> int:
         result = result.noted(chosen.notes)
     if baseline:
         result = baseline.applied_to(result, "count")
-    is_external = values["audience"] == "external"
     if is_external:
-        if values["show_values"]:
-            raise SpecError("--show-values is not for an external audience. Leave out one of them.")
         result = for_outsiders(result)
     found = result.status.replace("_", " ")
     for path, form in forms:

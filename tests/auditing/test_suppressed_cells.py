@@ -468,12 +468,16 @@ def test_a_spec_names_what_is_confidential(tmp_path: Path) -> None:
     assert {each["parameters"].get("k") for each in checks} == {"confidential"}
 
 
-def test_values_are_not_for_outsiders(starred: str) -> None:
+def test_values_are_not_for_outsiders(starred: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Refused before anything is read."""
+    monkeypatch.setattr("kanon_sql.auditing.published_tables.audit_cells", None)
+
     result = run(
         "tables", starred, *ASKED, "--suppressed", "*", "--show-values", "--audience", "external"
     )
 
     assert (result.exit_code, result.stdout) == (2, "")
+    assert "--show-values is not for an external audience" in result.stderr
 
 
 def test_a_parameter_that_does_not_exist_is_refused(tmp_path: Path) -> None:
