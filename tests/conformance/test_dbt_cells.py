@@ -166,6 +166,19 @@ FAULTS: dict[str, tuple[Rows, str, Mapping[str, Any], str]] = {
         {"count": "n", "n": 3, "suppressed": "*"},
         "1 figures that are neither",
     ),
+    "some_nulls": (
+        [["N", "12"], ["S", None]], "min_contributors", {"count": "n", "n": 3},
+        "1 figures that are neither a finite number nor suppressed: say suppressed",
+    ),
+    "some_nulls_of_groups": (
+        [["N", "12"], ["S", None]], "group_disclosure", {"by": ["region"], "count": "n"},
+        "1 figures that are neither a finite number nor suppressed: say suppressed",
+    ),
+    "some_nulls_there": (
+        [["N", "12"], ["S", "7"]], "differences",
+        {"by": ["region"], "count": "n", "against": "ref('fault_some_nulls')", "n": 3},
+        "1 figures that are neither a finite number nor suppressed: say suppressed",
+    ),
     "repeated": (
         [["N", "12"], ["N", "13"], ["Total", "25"]], "derivable", {**OF_MART, "value": "n"},
         "1 cells with more than one row, so that a dimension is missing from by",
@@ -193,11 +206,12 @@ FAULTS: dict[str, tuple[Rows, str, Mapping[str, Any], str]] = {
         "1 tables without a row that has total_label",
     ),
     "hidden_counts": (
-        [["N", None], ["S", None]], "min_contributors", {"count": "n", "n": 3},
+        [["N", None], ["S", None]], "min_contributors", {"count": "n", "n": 3, "suppressed": None},
         "1 tables in which every count is suppressed",
     ),
     "hidden_groups": (
-        [["N", None], ["Total", None]], "group_disclosure", {**OF_MART, "count": "n"},
+        [["N", None], ["Total", None]], "group_disclosure",
+        {**OF_MART, "count": "n", "suppressed": None},
         "1 tables in which every count is suppressed",
     ),
     "no_records": ([], "min_contributors", {"by": ["region"], "n": 3}, "no_data"),

@@ -174,7 +174,10 @@
 {%- endmacro %}
 
 
-{# How a mart is read: its dimensions with their totals, and what stands for a suppressed figure. #}
+{#
+    How a mart is read: its dimensions with their totals, and what stands for a suppressed figure. A NULL
+    count is a suppressed one if `suppressed` says so; the figure of derivable is so without.
+#}
 {% macro mart_of_test(test, given, by, own, guess=none) -%}
 {% set mark = given.get("suppressed") %}
 {% if mark is mapping or mark is not string and mark is iterable -%}
@@ -205,7 +208,7 @@
     ),
     "suppressed": kanon_sql.is_suppressed(
         own["figure"], none if mark is none else kanon_sql.value_as_text(mark)
-    ) | trim,
+    ) | trim if test == "derivable" or "suppressed" in given else "1 = 0",
 } %}
 {% if test == "derivable" %}
 {% do found.update({"value": own["figure"], "digits": kanon_sql.digits_of(

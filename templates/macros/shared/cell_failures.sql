@@ -67,7 +67,7 @@ measured as (
 
 {# Test of a concentration rule. #}
 {% macro concentration_failures(
-    relation, columns, groupings, violated, achieved, value, contributor, ranks, digits, more=[]
+    relation, columns, groupings, violated, achieved, value, contributor, ranks, digits
 ) %}
 {{ kanon_sql.cell_rule_failures(
     relation, columns, groupings, violated, achieved, value, contributor,
@@ -160,7 +160,7 @@ from {{ relation }}
 {% set shown = "not (" ~ suppressed ~ ")" %}
 {% set found = namespace(errors=[
     kanon_sql.counted_error(
-        "figures_without_number" ~ name, "figures that are neither a finite number nor suppressed", "kanon_no_number",
+        "figures_without_number" ~ name, "figures that are neither a finite number nor suppressed: say suppressed", "kanon_no_number",
         kanon_sql.rows_where(
             relation, shown ~ " and (" ~ number ~ " is null or not (" ~ kanon_sql.is_finite(number) ~ "))", "kanon_no_number"
         )
