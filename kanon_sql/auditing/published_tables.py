@@ -697,8 +697,15 @@ def _as_published(table: OpenCells, session: Session, show_values: bool) -> Judg
     asked = list(_with_differences(table))
     if is_hidden and not any(isinstance(each.model, Derivable) for each in asked):
         asked.append(CellCheck(Derivable(), asked=False))
+    warned = list(_doubts(published, facts, groupings))
     derived = derived_as_published(
-        published, exact, _derivable(asked), session, int(row["kanon_cells"]), show_values
+        published,
+        exact,
+        _derivable(asked),
+        session,
+        int(row["kanon_cells"]),
+        show_values,
+        doubtful=bool(warned),
     )
     checks = []
     for number, check in enumerate(asked, start=1):
@@ -728,18 +735,45 @@ def _as_published(table: OpenCells, session: Session, show_values: bool) -> Judg
         implied_cells=derived.implied_cells,
         absent_cells=derived.absent_cells,
     )
-    warned = [
-        f"{each.dimension.raw.name} has values that read like a total, and no total is declared: "
-        f"{option('total_label')}. Without it they are taken for categories."
-        for place, each in enumerate(published.dimensions, start=1)
-        if facts[f"kanon_like_total_{place}"]
-    ]
+    places = range(1, len(published.dimensions) + 1)
+    has_total = any(each[f"kanon_t{place}"] for each in groupings for place in places)
+    if is_hidden and not has_total and not warned:
+        warned.append(
+            f"no row is a total ({option('total_label')}), so a suppressed cell follows from "
+            "nothing but its mark."
+        )
     warned += derived.warnings
     found = [*warned, *difference_warnings(checks)]
     step = violating_published_step(published, exact) if show_values else None
     names = [each.raw.name for each in table.question.dimensions]
     shown = [_named_cell(names, each) for each in session.rows(step)] if step else None
     return JudgedCells(summary, checks, found, derived.intervals, shown)
+
+
+def _doubts(table: PublishedTable, facts: Row, groupings: Sequence[Row]) -> Iterator[str]:
+    """Warnings on labels that read like an undeclared total, and on declared ones in no row."""
+    for place, each in enumerate(table.dimensions, start=1):
+        if facts[f"kanon_like_total_{place}"]:
+            yield (
+                f"{each.dimension.raw.name} has values that read like a total, and no total is "
+                f"declared: {option('total_label')}. Without it they are taken for categories."
+            )
+    names, unused = [], []
+    for place, each in enumerate(table.dimensions, start=1):
+        name = each.dimension.raw.name
+        names.append(name)
+        is_declared, _ = table.question.spec.total_label_of(name)
+        if is_declared and not any(row[f"kanon_t{place}"] for row in groupings):
+            unused.append(name)
+    own = {name.casefold() for name in table.question.spec.total_label}
+    # A label for all dimensions may stand in some of them only.
+    if len(unused) < len(names):
+        unused = [name for name in unused if name.casefold() in own]
+    if unused:
+        yield (
+            f"no row has the total that {option('total_label')} declares of {', '.join(unused)}, "
+            "so no cell is taken for one. Is it spelled as in the table?"
+        )
 
 
 def _named_cell(names: Sequence[str], row: Row) -> dict[str, Any]:

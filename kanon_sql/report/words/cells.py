@@ -158,7 +158,7 @@ def _derivable(check: CheckResult, table: CellsResult) -> Words:
     found = check.details
     hidden = found.get("suppressed")
     if hidden is None:
-        return "not measured: the totals do not add up", ""
+        return "not measured: see the warning", ""
     if not hidden:
         return "nothing is suppressed", ""
     width = check.parameters.get("width") or 0

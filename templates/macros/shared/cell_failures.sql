@@ -216,7 +216,7 @@ from {{ relation }}
     "label": text,
     "total": "1 = 0" if not declared else text ~ " is null" if label is none else "coalesce(" ~ text ~ ", '') = " ~ kanon_sql.literal(label),
     "doubtful": "1 = 0" if by_null or not guess else text ~ " is null",
-    "like_total": "1 = 0" if declared or not guess else "lower(" ~ text ~ ") in ('total', 'totals', 'all', 'sum', 'overall', 'grand total', 'subtotal')",
+    "like_total": "1 = 0" if declared or not guess else "lower(" ~ text ~ ") in ('total', 'totals', 'all', 'sum', 'overall', 'grand total', 'subtotal', 'gesamt', 'insgesamt', 'summe', 'alle', 'ensemble', 'tous', 'totale', 'totaal', 'suma')",
     "level": none,
 }] %}
 {% endfor %}

@@ -65,7 +65,22 @@ select
         toInt64(
             case
                 when lowerUTF8(cast("region" as Nullable(String))) in (
-                    'total', 'totals', 'all', 'sum', 'overall', 'grand total', 'subtotal'
+                    'total',
+                    'totals',
+                    'all',
+                    'sum',
+                    'overall',
+                    'grand total',
+                    'subtotal',
+                    'gesamt',
+                    'insgesamt',
+                    'summe',
+                    'alle',
+                    'ensemble',
+                    'tous',
+                    'totale',
+                    'totaal',
+                    'suma'
                 )
                 then 1
                 else 0

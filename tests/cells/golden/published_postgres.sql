@@ -51,7 +51,22 @@ select
     sum(
         case
             when lower(cast("region" as text)) in (
-                'total', 'totals', 'all', 'sum', 'overall', 'grand total', 'subtotal'
+                'total',
+                'totals',
+                'all',
+                'sum',
+                'overall',
+                'grand total',
+                'subtotal',
+                'gesamt',
+                'insgesamt',
+                'summe',
+                'alle',
+                'ensemble',
+                'tous',
+                'totale',
+                'totaal',
+                'suma'
             )
             then 1
             else 0

@@ -67,7 +67,24 @@ select
                     then printf('%!.17g', "region")
                     else cast("region" as text)
                 end
-            ) in ('total', 'totals', 'all', 'sum', 'overall', 'grand total', 'subtotal')
+            ) in (
+                'total',
+                'totals',
+                'all',
+                'sum',
+                'overall',
+                'grand total',
+                'subtotal',
+                'gesamt',
+                'insgesamt',
+                'summe',
+                'alle',
+                'ensemble',
+                'tous',
+                'totale',
+                'totaal',
+                'suma'
+            )
             then 1
             else 0
         end
