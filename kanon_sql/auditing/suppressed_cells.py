@@ -14,7 +14,14 @@ from kanon_sql.engines import connect
 from kanon_sql.engines.base import Hub
 from kanon_sql.engines.session import Session
 from kanon_sql.errors import InputError, plural
-from kanon_sql.plan.cells import CellCheck, CellQuestion, Dimension, Exactness, sensitive_cells_step
+from kanon_sql.plan.cells import (
+    CellCheck,
+    CellQuestion,
+    Dimension,
+    Exactness,
+    is_repeated,
+    sensitive_cells_step,
+)
 from kanon_sql.plan.published_cells import (
     CellRelation,
     PublishedTable,
@@ -24,7 +31,7 @@ from kanon_sql.plan.published_cells import (
 from kanon_sql.results.cells import CellCheckResult
 from kanon_sql.spec.models.cells import Derivable
 from kanon_sql.sql.macros import render
-from kanon_sql.sql.quoting import generated_or_quoted, literal
+from kanon_sql.sql.quoting import generated_or_quoted
 from kanon_sql.sql.statement import Statement
 from kanon_sql.sql.tables import Row
 
@@ -303,7 +310,7 @@ def _of_records(question: CellQuestion, place: int) -> dict[str, Any]:
         {
             "label": _label(dimension, level),
             "parent": _parent(dimension, level),
-            "repeated": _is_repeated(dimension, level),
+            "repeated": is_repeated(dimension, level),
             "groupings": [g.number for g in question.groupings if g.levels[place] == level],
         }
         for level in range(len(dimension.levels))
@@ -322,17 +329,9 @@ def _parent(dimension: Dimension, level: int) -> str | None:
     """The label above, that is not a repetition of this one; None below the total."""
     if level + 1 == len(dimension.levels):
         return None
-    repeated = _is_repeated(dimension, level + 1)
+    repeated = is_repeated(dimension, level + 1)
     above = _label(dimension, level + 1)
     if repeated is None:
         return above
     further = _parent(dimension, level + 1) or "null"
     return f"case when {repeated} then {further} else {above} end"
-
-
-def _is_repeated(dimension: Dimension, level: int) -> str | None:
-    labels = dimension.repeated(level)
-    if not labels:
-        return None
-    listed = ", ".join(literal(each) for each in labels)
-    return f"{generated_or_quoted(dimension.levels[level].alias)} in ({listed})"

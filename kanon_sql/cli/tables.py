@@ -9,7 +9,7 @@ import click
 from kanon_sql.cli.clock import CLOCK
 from kanon_sql.cli.command_record import with_command
 from kanon_sql.cli.main import main
-from kanon_sql.cli.option_kinds import PIPELINE_FORMATS, GroupedTables, together, with_flags
+from kanon_sql.cli.option_kinds import PIPELINE_FORMATS, GroupedTables, together
 from kanon_sql.cli.output import (
     AUDIT_FORMS,
     NO_DATA,
@@ -42,6 +42,7 @@ from kanon_sql.cli.run_options import (
 )
 from kanon_sql.cli.table_options import QUESTION_ON_CELLS, cells_selected
 from kanon_sql.errors import SpecError
+from kanon_sql.spec.flags import with_flags
 
 EXAMPLES = """\b
 Examples:

@@ -460,7 +460,7 @@ def _nodes(question: CellQuestion) -> list[dict[str, Any]]:
         {
             "name": node_name(place, level),
             "column": column,
-            "below": _is_repeated(dimension, level),
+            "below": is_repeated(dimension, level),
         }
         for place, dimension in enumerate(question.dimensions, start=1)
         for level, column in enumerate(dimension.levels)
@@ -477,9 +477,13 @@ def node_name(place: int, level: int) -> str:
     return f"{place}_{level}"
 
 
-def _is_repeated(dimension: Dimension, level: int) -> str | None:
+def is_repeated(dimension: Dimension, level: int) -> str | None:
     """Predicate: the label of a level repeats that of the level below."""
-    labels = dimension.repeated(level)
+    return _is_one_of(dimension, level, dimension.repeated(level))
+
+
+def _is_one_of(dimension: Dimension, level: int, labels: Sequence[str]) -> str | None:
+    """Predicate: the label of a level is one of these; None without any."""
     if not labels:
         return None
     listed = ", ".join(literal(each) for each in labels)
@@ -490,7 +494,7 @@ def _repeated(question: CellQuestion) -> Iterator[str]:
     """Predicates: a cell repeats one of a lower level."""
     for place, dimension in enumerate(question.dimensions):
         for level in range(1, len(dimension.levels)):
-            predicate = _is_repeated(dimension, level)
+            predicate = is_repeated(dimension, level)
             numbers = [each.number for each in question.groupings if each.levels[place] == level]
             if predicate and numbers:
                 yield f"kanon_grouping in ({', '.join(map(str, numbers))}) and {predicate}"
@@ -555,7 +559,9 @@ def groups_step(question: CellQuestion) -> Statement | None:
                     "children": grouping.number,
                     "keyed_by": question.grouping(number, parents).columns,
                     "node": node_name(place + 1, level) if is_top else None,
-                    "alone": None if is_top else _has_one_child(dimension, level + 1),
+                    "alone": None
+                    if is_top
+                    else _is_one_of(dimension, level + 1, dimension.only_children(level + 1)),
                 }
             )
     return step(
@@ -575,14 +581,6 @@ def groups_step(question: CellQuestion) -> Statement | None:
         ),
         GroupDisclosure,
     )
-
-
-def _has_one_child(dimension: Dimension, level: int) -> str | None:
-    labels = dimension.only_children(level)
-    if not labels:
-        return None
-    listed = ", ".join(literal(each) for each in labels)
-    return f"{generated_or_quoted(dimension.levels[level].alias)} in ({listed})"
 
 
 def differences_step(
