@@ -148,6 +148,15 @@ class CellQuestion:
                 found |= {1, model.coalition + 1}
         return sorted(found)
 
+    @property
+    def has_largest(self) -> bool:
+        """Whether the engine has an aggregate for the largest contributions."""
+        return self.bound.table.embedded and max(self.rank, default=1) <= MOST_LARGEST
+
+
+MOST_LARGEST = 1_000
+"""Up to this rank DuckDB's aggregate for the largest values is used, which holds a list a cell."""
+
 
 class Exactness(NamedTuple):
     """In which types the figures and weights are added; None is a float."""
@@ -378,7 +387,7 @@ def cells_step(question: CellQuestion, exact: Exactness) -> Statement:
             weighted=weighted,
             ranks=question.rank,
             repeated=list(_repeated(question)),
-            top=question.bound.table.embedded,
+            top=question.has_largest,
         ),
         *dict.fromkeys(type(model) for model, _ in question.checks if model.is_primary),
     )
@@ -420,7 +429,7 @@ def sensitive_cells_step(
             weighted=weighted,
             ranks=question.rank,
             repeated=list(_repeated(question)),
-            top=question.bound.table.embedded,
+            top=question.has_largest,
             first=first,
         ),
     )

@@ -252,3 +252,14 @@ def test_figures_of_any_size_are_compared_exactly(size: int) -> None:
 
     [check] = [each for each in result.tables[0].checks if each.holds is not None]
     assert (check.holds, check.details["violating_cells"]) == (False, 1)
+
+
+@pytest.mark.parametrize("contributor", [None, "firm"])
+def test_a_rank_above_every_number_of_contributors_is_asked_too(contributor: str | None) -> None:
+    given = {"value": "value", "contributor": contributor, "margins": "all"}
+    checks = [kanon.Dominance(n=2_000_000, k=50)]
+
+    [table] = kanon.tables(ZEROS.arrow, BY, checks=checks, **given).tables
+
+    cells = oracle.cells(ZEROS.records, BY, **given)
+    agree([table.checks[0].to_dict()], [oracle.dominance(cells, 2_000_000, 50)])

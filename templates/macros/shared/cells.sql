@@ -133,7 +133,7 @@ contributions as (
 {{ set }} as (
 {% for grouping in groupings %}
     {{ kanon_sql.cells_of_grouping(
-        grouping, columns, contributor, figure, ranks, contributions, counted
+        grouping, columns, contributor, figure, ranks, contributions, counted, top
     ) | trim | indent(4) }}
 {% if not loop.last %}
 
@@ -153,7 +153,7 @@ contributions as (
 {# The cells of one grouping. #}
 {% macro cells_of_grouping(
     grouping, columns, contributor=none, figure=none, ranks=[], contributions="contributions",
-    counted=none
+    counted=none, top=false
 ) %}
 {% set by = grouping.columns %}
 select
@@ -168,16 +168,28 @@ select
     sum(kanon_contributors) as kanon_contributors,
     sum(kanon_total) as kanon_total,
 {% for rank in ranks %}
-    sum(case when kanon_place <= {{ rank }} then kanon_size else 0 end) as kanon_largest_{{ rank }},
+    {{ kanon_sql.sum_of_largest(rank, ranks, top) }} as kanon_largest_{{ rank }},
 {% endfor %}
     sum(kanon_negatives) as kanon_negatives
 {%- endif %}
 
-from {{ kanon_sql.placed_contributions(by, contributor, figure, contributions, counted) | trim }}
+from {{ kanon_sql.placed_contributions(
+    by, contributor, figure, contributions, counted, top, by | length == columns | length
+) | trim }}
 {% if by %}
 group by
 {{ kanon_sql.aliases(by) }}
 {% endif %}
+{%- endmacro %}
+
+
+{# Sum of the largest contributions of a cell, up to a rank. #}
+{% macro sum_of_largest(rank, ranks, top=false) -%}
+{% if top -%}
+list_sum(list_slice(max(kanon_size, {{ kanon_sql.largest_rank(ranks) }}), 1, {{ rank }}))
+{%- else -%}
+sum(case when kanon_place <= {{ rank }} then kanon_size else 0 end)
+{%- endif %}
 {%- endmacro %}
 
 
@@ -193,9 +205,10 @@ sum({{ "kanon_records" if counted is none else "kanon_values" }})
 
 {# The contributions of one grouping, each contributor once in a cell and the largest first. #}
 {% macro placed_contributions(
-    by, contributor=none, figure=none, contributions="contributions", counted=none
+    by, contributor=none, figure=none, contributions="contributions", counted=none, top=false,
+    inner=false
 ) %}
-{% if figure is none and contributor is none %}
+{% if contributor is none and (figure is none or top) %}
 {{ contributions }}
 {%- elif figure is none %}
 (
@@ -212,6 +225,8 @@ sum({{ "kanon_records" if counted is none else "kanon_values" }})
     group by
 {{ kanon_sql.aliases(by + [contributor]) | indent(4, first=true) }}
 ) as contributors
+{%- elif top %}
+{{ kanon_sql.summed_contributors(by, contributor, inner) | trim }}
 {%- else %}
 (
     select
@@ -230,26 +245,40 @@ sum({{ "kanon_records" if counted is none else "kanon_values" }})
 {% endif %}
             order by kanon_size desc
         ) as kanon_place
-{% if contributor is none %}
-    from contributions
-{% else %}
-    from (
-        select
-{% for column in by %}
-            {{ kanon_sql.alias(column) }},
-{% endfor %}
-            sum(kanon_records) as kanon_records,
-            case when sum(kanon_values) > 0 then 1 else 0 end as kanon_contributors,
-            case when sum(kanon_values) > 0 then abs(sum(kanon_weighted)) else 0 end as kanon_total,
-            case when sum(kanon_values) > 0 then abs(sum(kanon_figure)) else 0 end as kanon_size,
-            case when sum(kanon_figure) < 0 then 1 else 0 end as kanon_negatives
-        from contributions
-        group by
-{{ kanon_sql.aliases(by + [contributor]) | indent(8, first=true) }}
-    ) as contributors
-{% endif %}
+    from {{ "contributions" if contributor is none else kanon_sql.summed_contributors(by, contributor, inner) | trim | indent(4) }}
 ) as placed
 {%- endif %}
+{%- endmacro %}
+
+
+{#
+    The contributors of one grouping, with their figures added; in an inner cell each has one row
+    already.
+#}
+{% macro summed_contributors(by, contributor, inner=false) %}
+{% set values = kanon_sql.summed_unless(inner, "kanon_values") | trim %}
+{% set figure = kanon_sql.summed_unless(inner, "kanon_figure") | trim %}
+(
+    select
+{% for column in by %}
+        {{ kanon_sql.alias(column) }},
+{% endfor %}
+        {{ kanon_sql.summed_unless(inner, "kanon_records") }} as kanon_records,
+        case when {{ values }} > 0 then 1 else 0 end as kanon_contributors,
+        case when {{ values }} > 0 then abs({{ kanon_sql.summed_unless(inner, "kanon_weighted") }}) else 0 end as kanon_total,
+        case when {{ values }} > 0 then abs({{ figure }}) else 0 end as kanon_size,
+        case when {{ figure }} < 0 then 1 else 0 end as kanon_negatives
+    from contributions
+{% if not inner %}
+    group by
+{{ kanon_sql.aliases(by + [contributor]) | indent(4, first=true) }}
+{% endif %}
+) as contributors
+{%- endmacro %}
+
+
+{% macro summed_unless(inner, name) -%}
+{{ name if inner else "sum(" ~ name ~ ")" }}
 {%- endmacro %}
 
 
@@ -298,7 +327,8 @@ nodes as (
 {% for node in nodes %}
         {{ kanon_sql.distinct_nodes(node) }} as kanon_nodes_{{ node.name }}{{ "," if not loop.last }}
 {% endfor %}
-    from contributions
+    from {{ "all_cells" if repeated else "cells" }}
+    where kanon_grouping = 0
 ),
 {% endif %}
 
@@ -408,11 +438,11 @@ count(distinct case when not ({{ node.below }}) then {{ key }} end) + max(case w
 {#
     A figure in the type in which it is added: a decimal where all of them are exact with so many
     digits, else a float. `typed`: the column itself is a whole number or a decimal; `narrow`: 18
-    digits hold their sum, and so each of them.
+    digits hold their sum, and so each of them, and whole numbers are 64 bits wide.
 #}
 {% macro typed_figure(column, digits=none, typed=false, narrow=false) -%}
 {% set name = kanon_sql.ident(column) if typed else kanon_sql.figure_number(column) -%}
-cast({{ name }} as {{ kanon_sql.float_type() if digits is none else "decimal(18, " ~ digits ~ ")" if narrow else kanon_sql.widest_type(digits) }})
+cast({{ name }} as {{ kanon_sql.float_type() if digits is none else ("bigint" if digits == 0 else "decimal(18, " ~ digits ~ ")") if narrow else kanon_sql.widest_type(digits) }})
 {%- endmacro %}
 
 

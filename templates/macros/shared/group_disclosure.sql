@@ -39,7 +39,8 @@ nodes as (
 {% for node in nodes %}
         {{ kanon_sql.distinct_nodes(node) }} as kanon_nodes_{{ node.name }}{{ "," if not loop.last }}
 {% endfor %}
-    from contributions
+    from cells
+    where kanon_grouping = 0
 ),
 
 groups as (
