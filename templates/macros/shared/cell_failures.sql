@@ -201,6 +201,15 @@ from {{ relation }}
 {%- endmacro %}
 
 
+{# A mart that shows no figure. #}
+{% macro nothing_shown() -%}
+{{ return(kanon_sql.counted_error(
+    "nothing_shown", "tables in which every count is suppressed, so nothing was judged", "kanon_hidden",
+    "select case when count(*) = sum(kanon_suppressed) then 1 else 0 end as kanon_hidden\nfrom published_cells"
+)) }}
+{%- endmacro %}
+
+
 {#
     How the dimensions of a mart are read. `labels` has the label of the total by dimension, none for
     NULL; a dimension that is not in it has no total.

@@ -168,12 +168,7 @@ measured as (
     failures="measured.achieved",
     columns=["judged_groups", "achieved", "alone"],
     more=kanon_sql.figure_errors(relation, none, contributor) if count is none
-        else kanon_sql.mart_errors(relation, dimensions, count, suppressed) + [
-            kanon_sql.counted_error(
-                "nothing_shown", "tables in which every count is suppressed, so nothing was judged", "kanon_hidden",
-                "select case when count(*) = sum(kanon_suppressed) then 1 else 0 end as kanon_hidden\nfrom published_cells"
-            ),
-        ]
+        else kanon_sql.mart_errors(relation, dimensions, count, suppressed) + [kanon_sql.nothing_shown()]
 ) }}
 {%- endmacro %}
 
