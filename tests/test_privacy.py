@@ -544,7 +544,7 @@ REFUSED: list[tuple[tuple[str, ...], str]] = [
     (("broken.csv", *OF_CELLS, "--suppressed", "Rumpel", "--derivable"), "is not the sum"),
     (("twice.csv", *OF_CELLS, "--suppressed", "Rumpel"), "more than one row"),
     (("nulls.csv", *OF_CELLS, "--suppressed", "Rumpel"), "is NULL in 1 row"),
-    (("ledger.parquet", "--by", "zip", "--value", "person", "--threshold", "3"), "are no number"),
+    (("ledger.parquet", "--by", "zip", "--value", "person", "--threshold", "3"), " no number"),
     (("ledger.parquet", "--by", "zip", "--policy", "Zeppelin.yml"), ""),
 ]
 

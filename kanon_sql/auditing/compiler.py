@@ -11,14 +11,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from kanon_sql.auditing.open_cells import OpenCells, open_cells, resolved_cells, to_open
 from kanon_sql.auditing.opening import about, name_of, opened, planned
-from kanon_sql.auditing.published_tables import (
-    OpenCells,
-    cell_statements,
-    open_cells,
-    resolved_cells,
-    to_open,
-)
+from kanon_sql.auditing.published_tables import cell_statements
 from kanon_sql.auditing.result import facts_unread
 from kanon_sql.engines.base import Engine
 from kanon_sql.engines.offline_tables import offline_table, refuse_hidden_table, table_of_names

@@ -168,11 +168,19 @@ class _Table:
             unknown = self._narrowed(terms, unknown)
         widths = sorted({float(each.width) for each in checks})
         [counts] = run.rows(
-            "derived_counts", unknown=unknown, slack=slack, widths=[_number(w) for w in widths]
+            "derived_counts",
+            unknown=unknown,
+            open=terms,
+            slack=slack,
+            widths=[_number(w) for w in widths],
         )
         solved, judged = int(counts["kanon_solved"]), int(counts["kanon_hidden"])
         narrow = {w: int(counts[f"kanon_narrow_{place}"]) for place, w in enumerate(widths, 1)}
-        is_open = solved + narrow[widths[0]] < judged
+        free = {
+            w: 0 if self._cells.doubtful else int(counts[f"kanon_free_{place}"])
+            for place, w in enumerate(widths, 1)
+        }
+        is_open = solved + narrow[widths[0]] + free[widths[0]] < judged
         programmed: list[_Cell] = []
         if is_open and has_scipy():
             programmed = list(self._programmed(terms, unknown, widths, exact))
@@ -185,7 +193,7 @@ class _Table:
             decided = [each for each in programmed if not each.bounds_width <= width + self._slack]
             by_programs = sum(each.is_within(width) for each in decided)
             derived = solved + narrow[width] + by_programs
-            undecided = judged - solved - narrow[width] - len(decided)
+            undecided = judged - solved - narrow[width] - free[width] - len(decided)
             small = None
             if check.remainder is not None:
                 small = int(sums[f"kanon_remainders_{remainders.index(check.remainder) + 1}"])

@@ -2,47 +2,47 @@
 
 from __future__ import annotations
 
-import ast
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
+from kanon_sql.auditing.open_cells import (
+    OpenCells,
+    open_cells,
+    to_open,
+    with_differences,
+)
 from kanon_sql.auditing.opening import opened, opening
-from kanon_sql.auditing.result import AuditResult, read_facts, refuse_unmet
+from kanon_sql.auditing.published_cells import (
+    cells_as_published,
+)
+from kanon_sql.auditing.record_cells import (
+    cells_of_records,
+)
+from kanon_sql.auditing.result import AuditResult
 from kanon_sql.auditing.suppressed_cells import (
     FIGURES,
-    derived_as_published,
-    derived_from_records,
-    undecided,
 )
 from kanon_sql.auditing.verdicts import with_policies
-from kanon_sql.engines.base import Engine
 from kanon_sql.engines.session import RunOptions, Session, refuse_no_time, run_within
-from kanon_sql.errors import Faults, InputError, SpecError, option, plural, with_options
+from kanon_sql.errors import Faults, InputError, plural
 from kanon_sql.plan.cells import (
-    CellCheck,
     CellQuestion,
     Exactness,
     cell_preconditions,
-    cell_question,
     cells_step,
     differences_step,
-    empty_cells,
     exactness,
     facts_step,
     groups_step,
     node_names,
     sensitive_cells_step,
-    table_of,
     typed_exactness,
-    violating_cells_step,
 )
 from kanon_sql.plan.preconditions import preconditions
 from kanon_sql.plan.published_cells import (
-    PublishedTable,
-    missing_cells,
     published_cells_step,
     published_differences_step,
     published_exactness,
@@ -52,48 +52,23 @@ from kanon_sql.plan.published_cells import (
     published_rules_step,
     published_table,
     repeated_step,
-    violating_published_step,
 )
-from kanon_sql.plan.question import DataFacts, Roles, same_name
-from kanon_sql.plan.resolve import bind
-from kanon_sql.plan.resolve_roles import resolve
-from kanon_sql.results.cells import CellCheckResult, CellsResult, CellSummary
+from kanon_sql.results.cells import CellsResult
 from kanon_sql.results.table import Lineage, Rows, Status, Summary, status_of, today
 from kanon_sql.results.version import VERSION
 from kanon_sql.results.writing import refuse_to_overwrite
+from kanon_sql.spec.flags import with_flags
 from kanon_sql.spec.models.cells import (
     Derivable,
     Differences,
-    GroupDisclosure,
-    MinContributors,
-    Rounded,
 )
-from kanon_sql.spec.published import AgainstSpec, PublishedSpec
-from kanon_sql.spec.question_parts import ReferenceSpec
-from kanon_sql.spec.spec import AuditSpec, TableSpec
+from kanon_sql.spec.spec import AuditSpec
 from kanon_sql.sql.redaction import without_texts
 from kanon_sql.sql.statement import Statement
-from kanon_sql.sql.tables import Row, Table
+from kanon_sql.sql.tables import Row
 
 if TYPE_CHECKING:
     from kanon_sql.results.diff import ExpectedTable
-
-
-class SecondTable(NamedTuple):
-    """A table to compare with, and the dimensions of this table that it has, in its order."""
-
-    question: CellQuestion
-    shared: tuple[str, ...]
-
-
-@dataclass(frozen=True)
-class OpenCells:
-    """A published table and its second tables, resolved on an engine."""
-
-    question: CellQuestion
-    others: Mapping[str, SecondTable]
-    engine: Engine
-    seconds: float
 
 
 def audit_cells(
@@ -121,6 +96,66 @@ def audit_cells(
                 for result, table in zip(results, tables, strict=True)
             ]
     return AuditResult(tuple(results), VERSION, audited=today())
+
+
+def _audited(table: OpenCells, run: RunOptions, show_values: bool) -> CellsResult:
+    return run_within(
+        table.engine,
+        run,
+        lambda session: _answered(table, session, show_values),
+        lambda session, error: _result(table.question, "error", session, error=error),
+        spent=table.seconds,
+    )
+
+
+def _answered(table: OpenCells, session: Session, show_values: bool) -> CellsResult:
+    question = table.question
+    if question.spec.cells:
+        judged = cells_as_published(table, session, show_values)
+    else:
+        judged = cells_of_records(table, session, show_values)
+    if judged is None:
+        return _result(question, "no_data", session)
+    checks, policies = with_policies(question.spec, judged.checks)
+    return _result(
+        question,
+        status_of(checks),
+        session,
+        cells=judged.summary,
+        summary=Summary(records=judged.summary.records),
+        checks=Rows(checks),
+        policies=policies,
+        warnings=tuple(map(with_flags, judged.warnings)),
+        shown=judged.shown,
+    )
+
+
+def _result(question: CellQuestion, status: Status, session: Session, **found: Any) -> CellsResult:
+    spec, bound = question.spec, question.bound
+    withheld = frozenset() if bound.facts.show_values else bound.hierarchy_texts
+    return CellsResult(
+        name=spec.name or bound.table.name,
+        engine=session.engine.name,
+        status=status,
+        quasi_identifiers=tuple(each.raw.name for each in question.dimensions),
+        by=tuple(each.raw.name for each in question.dimensions),
+        value=question.value.name if question.value else None,
+        contributor=bound.entity.name if bound.entity else None,
+        weight=bound.weight.name if bound.weight else None,
+        published=spec.cells,
+        margins=None if spec.cells else spec.margins,
+        figure="magnitude" if spec.is_magnitude else "count",
+        where=spec.where,
+        first=spec.first,
+        against={name: str(each.source) for name, each in spec.against.items()},
+        confidential=tuple(spec.confidential),
+        sql={
+            name: without_texts(sql, session.engine.dialect, withheld)
+            for name, sql in session.asked.items()
+        },
+        seconds=time.monotonic() - session.started,
+        **found,
+    )
 
 
 def _lineage(result: CellsResult, table: OpenCells, connected: Any) -> Lineage:
@@ -227,663 +262,6 @@ def _fetching(step: Statement, when: str) -> Statement:
 
 def _comparisons(table: OpenCells) -> Iterator[tuple[str, Differences]]:
     """The comparisons with second tables, by the name of each."""
-    for check in _with_differences(table):
+    for check in with_differences(table):
         if isinstance(check.model, Differences) and check.model.against is not None:
             yield check.model.against, check.model
-
-
-def to_open(spec: PublishedSpec) -> TableSpec:
-    """The table with its second tables as references, so that their headers are known."""
-    references = {
-        name: ReferenceSpec(source=each.source, header=each.header)
-        for name, each in spec.against.items()
-    }
-    return table_of(spec).model_copy(update={"references": references})
-
-
-def open_cells(
-    spec: AuditSpec, place: int, engine: Engine, *, show_values: bool = False
-) -> OpenCells:
-    """Open a published table with its second tables, and resolve their columns."""
-    started = time.monotonic()
-    asked = spec.published[place]
-    table = engine.table(asked.source)
-    seconds = {name: engine.table(each.source) for name, each in asked.against.items()}
-
-    def facts_of(roles: Roles) -> DataFacts:
-        return read_facts(engine, roles, show_values=show_values)
-
-    try:
-        question, others = resolved_cells(asked, table, seconds, facts_of)
-    except (SpecError, InputError) as error:
-        engine.renew()
-        if isinstance(error, InputError):
-            raise
-        error.location = _own_location(error.location)
-        raise spec.with_location(error, place, "published") from None
-    return OpenCells(question, others, engine, time.monotonic() - started)
-
-
-def resolved_cells(
-    asked: PublishedSpec,
-    table: Table,
-    seconds: Mapping[str, Table],
-    facts_of: Callable[[Roles], DataFacts],
-) -> tuple[CellQuestion, dict[str, SecondTable]]:
-    """The question on a published table and on those to compare with, resolved."""
-    question = _resolved(asked, table, facts_of)
-    others = {
-        name: SecondTable(
-            _second(asked, name, each, seconds[name], facts_of),
-            tuple(_own_names(question, each.by or asked.by)),
-        )
-        for name, each in asked.against.items()
-    }
-    return question, others
-
-
-_KEYS = {"quasi_identifiers": "by", "entity": "contributor"}
-"""What a published table calls the roles of a table of records."""
-
-
-def _own_location(location: tuple[int | str, ...]) -> tuple[int | str, ...]:
-    return (_KEYS.get(str(location[0]), location[0]), *location[1:]) if location else location
-
-
-def _own_names(question: CellQuestion, names: Sequence[str]) -> Iterator[str]:
-    """The dimensions of these names, in the spelling of the table."""
-    own = [dimension.raw.name for dimension in question.dimensions]
-    yield from (each for name in names for each in own if same_name(each, name))
-
-
-def _resolved(
-    spec: PublishedSpec, table: Table, facts_of: Callable[[Roles], DataFacts]
-) -> CellQuestion:
-    roles = resolve(table_of(spec), table, {})
-    return cell_question(spec, bind(roles, facts_of(roles)))
-
-
-def _second(
-    spec: PublishedSpec,
-    name: str,
-    other: AgainstSpec,
-    table: Table,
-    facts_of: Callable[[Roles], DataFacts],
-) -> CellQuestion:
-    """The question on a second table, whose columns may have other names."""
-    called = {own.casefold(): there for own, there in other.columns.items()}
-
-    def there(own: str | None) -> str | None:
-        return None if own is None else called.get(own.casefold(), own)
-
-    by = other.by or spec.by
-    own = spec.model_copy(
-        update={
-            "source": other.source,
-            "name": None,
-            "by": [there(each) for each in by],
-            "hierarchies": {
-                there(each): hierarchy
-                for each, hierarchy in spec.hierarchies.items()
-                if each.casefold() in {column.casefold() for column in by}
-            },
-            "value": there(spec.value),
-            "count": there(spec.count),
-            "contributor": there(spec.contributor),
-            "total_label": {
-                there(each) if each != "*" else each: label
-                for each, label in spec.total_label.items()
-            },
-            "total_flag": {there(each): there(flag) for each, flag in spec.total_flag.items()},
-            "weight": None,
-            "where": other.where,
-            "first": None,
-            "against": {},
-            "checks": [],
-            "policy": [],
-        }
-    )
-    try:
-        return _resolved(own, table, facts_of)
-    except SpecError as error:
-        raise SpecError(f"against {name}: {error.marked}") from None
-
-
-def _audited(table: OpenCells, run: RunOptions, show_values: bool) -> CellsResult:
-    return run_within(
-        table.engine,
-        run,
-        lambda session: _answered(table, session, show_values),
-        lambda session, error: _result(table.question, "error", session, error=error),
-        spent=table.seconds,
-    )
-
-
-class JudgedCells(NamedTuple):
-    """What the statements found of a table: its summary, its checks, its warnings."""
-
-    summary: CellSummary
-    checks: Sequence[CellCheckResult]
-    warnings: Sequence[str] = ()
-    intervals: Sequence[Mapping[str, Any]] | None = None
-    """The figures that each suppressed cell can have, if requested."""
-    violating: Sequence[Mapping[str, Any]] | None = None
-    """The first cells that violate a rule by themselves, if requested."""
-
-    @property
-    def shown(self) -> dict[str, list[dict[str, Any]]] | None:
-        found = {"cells": self.violating, "intervals": self.intervals}
-        return {
-            name: [*map(dict, rows)] for name, rows in found.items() if rows is not None
-        } or None
-
-
-def _answered(table: OpenCells, session: Session, show_values: bool) -> CellsResult:
-    question = table.question
-    if question.spec.cells:
-        judged = _as_published(table, session, show_values)
-    else:
-        judged = _of_records(table, session, show_values)
-    if judged is None:
-        return _result(question, "no_data", session)
-    checks, policies = with_policies(question.spec, judged.checks)
-    return _result(
-        question,
-        status_of(checks),
-        session,
-        cells=judged.summary,
-        summary=Summary(records=judged.summary.records),
-        checks=Rows(checks),
-        policies=policies,
-        warnings=tuple(with_options(each, _flag) for each in judged.warnings),
-        shown=judged.shown,
-    )
-
-
-def _flag(parameter: str, value: str | None) -> str:
-    """An option as the command line spells it, which is how a result words its warnings."""
-    flag = f"--{parameter.replace('_', '-').replace('.', '-')}"
-    return flag if value is None else f"{flag} {ast.literal_eval(value)}"
-
-
-# --- from records ---------------------------------------------------------------------------
-
-
-def _of_records(table: OpenCells, session: Session, show_values: bool) -> JudgedCells | None:
-    """Judge the cells made from records; None without records."""
-    question = table.question
-    refuse_unmet(cell_preconditions(question), session)
-    facts = _facts(question, session)
-    exact = exactness(question, facts)
-    row = session.row(cells_step(question, exact))
-    if not row["kanon_records"]:
-        return None
-    empty = empty_cells(question, row)
-    summary = _summary(question, row, facts, sum(empty.values()))
-    groups = groups_step(question)
-    group_row = session.row(groups) if groups else {}
-    differences = dict(_differences(table, session))
-    derivable = _derivable(list(_with_differences(table)))
-    derived = None
-    if derivable:
-        everyone = facts["kanon_everyone"] if facts and question.bound.entity else None
-        derived = (
-            undecided(derivable, int(row["kanon_sensitive_cells"] or 0))
-            if everyone not in (None, row["kanon_whole"]) and question.value is None
-            else derived_from_records(question, exact, derivable, session, summary.cells or 0)
-        )
-        summary = replace(summary, implied_cells=derived.implied_cells)
-    checks = [
-        derived.checks[number]
-        if derived and number in derived.checks
-        else _checked(number, check, row, group_row, differences, empty)
-        for number, check in enumerate(_with_differences(table), start=1)
-    ]
-    warned = [*_warnings(question, row, checks), *(derived.warnings if derived else ())]
-    step = violating_cells_step(question, exact) if show_values else None
-    shown = [_named(question, each) for each in session.rows(step)] if step else None
-    return JudgedCells(summary, checks, warned, violating=shown)
-
-
-def _named(question: CellQuestion, row: Row) -> dict[str, Any]:
-    """A cell with its labels; `totals` tells a total from the value NULL."""
-    [grouping] = [g for g in question.groupings if g.number == int(row["kanon_grouping"])]
-    at = list(zip(question.dimensions, grouping.levels, strict=True))
-    return {
-        **{
-            each.raw.name: None if level is None else row[each.levels[level].alias]
-            for each, level in at
-        },
-        "totals": [each.raw.name for each, level in at if level is None],
-        "figure": _number(row["kanon_figure"]),
-    }
-
-
-def _number(figure: Any) -> int | float | None:
-    """A figure as a number of JSON, whatever type the engine gives it."""
-    if figure is None:
-        return None
-    return int(figure) if figure == int(figure) else float(figure)
-
-
-def _derivable(checks: Sequence[CellCheck]) -> dict[int, CellCheck]:
-    """The derivability checks, by number."""
-    numbered = enumerate(checks, start=1)
-    return {number: check for number, check in numbered if isinstance(check.model, Derivable)}
-
-
-def _facts(question: CellQuestion, session: Session) -> Row | None:
-    """The facts on values and contributors. Raises `InputError` for a value that is no number."""
-    step = facts_step(question)
-    if step is None:
-        return None
-    row = session.row(step)
-    table, value, entity = question.bound.table.name, question.value, question.bound.entity
-    if value is not None:
-        refuse_no_figure(table, value.name, row)
-    if entity is not None and row["kanon_of_nobody"]:
-        where = option("where", f'"{entity.name}" is not null')
-        raise InputError(
-            f"{table}: {row['kanon_of_nobody']:,} of {row['kanon_records']:,} records have no "
-            f'"{entity.name}", so nobody knows whose they are. Fill it in, or leave them out: '
-            f"{where}."
-        )
-    return row
-
-
-def refuse_no_figure(table: str, column: str, row: Row) -> None:
-    """Raise `InputError` for values that are no number, NaN or infinite."""
-    values = plural(row["kanon_values"], "value")
-    if row["kanon_no_number"]:
-        raise InputError(
-            f'{table}: {row["kanon_no_number"]:,} of {values} of "{column}" are no number. Mend '
-            f"them, or leave them out: {option('where')}."
-        )
-    if row["kanon_not_finite"]:
-        where = option("where", f'"{column}" between -1e300 and 1e300')
-        raise InputError(
-            f'{table}: {row["kanon_not_finite"]:,} of {values} of "{column}" are NaN or infinite, '
-            f"and have no share. Leave them out: {where}."
-        )
-
-
-def _summary(question: CellQuestion, row: Row, facts: Row | None, empty: int) -> CellSummary:
-    cells, margins = int(row["kanon_cells"]), int(row["kanon_margin_cells"])
-    is_judged = any(check.gates and check.model.is_primary for check in question.checks)
-    whole = float(row["kanon_whole"] or 0)
-    return CellSummary(
-        records=int(row["kanon_records"]),
-        contributors=int(facts["kanon_everyone"]) if facts and question.bound.entity else None,
-        cells=cells,
-        inner_cells=cells - margins,
-        margin_cells=margins,
-        empty_cells=empty,
-        zero_cells=int(row["kanon_zero_cells"]) if question.value else 0,
-        suppressed=0,
-        implied_cells=0,
-        absent_cells=0,
-        sensitive_cells=int(row["kanon_sensitive_cells"]) if is_judged else None,
-        sensitive_inner_cells=int(row["kanon_sensitive_inner_cells"]) if is_judged else None,
-        sensitive_records=int(row["kanon_sensitive_records"] or 0) if is_judged else None,
-        share_of_total=float(row["kanon_hidden"] or 0) / whole if is_judged and whole else None,
-    )
-
-
-def _with_differences(table: OpenCells) -> Iterator[CellCheck]:
-    """The checks with a second table named in each comparison, and comparisons not asked for."""
-    asked = set()
-    for check in table.question.checks:
-        model = check.model
-        if isinstance(model, Differences):
-            name = model.against or next(iter(table.others))
-            asked.add(name)
-            check = check._replace(model=model.model_copy(update={"against": name}))
-        yield check
-    for name in table.others:
-        if name not in asked:
-            yield CellCheck(Differences(against=name), asked=False)
-
-
-def _differences(table: OpenCells, session: Session) -> Iterator[tuple[int, Row]]:
-    """The comparison with each second table, by the number of its check."""
-    for number, check in enumerate(_with_differences(table), start=1):
-        model = check.model
-        if isinstance(model, Differences) and model.against is not None:
-            other, shared = table.others[model.against]
-            step = differences_step(table.question, model.against, other, shared, model.n)
-            yield number, session.row(step)
-
-
-def _checked(
-    number: int,
-    check: CellCheck,
-    row: Row,
-    group_row: Row,
-    differences: Mapping[int, Row],
-    empty: Mapping[int, int],
-) -> CellCheckResult:
-    """The verdict of one check from the rows of the statements."""
-    match check.model:
-        case GroupDisclosure():
-            return of_groups(check, group_row, number)
-        case Differences():
-            return of_differences(check, differences[number])
-        case MinContributors(zeros="disclosive"):
-            least = 0 if any(empty.values()) else row["kanon_least"]
-            margins = sum(count for grouping, count in empty.items() if grouping)
-            return _of_cells(check, row, number, least, sum(empty.values()), margins)
-        case MinContributors():
-            return _of_cells(check, row, number, row["kanon_least_above_zero"])
-    achieved = row[f"kanon_achieved_{number}"]
-    return _of_cells(
-        check,
-        row,
-        number,
-        None if achieved is None else float(achieved),
-        details={
-            "undefined_cells": int(row["kanon_zero_cells"] or 0),
-            "cells_with_negatives": int(row["kanon_cells_with_negatives"] or 0),
-        },
-    )
-
-
-def _of_cells(
-    check: CellCheck,
-    row: Row,
-    number: int,
-    achieved: float | None,
-    more: int = 0,
-    more_margins: int = 0,
-    details: Mapping[str, Any] = {},
-) -> CellCheckResult:
-    """The verdict of a rule for single cells; `more` are combinations without a record."""
-    violating = margins = None
-    if check.gates:
-        violating = int(row[f"kanon_violating_cells_{number}"] or 0) + more
-        margins = int(row[f"kanon_violating_margin_cells_{number}"] or 0) + more_margins
-    whole = isinstance(check.model, MinContributors) and achieved is not None
-    return CellCheckResult(
-        model=check.model.name(),
-        parameters=check.model.parameters,
-        holds=None if violating is None else not violating,
-        achieved=int(achieved) if whole and achieved is not None else achieved,
-        details={"violating_cells": violating, "violating_margin_cells": margins, **details},
-    )
-
-
-def of_groups(check: CellCheck, row: Row, number: int) -> CellCheckResult:
-    disclosed = int(row.get(f"kanon_disclosed_{number}") or 0)
-    return CellCheckResult(
-        model=check.model.name(),
-        parameters=check.model.parameters,
-        holds=not disclosed if check.gates else None,
-        achieved=disclosed,
-        details={
-            "alone": int(row.get(f"kanon_alone_{number}") or 0),
-            "groups": int(row.get("kanon_groups") or 0),
-        },
-    )
-
-
-def of_differences(check: CellCheck, row: Row) -> CellCheckResult:
-    """The verdict of a comparison. Raises `InputError` if no cell is in both tables."""
-    compared = int(row["kanon_compared"] or 0)
-    matched = int(row["kanon_cells_of_both"])
-    if check.gates and not compared:
-        raise InputError(
-            f"differences: no cell is shown by both this table and the second one. Do their "
-            f"labels agree, and {option('against.by')}?"
-        )
-    violating = int(row["kanon_violating"] or 0) if check.gates else None
-    return CellCheckResult(
-        model=check.model.name(),
-        parameters=check.model.parameters,
-        holds=None if violating is None else not violating,
-        achieved=None if row["kanon_least"] is None else float(row["kanon_least"]),
-        details={
-            "compared_cells": compared,
-            "equal_cells": int(row["kanon_equal"] or 0),
-            "violating_cells": violating,
-            "greater_here": int(row["kanon_greater"] or 0),
-            "smaller_here": int(row["kanon_smaller"] or 0),
-            "not_compared": int(row["kanon_cells_here"])
-            + int(row["kanon_cells_there"])
-            - matched
-            - compared,
-            "suppressed_here_shown_there": int(row["kanon_hidden_here"] or 0),
-        },
-    )
-
-
-# --- as published ---------------------------------------------------------------------------
-
-
-def _as_published(table: OpenCells, session: Session, show_values: bool) -> JudgedCells | None:
-    """Judge the cells of a table as it goes out; None without rows."""
-    published = published_table(table.question)
-    refuse_unmet(preconditions(table.question.bound), session)
-    facts, exact = _read(published, session)
-    if not facts["kanon_records"]:
-        return None
-    row = session.row(published_rules_step(published, exact))
-    groupings = session.rows(published_groupings_step(published, exact))
-    missing = missing_cells(published, row, groupings)
-    is_zero = table.question.spec.absent == "zero"
-    groups = published_groups_step(published, exact, row)
-    group_row = session.row(groups) if groups else {}
-    differences = dict(_published_differences(table, published, exact, session))
-    is_hidden = row["kanon_suppressed"] or (not is_zero and any(missing.values()))
-    asked = list(_with_differences(table))
-    if is_hidden and not any(isinstance(each.model, Derivable) for each in asked):
-        asked.append(CellCheck(Derivable(), asked=False))
-    derived = derived_as_published(
-        published, exact, _derivable(asked), session, int(row["kanon_cells"]), show_values
-    )
-    checks = []
-    for number, check in enumerate(asked, start=1):
-        match check.model:
-            case Derivable():
-                checks.append(derived.checks[number])
-            case GroupDisclosure():
-                checks.append(of_groups(check, group_row, number))
-            case Differences():
-                checks.append(of_differences(check, differences[number]))
-            case Rounded():
-                checks.append(_of_grid(check, row, number))
-            case MinContributors(zeros="disclosive") if is_zero and any(missing.values()):
-                empty = sum(missing.values())
-                checks.append(_of_cells(check, row, number, 0, empty, missing[True]))
-            case MinContributors(zeros=zeros):
-                least = "kanon_least" if zeros == "disclosive" else "kanon_least_above_zero"
-                checks.append(_of_cells(check, row, number, row[least]))
-    cells, margins = int(row["kanon_cells"]), int(row["kanon_margin_cells"] or 0)
-    summary = CellSummary(
-        cells=cells,
-        inner_cells=cells - margins,
-        margin_cells=margins,
-        empty_cells=sum(missing.values()) if is_zero else 0,
-        zero_cells=int(row["kanon_zero_cells"] or 0),
-        suppressed=int(row["kanon_suppressed"] or 0),
-        implied_cells=derived.implied_cells,
-        absent_cells=derived.absent_cells,
-    )
-    warned = [
-        f"{each.dimension.raw.name} has values that read like a total, and no total is declared: "
-        f"{option('total_label')}. Without it they are taken for categories."
-        for place, each in enumerate(published.dimensions, start=1)
-        if facts[f"kanon_like_total_{place}"]
-    ]
-    warned += derived.warnings
-    found = [*warned, *difference_warnings(checks)]
-    step = violating_published_step(published, exact) if show_values else None
-    names = [each.raw.name for each in table.question.dimensions]
-    shown = [_named_cell(names, each) for each in session.rows(step)] if step else None
-    return JudgedCells(summary, checks, found, derived.intervals, shown)
-
-
-def _named_cell(names: Sequence[str], row: Row) -> dict[str, Any]:
-    """A published cell with its labels."""
-    return {
-        **{name: row[f"kanon_d{place}"] for place, name in enumerate(names, start=1)},
-        "totals": [name for place, name in enumerate(names, 1) if row[f"kanon_t{place}"]],
-        "figure": _number(row["kanon_figure"]),
-    }
-
-
-def _of_grid(check: CellCheck, row: Row, number: int) -> CellCheckResult:
-    """The verdict on rounding."""
-    violating = int(row[f"kanon_violating_cells_{number}"] or 0)
-    margins = int(row[f"kanon_violating_margin_cells_{number}"] or 0)
-    return CellCheckResult(
-        model=check.model.name(),
-        parameters=check.model.parameters,
-        holds=not violating,
-        achieved=violating,
-        details={"violating_cells": violating, "violating_margin_cells": margins},
-    )
-
-
-def _published_differences(
-    table: OpenCells, published: PublishedTable, exact: Exactness, session: Session
-) -> Iterator[tuple[int, Row]]:
-    """The comparison with each second table, by the number of its check."""
-    read: dict[str, tuple[PublishedTable, Exactness]] = {}
-    for number, check in enumerate(_with_differences(table), start=1):
-        model = check.model
-        if not isinstance(model, Differences) or model.against is None:
-            continue
-        name = model.against
-        if name not in read:
-            other = published_table(table.others[name].question)
-            read[name] = other, _read(other, session, f"_{name}")[1]
-        step = published_differences_step(
-            published, exact, name, *read[name], table.others[name].shared, model.n
-        )
-        yield number, session.row(step)
-
-
-def _read(table: PublishedTable, session: Session, suffix: str = "") -> tuple[Row, Exactness]:
-    """The facts on the rows of a published table. Raises `InputError` for what is neither a number
-    nor a mark, or could be read in two ways."""
-    step = published_facts_step(table)
-    row = session.row(replace(step, name=f"{step.name}{suffix}"))
-    fault = _fault(table, row)
-    if fault is not None:
-        raise InputError(f"{table.question.bound.table.name}: {fault}")
-    exact = published_exactness(table, row)
-    step = repeated_step(table, exact)
-    repeated = int(session.row(replace(step, name=f"{step.name}{suffix}"))["kanon_repeated"])
-    if repeated:
-        have = "cell has" if repeated == 1 else "cells have"
-        raise InputError(
-            f"{table.question.bound.table.name}: {repeated:,} {have} more than one row: a "
-            f"dimension is missing from {option('by')}, or a NULL value stands beside a NULL "
-            "total."
-        )
-    return row, exact
-
-
-def _fault(table: PublishedTable, row: Row) -> str | None:
-    """What is wrong with the rows of a published table, if anything."""
-    value, values = table.value.name, plural(int(row["kanon_records"]), "value")
-    lacking = int(row["kanon_no_number"] or 0)
-    if lacking:
-        are = "is" if lacking == 1 else "are"
-        return (
-            f"{lacking:,} of {values} of {value} {are} neither a number nor a declared mark: "
-            f"{option('suppressed', 'MARK')}."
-        )
-    if row["kanon_unmarked_null"]:
-        lacking = int(row["kanon_unmarked_null"])
-        return (
-            f"{lacking:,} of {values} of {value} {'is' if lacking == 1 else 'are'} NULL, which is "
-            f"neither a number nor a declared mark: {option('suppressed', 'NULL')}."
-        )
-    if row["kanon_not_finite"]:
-        where = option("where", f'"{value}" between -1e300 and 1e300')
-        return (
-            f"{row['kanon_not_finite']:,} of {values} of {value} are NaN or infinite. Leave them "
-            f"out: {where}."
-        )
-    if table.count and row["kanon_no_count"]:
-        return (
-            f"{row['kanon_no_count']:,} of {values} of {table.count.name}, beside a figure that is "
-            "shown, are no number."
-        )
-    for place, each in enumerate(table.dimensions, start=1):
-        name = each.dimension.raw.name
-        if row[f"kanon_null_{place}"]:
-            rows = plural(int(row[f"kanon_null_{place}"]), "row")
-            total = option("total_label", f"{name}=NULL")
-            return (
-                f"{name} is NULL in {rows}: is that the total ({total}) or a value (name it in "
-                "the source)?"
-            )
-        if row[f"kanon_no_flag_{place}"]:
-            rows = plural(int(row[f"kanon_no_flag_{place}"]), "row")
-            return f"the flag of {name} is neither 0 nor 1 in {rows}, so a total can't be told."
-        if row[f"kanon_unknown_{place}"]:
-            rows = plural(int(row[f"kanon_unknown_{place}"]), "row")
-            return (
-                f"the label of {name} is not in its hierarchy in {rows}. Add what is lacking, "
-                "spelled as in the table."
-            )
-    return None
-
-
-def _warnings(question: CellQuestion, row: Row, checks: Sequence[CellCheckResult]) -> Iterator[str]:
-    negatives = int(row.get("kanon_cells_with_negatives") or 0)
-    if negatives:
-        are = "cell has" if negatives == 1 else "cells have"
-        added = " after a contributor's records are added" if question.bound.entity else ""
-        yield (
-            f"{negatives:,} {are} a negative contribution; dominance and p% take absolute values"
-            f"{added}, and are made for contributions of 0 or more."
-        )
-    yield from difference_warnings(checks)
-
-
-def difference_warnings(checks: Sequence[CellCheckResult]) -> Iterator[str]:
-    for check in checks:
-        if check.model != "differences":
-            continue
-        name = check.parameters["against"]
-        if check.details["greater_here"] and check.details["smaller_here"]:
-            yield (
-                f"some cells are greater here and some in {name}: then neither population lies "
-                "within the other, and a difference is no number of people."
-            )
-        shown = check.details["suppressed_here_shown_there"]
-        if shown:
-            yield (
-                f"{plural(shown, 'cell')} {'is' if shown == 1 else 'are'} suppressed here and "
-                f"shown in {name}."
-            )
-
-
-def _result(question: CellQuestion, status: Status, session: Session, **found: Any) -> CellsResult:
-    spec, bound = question.spec, question.bound
-    withheld = frozenset() if bound.facts.show_values else bound.hierarchy_texts
-    return CellsResult(
-        name=spec.name or bound.table.name,
-        engine=session.engine.name,
-        status=status,
-        quasi_identifiers=tuple(each.raw.name for each in question.dimensions),
-        by=tuple(each.raw.name for each in question.dimensions),
-        value=question.value.name if question.value else None,
-        contributor=bound.entity.name if bound.entity else None,
-        weight=bound.weight.name if bound.weight else None,
-        published=spec.cells,
-        margins=None if spec.cells else spec.margins,
-        figure="magnitude" if spec.is_magnitude else "count",
-        where=spec.where,
-        first=spec.first,
-        against={name: str(each.source) for name, each in spec.against.items()},
-        confidential=tuple(spec.confidential),
-        sql={
-            name: without_texts(sql, session.engine.dialect, withheld)
-            for name, sql in session.asked.items()
-        },
-        seconds=time.monotonic() - session.started,
-        **found,
-    )

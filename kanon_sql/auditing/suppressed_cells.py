@@ -14,7 +14,14 @@ from kanon_sql.auditing.fetched_sets import fetch_hub
 from kanon_sql.engines.base import Hub
 from kanon_sql.engines.session import Session
 from kanon_sql.errors import InputError, plural
-from kanon_sql.plan.cells import CellCheck, CellQuestion, Dimension, Exactness, sensitive_cells_step
+from kanon_sql.plan.cells import (
+    CellCheck,
+    CellQuestion,
+    Dimension,
+    Exactness,
+    is_repeated,
+    sensitive_cells_step,
+)
 from kanon_sql.plan.published_cells import (
     CellRelation,
     PublishedTable,
@@ -24,12 +31,15 @@ from kanon_sql.plan.published_cells import (
 from kanon_sql.results.cells import CellCheckResult
 from kanon_sql.spec.models.cells import Derivable
 from kanon_sql.sql.macros import render
-from kanon_sql.sql.quoting import generated_or_quoted, literal
+from kanon_sql.sql.quoting import generated_or_quoted
 from kanon_sql.sql.statement import Statement
 from kanon_sql.sql.tables import Row
 
 MOST_CELLS = 5_000_000
 """Maximum number of cells that are fetched, or searched."""
+MOST_ADDED_UP = 500_000
+"""Maximum number of cells whose totals are added up where nobody asks for derivability: above, that
+takes longer than the other rules."""
 FIGURES = "kanon_figures"
 CELLS = "kanon_published"
 
@@ -44,6 +54,9 @@ class Derived(NamedTuple):
     intervals: Sequence[Mapping[str, Any]] | None
 
 
+NOTHING = Derived({}, 0, 0, (), None)
+
+
 def derived_as_published(
     table: PublishedTable,
     exact: Exactness,
@@ -51,17 +64,20 @@ def derived_as_published(
     session: Session,
     cells: int,
     show_values: bool,
+    doubtful: bool = False,
 ) -> Derived:
-    """Derive the suppressed cells of a table as it is published.
+    """Derive the suppressed cells of a table as it is published; `doubtful` if a row may be a total
+    that isn't declared.
 
-    Raises `InputError` if totals don't add up, unless nothing was required.
+    Raises `InputError` if totals don't add up; if nothing was required, that is a warning.
     """
     question = table.question
-    if not checks:
-        return Derived({}, 0, 0, (), None)
-    _refuse_large(question, cells)
+    if not checks and (cells > MOST_ADDED_UP or not table.has_totals):
+        return NOTHING
+    if cells > MOST_CELLS:
+        return _unmeasured(question, checks, _too_many(cells))
     numbers = list(range(1, len(table.dimensions) + 1))
-    low, high = question.spec.value_bounds
+    low, high = question.spec.value_bounds if checks else (None, None)
     with _hub(session) as hub:
         with _fetched(published_cells_step(table, exact, FIGURES), session, hub):
             _make(hub, CELLS, "typed_cells", dimensions=numbers, type=_type(exact))
@@ -81,19 +97,23 @@ def derived_as_published(
             question.spec.absent,
             low,
             high,
+            doubtful,
         )
         try:
             found = _derived(hub, relation, checks, show_values)
             return found._replace(intervals=_named(found.intervals, question))
         except InputError as error:
-            if any(each.gates for each in checks.values()):
-                raise InputError(f"{question.bound.table.name}: {error.marked}") from None
-            return Derived(
-                {n: _unknown(each) for n, each in checks.items()}, 0, 0, [error.marked], None
-            )
+            return _unmeasured(question, checks, error.marked)
         finally:
             for each in [CELLS, *filter(None, parents)]:
                 hub.engine.drop(each)
+
+
+def _unmeasured(question: CellQuestion, checks: Mapping[int, CellCheck], why: str) -> Derived:
+    """The results of a table that can't be searched. Raises `InputError` if one was required."""
+    if any(each.gates for each in checks.values()):
+        raise InputError(f"{question.bound.table.name}: {why}") from None
+    return Derived({n: _unknown(each) for n, each in checks.items()}, 0, 0, [why], None)
 
 
 def derived_from_records(
@@ -104,7 +124,8 @@ def derived_from_records(
     cells: int,
 ) -> Derived:
     """Derive the sensitive cells of a table made from records, if just these were suppressed."""
-    _refuse_large(question, cells)
+    if cells > MOST_CELLS:
+        return _unmeasured(question, checks, _too_many(cells))
     type = _type(exact)
     dimensions = [_of_records(question, place) for place in range(len(question.dimensions))]
     made: list[str] = []
@@ -163,19 +184,25 @@ def _derived(
     hub: Session, relation: CellRelation, checks: Mapping[int, CellCheck], show_values: bool
 ) -> Derived:
     models = [each.model for each in checks.values() if isinstance(each.model, Derivable)]
+    models = models or [Derivable()]
     found = derive(hub, relation, models, exact=show_values)
     results = {
         number: _result(check, each)
-        for (number, check), each in zip(checks.items(), found, strict=True)
+        for (number, check), each in zip(checks.items(), found, strict=False)
     }
-    lacking = max((each.undecided_cells for each in found if each.lacks_scipy), default=0)
     warnings = []
-    if lacking:
-        warnings.append(
-            f"can't tell for {lacking:,} of {plural(found[0].suppressed, 'suppressed cell')}: pip "
-            f"install 'kanon-sql[estimates]' decides up to {MOST_UNKNOWNS:,} cells that hang "
-            "together."
+    if left := max(each.undecided_cells for each in found):
+        why = (
+            f"pip install 'kanon-sql[estimates]' decides up to {MOST_UNKNOWNS:,} cells that hang "
+            "together"
+            if any(each.lacks_scipy for each in found)
+            else "a row may be a total that is not declared"
+            if relation.doubtful
+            else f"more than {MOST_UNKNOWNS:,} unknown cells hang together, or the figures are too "
+            "large for linear programming to be exact"
         )
+        hidden = plural(found[0].suppressed, "suppressed cell")
+        warnings.append(f"can't tell for {left:,} of {hidden}: {why}.")
     first = found[0]
     return Derived(results, first.implied_cells, first.absent_cells, warnings, first.intervals)
 
@@ -269,12 +296,11 @@ def _type(exact: Exactness) -> str:
     return f"decimal(38, {exact.digits})" if exact.is_exact else "double"
 
 
-def _refuse_large(question: CellQuestion, cells: int) -> None:
-    if cells > MOST_CELLS:
-        raise InputError(
-            f"{question.bound.table.name}: {cells:,} cells are more than the {MOST_CELLS:,} that "
-            "derivable can search. Ask it of a part of the table, or of fewer dimensions."
-        )
+def _too_many(cells: int) -> str:
+    return (
+        f"{cells:,} cells are more than the {MOST_CELLS:,} that derivable can search. Ask it of a "
+        "part of the table, or of fewer dimensions."
+    )
 
 
 def _of_records(question: CellQuestion, place: int) -> dict[str, Any]:
@@ -284,7 +310,7 @@ def _of_records(question: CellQuestion, place: int) -> dict[str, Any]:
         {
             "label": _label(dimension, level),
             "parent": _parent(dimension, level),
-            "repeated": _is_repeated(dimension, level),
+            "repeated": is_repeated(dimension, level),
             "groupings": [g.number for g in question.groupings if g.levels[place] == level],
         }
         for level in range(len(dimension.levels))
@@ -303,17 +329,9 @@ def _parent(dimension: Dimension, level: int) -> str | None:
     """The label above, that is not a repetition of this one; None below the total."""
     if level + 1 == len(dimension.levels):
         return None
-    repeated = _is_repeated(dimension, level + 1)
+    repeated = is_repeated(dimension, level + 1)
     above = _label(dimension, level + 1)
     if repeated is None:
         return above
     further = _parent(dimension, level + 1) or "null"
     return f"case when {repeated} then {further} else {above} end"
-
-
-def _is_repeated(dimension: Dimension, level: int) -> str | None:
-    labels = dimension.repeated(level)
-    if not labels:
-        return None
-    listed = ", ".join(literal(each) for each in labels)
-    return f"{generated_or_quoted(dimension.levels[level].alias)} in ({listed})"

@@ -11,7 +11,7 @@ import click
 from kanon_sql.cli.clock import CLOCK
 from kanon_sql.cli.command_record import with_command
 from kanon_sql.cli.main import main, say_error
-from kanon_sql.cli.option_kinds import PIPELINE_FORMATS, Grouped, GroupedWithTables, with_flags
+from kanon_sql.cli.option_kinds import PIPELINE_FORMATS, Grouped, GroupedWithTables
 from kanon_sql.cli.options import (
     audit_options,
     baseline_options,
@@ -46,6 +46,7 @@ from kanon_sql.cli.output import (
 from kanon_sql.cli.question import are_results, at_most_one, one_or_specs, question, selected
 from kanon_sql.cli.table_options import cells_question
 from kanon_sql.errors import SpecError, plural
+from kanon_sql.spec.flags import with_flags
 
 if TYPE_CHECKING:
     from kanon_sql.auditing.result import AuditResult

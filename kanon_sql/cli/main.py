@@ -20,10 +20,11 @@ import click
 
 from kanon_sql.cli.clock import CLOCK
 from kanon_sql.cli.command_record import ARGUMENTS
-from kanon_sql.cli.option_kinds import VERBOSITY, Optioned, with_flags
+from kanon_sql.cli.option_kinds import VERBOSITY, Optioned
 from kanon_sql.cli.output import ENGINE_FAILED, Failure
 from kanon_sql.cli.signals import INTERRUPTED, end_process, stops
 from kanon_sql.errors import KanonError, did_you_mean, without_control
+from kanon_sql.spec.flags import with_flags
 
 COMMANDS = {
     "audits": ("audit", "compile", "validate", "baseline", "worksheet"),

@@ -9,7 +9,7 @@ import click
 from kanon_sql.cli.clock import CLOCK
 from kanon_sql.cli.command_record import with_command
 from kanon_sql.cli.main import main
-from kanon_sql.cli.option_kinds import PIPELINE_FORMATS, GroupedTables, together, with_flags
+from kanon_sql.cli.option_kinds import PIPELINE_FORMATS, GroupedTables, together
 from kanon_sql.cli.output import (
     AUDIT_FORMS,
     NO_DATA,
@@ -42,6 +42,7 @@ from kanon_sql.cli.run_options import (
 )
 from kanon_sql.cli.table_options import QUESTION_ON_CELLS, cells_selected
 from kanon_sql.errors import SpecError
+from kanon_sql.spec.flags import with_flags
 
 EXAMPLES = """\b
 Examples:
@@ -80,6 +81,9 @@ def tables(context: click.Context, /, target: str | None, **values: Any) -> int:
     from kanon_sql.auditing.published_tables import audit_cells
     from kanon_sql.results.confidential import for_outsiders
 
+    is_external = values["audience"] == "external"
+    if is_external and values["show_values"]:
+        raise SpecError("--show-values is not for an external audience. Leave out one of them.")
     chosen = cells_selected(context, target, values)
     spec = chosen.spec
     if spec is None:
@@ -109,10 +113,7 @@ def tables(context: click.Context, /, target: str | None, **values: Any) -> int:
         result = result.noted(chosen.notes)
     if baseline:
         result = baseline.applied_to(result, "count")
-    is_external = values["audience"] == "external"
     if is_external:
-        if values["show_values"]:
-            raise SpecError("--show-values is not for an external audience. Leave out one of them.")
         result = for_outsiders(result)
     found = result.status.replace("_", " ")
     for path, form in forms:

@@ -138,25 +138,6 @@ class CellQuestion:
         return records(self.bound, [*own, *(each for each in others if each), *levels])
 
     @property
-    def counted_relation(self) -> str:
-        """The records that count: those with a value, where one is summed."""
-        own = [each.raw for each in self.dimensions]
-        levels = [column for each in self.dimensions for column in each.levels[1:]]
-        columns = [*own, *([self.bound.entity] if self.bound.entity else []), *levels]
-        where = self.bound.where.sql if self.bound.where else None
-        if self.value is not None:
-            known = f"{identifier(self.value.name)} is not null"
-            where = known if where is None else f"({where}) and {known}"
-        return render(
-            "records",
-            relation=self.bound.table.sql,
-            columns=columns,
-            where=where,
-            first=self.bound.spec.first,
-            generalised=bool(levels),
-        )
-
-    @property
     def rank(self) -> list[int]:
         """The numbers of largest contributions that the checks add."""
         found = {1} if self.value else set()
@@ -166,6 +147,15 @@ class CellQuestion:
             elif isinstance(model, PPercent):
                 found |= {1, model.coalition + 1}
         return sorted(found)
+
+    @property
+    def has_largest(self) -> bool:
+        """Whether the engine has an aggregate for the largest contributions."""
+        return self.bound.table.embedded and max(self.rank, default=1) <= MOST_LARGEST
+
+
+MOST_LARGEST = 1_000
+"""Up to this rank DuckDB's aggregate for the largest values is used, which holds a list a cell."""
 
 
 class Exactness(NamedTuple):
@@ -397,7 +387,7 @@ def cells_step(question: CellQuestion, exact: Exactness) -> Statement:
             weighted=weighted,
             ranks=question.rank,
             repeated=list(_repeated(question)),
-            top=question.bound.table.embedded,
+            top=question.has_largest,
         ),
         *dict.fromkeys(type(model) for model, _ in question.checks if model.is_primary),
     )
@@ -439,7 +429,7 @@ def sensitive_cells_step(
             weighted=weighted,
             ranks=question.rank,
             repeated=list(_repeated(question)),
-            top=question.bound.table.embedded,
+            top=question.has_largest,
             first=first,
         ),
     )
@@ -479,7 +469,7 @@ def _nodes(question: CellQuestion) -> list[dict[str, Any]]:
         {
             "name": node_name(place, level),
             "column": column,
-            "below": _is_repeated(dimension, level),
+            "below": is_repeated(dimension, level),
         }
         for place, dimension in enumerate(question.dimensions, start=1)
         for level, column in enumerate(dimension.levels)
@@ -496,9 +486,13 @@ def node_name(place: int, level: int) -> str:
     return f"{place}_{level}"
 
 
-def _is_repeated(dimension: Dimension, level: int) -> str | None:
+def is_repeated(dimension: Dimension, level: int) -> str | None:
     """Predicate: the label of a level repeats that of the level below."""
-    labels = dimension.repeated(level)
+    return _is_one_of(dimension, level, dimension.repeated(level))
+
+
+def _is_one_of(dimension: Dimension, level: int, labels: Sequence[str]) -> str | None:
+    """Predicate: the label of a level is one of these; None without any."""
     if not labels:
         return None
     listed = ", ".join(literal(each) for each in labels)
@@ -509,7 +503,7 @@ def _repeated(question: CellQuestion) -> Iterator[str]:
     """Predicates: a cell repeats one of a lower level."""
     for place, dimension in enumerate(question.dimensions):
         for level in range(1, len(dimension.levels)):
-            predicate = _is_repeated(dimension, level)
+            predicate = is_repeated(dimension, level)
             numbers = [each.number for each in question.groupings if each.levels[place] == level]
             if predicate and numbers:
                 yield f"kanon_grouping in ({', '.join(map(str, numbers))}) and {predicate}"
@@ -574,34 +568,28 @@ def groups_step(question: CellQuestion) -> Statement | None:
                     "children": grouping.number,
                     "keyed_by": question.grouping(number, parents).columns,
                     "node": node_name(place + 1, level) if is_top else None,
-                    "alone": None if is_top else _has_one_child(dimension, level + 1),
+                    "alone": None
+                    if is_top
+                    else _is_one_of(dimension, level + 1, dimension.only_children(level + 1)),
                 }
             )
-    relation = question.counted_relation
     return step(
         bound,
         "groups",
         f"In which groups of {bound.table.name} do all members fall into one category?",
         render(
             "group_counts",
-            relation=relation,
+            relation=question.relation,
             columns=question.columns,
             groupings=[question.grouping(number, levels) for levels, number in numbers.items()],
             families=families,
             nodes=_nodes(question),
             checks=checks,
             contributor=bound.entity,
+            counted=question.value,
         ),
         GroupDisclosure,
     )
-
-
-def _has_one_child(dimension: Dimension, level: int) -> str | None:
-    labels = dimension.only_children(level)
-    if not labels:
-        return None
-    listed = ", ".join(literal(each) for each in labels)
-    return f"{generated_or_quoted(dimension.levels[level].alias)} in ({listed})"
 
 
 def differences_step(
@@ -632,10 +620,11 @@ def differences_step(
 
     def side(asked: CellQuestion) -> dict[str, Any]:
         return {
-            "relation": asked.counted_relation,
+            "relation": asked.relation,
             "columns": asked.columns,
             "groupings": [asked.grouping(number, each) for number, each in enumerate(levels)],
             "contributor": asked.bound.entity,
+            "counted": asked.value,
         }
 
     here = replace(question, dimensions=tuple(question.dimensions[place] for place in places))

@@ -49,9 +49,14 @@ class CellRelation:
     low: Decimal | None
     """What everyone knows of any figure: its lowest value."""
     high: Decimal | None
+    doubtful: bool = False
+    """Whether a row may be an undeclared total: a cell in no equation then stays undecided."""
 
 
-LIKE_A_TOTAL = ("total", "totals", "all", "sum", "overall", "grand total", "subtotal")
+LIKE_A_TOTAL = (
+    *("total", "totals", "all", "sum", "overall", "grand total", "subtotal"),
+    *("gesamt", "insgesamt", "summe", "alle", "ensemble", "tous", "totale", "totaal", "suma"),
+)
 NOWHERE = "1 = 0"
 
 
@@ -139,6 +144,11 @@ class PublishedTable:
         """Predicate: a mark stands in place of the figure."""
         marks = [_is_mark(self.value, mark.text) for mark in self.question.spec.suppressed]
         return " or ".join(marks) or NOWHERE
+
+    @property
+    def has_totals(self) -> bool:
+        """Whether a row may be a total."""
+        return any(each.total != NOWHERE for each in self.dimensions)
 
     @property
     def counts(self) -> bool:
@@ -263,6 +273,7 @@ def published_facts_step(table: PublishedTable) -> Statement:
             dimensions=table.dimensions,
             may_be_null=any(mark.text is None for mark in table.question.spec.suppressed),
             count=table.count,
+            counts=table.counts,
         ),
     )
 

@@ -24,7 +24,7 @@ from kanon_sql.report.document import (
     cells_of,
 )
 from kanon_sql.report.svg import svg
-from kanon_sql.report.words.models import STATUS_WORDS
+from kanon_sql.report.words.models import SIGNS, STATUS_WORDS
 from kanon_sql.report.words.numbers import BLOCKS, KEPT_TOGETHER, number
 from kanon_sql.report.words.tables import Bin
 
@@ -35,9 +35,6 @@ _LONG_WORD = re.compile(r"[^\s<>&;]{25}(?=[^\s<>&;]{5})")
 _MOST_COLUMNS = 7
 """Wider tables may scroll horizontally, and get keyboard focus."""
 _BLOCK_WIDTH = 0.6
-_SIGNS = {"violated": "✗", "accepted": "△", "holds": "✓", "undecided": "?", "measured": "○",
-          "no_data": "-", "error": "✗"}  # fmt: skip
-"""Signs preceding a verdict, so that colour is never the only cue."""
 _PROSE = {"strong": "<strong>{}</strong>", "footer": "<small>{}</small>"}
 _POINTS = {
     "bullet": ("<ul>{}</ul>", "<li>{}</li>"),
@@ -305,7 +302,7 @@ def _bar(each: Bin, most: float) -> str:
 
 
 def _word(word: str, status: str, kind: str = "word") -> str:
-    return f'<span class="{kind} {status}">{_SIGNS.get(status, "")}&nbsp;{_text(word)}</span>'
+    return f'<span class="{kind} {status}">{SIGNS.get(status, "")}&nbsp;{_text(word)}</span>'
 
 
 def _marked(word: str) -> str:

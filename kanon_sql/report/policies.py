@@ -9,7 +9,7 @@ from typing import Any
 from kanon_sql.errors import Message
 from kanon_sql.report.document import Block, Facts, Heading, Points, Prose
 from kanon_sql.report.guides import WIDTH
-from kanon_sql.report.words.numbers import printable
+from kanon_sql.report.words.numbers import on_one_line, printable
 from kanon_sql.results.table import PolicyOutcome, TableResult
 from kanon_sql.spec.models.catalogue import ALL_MODELS
 from kanon_sql.spec.policy import Policy, policies
@@ -136,10 +136,10 @@ def to_sign(policy: PolicyOutcome) -> Iterator[Block]:
         ("How it was read", _read(policy.read["by"], policy.read.get("date"))),
     ]
     facts += [
-        (f"On {each['about']}", printable(_on_one_line(each["text"]))) for each in policy.quotes
+        (f"On {each['about']}", printable(on_one_line(each["text"]))) for each in policy.quotes
     ]
     if policy.reading:
-        facts.append(("Reading", printable(_on_one_line(policy.reading))))
+        facts.append(("Reading", printable(on_one_line(policy.reading))))
     yield Facts(facts)
     yield Prose([*_held(policy)])
     if policy.not_asked:
@@ -148,10 +148,6 @@ def to_sign(policy: PolicyOutcome) -> Iterator[Block]:
     if policy.asks_a_person:
         yield Prose(["Answered by a person:"])
         yield Facts([(printable(each), None) for each in policy.asks_a_person])
-
-
-def _on_one_line(text: str) -> str:
-    return " ".join(text.split())
 
 
 def _held(policy: PolicyOutcome) -> Iterator[str]:

@@ -631,9 +631,10 @@ join {{ before }} as earlier using (kanon_cell)
 
 {#
     The suppressed and absent cells: solved by subtraction, and for each width those whose bounds are
-    as narrow. An absent cell that is proven to be zero counts for neither.
+    as narrow, and those that no equation ties to another, whose bounds are exact. An absent cell that
+    is proven to be zero counts for none.
 #}
-{% macro derived_counts(unknown, slack, widths) %}
+{% macro derived_counts(unknown, open, slack, widths) %}
 select
     count(*) filter (where kanon_solved = 1) as kanon_solved,
     count(*) as kanon_hidden
@@ -642,7 +643,12 @@ select
     count(*) filter (
         where kanon_solved = 0
             and kanon_high - kanon_low <= {{ width }} + {{ slack }}
-    ) as kanon_narrow_{{ loop.index }}
+    ) as kanon_narrow_{{ loop.index }},
+    count(*) filter (
+        where kanon_solved = 0
+            and not coalesce(kanon_high - kanon_low <= {{ width }} + {{ slack }}, false)
+            and kanon_cell not in (select kanon_cell from {{ open }})
+    ) as kanon_free_{{ loop.index }}
 {%- endfor %}
 
 from {{ unknown }}

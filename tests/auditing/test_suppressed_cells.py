@@ -225,6 +225,75 @@ def test_totals_that_do_not_add_up_end_only_what_is_required(tmp_path: Path) -> 
     assert "not the sum of their parts" in " ".join(measured.stdout.split())
 
 
+UNTOTALLED = [["N", "*"], ["S", 10], ["W", 8]]
+
+
+def test_without_any_total_the_mark_is_all_that_is_known(tmp_path: Path) -> None:
+    """A cell in no equation has just the figures of its mark, which no program would narrow."""
+    file = write(tmp_path / "t.csv", ["region", "n"], UNTOTALLED)
+    asked = {"by": ["region"], "value": "n", "cells": True, "checks": ["derivable"]}
+
+    wide = cells(file, suppressed={"*": [1, 9]}, **asked)
+    narrow = cells(file, suppressed={"*": [3, 3]}, **asked)
+
+    assert (derivable(wide).holds, derivable(wide).details["undecided_cells"]) == (True, 0)
+    assert (derivable(narrow).holds, derivable(narrow).details["by_bounds"]) == (False, 1)
+    assert ["follows from nothing but its mark" in each for each in wide.warnings] == [True]
+
+
+@pytest.mark.parametrize(
+    ("total", "label"), [("Total", None), ("Insgesamt", None), ("Total", {"region": "Totl"})]
+)
+def test_a_total_that_is_not_declared_leaves_it_open(
+    tmp_path: Path, total: str, label: dict[str, str] | None
+) -> None:
+    file = write(tmp_path / "t.csv", ["region", "n"], [*UNTOTALLED, [total, 21]])
+    declared = {"total_label": label} if label else {}
+
+    table = cells(
+        file,
+        by=["region"],
+        value="n",
+        cells=True,
+        suppressed=["*"],
+        checks=["derivable"],
+        **declared,
+    )
+
+    assert (derivable(table).holds, derivable(table).details["undecided_cells"]) == (False, 1)
+    assert "--total-label" in table.warnings[0]
+    assert "can't tell for 1 of 1 suppressed cell: a row may be a total" in table.warnings[1]
+
+
+def test_totals_that_do_not_add_up_are_warned_of_by_every_check(tmp_path: Path) -> None:
+    file = write(tmp_path / "t.csv", ["region", "n"], [["N", 12], ["S", 10], ["Total", 25]])
+    asked = {
+        "by": ["region"],
+        "value": "n",
+        "cells": True,
+        "checks": [{"min_contributors": {"n": 3}}],
+    }
+
+    [broken] = cells(file, total_label="Total", **asked).warnings
+    [unused] = cells(file, total_label="Sum", **asked).warnings
+
+    assert "1 of 1 total is not the sum of its parts" in broken
+    assert "no row has the total that --total-label declares of region" in unused
+    assert "Sum" not in unused
+
+
+def test_a_table_too_large_to_search_ends_only_what_is_required(
+    starred: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("kanon_sql.auditing.suppressed_cells.MOST_CELLS", 2)
+
+    measured = run("tables", starred, *ASKED, "--suppressed", "*")
+    required = run("tables", starred, *ASKED, "--suppressed", "*", "--derivable")
+
+    assert (measured.exit_code, required.exit_code, required.stdout) == (0, 2, "")
+    assert "cells are more than the 2 that derivable can search" in required.stderr
+
+
 def test_a_mark_that_is_contradicted_is_refused(starred: str) -> None:
     result = run("tables", starred, *ASKED, "--suppressed", "*=5..9", "--derivable")
 
@@ -468,12 +537,16 @@ def test_a_spec_names_what_is_confidential(tmp_path: Path) -> None:
     assert {each["parameters"].get("k") for each in checks} == {"confidential"}
 
 
-def test_values_are_not_for_outsiders(starred: str) -> None:
+def test_values_are_not_for_outsiders(starred: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Refused before anything is read."""
+    monkeypatch.setattr("kanon_sql.auditing.published_tables.audit_cells", None)
+
     result = run(
         "tables", starred, *ASKED, "--suppressed", "*", "--show-values", "--audience", "external"
     )
 
     assert (result.exit_code, result.stdout) == (2, "")
+    assert "--show-values is not for an external audience" in result.stderr
 
 
 def test_a_parameter_that_does_not_exist_is_refused(tmp_path: Path) -> None:

@@ -57,7 +57,7 @@ WRONG = [
     (
         "region,n\nsecret-north,NaN\nb,31337\n",
         PUBLISHED,
-        '1 of 2 values of n are NaN or infinite. Leave them out: --where "n" between -1e300 and '
+        '1 of 2 values of n is NaN or infinite. Leave it out: --where "n" between -1e300 and '
         "1e300.",
     ),
     (
@@ -68,13 +68,13 @@ WRONG = [
     (
         "region,n\nsecret-north,31337\nb,inf\n",
         RECORDS,
-        '1 of 2 values of "n" are NaN or infinite, and have no share. Leave them out: --where "n" '
+        '1 of 2 values of "n" is NaN or infinite, so without a share. Leave it out: --where "n" '
         "between -1e300 and 1e300.",
     ),
     (
         "region,n\nsecret-north,31337\nb,secret-mark\n",
         RECORDS,
-        '1 of 2 values of "n" are no number. Mend them, or leave them out: --where.',
+        '1 of 2 values of "n" is no number. Mend it, or leave it out: --where.',
     ),
     (
         "region,n\nsecret-north,31337\nb,4\nTotal,31342\n",
@@ -97,7 +97,17 @@ WRONG = [
     (
         "region,n,count\nsecret-north,31337,secret-mark\nb,4,1\n",
         (*PUBLISHED, "--count", "count"),
-        "1 of 2 values of count, beside a figure that is shown, are no number.",
+        "1 of 2 values of count is no number of contributors, beside a figure that is shown.",
+    ),
+    (
+        "region,n,count\nsecret-north,31337,NaN\nb,4,inf\nc,5,-31337\n",
+        (*PUBLISHED, "--count", "count", "--threshold", "3"),
+        "3 of 3 values of count are no number of contributors, beside a figure that is shown.",
+    ),
+    (
+        "region,n\nsecret-north,12\nb,-31337\n",
+        (*PUBLISHED, "--threshold", "3"),
+        "1 of 2 values of n is below zero, so the figure is no count. If it is a sum: --magnitude.",
     ),
     (
         "region,n,firm\nsecret-north,31337,\nb,1,x\n",
@@ -135,6 +145,28 @@ def test_the_condition_that_is_advised_leaves_out_what_is_not_finite(tmp_path: P
 
     assert result.exit_code == 0
     assert "1 record" in result.stdout
+
+
+SECONDS = [
+    ("secret-north,nan,a", '1 of 1 value of "n" is NaN or infinite'),
+    ("secret-north,secret-mark,a", '1 of 1 value of "n" is no number'),
+    ("secret-north,31337,", '1 of 1 records have no "firm"'),
+]
+
+
+@pytest.mark.parametrize(("row", "sentence"), SECONDS)
+def test_records_to_compare_with_are_read_as_strictly(
+    tmp_path: Path, row: str, sentence: str
+) -> None:
+    (tmp_path / "t.csv").write_text("region,n,firm\na,3,x\n", encoding="utf-8")
+    (tmp_path / "u.csv").write_text(f"region,n,firm\n{row}\n", encoding="utf-8")
+    against = ("--contributor", "firm", "--against", str(tmp_path / "u.csv"))
+
+    result = run("tables", str(tmp_path / "t.csv"), *RECORDS, *against)
+
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert result.stderr.startswith(f"error: u.csv: {sentence}")
+    assert not {each for each in FIGURES if each in result.stderr}
 
 
 CONTRADICTIONS = [

@@ -31,7 +31,11 @@ def tables(draw: st.DrawFn) -> Filled:
         some([None, 0, 0, 1, 2, 5, 10, 10, 90, 100, -3]),
         some([1, 1, 2, 5]),
     )
-    return Filled(NAMES, TYPES, tuple(draw(st.lists(record, min_size=1, max_size=14))))
+    records = draw(st.lists(record, min_size=1, max_size=14))
+    without = draw(some([None, None, "N", "S"]))
+    # A region whose values are all NULL is one of the table all the same.
+    records = [(*r[:3], None if r[0] == without else r[3], r[4]) for r in records]
+    return Filled(NAMES, TYPES, tuple(records))
 
 
 SETTINGS = st.fixed_dictionaries(
@@ -134,6 +138,90 @@ def test_every_engine_finds_the_same(database: Database) -> None:
     is_found()
 
 
+@settings(few, max_examples=60)
+@given(tables(), tables(), SETTINGS, st.integers(1, 4))
+def test_a_second_table_differs_where_python_finds_it(
+    table: Filled, other: Filled, given: Any, n: int
+) -> None:
+    """A cell whose values are all NULL has no contributor, and differs from one that has some."""
+    given = {**given, "margins": "all", "weight": None}
+    of_values = given["value"] is not None
+    here, there = (
+        {
+            key: cell.counted(of_values=of_values)
+            for key, cell in oracle.cells(each.records, BY, **given).items()
+        }
+        for each in (table, other)
+    )
+
+    checks = [kanon.Differences(n=n)]
+    result = kanon.tables(table.arrow, BY, against=other.arrow, checks=checks, **given)
+
+    agree([result.tables[0].checks[0].to_dict()], [oracle.differences(here, there, n)])
+
+
+MARKS = st.sampled_from(["*", "*", None, "0", "1", "2", "3", "7"])
+
+
+@settings(few, max_examples=60)
+@given(
+    st.dictionaries(
+        st.tuples(st.sampled_from(["N", "S", None]), st.sampled_from(["a", "b", None])),
+        MARKS,
+        min_size=1,
+    )
+)
+def test_a_published_table_has_the_cells_that_python_finds(
+    shown: dict[tuple[str | None, str | None], str | None],
+) -> None:
+    """NULL is a mark beside another, and a label; a group with a suppressed child is left out."""
+    rows = [(*key, figure, "0", "0") for key, figure in shown.items()]
+    names = ("region", "total", "n", "f1", "f2")
+    data = pyarrow.table(
+        {
+            name: pyarrow.array(cells, pyarrow.string())
+            for name, cells in zip(names, zip(*rows, strict=True), strict=True)
+        }
+    )
+    counts = {key: int(n) for key, n in shown.items() if n not in ("*", None)}
+    checks = [
+        kanon.MinContributors(n=3),
+        kanon.MinContributors(n=3, zeros="disclosive"),
+        kanon.GroupDisclosure(),
+        kanon.Rounded(base=2),
+    ]
+
+    [table] = kanon.tables(
+        data,
+        BY,
+        value="n",
+        published=True,
+        suppressed=["*", None],
+        total_flag={"region": "f1", "total": "f2"},
+        checks=checks,
+    ).tables
+
+    empty = len({key[0] for key in shown}) * len({key[1] for key in shown}) - len(shown)
+    zero = sum(not n for n in counts.values()) + empty
+    small = sum(0 < n < 3 for n in counts.values())
+    groups = 0
+    for place in (0, 1):
+        if len({key[place] for key in shown}) < 2:
+            continue
+        for other in {key[1 - place] for key in shown}:
+            own = [counts.get(key) for key in shown if key[1 - place] == other]
+            known = [each for each in own if each is not None]
+            groups += len(known) == len(own) and sum(known) > 0 and max(known) == sum(known)
+    found = [
+        check.achieved if check.model == "rounded" else check.details for check in table.checks
+    ]
+    assert found[0]["violating_cells"] == small
+    assert found[1]["violating_cells"] == small + zero
+    assert table.checks[2].achieved == groups
+    assert found[3] == sum(n % 2 for n in counts.values())
+    assert table.cells.suppressed == len(shown) - len(counts)
+
+
 ZEROS = Filled(
     NAMES,
     TYPES,
@@ -164,3 +252,14 @@ def test_figures_of_any_size_are_compared_exactly(size: int) -> None:
 
     [check] = [each for each in result.tables[0].checks if each.holds is not None]
     assert (check.holds, check.details["violating_cells"]) == (False, 1)
+
+
+@pytest.mark.parametrize("contributor", [None, "firm"])
+def test_a_rank_above_every_number_of_contributors_is_asked_too(contributor: str | None) -> None:
+    given = {"value": "value", "contributor": contributor, "margins": "all"}
+    checks = [kanon.Dominance(n=2_000_000, k=50)]
+
+    [table] = kanon.tables(ZEROS.arrow, BY, checks=checks, **given).tables
+
+    cells = oracle.cells(ZEROS.records, BY, **given)
+    agree([table.checks[0].to_dict()], [oracle.dominance(cells, 2_000_000, 50)])

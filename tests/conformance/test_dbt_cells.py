@@ -64,6 +64,10 @@ def seeds() -> dict[str, tuple[list[str], Rows]]:
                 found[f"{name}_{file[0]}"] = (other["columns"], other["rows"])
     thirds = [["N", "0.3333333333"], ["N", "0.7"], ["S", "0.5"], ["S", "0.3"], ["S", "0.45"]]
     found["thirds"] = (["region", "n"], thirds)
+    found["marked"] = (
+        ["region", "n"],
+        [["N", "12"], ["S", "*"], ["W", "55"], ["E", "0"], ["M", "203"]],
+    )
     found["fault_other_regions"] = (["region", "n"], [["N", "12"]])
     return found | {f"fault_{name}": (["region", "n"], each[0]) for name, each in FAULTS.items()}
 
@@ -116,6 +120,12 @@ def _of_ledger(test: str, question: Mapping[str, Any], **parameters: Any) -> Ask
     return Asked("ledger", test, {**question, **parameters}, question, {test: parameters})
 
 
+def _of_mart(test: str, **parameters: Any) -> Asked:
+    question = {"by": ["region"], "value": "n", "published": True, "suppressed": "*"}
+    given = {"by": ["region"], "value": "n", "suppressed": "*", **parameters}
+    return Asked("marked", test, given, question, {test: parameters})
+
+
 ASKED: dict[str, Asked] = {
     **dict(examples()),
     "threshold_fails": _of_ledger("min_contributors", LEDGER, n=10),
@@ -148,6 +158,10 @@ ASKED: dict[str, Asked] = {
         "group_disclosure", OF_FIRMS, along=["sector"], insiders=1, max_share=0.7
     ),
     "groups_hold": _of_ledger("group_disclosure", OF_FIRMS),
+    "rounded_fails": _of_mart("rounded", base=5),
+    "rounded_holds": _of_mart("rounded", base=0.1),
+    "rounded_in_bands_fails": _of_mart("rounded", bands=[[0, 5], [50, 10]]),
+    "rounded_in_bands_holds": _of_mart("rounded", bands=[[0, 1], [50, 5], [200, 1]]),
 }  # fmt: skip
 
 
@@ -165,6 +179,27 @@ FAULTS: dict[str, tuple[Rows, str, Mapping[str, Any], str]] = {
         [["N", "*"], ["S", None], ["W", "12"]], "min_contributors",
         {"count": "n", "n": 3, "suppressed": "*"},
         "1 figures that are neither",
+    ),
+    "some_nulls": (
+        [["N", "12"], ["S", None]], "min_contributors", {"count": "n", "n": 3},
+        "1 figures that are neither a finite number nor suppressed: say suppressed",
+    ),
+    "some_nulls_of_groups": (
+        [["N", "12"], ["S", None]], "group_disclosure", {"by": ["region"], "count": "n"},
+        "1 figures that are neither a finite number nor suppressed: say suppressed",
+    ),
+    "some_nulls_there": (
+        [["N", "12"], ["S", "7"]], "differences",
+        {"by": ["region"], "count": "n", "against": "ref('fault_some_nulls')", "n": 3},
+        "1 figures that are neither a finite number nor suppressed: say suppressed",
+    ),
+    "rounded_nulls": (
+        [["N", "10"], ["S", None]], "rounded", {"value": "n", "base": 5},
+        "1 figures that are neither a finite number nor suppressed: say suppressed",
+    ),
+    "rounded_hidden": (
+        [["N", None]], "rounded", {"value": "n", "base": 5, "suppressed": None},
+        "1 tables in which every count is suppressed",
     ),
     "repeated": (
         [["N", "12"], ["N", "13"], ["Total", "25"]], "derivable", {**OF_MART, "value": "n"},
@@ -193,11 +228,12 @@ FAULTS: dict[str, tuple[Rows, str, Mapping[str, Any], str]] = {
         "1 tables without a row that has total_label",
     ),
     "hidden_counts": (
-        [["N", None], ["S", None]], "min_contributors", {"count": "n", "n": 3},
+        [["N", None], ["S", None]], "min_contributors", {"count": "n", "n": 3, "suppressed": None},
         "1 tables in which every count is suppressed",
     ),
     "hidden_groups": (
-        [["N", None], ["Total", None]], "group_disclosure", {**OF_MART, "count": "n"},
+        [["N", None], ["Total", None]], "group_disclosure",
+        {**OF_MART, "count": "n", "suppressed": None},
         "1 tables in which every count is suppressed",
     ),
     "no_records": ([], "min_contributors", {"by": ["region"], "n": 3}, "no_data"),

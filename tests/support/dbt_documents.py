@@ -57,6 +57,7 @@ REMARKS = {
     "group_disclosure": "On records, or with count on a mart. failures counts groups.",
     "differences": "On a mart, whose second one has columns of the same names. failures counts"
     " cells.",
+    "rounded": "On a mart. failures counts figures off the grid.",
     "derivable": "On a mart, by some rounds of subtraction: a finding is proof, and passing means"
     " that no way was found in so many rounds. kanon-sql tables also uses bounds and linear"
     " programs. failures counts cells.",
@@ -102,6 +103,7 @@ EXAMPLES_OF_CELLS: dict[str, dict[str, Any]] = {
     "differences": {
         **_MART, "count": "contributors", "against": "ref('counts_2025')", "n": 10,
     },
+    "rounded": {"value": "turnover", "base": 5},
     "derivable": {**_MART, "value": "turnover", "total_label": "Total", "suppressed": "*"},
 }  # fmt: skip
 """The example of each test of cells."""

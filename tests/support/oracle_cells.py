@@ -154,7 +154,7 @@ def group_disclosure(
     the children are those `shown`."""
     disclosed = alone = 0
     for place in along:
-        if len({key[place] for key, n in found.items() if n and key[place] is not TOTAL}) < 2:
+        if len({key[place] for key in found if key[place] is not TOTAL}) < 2:
             continue
         groups: dict[Key, list[int]] = defaultdict(list)
         for key, count in found.items():

@@ -57,7 +57,7 @@ def _lines() -> Iterator[str]:
     executed = ", ".join(dialect for dialect, traits in TRAITS.items() if traits.executed)
     for name, model in ALL_MODELS.items():
         kind = KINDS.get(name, "estimate" if model.answered_by == "estimate" else "exact")
-        test = "no" if model.answered_by == "estimate" or name == "rounded" else f"`{name}`"
+        test = "no" if model.answered_by == "estimate" else f"`{name}`"
         where = executed.replace(", mariadb", "") if model.answered_by == "cells" else executed
         yield (
             f"| `{name}` | {model.source} | {kind} | {HEADINGS[model.answered_by]} | "

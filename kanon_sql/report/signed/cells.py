@@ -11,8 +11,16 @@ from kanon_sql.report.words.cells import (
     cost_sentence,
     headline_of_cells,
 )
-from kanon_sql.report.words.models import verdict
-from kanon_sql.report.words.numbers import KEPT_TOGETHER, counted, listed, number, printable
+from kanon_sql.report.words.models import SIGNS, verdict
+from kanon_sql.report.words.numbers import (
+    KEPT_TOGETHER,
+    counted,
+    filter_words,
+    listed,
+    number,
+    on_one_line,
+    printable,
+)
 from kanon_sql.results.cells import CellsResult
 from kanon_sql.results.table import CheckResult, PolicyOutcome
 from kanon_sql.spec.models.catalogue import CELL_MODELS
@@ -53,12 +61,9 @@ def rules(table: CellsResult) -> Iterator[Block]:
 
 def _row(check: CheckResult, table: CellsResult) -> GridRow:
     found = verdict(check, table)
-    sign = _SIGNS[found.status]
+    sign = SIGNS[found.status]
     words = (f"{sign}{KEPT_TOGETHER}{found.word}", found.title, found.achieved, found.extent)
     return GridRow((*words, _basis(check, table)), ())
-
-
-_SIGNS = {"violated": "✗", "accepted": "△", "holds": "✓", "undecided": "?", "measured": "○"}
 
 
 def _basis(check: CheckResult, table: CellsResult) -> str:
@@ -66,7 +71,7 @@ def _basis(check: CheckResult, table: CellsResult) -> str:
     policy = next((each for each in table.policies if each.id == check.policy), None)
     if policy is None:
         return "" if check.holds is None else "required by whoever ran it"
-    said = [f"“{_on_one_line(text)}”" for text in _quotes(check, policy)]
+    said = [f"“{on_one_line(text)}”" for text in _quotes(check, policy)]
     return printable(" ".join([*said, f"{policy.id}, {policy.address}"]))
 
 
@@ -77,10 +82,6 @@ def _quotes(check: CheckResult, policy: PolicyOutcome) -> list[str]:
     numbers = [f"{bound:g}" for bound in bounds if isinstance(bound, int | float)]
     own = [text for text in about if all(re.search(rf"\b{each}\b", text) for each in numbers)]
     return own or about
-
-
-def _on_one_line(text: str) -> str:
-    return " ".join(text.split())
 
 
 def scope(table: CellsResult) -> Iterator[Block]:
@@ -109,17 +110,11 @@ def _facts(table: CellsResult) -> Iterator[tuple[str, str]]:
         yield "Survey weight", f"{printable(table.weight)}, assumed to be confidential"
     if table.against:
         yield "Compared with", listed(list(table.against))
-    yield "Filter", _filter(table)
+    rows = "row" if table.published else "record"
+    yield "Filter", filter_words(table, rows, f"all {rows}s")
 
 
 def _margins(margins: str | tuple[tuple[str, ...], ...]) -> str:
     if isinstance(margins, str):
         return {"all": "all totals are published", "none": "no total is published"}[margins]
     return "; ".join(listed(each) if each else "the grand total" for each in margins)
-
-
-def _filter(table: CellsResult) -> str:
-    rows = "rows" if table.published else "records"
-    parts = [f"only {rows} for which {printable(table.where)}"] if table.where else []
-    parts += [f"only the first {number(table.first)} {rows}"] if table.first else []
-    return "; ".join(parts) or f"none: all {rows}"

@@ -8,11 +8,19 @@ from typing import Any
 from kanon_sql.report.document import Block, Facts, Grid, GridRow, Points, Prose
 from kanon_sql.report.signed import cells
 from kanon_sql.report.signed.subject import Signed, digest_of, members_of, violating
-from kanon_sql.report.words.models import STATUS_WORDS, Margin, margins, title, verdict_status
+from kanon_sql.report.words.models import (
+    SIGNS,
+    STATUS_WORDS,
+    Margin,
+    margins,
+    title,
+    verdict_status,
+)
 from kanon_sql.report.words.numbers import (
     KEPT_TOGETHER,
     NONE,
     counted,
+    filter_words,
     listed,
     member,
     number,
@@ -40,8 +48,6 @@ COUNTS_ONLY = (
     "the figures mean."
 )
 _NOT_RECORDED = "not recorded in this result"
-_SIGNS = {"violated": "✗", "accepted": "△", "holds": "✓", "undecided": "?",
-          "measured": "○"}  # fmt: skip
 _RELEASE = {"recipient": "Recipient", "purpose": "Purpose", "model": "How access is given",
             "review_by": "Review by"}  # fmt: skip
 
@@ -199,7 +205,7 @@ _HEADER = GridRow(("verdict", "check", "required", "found", "margin", "concerns"
 
 def _rows(check: CheckResult, table: TableResult, signed: Signed) -> Iterator[GridRow]:
     status = verdict_status(check)
-    word = f"{_SIGNS[status]}{KEPT_TOGETHER}{STATUS_WORDS[status]}"
+    word = f"{SIGNS[status]}{KEPT_TOGETHER}{STATUS_WORDS[status]}"
     for place, each in enumerate(margins(check)):
         fails = check.holds is False or MODELS[check.model].counts_violations
         is_shown = not signed.withholds(table) and not signed.is_coarse(table.summary)
@@ -323,17 +329,11 @@ def _scope(table: TableResult, signed: Signed) -> Iterator[tuple[str, str]]:
         kept = " and kept as *" if made.suppressed_as == "star" else " and left out"
         words = signed.portion(made.suppressed, put_in, "record")
         yield "Suppressed", f"{words}{kept}" if made.suppressed else "none"
-    yield "Filter", _filter(table)
+    yield "Filter", filter_words(table, "record", "every record")
     yield "NULL", _nulls(table, signed)
     if table.sensitive:
         yield "Sensitive", listed(table.sensitive)
     yield from _untouched(table, signed)
-
-
-def _filter(table: TableResult) -> str:
-    parts = [f"only records for which {printable(table.where)}"] if table.where else []
-    parts += [f"only the first {number(table.first)} records"] if table.first else []
-    return "; ".join(parts) or "none: every record"
 
 
 def _nulls(table: TableResult, signed: Signed) -> str:

@@ -158,7 +158,7 @@ def _derivable(check: CheckResult, table: CellsResult) -> Words:
     found = check.details
     hidden = found.get("suppressed")
     if hidden is None:
-        return "not measured: the totals do not add up", ""
+        return "not measured: see the warning", ""
     if not hidden:
         return "nothing is suppressed", ""
     width = check.parameters.get("width") or 0
@@ -218,7 +218,15 @@ def _violating(check: CheckResult, table: CellsResult) -> str:
 
 def _beyond(check: CheckResult, table: CellsResult) -> str:
     violating = number(check.details["violating_cells"])
-    return f"{violating} of {counted(table.cells.cells or 0, 'cell')} beyond it"
+    return f"{violating} of {counted(_judged(check, table), 'cell')} beyond it"
+
+
+def _judged(check: CheckResult, table: CellsResult) -> int:
+    """The cells that a rule looks at: those compared, those with a figure, or all."""
+    cells, suppressed = table.cells.cells or 0, table.cells.suppressed or 0
+    judged = {"differences": check.details.get("compared_cells"), "rounded": cells - suppressed}
+    found = judged.get(check.model)
+    return cells if found is None else found
 
 
 def _margins(check: CheckResult) -> str:

@@ -102,6 +102,9 @@ def _signed(room: float, is_met: bool, *, in_percent: bool = False) -> str:
     return f"{sign}{number(abs(room))}"
 
 
+SIGNS = {"violated": "✗", "accepted": "△", "holds": "✓", "undecided": "?", "measured": "○",
+         "no_data": "-", "error": "✗"}  # fmt: skip
+"""Signs preceding a verdict, so that colour is never the only cue."""
 STATUS_WORDS = {
     "holds": "holds",
     "violated": "VIOLATED",

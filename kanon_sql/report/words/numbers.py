@@ -257,6 +257,17 @@ def listed(names: Sequence[str]) -> str:
     return ", ".join(printable(name) for name in names)
 
 
+def on_one_line(text: str) -> str:
+    return " ".join(text.split())
+
+
+def filter_words(table: Any, noun: str, everything: str) -> str:
+    """Which rows of a table were read, as in `only the first 10 records`."""
+    parts = [f"only {noun}s for which {printable(table.where)}"] if table.where else []
+    parts += [f"only the first {number(table.first)} {noun}s"] if table.first else []
+    return "; ".join(parts) or f"none: {everything}"
+
+
 def quasi_identifiers(names: Sequence[str]) -> str:
     """The quasi-identifiers of a heading: by name, or their number where they would fill a page."""
     if len(names) > _MOST_NAMED:

@@ -21,16 +21,16 @@
 {% do asked.update({name: kanon_sql.parameter_of_cells(test, name, given, values)}) %}
 {% endfor %}
 {% set count = given.get("count") %}
-{% set on_mart = "count" in takes and count is not none or test in ["derivable", "differences"] %}
-{% set of_records = ["contributor", "margins"] + (["value"] if test != "derivable" else []) %}
+{% set on_mart = "count" in takes and count is not none or test in ["derivable", "differences", "rounded"] %}
+{% set of_records = ["contributor", "margins"] + (["value"] if test not in ["derivable", "rounded"] else []) %}
 {% for name in of_records if on_mart and given.get(name) is not none -%}
 {{ kanon_sql.refuse(test ~ ": count is for a mart, where a row is a cell, and " ~ name ~ " for records. Leave one of them out") }}
 {%- endfor %}
 {% for name in ["total_label", "suppressed"] if not on_mart and name in given -%}
 {{ kanon_sql.refuse(test ~ ": " ~ name ~ " is for a mart, where a row is a cell: name its count") }}
 {%- endfor %}
-{% for name in ["value"] if test in ["dominance", "p_percent", "derivable"] and given.get(name) is none -%}
-{{ kanon_sql.refuse(test ~ " needs value, the column " ~ ("with the figure of a cell" if test == "derivable" else "that is summed")) }}
+{% for name in ["value"] if test in ["dominance", "p_percent", "derivable", "rounded"] and given.get(name) is none -%}
+{{ kanon_sql.refuse(test ~ " needs value, the column " ~ ("with the figure of a cell" if test in ["derivable", "rounded"] else "that is summed")) }}
 {%- endfor %}
 {% if test == "differences" and count is none -%}
 {{ kanon_sql.refuse("differences needs count, the column with the number of contributors of a cell") }}
@@ -38,7 +38,7 @@
 {{ kanon_sql.refuse("derivable needs total_label, which stands in a dimension for its total: a label, null for NULL, or one for each dimension, as in {region: Total}") }}
 {%- endif %}
 {% set by = given.get("by") %}
-{% if by is none and on_mart and test == "min_contributors" %}
+{% if by is none and on_mart and test in ["min_contributors", "rounded"] %}
 {% set by = [] %}
 {% else %}
 {% do kanon_sql.list_of_columns(test, "by", by) %}
@@ -78,6 +78,8 @@
 {% set value = given.get(name) %}
 {% if values == "dimensions" -%}
 {{ return(none) }}
+{%- elif values == "bands" -%}
+{{ return(kanon_sql.bands_of_test(test, value)) }}
 {%- elif values == "count" or values is mapping and "default" not in values -%}
 {% do kanon_sql.needs_one_of(test, {name: value}) %}
 {%- endif %}
@@ -95,6 +97,23 @@
 {{- return(kanon_sql.number_of_test(
     test, name, value, values.get("least", 0), values.get("most"), values.get("above", false)
 )) -}}
+{%- endmacro %}
+
+
+{# Pairs of a start and a step, in ascending order; none where none is given. #}
+{% macro bands_of_test(test, bands) -%}
+{% set found = [] %}
+{% set is_list = bands is not none and bands is not string and bands is not mapping and bands is iterable %}
+{% for band in (bands if is_list else []) %}
+{% set is_pair = band is not string and band is not mapping and band is iterable and band | length == 2 %}
+{% if is_pair and kanon_sql.is_number(band[0]) and kanon_sql.is_number(band[1]) and band[1] > 0 and (not found or band[0] > found[-1][0]) %}
+{% do found.append([band[0], band[1]]) %}
+{% endif %}
+{% endfor %}
+{% if bands is not none and (not found or found | length != bands | length) -%}
+{{ kanon_sql.refuse(test ~ ": bands must be pairs of a start and a step in ascending order, as in [[15, 10]]; found " ~ bands) }}
+{%- endif %}
+{{- return(found or none) -}}
 {%- endmacro %}
 
 
@@ -174,7 +193,10 @@
 {%- endmacro %}
 
 
-{# How a mart is read: its dimensions with their totals, and what stands for a suppressed figure. #}
+{#
+    How a mart is read: its dimensions with their totals, and what stands for a suppressed figure. A NULL
+    count is a suppressed one if `suppressed` says so; the figure of derivable is so without.
+#}
 {% macro mart_of_test(test, given, by, own, guess=none) -%}
 {% set mark = given.get("suppressed") %}
 {% if mark is mapping or mark is not string and mark is iterable -%}
@@ -205,9 +227,9 @@
     ),
     "suppressed": kanon_sql.is_suppressed(
         own["figure"], none if mark is none else kanon_sql.value_as_text(mark)
-    ) | trim,
+    ) | trim if test == "derivable" or "suppressed" in given else "1 = 0",
 } %}
-{% if test == "derivable" %}
+{% if test in ["derivable", "rounded"] %}
 {% do found.update({"value": own["figure"], "digits": kanon_sql.digits_of(
     own["relation"], own["relation"], own["figure"], 1
 )}) %}

@@ -67,7 +67,7 @@ measured as (
 
 {# Test of a concentration rule. #}
 {% macro concentration_failures(
-    relation, columns, groupings, violated, achieved, value, contributor, ranks, digits, more=[]
+    relation, columns, groupings, violated, achieved, value, contributor, ranks, digits
 ) %}
 {{ kanon_sql.cell_rule_failures(
     relation, columns, groupings, violated, achieved, value, contributor,
@@ -160,7 +160,7 @@ from {{ relation }}
 {% set shown = "not (" ~ suppressed ~ ")" %}
 {% set found = namespace(errors=[
     kanon_sql.counted_error(
-        "figures_without_number" ~ name, "figures that are neither a finite number nor suppressed", "kanon_no_number",
+        "figures_without_number" ~ name, "figures that are neither a finite number nor suppressed: say suppressed", "kanon_no_number",
         kanon_sql.rows_where(
             relation, shown ~ " and (" ~ number ~ " is null or not (" ~ kanon_sql.is_finite(number) ~ "))", "kanon_no_number"
         )
@@ -201,6 +201,15 @@ from {{ relation }}
 {%- endmacro %}
 
 
+{# A mart that shows no figure. #}
+{% macro nothing_shown() -%}
+{{ return(kanon_sql.counted_error(
+    "nothing_shown", "tables in which every count is suppressed, so nothing was judged", "kanon_hidden",
+    "select case when count(*) = sum(kanon_suppressed) then 1 else 0 end as kanon_hidden\nfrom published_cells"
+)) }}
+{%- endmacro %}
+
+
 {#
     How the dimensions of a mart are read. `labels` has the label of the total by dimension, none for
     NULL; a dimension that is not in it has no total.
@@ -216,7 +225,7 @@ from {{ relation }}
     "label": text,
     "total": "1 = 0" if not declared else text ~ " is null" if label is none else "coalesce(" ~ text ~ ", '') = " ~ kanon_sql.literal(label),
     "doubtful": "1 = 0" if by_null or not guess else text ~ " is null",
-    "like_total": "1 = 0" if declared or not guess else "lower(" ~ text ~ ") in ('total', 'totals', 'all', 'sum', 'overall', 'grand total', 'subtotal')",
+    "like_total": "1 = 0" if declared or not guess else "lower(" ~ text ~ ") in ('total', 'totals', 'all', 'sum', 'overall', 'grand total', 'subtotal', 'gesamt', 'insgesamt', 'summe', 'alle', 'ensemble', 'tous', 'totale', 'totaal', 'suma')",
     "level": none,
 }] %}
 {% endfor %}

@@ -12,11 +12,12 @@
 
 {#
     CTEs up to `cells`. `ranks` are the numbers of largest contributions that a check adds; with `top`
-    the engine has an aggregate for the largest ones.
+    the engine has an aggregate for the largest ones. Where contributors are only counted, those with
+    a value in the column `counted`.
 #}
 {% macro sets_of_cells(
     relation, columns, groupings, contributor=none, figure=none, weighted=none, ranks=[],
-    set="cells", contributions="contributions", top=false
+    set="cells", contributions="contributions", top=false, counted=none
 ) %}
 {% if figure is none %}
 {{ contributions }} as (
@@ -26,6 +27,10 @@
         {{ kanon_sql.aliased(kanon_sql.ident(contributor), contributor) }},
 {% endif %}
         count(*) as kanon_records
+{%- if counted is not none %},
+        count({{ kanon_sql.ident(counted) }}) as kanon_values
+{%- endif %}
+
     from {{ relation | indent(4) }}
     group by
 {{ kanon_sql.grouped_by(columns) | indent(4, first=true) }}
@@ -128,7 +133,7 @@ contributions as (
 {{ set }} as (
 {% for grouping in groupings %}
     {{ kanon_sql.cells_of_grouping(
-        grouping, columns, contributor, figure, ranks, contributions
+        grouping, columns, contributor, figure, ranks, contributions, counted, top
     ) | trim | indent(4) }}
 {% if not loop.last %}
 
@@ -147,7 +152,8 @@ contributions as (
 
 {# The cells of one grouping. #}
 {% macro cells_of_grouping(
-    grouping, columns, contributor=none, figure=none, ranks=[], contributions="contributions"
+    grouping, columns, contributor=none, figure=none, ranks=[], contributions="contributions",
+    counted=none, top=false
 ) %}
 {% set by = grouping.columns %}
 select
@@ -157,17 +163,19 @@ select
 {% endfor %}
     sum(kanon_records) as kanon_records,
 {% if figure is none %}
-    {{ "sum(kanon_records)" if contributor is none else "count(*)" }} as kanon_contributors
+    {{ kanon_sql.number_of_contributors(contributor, counted) }} as kanon_contributors
 {%- else %}
     sum(kanon_contributors) as kanon_contributors,
     sum(kanon_total) as kanon_total,
 {% for rank in ranks %}
-    sum(case when kanon_place <= {{ rank }} then kanon_size else 0 end) as kanon_largest_{{ rank }},
+    {{ kanon_sql.sum_of_largest(rank, ranks, top) }} as kanon_largest_{{ rank }},
 {% endfor %}
     sum(kanon_negatives) as kanon_negatives
 {%- endif %}
 
-from {{ kanon_sql.placed_contributions(by, contributor, figure, contributions) | trim }}
+from {{ kanon_sql.placed_contributions(
+    by, contributor, figure, contributions, counted, top, by | length == columns | length
+) | trim }}
 {% if by %}
 group by
 {{ kanon_sql.aliases(by) }}
@@ -175,9 +183,32 @@ group by
 {%- endmacro %}
 
 
+{# Sum of the largest contributions of a cell, up to a rank. #}
+{% macro sum_of_largest(rank, ranks, top=false) -%}
+{% if top -%}
+list_sum(list_slice(max(kanon_size, {{ kanon_sql.largest_rank(ranks) }}), 1, {{ rank }}))
+{%- else -%}
+sum(case when kanon_place <= {{ rank }} then kanon_size else 0 end)
+{%- endif %}
+{%- endmacro %}
+
+
+{# Number of contributors of a cell, or of those with a value. #}
+{% macro number_of_contributors(contributor=none, counted=none) -%}
+{% if contributor is none -%}
+sum({{ "kanon_records" if counted is none else "kanon_values" }})
+{%- else -%}
+{{ "count(*)" if counted is none else "sum(case when kanon_values > 0 then 1 else 0 end)" }}
+{%- endif %}
+{%- endmacro %}
+
+
 {# The contributions of one grouping, each contributor once in a cell and the largest first. #}
-{% macro placed_contributions(by, contributor=none, figure=none, contributions="contributions") %}
-{% if figure is none and contributor is none %}
+{% macro placed_contributions(
+    by, contributor=none, figure=none, contributions="contributions", counted=none, top=false,
+    inner=false
+) %}
+{% if contributor is none and (figure is none or top) %}
 {{ contributions }}
 {%- elif figure is none %}
 (
@@ -186,10 +217,16 @@ group by
         {{ kanon_sql.alias(column) }},
 {% endfor %}
         sum(kanon_records) as kanon_records
+{%- if counted is not none %},
+        sum(kanon_values) as kanon_values
+{%- endif %}
+
     from {{ contributions }}
     group by
 {{ kanon_sql.aliases(by + [contributor]) | indent(4, first=true) }}
 ) as contributors
+{%- elif top %}
+{{ kanon_sql.summed_contributors(by, contributor, inner) | trim }}
 {%- else %}
 (
     select
@@ -208,26 +245,40 @@ group by
 {% endif %}
             order by kanon_size desc
         ) as kanon_place
-{% if contributor is none %}
-    from contributions
-{% else %}
-    from (
-        select
-{% for column in by %}
-            {{ kanon_sql.alias(column) }},
-{% endfor %}
-            sum(kanon_records) as kanon_records,
-            case when sum(kanon_values) > 0 then 1 else 0 end as kanon_contributors,
-            case when sum(kanon_values) > 0 then abs(sum(kanon_weighted)) else 0 end as kanon_total,
-            case when sum(kanon_values) > 0 then abs(sum(kanon_figure)) else 0 end as kanon_size,
-            case when sum(kanon_figure) < 0 then 1 else 0 end as kanon_negatives
-        from contributions
-        group by
-{{ kanon_sql.aliases(by + [contributor]) | indent(8, first=true) }}
-    ) as contributors
-{% endif %}
+    from {{ "contributions" if contributor is none else kanon_sql.summed_contributors(by, contributor, inner) | trim | indent(4) }}
 ) as placed
 {%- endif %}
+{%- endmacro %}
+
+
+{#
+    The contributors of one grouping, with their figures added; in an inner cell each has one row
+    already.
+#}
+{% macro summed_contributors(by, contributor, inner=false) %}
+{% set values = kanon_sql.summed_unless(inner, "kanon_values") | trim %}
+{% set figure = kanon_sql.summed_unless(inner, "kanon_figure") | trim %}
+(
+    select
+{% for column in by %}
+        {{ kanon_sql.alias(column) }},
+{% endfor %}
+        {{ kanon_sql.summed_unless(inner, "kanon_records") }} as kanon_records,
+        case when {{ values }} > 0 then 1 else 0 end as kanon_contributors,
+        case when {{ values }} > 0 then abs({{ kanon_sql.summed_unless(inner, "kanon_weighted") }}) else 0 end as kanon_total,
+        case when {{ values }} > 0 then abs({{ figure }}) else 0 end as kanon_size,
+        case when {{ figure }} < 0 then 1 else 0 end as kanon_negatives
+    from contributions
+{% if not inner %}
+    group by
+{{ kanon_sql.aliases(by + [contributor]) | indent(4, first=true) }}
+{% endif %}
+) as contributors
+{%- endmacro %}
+
+
+{% macro summed_unless(inner, name) -%}
+{{ name if inner else "sum(" ~ name ~ ")" }}
 {%- endmacro %}
 
 
@@ -276,7 +327,8 @@ nodes as (
 {% for node in nodes %}
         {{ kanon_sql.distinct_nodes(node) }} as kanon_nodes_{{ node.name }}{{ "," if not loop.last }}
 {% endfor %}
-    from contributions
+    from {{ "all_cells" if repeated else "cells" }}
+    where kanon_grouping = 0
 ),
 {% endif %}
 
@@ -386,11 +438,11 @@ count(distinct case when not ({{ node.below }}) then {{ key }} end) + max(case w
 {#
     A figure in the type in which it is added: a decimal where all of them are exact with so many
     digits, else a float. `typed`: the column itself is a whole number or a decimal; `narrow`: 18
-    digits hold their sum, and so each of them.
+    digits hold their sum, and so each of them, and whole numbers are 64 bits wide.
 #}
 {% macro typed_figure(column, digits=none, typed=false, narrow=false) -%}
 {% set name = kanon_sql.ident(column) if typed else kanon_sql.figure_number(column) -%}
-cast({{ name }} as {{ kanon_sql.float_type() if digits is none else "decimal(18, " ~ digits ~ ")" if narrow else kanon_sql.widest_type(digits) }})
+cast({{ name }} as {{ kanon_sql.float_type() if digits is none else ("bigint" if digits == 0 else "decimal(18, " ~ digits ~ ")") if narrow else kanon_sql.widest_type(digits) }})
 {%- endmacro %}
 
 
@@ -451,6 +503,12 @@ sum(
 {# Predicate: a number is neither NaN nor infinite. #}
 {% macro is_finite(number) -%}
 abs({{ number }}) <= 1.7976931348623157e308
+{%- endmacro %}
+
+
+{# Predicate: a number can be one of contributors. It is never NULL. #}
+{% macro is_count(number) -%}
+coalesce({{ number }}, -1) >= 0 and {{ kanon_sql.is_finite("coalesce(" ~ number ~ ", -1)") }}
 {%- endmacro %}
 
 

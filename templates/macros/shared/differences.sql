@@ -14,18 +14,18 @@ kanon_here <> kanon_there and {{ kanon_sql.differences() }} < {{ kanon_sql.posit
 {%- endmacro %}
 
 
-{# The cells of two tables from records, compared where both have one. #}
+{# The cells of two tables from records, compared where both have one; one without a value counts 0. #}
 {% macro differences_of_records(here, there, n=none) %}
 with
 
 {{ kanon_sql.sets_of_cells(
     here.relation, here.columns, here.groupings, here.contributor,
-    set="cells_here", contributions="contributions_here"
+    set="cells_here", contributions="contributions_here", counted=here.counted
 ) | trim }},
 
 {{ kanon_sql.sets_of_cells(
     there.relation, there.columns, there.groupings, there.contributor,
-    set="cells_there", contributions="contributions_there"
+    set="cells_there", contributions="contributions_there", counted=there.counted
 ) | trim }},
 
 {{ kanon_sql.compared_cells(

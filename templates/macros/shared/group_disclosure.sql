@@ -15,25 +15,32 @@
     The groups of a table, counted from its records, and those that a check finds disclosed.
     `families` pair the grouping of the children with that of their parents, along a dimension.
 #}
-{% macro group_counts(relation, columns, groupings, families, nodes, checks, contributor=none) %}
+{% macro group_counts(
+    relation, columns, groupings, families, nodes, checks, contributor=none, counted=none
+) %}
 with
 
-{{ kanon_sql.sets_of_groups(relation, columns, groupings, families, nodes, contributor) | trim }}
+{{ kanon_sql.sets_of_groups(
+    relation, columns, groupings, families, nodes, contributor, counted
+) | trim }}
 
 {{ kanon_sql.disclosed_groups(checks) | trim }}
 {%- endmacro %}
 
 
-{# CTEs up to `groups`. #}
-{% macro sets_of_groups(relation, columns, groupings, families, nodes, contributor=none) %}
-{{ kanon_sql.sets_of_cells(relation, columns, groupings, contributor) | trim }},
+{# CTEs up to `groups`. A node whose records have no value is one. #}
+{% macro sets_of_groups(
+    relation, columns, groupings, families, nodes, contributor=none, counted=none
+) %}
+{{ kanon_sql.sets_of_cells(relation, columns, groupings, contributor, counted=counted) | trim }},
 
 nodes as (
     select
 {% for node in nodes %}
         {{ kanon_sql.distinct_nodes(node) }} as kanon_nodes_{{ node.name }}{{ "," if not loop.last }}
 {% endfor %}
-    from contributions
+    from cells
+    where kanon_grouping = 0
 ),
 
 groups as (
@@ -161,12 +168,7 @@ measured as (
     failures="measured.achieved",
     columns=["judged_groups", "achieved", "alone"],
     more=kanon_sql.figure_errors(relation, none, contributor) if count is none
-        else kanon_sql.mart_errors(relation, dimensions, count, suppressed) + [
-            kanon_sql.counted_error(
-                "nothing_shown", "tables in which every count is suppressed, so nothing was judged", "kanon_hidden",
-                "select case when count(*) = sum(kanon_suppressed) then 1 else 0 end as kanon_hidden\nfrom published_cells"
-            ),
-        ]
+        else kanon_sql.mart_errors(relation, dimensions, count, suppressed) + [kanon_sql.nothing_shown()]
 ) }}
 {%- endmacro %}
 

@@ -55,12 +55,7 @@ measured as (
     violated="measured.violating_cells > 0",
     failures="measured.violating_cells",
     columns=["suppressed", "violating_cells", "achieved"],
-    more=kanon_sql.mart_errors(relation, dimensions, count, suppressed) + [
-        kanon_sql.counted_error(
-            "nothing_shown", "tables in which every count is suppressed, so nothing was judged", "kanon_hidden",
-            "select case when count(*) = sum(kanon_suppressed) then 1 else 0 end as kanon_hidden\nfrom published_cells"
-        ),
-    ]
+    more=kanon_sql.mart_errors(relation, dimensions, count, suppressed) + [kanon_sql.nothing_shown()]
 ) }}
 {%- endif %}
 {%- endmacro %}

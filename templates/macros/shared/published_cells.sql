@@ -50,7 +50,9 @@
 
 
 {# Facts on the rows: what is neither a number nor a mark, and what could be read in two ways. #}
-{% macro published_facts(relation, columns, column, suppressed, dimensions, may_be_null, count=none) %}
+{% macro published_facts(
+    relation, columns, column, suppressed, dimensions, may_be_null, count=none, counts=false
+) %}
 {% set value = kanon_sql.ident(column) %}
 {% set number = "case when not (" ~ suppressed ~ ") then " ~ (kanon_sql.figure_number(column) | trim) ~ " end" %}
 select
@@ -73,7 +75,9 @@ select
     sum({{ kanon_sql.flag_or_never(dimension.no_flag) }}) as kanon_no_flag_{{ loop.index }}
 {%- endfor %}
 {%- if count is not none %},
-    sum(case when not ({{ suppressed }}) and ({{ kanon_sql.ident(count) }} is null or {{ kanon_sql.figure_number(count) | trim }} is null) then 1 else 0 end) as kanon_no_count
+    sum({{ kanon_sql.flag("not (" ~ suppressed ~ ")\n    and not (" ~ kanon_sql.is_count(kanon_sql.figure_number(count) | trim) ~ ")") | indent(4) }}) as kanon_no_count
+{%- elif counts %},
+    sum(case when kanon_number < 0 then 1 else 0 end) as kanon_below_zero
 {%- endif %}
 
 from (

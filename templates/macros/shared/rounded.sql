@@ -27,3 +27,43 @@ kanon_figure < {{ bands[0][0] }}
 {% set scaled = kanon_sql.scaled("kanon_figure", kanon_sql.denominator(step)) -%}
 {{ scaled }} <> {{ kanon_sql.numerator(step) }} * floor(cast({{ scaled }} as {{ kanon_sql.float_type() }}) / nullif({{ kanon_sql.numerator(step) }}, 0))
 {%- endmacro %}
+
+
+{# Generic test of rounding, on a mart with its figures in the column `value`. #}
+{% macro rounded_failures(
+    relation, columns, dimensions, value, base=none, bands=none, suppressed="1 = 0", digits=none
+) %}
+{% set ctes %}
+with
+
+{{ kanon_sql.sets_of_published(
+    relation, dimensions, kanon_sql.typed_figure(value, digits) | trim, suppressed
+) | trim }},
+
+measured as (
+    select
+        count(*) as records,
+        coalesce(sum(kanon_suppressed), 0) as suppressed,
+        coalesce(sum({{ kanon_sql.flag(kanon_sql.rounded_violated(base, bands) | trim) | indent(8) }}), 0) as achieved
+    from published_cells
+)
+{%- endset %}
+{{ kanon_sql.told_failures(
+    ctes,
+    violated="measured.achieved > 0",
+    failures="measured.achieved",
+    columns=["suppressed", "achieved"],
+    more=kanon_sql.mart_errors(relation, dimensions, value, suppressed, counts=false) + [kanon_sql.nothing_shown()]
+) }}
+{%- endmacro %}
+
+
+{% test rounded(model) -%}
+{% set asked = kanon_sql.asked_of_cells("rounded", model, kwargs, {
+    "base": {"above": true, "default": none}, "bands": "bands",
+}, ["by", "value", "suppressed"]) -%}
+{% if (asked["base"] is none) == (asked["bands"] is none) -%}
+{{ kanon_sql.refuse("rounded needs a base, or bands, and not both") }}
+{%- endif %}
+{{ kanon_sql.tidy(kanon_sql.rounded_failures(**asked), model) }}
+{%- endtest %}

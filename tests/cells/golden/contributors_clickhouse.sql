@@ -193,16 +193,12 @@ cells as (
             select
                 "sector",
                 kanon_level_1_of_1,
-                sum(kanon_records) as kanon_records,
-                toInt64(case when sum(kanon_values) > 0 then 1 else 0 end) as kanon_contributors,
-                case when sum(kanon_values) > 0 then abs(sum(kanon_weighted)) else 0 end as kanon_total,
-                case when sum(kanon_values) > 0 then abs(sum(kanon_figure)) else 0 end as kanon_size,
-                toInt64(case when sum(kanon_figure) < 0 then 1 else 0 end) as kanon_negatives
+                kanon_records as kanon_records,
+                toInt64(case when kanon_values > 0 then 1 else 0 end) as kanon_contributors,
+                case when kanon_values > 0 then abs(kanon_weighted) else 0 end as kanon_total,
+                case when kanon_values > 0 then abs(kanon_figure) else 0 end as kanon_size,
+                toInt64(case when kanon_figure < 0 then 1 else 0 end) as kanon_negatives
             from contributions
-            group by
-                "sector",
-                kanon_level_1_of_1,
-                kanon_entity
         ) as contributors
     ) as placed
     group by
@@ -285,7 +281,9 @@ nodes as (
             + max(toInt64(case when "sector" is null then 1 else 0 end)) as kanon_nodes_1_0,
         toInt64(count(distinct kanon_level_1_of_1))
             + max(toInt64(case when kanon_level_1_of_1 is null then 1 else 0 end)) as kanon_nodes_1_1
-    from contributions
+    from cells
+    where
+        kanon_grouping = 0
 ),
 
 judged_cells as (
@@ -362,10 +360,12 @@ contributions as (
         "sector",
         "kanon_level_1_of_1" as kanon_level_1_of_1,
         "firm" as kanon_entity,
-        toInt64(count(*)) as kanon_records
+        toInt64(count(*)) as kanon_records,
+        toInt64(count("turnover")) as kanon_values
     from (
         select
             "sector",
+            "turnover",
             "firm",
             case
                 when cast("sector" as Nullable(String)) in ('a', 'b')
@@ -374,10 +374,6 @@ contributions as (
                 then 'B'
             end as "kanon_level_1_of_1"
         from "ledger"
-        where
-            not (
-                "turnover" is null
-            )
     ) as kanon_source
     group by
         "sector",
@@ -391,13 +387,14 @@ cells as (
         "sector",
         kanon_level_1_of_1,
         sum(kanon_records) as kanon_records,
-        toInt64(count(*)) as kanon_contributors
+        sum(toInt64(case when kanon_values > 0 then 1 else 0 end)) as kanon_contributors
     from (
         select
             "sector",
             kanon_level_1_of_1,
             kanon_entity,
-            sum(kanon_records) as kanon_records
+            sum(kanon_records) as kanon_records,
+            sum(kanon_values) as kanon_values
         from contributions
         group by
             "sector",
@@ -413,12 +410,13 @@ cells as (
         null as "sector",
         kanon_level_1_of_1,
         sum(kanon_records) as kanon_records,
-        toInt64(count(*)) as kanon_contributors
+        sum(toInt64(case when kanon_values > 0 then 1 else 0 end)) as kanon_contributors
     from (
         select
             kanon_level_1_of_1,
             kanon_entity,
-            sum(kanon_records) as kanon_records
+            sum(kanon_records) as kanon_records,
+            sum(kanon_values) as kanon_values
         from contributions
         group by
             kanon_level_1_of_1,
@@ -432,11 +430,12 @@ cells as (
         null as "sector",
         null as kanon_level_1_of_1,
         sum(kanon_records) as kanon_records,
-        toInt64(count(*)) as kanon_contributors
+        sum(toInt64(case when kanon_values > 0 then 1 else 0 end)) as kanon_contributors
     from (
         select
             kanon_entity,
-            sum(kanon_records) as kanon_records
+            sum(kanon_records) as kanon_records,
+            sum(kanon_values) as kanon_values
         from contributions
         group by
             kanon_entity
@@ -449,7 +448,9 @@ nodes as (
             + max(toInt64(case when "sector" is null then 1 else 0 end)) as kanon_nodes_1_0,
         toInt64(count(distinct kanon_level_1_of_1))
             + max(toInt64(case when kanon_level_1_of_1 is null then 1 else 0 end)) as kanon_nodes_1_1
-    from contributions
+    from cells
+    where
+        kanon_grouping = 0
 ),
 
 groups as (

@@ -199,40 +199,20 @@ cells as (
         sum(kanon_records) as kanon_records,
         sum(kanon_contributors) as kanon_contributors,
         sum(kanon_total) as kanon_total,
-        sum(case when kanon_place <= 1 then kanon_size else 0 end) as kanon_largest_1,
-        sum(case when kanon_place <= 2 then kanon_size else 0 end) as kanon_largest_2,
+        list_sum(list_slice(max(kanon_size, 2), 1, 1)) as kanon_largest_1,
+        list_sum(list_slice(max(kanon_size, 2), 1, 2)) as kanon_largest_2,
         sum(kanon_negatives) as kanon_negatives
     from (
         select
             "sector",
             kanon_level_1_of_1,
-            kanon_records,
-            kanon_contributors,
-            kanon_total,
-            kanon_size,
-            kanon_negatives,
-            row_number() over (
-                partition by
-                    "sector",
-                    kanon_level_1_of_1
-                order by kanon_size desc
-            ) as kanon_place
-        from (
-            select
-                "sector",
-                kanon_level_1_of_1,
-                sum(kanon_records) as kanon_records,
-                case when sum(kanon_values) > 0 then 1 else 0 end as kanon_contributors,
-                case when sum(kanon_values) > 0 then abs(sum(kanon_weighted)) else 0 end as kanon_total,
-                case when sum(kanon_values) > 0 then abs(sum(kanon_figure)) else 0 end as kanon_size,
-                case when sum(kanon_figure) < 0 then 1 else 0 end as kanon_negatives
-            from contributions
-            group by
-                "sector",
-                kanon_level_1_of_1,
-                kanon_entity
-        ) as contributors
-    ) as placed
+            kanon_records as kanon_records,
+            case when kanon_values > 0 then 1 else 0 end as kanon_contributors,
+            case when kanon_values > 0 then abs(kanon_weighted) else 0 end as kanon_total,
+            case when kanon_values > 0 then abs(kanon_figure) else 0 end as kanon_size,
+            case when kanon_figure < 0 then 1 else 0 end as kanon_negatives
+        from contributions
+    ) as contributors
     group by
         "sector",
         kanon_level_1_of_1
@@ -246,36 +226,22 @@ cells as (
         sum(kanon_records) as kanon_records,
         sum(kanon_contributors) as kanon_contributors,
         sum(kanon_total) as kanon_total,
-        sum(case when kanon_place <= 1 then kanon_size else 0 end) as kanon_largest_1,
-        sum(case when kanon_place <= 2 then kanon_size else 0 end) as kanon_largest_2,
+        list_sum(list_slice(max(kanon_size, 2), 1, 1)) as kanon_largest_1,
+        list_sum(list_slice(max(kanon_size, 2), 1, 2)) as kanon_largest_2,
         sum(kanon_negatives) as kanon_negatives
     from (
         select
             kanon_level_1_of_1,
-            kanon_records,
-            kanon_contributors,
-            kanon_total,
-            kanon_size,
-            kanon_negatives,
-            row_number() over (
-                partition by
-                    kanon_level_1_of_1
-                order by kanon_size desc
-            ) as kanon_place
-        from (
-            select
-                kanon_level_1_of_1,
-                sum(kanon_records) as kanon_records,
-                case when sum(kanon_values) > 0 then 1 else 0 end as kanon_contributors,
-                case when sum(kanon_values) > 0 then abs(sum(kanon_weighted)) else 0 end as kanon_total,
-                case when sum(kanon_values) > 0 then abs(sum(kanon_figure)) else 0 end as kanon_size,
-                case when sum(kanon_figure) < 0 then 1 else 0 end as kanon_negatives
-            from contributions
-            group by
-                kanon_level_1_of_1,
-                kanon_entity
-        ) as contributors
-    ) as placed
+            sum(kanon_records) as kanon_records,
+            case when sum(kanon_values) > 0 then 1 else 0 end as kanon_contributors,
+            case when sum(kanon_values) > 0 then abs(sum(kanon_weighted)) else 0 end as kanon_total,
+            case when sum(kanon_values) > 0 then abs(sum(kanon_figure)) else 0 end as kanon_size,
+            case when sum(kanon_figure) < 0 then 1 else 0 end as kanon_negatives
+        from contributions
+        group by
+            kanon_level_1_of_1,
+            kanon_entity
+    ) as contributors
     group by
         kanon_level_1_of_1
 
@@ -288,31 +254,20 @@ cells as (
         sum(kanon_records) as kanon_records,
         sum(kanon_contributors) as kanon_contributors,
         sum(kanon_total) as kanon_total,
-        sum(case when kanon_place <= 1 then kanon_size else 0 end) as kanon_largest_1,
-        sum(case when kanon_place <= 2 then kanon_size else 0 end) as kanon_largest_2,
+        list_sum(list_slice(max(kanon_size, 2), 1, 1)) as kanon_largest_1,
+        list_sum(list_slice(max(kanon_size, 2), 1, 2)) as kanon_largest_2,
         sum(kanon_negatives) as kanon_negatives
     from (
         select
-            kanon_records,
-            kanon_contributors,
-            kanon_total,
-            kanon_size,
-            kanon_negatives,
-            row_number() over (
-                order by kanon_size desc
-            ) as kanon_place
-        from (
-            select
-                sum(kanon_records) as kanon_records,
-                case when sum(kanon_values) > 0 then 1 else 0 end as kanon_contributors,
-                case when sum(kanon_values) > 0 then abs(sum(kanon_weighted)) else 0 end as kanon_total,
-                case when sum(kanon_values) > 0 then abs(sum(kanon_figure)) else 0 end as kanon_size,
-                case when sum(kanon_figure) < 0 then 1 else 0 end as kanon_negatives
-            from contributions
-            group by
-                kanon_entity
-        ) as contributors
-    ) as placed
+            sum(kanon_records) as kanon_records,
+            case when sum(kanon_values) > 0 then 1 else 0 end as kanon_contributors,
+            case when sum(kanon_values) > 0 then abs(sum(kanon_weighted)) else 0 end as kanon_total,
+            case when sum(kanon_values) > 0 then abs(sum(kanon_figure)) else 0 end as kanon_size,
+            case when sum(kanon_figure) < 0 then 1 else 0 end as kanon_negatives
+        from contributions
+        group by
+            kanon_entity
+    ) as contributors
 ),
 
 nodes as (
@@ -320,7 +275,8 @@ nodes as (
         count(distinct "sector") + max(case when "sector" is null then 1 else 0 end) as kanon_nodes_1_0,
         count(distinct kanon_level_1_of_1)
             + max(case when kanon_level_1_of_1 is null then 1 else 0 end) as kanon_nodes_1_1
-    from contributions
+    from cells
+    where kanon_grouping = 0
 ),
 
 judged_cells as (
@@ -409,17 +365,18 @@ contributions as (
         "sector",
         "kanon_level_1_of_1" as kanon_level_1_of_1,
         "firm" as kanon_entity,
-        count(*) as kanon_records
+        count(*) as kanon_records,
+        count("turnover") as kanon_values
     from (
         select
             "sector",
+            "turnover",
             "firm",
             case
                 when "sector" in ('a', 'b') then 'A'
                 when "sector" = 'c' then 'B'
             end as "kanon_level_1_of_1"
         from records
-        where "turnover" is not null
     ) as kanon_source
     group by
         "sector",
@@ -433,13 +390,14 @@ cells as (
         "sector",
         kanon_level_1_of_1,
         sum(kanon_records) as kanon_records,
-        count(*) as kanon_contributors
+        sum(case when kanon_values > 0 then 1 else 0 end) as kanon_contributors
     from (
         select
             "sector",
             kanon_level_1_of_1,
             kanon_entity,
-            sum(kanon_records) as kanon_records
+            sum(kanon_records) as kanon_records,
+            sum(kanon_values) as kanon_values
         from contributions
         group by
             "sector",
@@ -457,12 +415,13 @@ cells as (
         null as "sector",
         kanon_level_1_of_1,
         sum(kanon_records) as kanon_records,
-        count(*) as kanon_contributors
+        sum(case when kanon_values > 0 then 1 else 0 end) as kanon_contributors
     from (
         select
             kanon_level_1_of_1,
             kanon_entity,
-            sum(kanon_records) as kanon_records
+            sum(kanon_records) as kanon_records,
+            sum(kanon_values) as kanon_values
         from contributions
         group by
             kanon_level_1_of_1,
@@ -478,11 +437,12 @@ cells as (
         null as "sector",
         null as kanon_level_1_of_1,
         sum(kanon_records) as kanon_records,
-        count(*) as kanon_contributors
+        sum(case when kanon_values > 0 then 1 else 0 end) as kanon_contributors
     from (
         select
             kanon_entity,
-            sum(kanon_records) as kanon_records
+            sum(kanon_records) as kanon_records,
+            sum(kanon_values) as kanon_values
         from contributions
         group by
             kanon_entity
@@ -494,7 +454,8 @@ nodes as (
         count(distinct "sector") + max(case when "sector" is null then 1 else 0 end) as kanon_nodes_1_0,
         count(distinct kanon_level_1_of_1)
             + max(case when kanon_level_1_of_1 is null then 1 else 0 end) as kanon_nodes_1_1
-    from contributions
+    from cells
+    where kanon_grouping = 0
 ),
 
 groups as (

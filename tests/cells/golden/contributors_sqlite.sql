@@ -366,16 +366,12 @@ cells as (
             select
                 "sector",
                 kanon_level_1_of_1,
-                sum(kanon_records) as kanon_records,
-                case when sum(kanon_values) > 0 then 1 else 0 end as kanon_contributors,
-                case when sum(kanon_values) > 0 then abs(sum(kanon_weighted)) else 0 end as kanon_total,
-                case when sum(kanon_values) > 0 then abs(sum(kanon_figure)) else 0 end as kanon_size,
-                case when sum(kanon_figure) < 0 then 1 else 0 end as kanon_negatives
+                kanon_records as kanon_records,
+                case when kanon_values > 0 then 1 else 0 end as kanon_contributors,
+                case when kanon_values > 0 then abs(kanon_weighted) else 0 end as kanon_total,
+                case when kanon_values > 0 then abs(kanon_figure) else 0 end as kanon_size,
+                case when kanon_figure < 0 then 1 else 0 end as kanon_negatives
             from contributions
-            group by
-                "sector",
-                kanon_level_1_of_1,
-                kanon_entity
         ) as contributors
     ) as placed
     group by
@@ -455,7 +451,9 @@ nodes as (
         count(distinct "sector") + max(case when "sector" is null then 1 else 0 end) as kanon_nodes_1_0,
         count(distinct kanon_level_1_of_1)
             + max(case when kanon_level_1_of_1 is null then 1 else 0 end) as kanon_nodes_1_1
-    from contributions
+    from cells
+    where
+        kanon_grouping = 0
 ),
 
 judged_cells as (
@@ -527,10 +525,12 @@ contributions as (
         "sector",
         "kanon_level_1_of_1" as kanon_level_1_of_1,
         "firm" as kanon_entity,
-        count(*) as kanon_records
+        count(*) as kanon_records,
+        count("turnover") as kanon_values
     from (
         select
             "sector",
+            "turnover",
             "firm",
             case
                 when case
@@ -547,8 +547,6 @@ contributions as (
                 then 'B'
             end as "kanon_level_1_of_1"
         from "ledger"
-        where
-            not "turnover" is null
     ) as kanon_source
     group by
         "sector",
@@ -562,13 +560,14 @@ cells as (
         "sector",
         kanon_level_1_of_1,
         sum(kanon_records) as kanon_records,
-        count(*) as kanon_contributors
+        sum(case when kanon_values > 0 then 1 else 0 end) as kanon_contributors
     from (
         select
             "sector",
             kanon_level_1_of_1,
             kanon_entity,
-            sum(kanon_records) as kanon_records
+            sum(kanon_records) as kanon_records,
+            sum(kanon_values) as kanon_values
         from contributions
         group by
             "sector",
@@ -584,12 +583,13 @@ cells as (
         null as "sector",
         kanon_level_1_of_1,
         sum(kanon_records) as kanon_records,
-        count(*) as kanon_contributors
+        sum(case when kanon_values > 0 then 1 else 0 end) as kanon_contributors
     from (
         select
             kanon_level_1_of_1,
             kanon_entity,
-            sum(kanon_records) as kanon_records
+            sum(kanon_records) as kanon_records,
+            sum(kanon_values) as kanon_values
         from contributions
         group by
             kanon_level_1_of_1,
@@ -603,11 +603,12 @@ cells as (
         null as "sector",
         null as kanon_level_1_of_1,
         sum(kanon_records) as kanon_records,
-        count(*) as kanon_contributors
+        sum(case when kanon_values > 0 then 1 else 0 end) as kanon_contributors
     from (
         select
             kanon_entity,
-            sum(kanon_records) as kanon_records
+            sum(kanon_records) as kanon_records,
+            sum(kanon_values) as kanon_values
         from contributions
         group by
             kanon_entity
@@ -619,7 +620,9 @@ nodes as (
         count(distinct "sector") + max(case when "sector" is null then 1 else 0 end) as kanon_nodes_1_0,
         count(distinct kanon_level_1_of_1)
             + max(case when kanon_level_1_of_1 is null then 1 else 0 end) as kanon_nodes_1_1
-    from contributions
+    from cells
+    where
+        kanon_grouping = 0
 ),
 
 groups as (

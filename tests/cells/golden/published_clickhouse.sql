@@ -65,7 +65,22 @@ select
         toInt64(
             case
                 when lowerUTF8(cast("region" as Nullable(String))) in (
-                    'total', 'totals', 'all', 'sum', 'overall', 'grand total', 'subtotal'
+                    'total',
+                    'totals',
+                    'all',
+                    'sum',
+                    'overall',
+                    'grand total',
+                    'subtotal',
+                    'gesamt',
+                    'insgesamt',
+                    'summe',
+                    'alle',
+                    'ensemble',
+                    'tous',
+                    'totale',
+                    'totaal',
+                    'suma'
                 )
                 then 1
                 else 0
@@ -76,7 +91,8 @@ select
     sum(toInt64(case when cast("age" as Nullable(String)) is null then 1 else 0 end)) as kanon_null_2,
     sum(0) as kanon_unknown_2,
     sum(0) as kanon_like_total_2,
-    sum(0) as kanon_no_flag_2
+    sum(0) as kanon_no_flag_2,
+    sum(toInt64(case when kanon_number < 0 then 1 else 0 end)) as kanon_below_zero
 from (
     select
         "region",

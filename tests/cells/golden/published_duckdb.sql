@@ -62,14 +62,32 @@ select
     sum(case when "region" is null then 1 else 0 end) as kanon_null_1,
     sum(0) as kanon_unknown_1,
     sum(case
-    when lower("region") in ('total', 'totals', 'all', 'sum', 'overall', 'grand total', 'subtotal') then 1
+    when lower("region") in (
+        'total',
+        'totals',
+        'all',
+        'sum',
+        'overall',
+        'grand total',
+        'subtotal',
+        'gesamt',
+        'insgesamt',
+        'summe',
+        'alle',
+        'ensemble',
+        'tous',
+        'totale',
+        'totaal',
+        'suma'
+    ) then 1
     else 0
 end) as kanon_like_total_1,
     sum(0) as kanon_no_flag_1,
     sum(case when "age" is null then 1 else 0 end) as kanon_null_2,
     sum(0) as kanon_unknown_2,
     sum(0) as kanon_like_total_2,
-    sum(0) as kanon_no_flag_2
+    sum(0) as kanon_no_flag_2,
+    sum(case when kanon_number < 0 then 1 else 0 end) as kanon_below_zero
 from (
     select
         "region",

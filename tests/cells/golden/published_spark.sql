@@ -51,7 +51,22 @@ select
     sum(
         case
             when lower(cast(`region` as string)) in (
-                'total', 'totals', 'all', 'sum', 'overall', 'grand total', 'subtotal'
+                'total',
+                'totals',
+                'all',
+                'sum',
+                'overall',
+                'grand total',
+                'subtotal',
+                'gesamt',
+                'insgesamt',
+                'summe',
+                'alle',
+                'ensemble',
+                'tous',
+                'totale',
+                'totaal',
+                'suma'
             )
             then 1
             else 0
@@ -61,7 +76,8 @@ select
     sum(case when cast(`age` as string) is null then 1 else 0 end) as kanon_null_2,
     sum(0) as kanon_unknown_2,
     sum(0) as kanon_like_total_2,
-    sum(0) as kanon_no_flag_2
+    sum(0) as kanon_no_flag_2,
+    sum(case when kanon_number < 0 then 1 else 0 end) as kanon_below_zero
 from (
     select
         `region`,

@@ -67,7 +67,24 @@ select
                     then printf('%!.17g', "region")
                     else cast("region" as text)
                 end
-            ) in ('total', 'totals', 'all', 'sum', 'overall', 'grand total', 'subtotal')
+            ) in (
+                'total',
+                'totals',
+                'all',
+                'sum',
+                'overall',
+                'grand total',
+                'subtotal',
+                'gesamt',
+                'insgesamt',
+                'summe',
+                'alle',
+                'ensemble',
+                'tous',
+                'totale',
+                'totaal',
+                'suma'
+            )
             then 1
             else 0
         end
@@ -86,7 +103,8 @@ select
     ) as kanon_null_2,
     sum(0) as kanon_unknown_2,
     sum(0) as kanon_like_total_2,
-    sum(0) as kanon_no_flag_2
+    sum(0) as kanon_no_flag_2,
+    sum(case when kanon_number < 0 then 1 else 0 end) as kanon_below_zero
 from (
     select
         "region",

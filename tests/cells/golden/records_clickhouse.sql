@@ -249,7 +249,9 @@ nodes as (
             + max(toInt64(case when "region" is null then 1 else 0 end)) as kanon_nodes_1_0,
         toInt64(count(distinct "sector"))
             + max(toInt64(case when "sector" is null then 1 else 0 end)) as kanon_nodes_2_0
-    from contributions
+    from cells
+    where
+        kanon_grouping = 0
 ),
 
 judged_cells as (

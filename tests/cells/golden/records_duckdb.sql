@@ -112,12 +112,9 @@ figures as (
     select
         "region",
         "sector",
-        abs(cast(try_cast("turnover" as double) as decimal(18, 0))) as kanon_size,
-        abs(cast(try_cast("turnover" as double) as decimal(18, 0))) as kanon_weighted,
-        case
-            when cast(try_cast("turnover" as double) as decimal(18, 0)) < 0 then 1
-            else 0
-        end as kanon_is_negative
+        abs(cast(try_cast("turnover" as double) as bigint)) as kanon_size,
+        abs(cast(try_cast("turnover" as double) as bigint)) as kanon_weighted,
+        case when cast(try_cast("turnover" as double) as bigint) < 0 then 1 else 0 end as kanon_is_negative
     from records
 ),
 
@@ -169,26 +166,10 @@ cells as (
         sum(kanon_records) as kanon_records,
         sum(kanon_contributors) as kanon_contributors,
         sum(kanon_total) as kanon_total,
-        sum(case when kanon_place <= 1 then kanon_size else 0 end) as kanon_largest_1,
-        sum(case when kanon_place <= 2 then kanon_size else 0 end) as kanon_largest_2,
+        list_sum(list_slice(max(kanon_size, 2), 1, 1)) as kanon_largest_1,
+        list_sum(list_slice(max(kanon_size, 2), 1, 2)) as kanon_largest_2,
         sum(kanon_negatives) as kanon_negatives
-    from (
-        select
-            "region",
-            "sector",
-            kanon_records,
-            kanon_contributors,
-            kanon_total,
-            kanon_size,
-            kanon_negatives,
-            row_number() over (
-                partition by
-                    "region",
-                    "sector"
-                order by kanon_size desc
-            ) as kanon_place
-        from contributions
-    ) as placed
+    from contributions
     group by
         "region",
         "sector"
@@ -202,24 +183,10 @@ cells as (
         sum(kanon_records) as kanon_records,
         sum(kanon_contributors) as kanon_contributors,
         sum(kanon_total) as kanon_total,
-        sum(case when kanon_place <= 1 then kanon_size else 0 end) as kanon_largest_1,
-        sum(case when kanon_place <= 2 then kanon_size else 0 end) as kanon_largest_2,
+        list_sum(list_slice(max(kanon_size, 2), 1, 1)) as kanon_largest_1,
+        list_sum(list_slice(max(kanon_size, 2), 1, 2)) as kanon_largest_2,
         sum(kanon_negatives) as kanon_negatives
-    from (
-        select
-            "region",
-            kanon_records,
-            kanon_contributors,
-            kanon_total,
-            kanon_size,
-            kanon_negatives,
-            row_number() over (
-                partition by
-                    "region"
-                order by kanon_size desc
-            ) as kanon_place
-        from contributions
-    ) as placed
+    from contributions
     group by
         "region"
 
@@ -232,24 +199,10 @@ cells as (
         sum(kanon_records) as kanon_records,
         sum(kanon_contributors) as kanon_contributors,
         sum(kanon_total) as kanon_total,
-        sum(case when kanon_place <= 1 then kanon_size else 0 end) as kanon_largest_1,
-        sum(case when kanon_place <= 2 then kanon_size else 0 end) as kanon_largest_2,
+        list_sum(list_slice(max(kanon_size, 2), 1, 1)) as kanon_largest_1,
+        list_sum(list_slice(max(kanon_size, 2), 1, 2)) as kanon_largest_2,
         sum(kanon_negatives) as kanon_negatives
-    from (
-        select
-            "sector",
-            kanon_records,
-            kanon_contributors,
-            kanon_total,
-            kanon_size,
-            kanon_negatives,
-            row_number() over (
-                partition by
-                    "sector"
-                order by kanon_size desc
-            ) as kanon_place
-        from contributions
-    ) as placed
+    from contributions
     group by
         "sector"
 
@@ -262,28 +215,18 @@ cells as (
         sum(kanon_records) as kanon_records,
         sum(kanon_contributors) as kanon_contributors,
         sum(kanon_total) as kanon_total,
-        sum(case when kanon_place <= 1 then kanon_size else 0 end) as kanon_largest_1,
-        sum(case when kanon_place <= 2 then kanon_size else 0 end) as kanon_largest_2,
+        list_sum(list_slice(max(kanon_size, 2), 1, 1)) as kanon_largest_1,
+        list_sum(list_slice(max(kanon_size, 2), 1, 2)) as kanon_largest_2,
         sum(kanon_negatives) as kanon_negatives
-    from (
-        select
-            kanon_records,
-            kanon_contributors,
-            kanon_total,
-            kanon_size,
-            kanon_negatives,
-            row_number() over (
-                order by kanon_size desc
-            ) as kanon_place
-        from contributions
-    ) as placed
+    from contributions
 ),
 
 nodes as (
     select
         count(distinct "region") + max(case when "region" is null then 1 else 0 end) as kanon_nodes_1_0,
         count(distinct "sector") + max(case when "sector" is null then 1 else 0 end) as kanon_nodes_2_0
-    from contributions
+    from cells
+    where kanon_grouping = 0
 ),
 
 judged_cells as (

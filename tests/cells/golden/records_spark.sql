@@ -298,7 +298,9 @@ nodes as (
     select
         count(distinct `region`) + max(case when `region` is null then 1 else 0 end) as kanon_nodes_1_0,
         count(distinct `sector`) + max(case when `sector` is null then 1 else 0 end) as kanon_nodes_2_0
-    from contributions
+    from cells
+    where
+        kanon_grouping = 0
 ),
 
 judged_cells as (

@@ -1,0 +1,180 @@
+"""Opens a published table and its second tables, and resolves their columns."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
+
+from kanon_sql.auditing.result import read_facts
+from kanon_sql.engines.base import Engine
+from kanon_sql.errors import InputError, SpecError
+from kanon_sql.plan.cells import (
+    CellCheck,
+    CellQuestion,
+    cell_question,
+    table_of,
+)
+from kanon_sql.plan.question import DataFacts, Roles, same_name
+from kanon_sql.plan.resolve import bind
+from kanon_sql.plan.resolve_roles import resolve
+from kanon_sql.spec.models.cells import (
+    Differences,
+)
+from kanon_sql.spec.published import AgainstSpec, PublishedSpec
+from kanon_sql.spec.question_parts import ReferenceSpec
+from kanon_sql.spec.spec import AuditSpec, TableSpec
+from kanon_sql.sql.tables import Table
+
+if TYPE_CHECKING:
+    pass
+
+
+class SecondTable(NamedTuple):
+    """A table to compare with, and the dimensions of this table that it has, in its order."""
+
+    question: CellQuestion
+    shared: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class OpenCells:
+    """A published table and its second tables, resolved on an engine."""
+
+    question: CellQuestion
+    others: Mapping[str, SecondTable]
+    engine: Engine
+    seconds: float
+
+
+def to_open(spec: PublishedSpec) -> TableSpec:
+    """The table with its second tables as references, so that their headers are known."""
+    references = {
+        name: ReferenceSpec(source=each.source, header=each.header)
+        for name, each in spec.against.items()
+    }
+    return table_of(spec).model_copy(update={"references": references})
+
+
+def open_cells(
+    spec: AuditSpec, place: int, engine: Engine, *, show_values: bool = False
+) -> OpenCells:
+    """Open a published table with its second tables, and resolve their columns."""
+    started = time.monotonic()
+    asked = spec.published[place]
+    table = engine.table(asked.source)
+    seconds = {name: engine.table(each.source) for name, each in asked.against.items()}
+
+    def facts_of(roles: Roles) -> DataFacts:
+        return read_facts(engine, roles, show_values=show_values)
+
+    try:
+        question, others = resolved_cells(asked, table, seconds, facts_of)
+    except (SpecError, InputError) as error:
+        engine.renew()
+        if isinstance(error, InputError):
+            raise
+        error.location = _own_location(error.location)
+        raise spec.with_location(error, place, "published") from None
+    return OpenCells(question, others, engine, time.monotonic() - started)
+
+
+def resolved_cells(
+    asked: PublishedSpec,
+    table: Table,
+    seconds: Mapping[str, Table],
+    facts_of: Callable[[Roles], DataFacts],
+) -> tuple[CellQuestion, dict[str, SecondTable]]:
+    """The question on a published table and on those to compare with, resolved."""
+    question = _resolved(asked, table, facts_of)
+    others = {
+        name: SecondTable(
+            _second(asked, name, each, seconds[name], facts_of),
+            tuple(_own_names(question, each.by or asked.by)),
+        )
+        for name, each in asked.against.items()
+    }
+    return question, others
+
+
+_KEYS = {"quasi_identifiers": "by", "entity": "contributor"}
+"""What a published table calls the roles of a table of records."""
+
+
+def _own_location(location: tuple[int | str, ...]) -> tuple[int | str, ...]:
+    return (_KEYS.get(str(location[0]), location[0]), *location[1:]) if location else location
+
+
+def _own_names(question: CellQuestion, names: Sequence[str]) -> Iterator[str]:
+    """The dimensions of these names, in the spelling of the table."""
+    own = [dimension.raw.name for dimension in question.dimensions]
+    yield from (each for name in names for each in own if same_name(each, name))
+
+
+def _resolved(
+    spec: PublishedSpec, table: Table, facts_of: Callable[[Roles], DataFacts]
+) -> CellQuestion:
+    roles = resolve(table_of(spec), table, {})
+    return cell_question(spec, bind(roles, facts_of(roles)))
+
+
+def _second(
+    spec: PublishedSpec,
+    name: str,
+    other: AgainstSpec,
+    table: Table,
+    facts_of: Callable[[Roles], DataFacts],
+) -> CellQuestion:
+    """The question on a second table, whose columns may have other names."""
+    called = {own.casefold(): there for own, there in other.columns.items()}
+
+    def there(own: str | None) -> str | None:
+        return None if own is None else called.get(own.casefold(), own)
+
+    by = other.by or spec.by
+    own = spec.model_copy(
+        update={
+            "source": other.source,
+            "name": None,
+            "by": [there(each) for each in by],
+            "hierarchies": {
+                there(each): hierarchy
+                for each, hierarchy in spec.hierarchies.items()
+                if each.casefold() in {column.casefold() for column in by}
+            },
+            "value": there(spec.value),
+            "count": there(spec.count),
+            "contributor": there(spec.contributor),
+            "total_label": {
+                there(each) if each != "*" else each: label
+                for each, label in spec.total_label.items()
+            },
+            "total_flag": {there(each): there(flag) for each, flag in spec.total_flag.items()},
+            "weight": None,
+            "where": other.where,
+            "first": None,
+            "against": {},
+            "checks": [],
+            "policy": [],
+        }
+    )
+    try:
+        return _resolved(own, table, facts_of)
+    except SpecError as error:
+        raise SpecError(f"against {name}: {error.marked}") from None
+
+
+def with_differences(table: OpenCells) -> Iterator[CellCheck]:
+    """The checks with a second table named in each comparison, and comparisons not asked for."""
+    asked = set()
+    for check in table.question.checks:
+        model = check.model
+        if isinstance(model, Differences):
+            name = model.against or next(iter(table.others))
+            asked.add(name)
+            check = check._replace(model=model.model_copy(update={"against": name}))
+        yield check
+    for name in table.others:
+        if name not in asked:
+            yield CellCheck(Differences(against=name), asked=False)
