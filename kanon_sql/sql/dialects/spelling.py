@@ -13,6 +13,9 @@ from sqlglot.dialects.dialect import Dialect, NormalizationStrategy
 from sqlglot.generator import Generator
 from sqlglot.tokenizer_core import Token, TokenType
 
+Handler = Callable[[Any, Any], str]
+"""The SQL of an expression by a generator."""
+
 _UPPER = re.compile(r"[A-Z][A-Z0-9_ ]*")
 _PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _ENDS_A_SET = re.compile(r"^\), ", re.MULTILINE)
@@ -92,34 +95,36 @@ def laid_out(tree: exp.Expr, dialect: str) -> str:
         a * (b + 1) AS c
     FROM t
     """
-    generator = _generator(dialect)(
-        dialect=dialect,
-        pretty=True,
-        indent=4,
-        pad=4,
-        unsupported_level=sqlglot.ErrorLevel.RAISE,
+    generator = Dialect.get_or_raise(dialect).generator(
+        pretty=True, indent=4, pad=4, unsupported_level=sqlglot.ErrorLevel.RAISE
     )
-    return generator.generate(tree)
+    return with_handlers(generator, {exp.Paren: _paren, exp.Order: _order}).generate(tree)
 
 
-@cache
-def _generator(dialect: str) -> type[Generator]:
-    base: Any = Dialect.get_or_raise(dialect).generator_class
+def with_handlers(generator: Generator, handlers: Mapping[type[exp.Expr], Handler]) -> Generator:
+    """The generator with its own SQL for some kinds of expressions.
 
-    class OnFewerLines(base):  # type: ignore[misc]
-        """sqlglot breaks every parenthesis, and an aggregate's ORDER BY, however short."""
+    A subclass would fail with the compiled sqlglot, the extra `sqlglot[c]`.
+    """
+    generator._dispatch = {**generator._dispatch, **handlers}
+    return generator
 
-        def paren_sql(self, expression: exp.Paren) -> str:
-            inner: str = self.sql(expression, "this")
-            is_short = "\n" not in inner and not self.too_wide([inner])
-            return f"({inner})" if is_short else f"(\n{self.indent(inner)}\n)"
 
-        def order_sql(self, expression: exp.Order, flat: bool = False) -> str:
-            is_clause = flat or expression.this or isinstance(expression.parent, exp.Query)
-            order: str = super().order_sql(expression, flat=flat or not is_clause)
-            return order if is_clause else f" {order}"
+def _paren(generator: Generator, expression: exp.Paren) -> str:
+    """On one line if it is short; sqlglot breaks every parenthesis."""
+    inner = generator.sql(expression, "this")
+    is_short = "\n" not in inner and not generator.too_wide([inner])
+    return f"({inner})" if is_short else f"(\n{generator.indent(inner)}\n)"
 
-    return OnFewerLines
+
+def _order(generator: Generator, expression: exp.Order) -> str:
+    """On one line within an aggregate; sqlglot breaks every ORDER BY."""
+    is_clause = expression.this or isinstance(expression.parent, exp.Query)
+    return (
+        generator.order_sql(expression)
+        if is_clause
+        else f" {generator.order_sql(expression, flat=True)}"
+    )
 
 
 _CASED = {("clickhouse", "MD5")}
