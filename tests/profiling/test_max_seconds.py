@@ -64,6 +64,7 @@ def test_a_profile_in_time_is_that_without_a_limit(table: Path) -> None:
     assert "stopped" not in plain
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("stalls", "missing"),
     [
@@ -142,6 +143,7 @@ def test_of_quasi_identifiers_too(table: Path, stalled: Any) -> None:
     assert found.summary == whole.summary
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("quasi_identifiers", [(), ("a",)], ids=["alone", "with a QI"])
 @pytest.mark.parametrize(
     ("stalls", "points"), [("kanon_events < 3", 2), ("kanon_ordered_pairs", 0)]

@@ -189,6 +189,7 @@ def test_it_is_one_select_of_the_dialect(dialect: str) -> None:
         assert TRAITS[dialect].executed or unknown <= NOT_IN_THE_GRAMMAR.get(dialect, set())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dialect", OTHERS)
 def test_up_to_a_set_it_is_one_select_too(dialect: str) -> None:
     for text in (file.read_text(encoding="utf-8") for file in files(dialect)):
