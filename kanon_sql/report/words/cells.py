@@ -118,8 +118,8 @@ def _groups(check: CheckResult, table: CellsResult) -> Words:
 def _share_words(check: CheckResult) -> str:
     share, insiders = check.parameters.get("max_share", 1), check.parameters.get("insiders", 0)
     if share < 1:
-        return f"{_percent(100 * share)} of their members or more"
-    return f"all members but {insiders} or fewer" if insiders else "all their members"
+        return f"{_percent(100 * share)} of the members or more"
+    return f"all members but {insiders} or fewer" if insiders else "all members"
 
 
 def _differences(check: CheckResult, table: CellsResult) -> Words:
