@@ -9,11 +9,7 @@ from typing import Any, Literal, Unpack
 
 from kanon_sql.anonymizing import anonymizer
 from kanon_sql.anonymizing import tradeoff as weighed
-from kanon_sql.anonymizing.release.options import (
-    ReleaseArguments,
-    ReleaseOptions,
-    SearchArguments,
-)
+from kanon_sql.anonymizing.release.options import ReleaseArguments, ReleaseOptions, SearchArguments
 from kanon_sql.anonymizing.release.result import AnonymizationResult
 from kanon_sql.anonymizing.release.views import is_nameless, require_name, views_of_no_table
 from kanon_sql.anonymizing.tradeoff import TradeoffResult

@@ -12,9 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from kanon_sql.anonymizing.algorithms import released_at_levels, released_by_class
-from kanon_sql.anonymizing.recoding.recoded_views import (
-    refuse_equality,
-)
+from kanon_sql.anonymizing.recoding.recoded_views import refuse_equality
 from kanon_sql.anonymizing.release.delivery import delivered, new_file, refuse_described
 from kanon_sql.anonymizing.release.options import ReleaseOptions
 from kanon_sql.anonymizing.release.release_job import (
@@ -52,13 +50,7 @@ from kanon_sql.plan.levels import ColumnLevels
 from kanon_sql.plan.resolve import column_levels
 from kanon_sql.results.algorithms import SEARCHES
 from kanon_sql.results.diff import ExpectedSearch, ExpectedTable
-from kanon_sql.results.release import (
-    Anonymization,
-    Before,
-    Compared,
-    Metrics,
-    Recoded,
-)
+from kanon_sql.results.release import Anonymization, Before, Compared, Metrics, Recoded
 from kanon_sql.results.table import Rows, TableResult, today
 from kanon_sql.results.version import VERSION
 from kanon_sql.results.writing import check_writable, refuse_to_overwrite

@@ -4,22 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from kanon_sql.auditing.open_cells import OpenCells, SecondTable, with_differences
 from kanon_sql.engines.session import Session
 from kanon_sql.errors import InputError, option, plural
-from kanon_sql.plan.cells import (
-    CellCheck,
-)
+from kanon_sql.plan.cells import CellCheck
 from kanon_sql.plan.steps import Precondition
 from kanon_sql.results.cells import CellCheckResult, CellSummary
 from kanon_sql.spec.models.cells import Derivable, Differences, MinContributors
 from kanon_sql.sql.statement import Statement
 from kanon_sql.sql.tables import Row
-
-if TYPE_CHECKING:
-    pass
 
 
 class JudgedCells(NamedTuple):

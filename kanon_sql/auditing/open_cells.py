@@ -5,30 +5,20 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from kanon_sql.auditing.result import read_facts
 from kanon_sql.engines.base import Engine
 from kanon_sql.errors import InputError, SpecError
-from kanon_sql.plan.cells import (
-    CellCheck,
-    CellQuestion,
-    cell_question,
-    table_of,
-)
+from kanon_sql.plan.cells import CellCheck, CellQuestion, cell_question, table_of
 from kanon_sql.plan.question import DataFacts, Roles, same_name
 from kanon_sql.plan.resolve import bind
 from kanon_sql.plan.resolve_roles import resolve
-from kanon_sql.spec.models.cells import (
-    Differences,
-)
+from kanon_sql.spec.models.cells import Differences
 from kanon_sql.spec.published import AgainstSpec, PublishedSpec
 from kanon_sql.spec.question_parts import ReferenceSpec
 from kanon_sql.spec.spec import AuditSpec, TableSpec
 from kanon_sql.sql.tables import Table
-
-if TYPE_CHECKING:
-    pass
 
 
 class SecondTable(NamedTuple):

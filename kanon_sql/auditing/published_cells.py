@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from kanon_sql.auditing.cell_verdicts import (
     JudgedCells,
@@ -22,15 +22,10 @@ from kanon_sql.auditing.cell_verdicts import (
 )
 from kanon_sql.auditing.open_cells import OpenCells, SecondTable, with_differences
 from kanon_sql.auditing.result import refuse_unmet
-from kanon_sql.auditing.suppressed_cells import (
-    derived_as_published,
-)
+from kanon_sql.auditing.suppressed_cells import derived_as_published
 from kanon_sql.engines.session import Session
 from kanon_sql.errors import InputError, option, plural
-from kanon_sql.plan.cells import (
-    CellCheck,
-    Exactness,
-)
+from kanon_sql.plan.cells import CellCheck, Exactness
 from kanon_sql.plan.preconditions import preconditions
 from kanon_sql.plan.published_cells import (
     PublishedTable,
@@ -55,9 +50,6 @@ from kanon_sql.spec.models.cells import (
 )
 from kanon_sql.sql.statement import Statement
 from kanon_sql.sql.tables import Row
-
-if TYPE_CHECKING:
-    pass
 
 
 def cells_as_published(table: OpenCells, session: Session, show_values: bool) -> JudgedCells | None:

@@ -8,23 +8,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from kanon_sql.auditing.open_cells import (
-    OpenCells,
-    open_cells,
-    to_open,
-    with_differences,
-)
+from kanon_sql.auditing.open_cells import OpenCells, open_cells, to_open, with_differences
 from kanon_sql.auditing.opening import opened, opening
-from kanon_sql.auditing.published_cells import (
-    cells_as_published,
-)
-from kanon_sql.auditing.record_cells import (
-    cells_of_records,
-)
+from kanon_sql.auditing.published_cells import cells_as_published
+from kanon_sql.auditing.record_cells import cells_of_records
 from kanon_sql.auditing.result import AuditResult
-from kanon_sql.auditing.suppressed_cells import (
-    FIGURES,
-)
+from kanon_sql.auditing.suppressed_cells import FIGURES
 from kanon_sql.auditing.verdicts import with_policies
 from kanon_sql.engines.session import RunOptions, Session, refuse_no_time, run_within
 from kanon_sql.errors import Faults, InputError, plural
@@ -58,10 +47,7 @@ from kanon_sql.results.table import Lineage, Rows, Status, Summary, status_of, t
 from kanon_sql.results.version import VERSION
 from kanon_sql.results.writing import refuse_to_overwrite
 from kanon_sql.spec.flags import with_flags
-from kanon_sql.spec.models.cells import (
-    Derivable,
-    Differences,
-)
+from kanon_sql.spec.models.cells import Derivable, Differences
 from kanon_sql.spec.spec import AuditSpec
 from kanon_sql.sql.redaction import without_texts
 from kanon_sql.sql.statement import Statement

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from kanon_sql.auditing.cell_verdicts import (
     JudgedCells,
@@ -22,10 +22,7 @@ from kanon_sql.auditing.cell_verdicts import (
 )
 from kanon_sql.auditing.open_cells import OpenCells, SecondTable, with_differences
 from kanon_sql.auditing.result import refuse_unmet
-from kanon_sql.auditing.suppressed_cells import (
-    derived_from_records,
-    undecided,
-)
+from kanon_sql.auditing.suppressed_cells import derived_from_records, undecided
 from kanon_sql.engines.session import Session
 from kanon_sql.errors import InputError, option
 from kanon_sql.plan.cells import (
@@ -41,16 +38,9 @@ from kanon_sql.plan.cells import (
     violating_cells_step,
 )
 from kanon_sql.results.cells import CellCheckResult, CellSummary
-from kanon_sql.spec.models.cells import (
-    Differences,
-    GroupDisclosure,
-    MinContributors,
-)
+from kanon_sql.spec.models.cells import Differences, GroupDisclosure, MinContributors
 from kanon_sql.sql.statement import Statement
 from kanon_sql.sql.tables import Row
-
-if TYPE_CHECKING:
-    pass
 
 
 def cells_of_records(table: OpenCells, session: Session, show_values: bool) -> JudgedCells | None:

@@ -8,12 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-from kanon_sql.plan.question import (
-    BoundColumn,
-    OtherTable,
-    ResolvedQuestion,
-    as_read,
-)
+from kanon_sql.plan.question import BoundColumn, OtherTable, ResolvedQuestion, as_read
 from kanon_sql.sql.macros import render
 from kanon_sql.sql.quoting import identifier
 from kanon_sql.sql.statement import Cited, Statement

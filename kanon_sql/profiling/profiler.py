@@ -22,12 +22,7 @@ from kanon_sql.auditing.result import Counted, everyone, people_in, refuse_witho
 from kanon_sql.auditing.warnings import left_out
 from kanon_sql.engines import writes_folders
 from kanon_sql.engines.base import Engine, FolderWriter
-from kanon_sql.engines.session import (
-    RunOptions,
-    Session,
-    refuse_no_time,
-    run_within,
-)
+from kanon_sql.engines.session import RunOptions, Session, refuse_no_time, run_within
 from kanon_sql.errors import EngineError, SpecError, option
 from kanon_sql.plan.event_plan import EventPlan, plan_events
 from kanon_sql.plan.profile_plan import (

@@ -6,15 +6,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from kanon_sql.errors import InputError
-from kanon_sql.report.document import (
-    Block,
-    Change,
-    ChangedCheck,
-    Changes,
-    Heading,
-    Prose,
-    Verdicts,
-)
+from kanon_sql.report.document import Block, Change, ChangedCheck, Changes, Heading, Prose, Verdicts
 from kanon_sql.report.words import models, numbers, tables
 from kanon_sql.report.words.models import STATUS_WORDS, Verdict
 from kanon_sql.report.words.numbers import NONE, figure_name, percent, printable

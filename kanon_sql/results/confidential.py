@@ -11,13 +11,7 @@ from dataclasses import replace
 from typing import Any, TypeVar
 
 from kanon_sql.results.cells import CellsResult
-from kanon_sql.results.table import (
-    AuditFindings,
-    CheckResult,
-    PolicyOutcome,
-    Rows,
-    TableResult,
-)
+from kanon_sql.results.table import AuditFindings, CheckResult, PolicyOutcome, Rows, TableResult
 from kanon_sql.spec.models.catalogue import ALL_MODELS
 
 CONFIDENTIAL = "confidential"

@@ -24,14 +24,7 @@ from kanon_sql.spec.models.catalogue import short_checks, short_rules
 from kanon_sql.spec.other_tables import AGAINST, EARLIER, REFERENCE, OtherTableKind
 from kanon_sql.spec.published import AgainstSpec
 from kanon_sql.spec.question_parts import SPECS
-from kanon_sql.spec.spec import (
-    AuditSpec,
-    TableSpec,
-    Unassigned,
-    advice,
-    published_spec,
-    table_spec,
-)
+from kanon_sql.spec.spec import AuditSpec, TableSpec, Unassigned, advice, published_spec, table_spec
 
 Names = str | Iterable[str]
 QuasiIdentifiers = Names | Mapping[str, Any]

@@ -14,10 +14,7 @@ from typing import Any, NamedTuple, TypeVar
 from kanon_sql.anonymizing.release.options import ReleaseOptions
 from kanon_sql.anonymizing.release.result import AnonymizationResult, KeptRecords
 from kanon_sql.anonymizing.release.scripts import name_of
-from kanon_sql.anonymizing.release.suppression import (
-    IN_ORDER,
-    Suppression,
-)
+from kanon_sql.anonymizing.release.suppression import IN_ORDER, Suppression
 from kanon_sql.anonymizing.release.untouched import untouched_warnings, what_becomes_of_untouched
 from kanon_sql.anonymizing.release.views import (
     RELEASE,
@@ -54,13 +51,7 @@ from kanon_sql.plan.violating_classes import (
     reference_requirements,
     with_k,
 )
-from kanon_sql.results.release import (
-    Anonymization,
-    Before,
-    GeneralizationStep,
-    Metrics,
-    Untouched,
-)
+from kanon_sql.results.release import Anonymization, Before, GeneralizationStep, Metrics, Untouched
 from kanon_sql.results.table import TableResult, today
 from kanon_sql.results.version import VERSION
 from kanon_sql.spec.hierarchy_table import summary as summary_of_faults

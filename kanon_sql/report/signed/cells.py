@@ -6,11 +6,7 @@ import re
 from collections.abc import Iterator
 
 from kanon_sql.report.document import Block, Facts, Grid, GridRow, Points, Prose
-from kanon_sql.report.words.cells import (
-    cells_sentence,
-    cost_sentence,
-    headline_of_cells,
-)
+from kanon_sql.report.words.cells import cells_sentence, cost_sentence, headline_of_cells
 from kanon_sql.report.words.models import SIGNS, verdict
 from kanon_sql.report.words.numbers import (
     KEPT_TOGETHER,

@@ -8,26 +8,10 @@ from itertools import accumulate
 from typing import Any
 
 from kanon_sql.report.audit import curve_grid
-from kanon_sql.report.document import (
-    Bars,
-    Block,
-    Drawing,
-    Facts,
-    Grid,
-    GridRow,
-    Points,
-    Prose,
-)
+from kanon_sql.report.document import Bars, Block, Drawing, Facts, Grid, GridRow, Points, Prose
 from kanon_sql.report.guides import in_words
 from kanon_sql.report.identifying import in_turn
-from kanon_sql.report.plots import (
-    Chart,
-    EventPoint,
-    RiskPoint,
-    SizeBin,
-    class_sizes,
-    risk_curve,
-)
+from kanon_sql.report.plots import Chart, EventPoint, RiskPoint, SizeBin, class_sizes, risk_curve
 from kanon_sql.report.plots import known_events as known_events_chart
 from kanon_sql.report.signed.subject import Signed, members_of
 from kanon_sql.report.words import events

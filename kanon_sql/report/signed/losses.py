@@ -7,14 +7,7 @@ from collections.abc import Iterator, Sequence
 from kanon_sql.report.document import Block, Facts, Grid, GridRow, Prose
 from kanon_sql.report.release_grids import associations
 from kanon_sql.report.signed.subject import Signed
-from kanon_sql.report.words.numbers import (
-    NONE,
-    TO,
-    number,
-    percent,
-    printable,
-    short_percent,
-)
+from kanon_sql.report.words.numbers import NONE, TO, number, percent, printable, short_percent
 from kanon_sql.results.metrics import METRICS
 from kanon_sql.results.release import Anonymization, Distribution
 
