@@ -27,6 +27,7 @@ from schemas import faults
 from warehouses import ENGINES
 
 import kanon_sql
+from kanon_sql.cli.option_kinds import PIPELINE_FORMATS
 from kanon_sql.engines import SCHEMES, connect
 from kanon_sql.engines.dbapi import DBAPI
 from kanon_sql.engines.servers import SERVERS
@@ -475,6 +476,25 @@ def test_the_dialects_that_tests_run_are_those_of_engines_that_they_start() -> N
     executed = {dialect for dialect, traits in TRAITS.items() if traits.executed}
 
     assert executed == {"duckdb", *ENGINES}
+
+
+@pytest.mark.parametrize("form", PIPELINE_FORMATS)
+def test_nothing_of_an_output_format_is_missing(form: str) -> None:
+    """What `.github/ARCHITECTURE.md` lists, by where it belongs."""
+    room = HOUSE / "report" / "pipelines" / f"{form}.py"
+    page = (HOUSE / "report" / "pages" / "pipelines.md").read_text(encoding="utf-8")
+    privacy = (TESTS / "test_privacy.py").read_text(encoding="utf-8")
+    missing = {
+        f"kanon_sql/report/pipelines/{form}.py: render": not (
+            room.exists() and "def render(" in room.read_text(encoding="utf-8")
+        ),
+        f"tests/reports/pipeline.{form}": not list((TESTS / "reports").glob(f"pipeline.{form}*")),
+        f"tests/test_privacy.py: {form} in FORMATS": f'"{form}"' not in privacy,
+        f"kanon_sql/report/pages/pipelines.md: `{form}`": f"`{form}`" not in page,
+    }
+
+    lacking = [each for each, is_missing in missing.items() if is_missing]
+    assert not lacking, "\n".join([f"missing of {form}:", *lacking])
 
 
 # --- and what the code host reads ----------------------------------------------------------
