@@ -27,6 +27,7 @@ from schemas import faults
 from warehouses import ENGINES
 
 import kanon_sql
+from kanon_sql.cli.option_kinds import PIPELINE_FORMATS
 from kanon_sql.engines import SCHEMES, connect
 from kanon_sql.engines.dbapi import DBAPI
 from kanon_sql.engines.servers import SERVERS
@@ -247,6 +248,15 @@ def test_its_examples_run(module: str) -> None:
 # --- a model has one name ----------------------------------------------------------------
 
 
+DOCUMENTED = "conformance/test_dbt.py -k documents"
+OWN_STATEMENTS = "auditing/test_check_statement.py -k text"
+
+
+def written_by(tests: str) -> str:
+    """How a text that is generated is written."""
+    return f"; written by KANON_SQL_UPDATE_GOLDEN=1 .venv/bin/python -m pytest tests/{tests}"
+
+
 @pytest.mark.parametrize("name", MODELS)
 def test_nothing_of_a_model_is_missing(name: str) -> None:
     """What the checklist at the top of the catalogue lists, by where it belongs."""
@@ -257,6 +267,13 @@ def test_nothing_of_a_model_is_missing(name: str) -> None:
     own_macro = rf"{{% macro {name}(_failures)?\("
     documented = (macros.folder() / "macros" / "_macros.yml").read_text(encoding="utf-8")
     index = (ROOT / "kanon_sql/report/pages/README.md").read_text(encoding="utf-8")
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    measured = (TESTS / "models" / "homogeneity.yml").read_text(encoding="utf-8")
+    family_sql = (TESTS / "golden/duckdb/whole_family.sql").read_text(encoding="utf-8")
+    in_dbt = (TESTS / "dbt_project" / "models" / "tests.yml").read_text(encoding="utf-8")
+    is_measured = model.answered_by == "values" and not any(
+        each.is_required() for each in model.model_fields.values()
+    )
     missing = {
         f"{family.__name__}: {model.__name__} in __all__": model.__name__ not in family.__all__,
         **{
@@ -274,14 +291,29 @@ def test_nothing_of_a_model_is_missing(name: str) -> None:
             model.answered_by == "estimate" or f"{{% test {name}(" in macro
         ),
         f"tests/models/{name}.yml": not (TESTS / "models" / f"{name}.yml").exists(),
+        f"tests/models/homogeneity.yml: a line of model: {name} in measured-unasked": (
+            is_measured and f"model: {name}," not in measured
+        ),
         f"tests/support/oracle.py: {name}": name not in oracle.MODELS,
-        "kanon_sql/report/pages/README.md: its row": f"\n| `{name}` |" not in index,
-        "templates/macros/_macros.yml: its dbt test": not (
+        f"tests/dbt_project/models/tests.yml: kanon_sql.{name} that holds and that fails": not (
+            model.answered_by == "estimate" or in_dbt.count(f"kanon_sql.{name}:") >= 2
+        ),
+        f"README.md: its row{written_by('test_house.py')}": f"\n| `{name}` |" not in readme,
+        f"kanon_sql/report/pages/README.md: its row{written_by('test_readme.py -k index')}": (
+            f"\n| `{name}` |" not in index
+        ),
+        f"templates/macros/_macros.yml: its dbt test{written_by(DOCUMENTED)}": not (
             model.answered_by == "estimate" or f"- name: test_{name}\n" in documented
         ),
-        f"tests/golden/duckdb/own_statements/{name}.sql": not (
+        f"tests/golden/duckdb/own_statements/{name}.sql{written_by(OWN_STATEMENTS)}": not (
             model.answered_by == "estimate"
             or (TESTS / "golden" / "duckdb" / "own_statements" / f"{name}.sql").exists()
+        ),
+        f"tests/golden/duckdb/whole_family.sql{written_by('plan/test_golden_sql.py')}": (
+            is_measured
+            and not model.of_numbers
+            and not model.counts_violations
+            and f"kanon_{name}" not in family_sql
         ),
     }
 
@@ -426,7 +458,7 @@ def test_nothing_of_an_engine_is_missing(scheme: str) -> None:
             and f'    "{scheme}": f"{scheme}:' not in in_connect
             and f'    "{scheme}": "{scheme}:' not in in_connect
         ),
-        f"sql/dialects/traits.py: {engine.dialect}": engine.dialect not in TRAITS,
+        f"sql/dialects/rules.py: TRAITS of {engine.dialect}": engine.dialect not in TRAITS,
         f"sql/dialects/{engine.dialect}.py": not (is_embedded or rules.exists()),
         f"tests/golden/{engine.dialect}": not (TESTS / "golden" / engine.dialect).is_dir(),
         f"pyproject.toml: the extra {engine.name}": not (
@@ -444,6 +476,25 @@ def test_the_dialects_that_tests_run_are_those_of_engines_that_they_start() -> N
     executed = {dialect for dialect, traits in TRAITS.items() if traits.executed}
 
     assert executed == {"duckdb", *ENGINES}
+
+
+@pytest.mark.parametrize("form", PIPELINE_FORMATS)
+def test_nothing_of_an_output_format_is_missing(form: str) -> None:
+    """What `.github/ARCHITECTURE.md` lists, by where it belongs."""
+    room = HOUSE / "report" / "pipelines" / f"{form}.py"
+    page = (HOUSE / "report" / "pages" / "pipelines.md").read_text(encoding="utf-8")
+    privacy = (TESTS / "test_privacy.py").read_text(encoding="utf-8")
+    missing = {
+        f"kanon_sql/report/pipelines/{form}.py: render": not (
+            room.exists() and "def render(" in room.read_text(encoding="utf-8")
+        ),
+        f"tests/reports/pipeline.{form}": not list((TESTS / "reports").glob(f"pipeline.{form}*")),
+        f"tests/test_privacy.py: {form} in FORMATS": f'"{form}"' not in privacy,
+        f"kanon_sql/report/pages/pipelines.md: `{form}`": f"`{form}`" not in page,
+    }
+
+    lacking = [each for each, is_missing in missing.items() if is_missing]
+    assert not lacking, "\n".join([f"missing of {form}:", *lacking])
 
 
 # --- and what the code host reads ----------------------------------------------------------

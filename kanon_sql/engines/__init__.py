@@ -5,15 +5,15 @@ To add one:
 1. its class, modelled on those in `servers` (a server with DB-API 2.0, listed in `SERVERS` there),
    on `postgres` if it needs more, or on `spark`; its capabilities are class attributes;
 2. its URL scheme, in `SCHEMES` below and in the docstring of `connect`;
-3. its dialect: a line in `sql/dialects/traits`, a file there for what sqlglot transpiles wrongly,
-   and in `tests/sql/test_dialects.LACKING` the functions that the database lacks;
+3. its dialect: a line in `sql/dialects/rules`, a file of its name beside it for what sqlglot
+   transpiles wrongly, and in `tests/sql/test_dialects.LACKING` what the database lacks;
 4. its driver, or its SQLAlchemy dialect, as an extra in `pyproject.toml`;
 5. if the tests can start it, how, in `tests/support/warehouses.ENGINES`: the conformance tests then
    run against it; else a URL in `tests/engines/test_connect.URLS`, answered by a stand-in dialect;
 6. its name in `report/pages/warehouses.md`, with how to connect and what was executed.
 
 `tests/test_house` reports what is missing. `tests/sql/test_dialects` writes the golden SQL under
-KANON_SQL_UPDATE_GOLDEN=1, also for a dialect without rules of its own. Driver-specific error codes
+KANON_SQL_UPDATE_GOLDEN=1, also for a dialect whose RULES are empty. Driver-specific error codes
 go into `failures`; semantics that would make an audit wrong are tested by `semantics_check` and
 `templates/warehouses/canaries.sql`.
 """

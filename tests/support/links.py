@@ -11,6 +11,8 @@ from places import ROOT
 HERE = "https://github.com/kanon-sql/kanon-sql/blob/main/"
 """How a file of the repository is linked from outside."""
 _CODE = re.compile(r"^(`{3,})[^`\n]*\n.*?^\1 *$", re.MULTILINE | re.DOTALL)
+_TITLE = r"""(?:\s+(?:"[^"]*"|'[^']*'))?\s*"""
+"""What may follow the target of a link."""
 
 
 def tracked(suffix: str = "") -> list[str]:
@@ -59,8 +61,8 @@ def _is_there(link: str, file: Path) -> bool:
 def links(text: str) -> list[str]:
     """The targets of all links and images, of reference links and of HTML."""
     prose = re.sub(r"`[^`\n]*`", "", _CODE.sub("", text))
-    inline = re.findall(r"\]\(<?([^)\s>]+)>?(?: \"[^\"]*\")?\)", prose)
-    references = re.findall(r"^\[[^\]]+\]: *<?(\S+?)>?$", prose, re.MULTILINE)
+    inline = re.findall(rf"\]\(<?([^)\s>]+)>?{_TITLE}\)", prose)
+    references = re.findall(rf"^ *\[[^\]]+\]: *<?([^\s>]+)>?{_TITLE}$", prose, re.MULTILINE)
     return [*inline, *references, *re.findall(r"\b(?:href|src)=\"([^\"]+)\"", prose)]
 
 

@@ -8,10 +8,11 @@ To add one:
 2. `templates/macros/shared/NAME.sql`: its macros, and below them its dbt test;
 3. `tests/models/NAME.yml`: worked examples with their source, and where it is measured without
    a threshold, a line an attribute in `homogeneity.yml`, `measured-unasked`;
-4. in `tests/support/oracle`, among its family, a function of plain Python with its name.
+4. in `tests/support/oracle`, among its family, a function of plain Python with its name;
+5. in `tests/dbt_project/models/tests.yml`, a dbt test that holds and one that fails.
 
-`tests/test_house` says what is missing. KANON_SQL_UPDATE_GOLDEN=1 then writes its row of the
-README, its dbt documentation and golden SQL; review the diff. A model that needs more than the
+`tests/test_house` says what is missing, and how its rows, its dbt documentation and its golden SQL
+are written; review the diff. A model that needs more than the
 classes of one release with their sensitive values also has its verdict in `auditing/verdicts` and
 its phrases in `report/words/phrases`; a new family is added to `FAMILIES` and
 `kanon_sql/__init__`.
