@@ -609,8 +609,8 @@ def test_what_can_not_be_asked_is_refused_in_words(name: str, refusals: Mapping[
 OF_CELLS = dbt_documents.tests_of_cells(templates.folder())
 
 
-def test_there_is_a_test_for_every_model_of_cells_but_rounding() -> None:
-    assert set(OF_CELLS) == set(CELL_MODELS) - {"rounded"}
+def test_there_is_a_test_for_every_model_of_cells() -> None:
+    assert set(OF_CELLS) == set(CELL_MODELS)
 
 
 @pytest.mark.parametrize("name", OF_CELLS)
