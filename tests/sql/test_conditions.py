@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -348,7 +349,7 @@ def test_a_condition_is_of_the_database_that_has_the_table(tmp_path: Path) -> No
 
 
 def test_a_condition_is_translated_from_the_dialect_of_a_connection() -> None:
-    with sqlite3.connect(":memory:") as database:
+    with closing(sqlite3.connect(":memory:")) as database:
         database.execute("create table people (zip text, age integer)")
         for dialect, name in (("mysql", "`zip`"), ("duckdb", '"zip"')):
             compiled = kanon.compile(
