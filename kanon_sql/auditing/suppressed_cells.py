@@ -193,11 +193,11 @@ def _derived(
     warnings = []
     if left := max(each.undecided_cells for each in found):
         why = (
-            f"pip install 'kanon-sql[estimates]' decides up to {MOST_UNKNOWNS:,} cells that hang "
-            "together"
-            if any(each.lacks_scipy for each in found)
-            else "a row may be a total that is not declared"
+            "a row may be a total that is not declared"
             if relation.doubtful
+            else f"pip install 'kanon-sql[estimates]' decides up to {MOST_UNKNOWNS:,} cells that "
+            "hang together"
+            if any(each.lacks_scipy for each in found)
             else f"more than {MOST_UNKNOWNS:,} unknown cells hang together, or the figures are too "
             "large for linear programming to be exact"
         )

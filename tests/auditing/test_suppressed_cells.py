@@ -241,12 +241,20 @@ def test_without_any_total_the_mark_is_all_that_is_known(tmp_path: Path) -> None
     assert ["follows from nothing but its mark" in each for each in wide.warnings] == [True]
 
 
+@pytest.mark.parametrize("has_scipy", [True, False])
 @pytest.mark.parametrize(
     ("total", "label"), [("Total", None), ("Insgesamt", None), ("Total", {"region": "Totl"})]
 )
 def test_a_total_that_is_not_declared_leaves_it_open(
-    tmp_path: Path, total: str, label: dict[str, str] | None
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    total: str,
+    label: dict[str, str] | None,
+    has_scipy: bool,
 ) -> None:
+    """No linear program helps, so none is proposed."""
+    if not has_scipy:
+        monkeypatch.setitem(sys.modules, "scipy.optimize", None)
     file = write(tmp_path / "t.csv", ["region", "n"], [*UNTOTALLED, [total, 21]])
     declared = {"total_label": label} if label else {}
 
