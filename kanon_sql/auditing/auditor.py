@@ -374,6 +374,7 @@ def _result(plan: Plan, status: Status, session: Session, **found: Any) -> Table
         where=bound.spec.where,
         first=bound.spec.first,
         sources=bound.spec.sources,
+        snapshots=bound.snapshots,
         levels=dict(bound.spec.levels) or None,
         insensitive=tuple(column.name for column in bound.roles.insensitive),
         unassigned=tuple(column.name for column in bound.roles.unassigned),

@@ -132,6 +132,7 @@ def _result(question: CellQuestion, status: Status, session: Session, **found: A
         margins=None if spec.cells else spec.margins,
         figure="magnitude" if spec.is_magnitude else "count",
         where=spec.where,
+        snapshots=bound.snapshots,
         first=spec.first,
         against={name: str(each.source) for name, each in spec.against.items()},
         confidential=tuple(spec.confidential),

@@ -313,6 +313,13 @@ class ResolvedQuestion:
         return (self.table, *(each.table for each in self.others))
 
     @property
+    def snapshots(self) -> dict[str, str]:
+        """The snapshot that is read, of each table that has them."""
+        named = {self.spec.name or self.table.name: self.table}
+        named |= {each.name: each.table for each in self.others}
+        return {name: table.snapshot for name, table in named.items() if table.snapshot}
+
+    @property
     def where(self) -> Condition | None:
         return self.roles.where
 

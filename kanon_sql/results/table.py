@@ -535,6 +535,8 @@ class TableResult(JsonPart):
     """Clip bounds of each generalised quasi-identifier."""
     release: Mapping[str, str] = field(default_factory=dict, metadata=IF_SET)
     """Recipient, purpose, model and review_by of the release, as far as the spec has them."""
+    snapshots: Mapping[str, str] = field(default_factory=dict, metadata=IF_SET)
+    """The snapshot that was read of each table in a format that has them, by table."""
     policies: tuple[PolicyOutcome, ...] = field(default=(), metadata=IF_SET)
     shown: Mapping[str, list[dict[str, Any]]] | None = field(
         default=None, repr=False, metadata=UNWRITTEN

@@ -73,6 +73,8 @@ class Table:
     """Whether it is dropped with its session, so that a permanent view can't read it."""
     embedded: bool = True
     """Whether DuckDB reads it, without transpiling."""
+    snapshot: str | None = None
+    """The snapshot that is read, of a table in a format that has them: Delta version 12."""
     left_out: tuple[str, ...] = ()
     """Hidden files that the glob excludes, like a shell."""
     replaceable: frozenset[str] = field(default=frozenset(), compare=False, repr=False)

@@ -270,6 +270,20 @@ select txid_current()
 {%- endmacro %}
 
 
+{# Whether an extension is loaded. #}
+{% macro is_loaded(extension) %}
+select loaded
+from duckdb_extensions()
+where extension_name = {{ extension }}
+{%- endmacro %}
+
+
+{# A scan that no filter is pushed into. #}
+{% macro whole_scan(scan) -%}
+(select * from {{ scan }} offset 0)
+{%- endmacro %}
+
+
 {# User macros that shadow built-in functions. #}
 {% macro shadowing_macros() %}
 select distinct function_name

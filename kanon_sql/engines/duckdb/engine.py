@@ -131,6 +131,8 @@ class DuckDBEngine:
         if self._owned and not self._targets.is_shut:
             paths = ", ".join(map(literal, sorted(self._targets.paths)))
             self._session.execute(f"set allowed_paths = [{paths}]")
+            folders = ", ".join(map(literal, sorted(self._targets.folders)))
+            self._session.execute(f"set allowed_directories = [{folders}]")
             self._session.execute("set enable_external_access = false")
             self._session.execute("set lock_configuration = true")
             self._targets.is_shut = True

@@ -17,13 +17,16 @@ from typing import Any, NamedTuple
 import duckdb
 
 from kanon_sql.engines.duckdb.csv_files import csv_source
+from kanon_sql.engines.duckdb.lakehouse import table_format
 from kanon_sql.engines.readers import (
     GLOB_CHARACTERS,
+    TABLE_LOGS,
     Run,
     call,
     call_in_lines,
     damaged,
     hive_columns,
+    in_table_format,
     no_hive_columns,
     path_list,
     require_usable_names,
@@ -121,10 +124,20 @@ def matching_files(path: str, run: Run) -> tuple[tuple[str, ...], tuple[str, ...
         require_one_line(file)
     left_out = tuple(file for file in found if is_hidden(file, path))
     files = tuple(file for file in found if file not in left_out)
+    refuse_files_of_a_table(files)
     if not files:
         but = f" but dot files, which a * leaves out: {', '.join(left_out)}" if left_out else ""
         raise InputError(f"{path}: no file matches{but}.{_readable_neighbours(path)}")
     return files, left_out
+
+
+def refuse_files_of_a_table(files: Iterable[str]) -> None:
+    """Raise `InputError` for files of a table in a format of its own, some of which may be old."""
+    folders = {folder for file in files for folder in Path(file).absolute().parents}
+    for folder in sorted(folders):
+        for log in TABLE_LOGS:
+            if (folder / log).is_dir() and (log != "metadata" or table_format(str(folder))):
+                raise in_table_format(os.path.relpath(folder), log)
 
 
 def require_one_line(path: str) -> None:

@@ -20,6 +20,7 @@ from kanon_sql.engines.duckdb.files import (
     list_files,
     matching_files,
     read_arrow,
+    require_one_line,
     require_readable,
 )
 from kanon_sql.engines.duckdb.frames import (
@@ -29,6 +30,13 @@ from kanon_sql.engines.duckdb.frames import (
     without_unread,
 )
 from kanon_sql.engines.duckdb.hub import ctrl_c, definitions_read, paths_in, stored_in
+from kanon_sql.engines.duckdb.lakehouse import (
+    TableFormat,
+    load_extensions,
+    parquet_below,
+    snapshot_of,
+    table_format,
+)
 from kanon_sql.engines.failures import stopped
 from kanon_sql.engines.names import display_name, name_parts, named, shortened
 from kanon_sql.engines.readers import Run, as_pattern, folder_of_files, require_usable_names
@@ -72,6 +80,8 @@ class Targets:
         self.evidence = Evidence()
         self.paths: set[str] = set()
         """The paths that stay accessible after the lock."""
+        self.folders: set[str] = set()
+        """The folders that stay accessible after the lock."""
         self.scanned: set[str] = set()
         """The files that LazyFrames scan."""
         self.relation: duckdb.DuckDBPyRelation | None = None
@@ -84,6 +94,8 @@ class Targets:
         """Resolve a target. Raises `InputError` if it can't be read completely."""
         if isinstance(target, str | os.PathLike):
             text = os.fspath(target)
+            if found := table_format(text):
+                return self._snapshot(text, found)
             if text.endswith("/") and folder_of_files(text):
                 table = self._file(f"{as_pattern(text)}**/*.parquet")
                 return replace(table, name=os.path.basename(os.path.abspath(text)))
@@ -184,6 +196,25 @@ class Targets:
             is_named=self._header_of(path) is not None,
             records=source.records,
         )
+
+    def _snapshot(self, path: str, found: TableFormat) -> Table:
+        """The current snapshot of a Delta or Iceberg table."""
+        require_one_line(path)
+        if self.is_shut and path not in self.paths:
+            raise EngineError(f"{path}: name every file before the first query.")
+        load_extensions(self._session, path, found, is_ours=self._is_ours)
+        snapshot = snapshot_of(path, found)
+        self.evidence.note([snapshot.evidence])
+        try:
+            columns = self.columns(snapshot.from_item(has_floats=False))
+        except duckdb.Error as error:
+            raise self.translated_error(error) from None
+        require_usable_names(path, [column.name for column in columns])
+        self.paths.add(path)
+        self.folders |= set(snapshot.folders)
+        self.scanned |= {str(file) for each in snapshot.folders for file in parquet_below(each)}
+        sql = snapshot.from_item(has_floats=any(map(_holds_floats, columns)))
+        return Table(snapshot.name, sql, columns, snapshot=snapshot.words)
 
     def _with_points(self, source: FileSource, columns: Sequence[Column]) -> FileSource:
         """The source with a decimal point in the columns of numbers with a decimal comma."""
@@ -302,6 +333,11 @@ class Targets:
     def _run(self, sql: str) -> list[tuple[Any, ...]]:
         with ctrl_c():
             return self._session.execute(sql).fetchall()
+
+
+def _holds_floats(column: Column) -> bool:
+    """Whether values of the column, at any depth, may be NaN."""
+    return "DOUBLE" in column.type or "FLOAT" in column.type
 
 
 def _kind(path: str, known_as: str) -> Kind:

@@ -330,6 +330,8 @@ def _scope(table: TableResult, signed: Signed) -> Iterator[tuple[str, str]]:
         words = signed.portion(made.suppressed, put_in, "record")
         yield "Suppressed", f"{words}{kept}" if made.suppressed else "none"
     yield "Filter", filter_words(table, "record", "every record")
+    for name, snapshot in table.snapshots.items():
+        yield "Snapshot", f"{printable(name)}: {snapshot}"
     yield "NULL", _nulls(table, signed)
     if table.sensitive:
         yield "Sensitive", listed(table.sensitive)

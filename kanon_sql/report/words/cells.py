@@ -4,7 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from kanon_sql.report.words.numbers import KEPT_TOGETHER, counted, listed, number, printable
+from kanon_sql.report.words.numbers import (
+    KEPT_TOGETHER,
+    counted,
+    listed,
+    name_and_snapshot,
+    number,
+    printable,
+)
 from kanon_sql.results.cells import CellsResult
 from kanon_sql.results.confidential import is_hidden
 from kanon_sql.results.table import CheckResult
@@ -267,7 +274,7 @@ def _numeral(n: int) -> str:
 
 def headline_of_cells(table: CellsResult) -> list[str]:
     """The parts of the headline: the source, its records, and what a cell is."""
-    parts = [printable(table.name)]
+    parts = [name_and_snapshot(table)]
     summary = table.cells
     if table.published:
         what = "published figures" if table.figure == "magnitude" else "published counts"

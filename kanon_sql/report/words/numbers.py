@@ -268,6 +268,11 @@ def filter_words(table: Any, noun: str, everything: str) -> str:
     return "; ".join(parts) or f"none: {everything}"
 
 
+def name_and_snapshot(table: Any) -> str:
+    """The name of a table, with the snapshot that was read: people, Delta version 12."""
+    return ", ".join(map(printable, filter(None, (table.name, table.snapshots.get(table.name)))))
+
+
 def quasi_identifiers(names: Sequence[str]) -> str:
     """The quasi-identifiers of a heading: by name, or their number where they would fill a page."""
     if len(names) > _MOST_NAMED:

@@ -19,6 +19,7 @@ from kanon_sql.report.words.numbers import (
     counted,
     listed,
     members,
+    name_and_snapshot,
     number,
     percent,
     printable,
@@ -66,7 +67,7 @@ def headline(table: TableResult) -> list[str]:
         levels = ", ".join(f"{printable(name)} {level}" for name, level in table.levels.items())
         hypothetical = [f"If the table were generalised to {levels}"]
     records = counted(table.summary.records or 0, "record")
-    parts = [*hypothetical, printable(table.name)]
+    parts = [*hypothetical, name_and_snapshot(table)]
     if table.events:
         parts += [f"{records} of {counted(people or 0, 'person')}", *events.headline(table)]
     else:
