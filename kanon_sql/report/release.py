@@ -44,35 +44,41 @@ _HOW_TO_WRITE_VIEWS = (
 )
 
 
-_MORE = "-v shows how the release was made, what each column lost, and what the checks don't cover."
+_MORE = "-v shows its course, each column's loss and what no check covers"
+_AS_SQL = "The same as SQL: --output release.sql."
 
 
 def page(result: ReleaseFindings) -> Iterator[Block]:
     """The blocks of a release: its verdict, then what it cost and how it was made."""
-    yield from _opening(result)
+    yield from _opening(result, verdicts(result))
     [table] = result.tables
     if not tables.unanswered(table):
+        made = result.anonymization.release
+        if made is not None and made.records is not None:
+            yield Prose([_AS_SQL])
         steps, comparison, *others = grids(result)
         yield from audit.limits(table)
         yield steps
         yield comparison
         yield Prose([other_metrics(result)])
         yield from others
-        yield Prose([footer(result)], "footer")
+        views = counted(len(result.anonymization.views_for_reading), "view")
+        statements = counted(len(table.sql), "statement")
+        held = f"{views} and {statements}, --format json holds them"
+        yield Prose([f"{_footer(table)} · {held}"], "footer")
 
 
 def brief(result: ReleaseFindings) -> Iterator[Block]:
     """The verdict of a release and its cost, without the tables of `page`."""
-    yield from _opening(result)
     [table] = result.tables
+    yield from _opening(result, [_shortened(*each) for each in _compared_checks(result)])
     if not tables.unanswered(table):
         if result.anonymization.minimal_nodes is not None:
             yield minimal_nodes(result.anonymization.minimal_nodes)
-        yield Prose([_MORE])
-        yield Prose([footer(result)], "footer")
+        yield Prose([f"{_footer(table)} · {_MORE}"], "footer")
 
 
-def _opening(result: ReleaseFindings) -> Iterator[Block]:
+def _opening(result: ReleaseFindings, checks: list[Verdict]) -> Iterator[Block]:
     sentence = unanswered(result)
     if sentence:
         yield Prose([sentence], "strong")
@@ -81,7 +87,7 @@ def _opening(result: ReleaseFindings) -> Iterator[Block]:
     verdict, *rest = outcome(result)
     yield Heading(headline(result))
     yield Prose([verdict], "strong")
-    yield Verdicts(verdicts(result))
+    yield Verdicts(checks)
     yield from audit.warnings(table)
     made = result.anonymization
     course = searched(made)
@@ -114,19 +120,25 @@ def after_datafly(result: ReleaseFindings) -> Iterator[str]:
         return
     others = "" if made.compared else " --compare shows all three."
     yield (
-        "Datafly is quick and not the best: --algorithm optimal loses least with one level for "
-        f"each column, local less still, with several.{others}"
+        "Datafly is quick; --algorithm optimal loses least with one level for each column, local "
+        f"less still, with several.{others}"
     )
 
 
 def finer_levels(result: ReleaseFindings) -> Iterator[str]:
     """Hierarchies that would keep more of numeric and date columns."""
-    for name, builder in result.anonymization.builders.items():
-        given = f"{name}={builder}"
-        option = given if given.isascii() and " " not in given else f"'{printable(given)}'"
+    builders = result.anonymization.builders
+    given = [f"{name}={builder}" for name, builder in builders.items()]
+    if given:
+        options = " ".join(
+            f"--hierarchy {each}"
+            if each.isascii() and " " not in each
+            else f"--hierarchy '{printable(each)}'"
+            for each in given
+        )
         yield (
-            f"{printable(name)} has no level but *, which keeps nothing of it: --hierarchy "
-            f"{option} would keep more."
+            f"{listed(list(builders))} {'has' if len(given) == 1 else 'have'} no level but *: "
+            f"{options} would keep more."
         )
 
 
@@ -177,19 +189,34 @@ def other_metrics(result: ReleaseFindings) -> str:
 
 def verdicts(result: ReleaseFindings) -> list[Verdict]:
     """The verdicts of the release, each with the original table's."""
-    [table] = result.tables
-    return [_compared(check, result) for check in table.checks]
+    return [
+        verdict._replace(extent=_joined(verdict.extent, before))
+        for _, verdict, before in _compared_checks(result)
+    ]
 
 
-def _compared(check: CheckResult, result: ReleaseFindings) -> Verdict:
+def _compared_checks(result: ReleaseFindings) -> Iterator[tuple[CheckResult, Verdict, str]]:
+    """Each check with its verdict, and with the original table's figure in words."""
     [table], before = result.tables, result.anonymization.before
-    verdict = models.verdict(check, table)
-    for earlier in before.checks:
-        if (earlier.model, earlier.parameters) == (check.model, check.parameters):
-            whole = replace(table, summary=before.summary)
-            parts = (verdict.extent, f"before: {phrases(earlier, whole).achieved}")
-            return verdict._replace(extent="; ".join(part for part in parts if part))
-    return verdict
+    whole = replace(table, summary=before.summary)
+    for check in table.checks:
+        same = (
+            f"before: {phrases(each, whole).achieved}"
+            for each in before.checks
+            if (each.model, each.parameters) == (check.model, check.parameters)
+        )
+        yield check, models.verdict(check, table), next(same, "")
+
+
+def _shortened(check: CheckResult, verdict: Verdict, before: str) -> Verdict:
+    """The verdict on one line where nothing violates the check, with its extent otherwise."""
+    if check.holds is False or check.violating_records or check.violating_people:
+        return verdict._replace(extent=_joined(verdict.extent, before))
+    return verdict._replace(achieved=_joined(verdict.achieved, before), extent="")
+
+
+def _joined(*parts: str) -> str:
+    return "; ".join(filter(None, parts))
 
 
 def outcome(result: ReleaseFindings) -> list[str]:
@@ -329,17 +356,9 @@ def _written(release: Release, views: int, table: TableResult) -> str:
     null = ""
     if release.null_string is not None:
         null = f"; NULL is {printable(release.null_string) or 'an empty field'}"
-    return (
-        f"{path} written: {counted(release.records, 'record')}{columns}{null}. The same as SQL: "
-        "--output release.sql."
-    )
+    return f"{path} written: {counted(release.records, 'record')}{columns}{null}."
 
 
-def footer(result: ReleaseFindings) -> str:
-    """Duration, engine and number of statements."""
-    [table] = result.tables
-    return (
-        f"{table.seconds:.1f}{KEPT_TOGETHER}s · {table.engine} · "
-        f"{counted(len(result.anonymization.views_for_reading), 'view')} and "
-        f"{counted(len(table.sql), 'statement')}, --format json holds them"
-    )
+def _footer(table: TableResult) -> str:
+    """Duration and engine."""
+    return f"{table.seconds:.1f}{KEPT_TOGETHER}s · {table.engine}"

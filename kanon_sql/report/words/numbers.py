@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields, is_dataclass, replace
@@ -52,8 +53,9 @@ _CHOICE = re.compile(
     r"(?P<value>[a-z]+(?:\.[a-z]+)?)"
 )
 """An option with a keyword value."""
-_HIERARCHY = re.compile(r"--hierarchy (?P<name>[^\s=]+)=(?P<levels>[\w:,.]*\w)")
+_HIERARCHY = re.compile(r"--hierarchy ([^\s=]+)=([\w:,.]*\w)")
 """The levels of a quasi-identifier."""
+_HIERARCHIES = re.compile(rf"{_HIERARCHY.pattern}(?: {_HIERARCHY.pattern})*")
 _FLAG = re.compile(r"(?<![\w-])--([a-z][a-z-]+)")
 _Text = TypeVar("_Text")
 _Result = TypeVar("_Result")
@@ -108,8 +110,12 @@ def spoken(text: str) -> str:
     text = _PAGE.sub(lambda found: f'kanon.explain("{found["page"]}")', text)
     text = _FUNCTION.sub(r"kanon.\1(…)", text)
     text = _CHOICE.sub(lambda each: _given(each[1], each["value"]), text)
-    text = _HIERARCHY.sub(r'{"\g<name>": "\g<levels>"}', text)
+    text = _HIERARCHIES.sub(_levels, text)
     return _FLAG.sub(lambda flag: flag[1].replace("-", "_"), text)
+
+
+def _levels(options: re.Match[str]) -> str:
+    return json.dumps(dict(_HIERARCHY.findall(options[0])), ensure_ascii=False)
 
 
 def _called(command: re.Match[str]) -> str:
