@@ -44,7 +44,7 @@ _HOW_TO_WRITE_VIEWS = (
 )
 
 
-_MORE = "-v shows its course, each column's loss and what no check covers"
+_MORE = "-v shows its course, its losses and what no check covers"
 _AS_SQL = "The same as SQL: --output release.sql."
 
 

@@ -242,7 +242,7 @@ def test_a_terminal_shows_the_verdict_first_and_the_tables_on_request() -> None:
     assert whole.splitlines()[:3] == brief.splitlines()[:3]
     assert brief.splitlines()[2] == "The check holds."
     assert brief.splitlines()[-1].endswith(
-        "-v shows its course, each column's loss and what no check covers"
+        "-v shows its course, its losses and what no check covers"
     )
     assert "suppressed (at most" in whole
     assert "suppressed (at most" not in brief
