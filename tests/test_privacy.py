@@ -206,6 +206,7 @@ def test_the_sql_of_a_result_holds_no_value_of_a_hierarchy_in_a_database() -> No
 
     assert (audited.tables[0].summary.k, released.holds) == (6, True)
     assert traces(outputs(audited) + outputs(released)) == []
+    database.close()
 
 
 def test_the_sql_of_a_result_holds_no_value_of_a_tree_that_lies_in_a_file(tmp_path: Path) -> None:

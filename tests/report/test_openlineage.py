@@ -26,7 +26,6 @@ import kanon_sql as kanon
 from kanon_sql.auditing.auditor import audit
 from kanon_sql.auditing.lineage import dataset
 from kanon_sql.cli.main import main
-from kanon_sql.engines import connect
 from kanon_sql.engines.session import RunOptions
 from kanon_sql.report.pipelines import openlineage
 from kanon_sql.report.pipelines.openlineage import Emission, emission
@@ -482,10 +481,9 @@ def test_only_an_audit_has_events(run: Run) -> None:
 
 
 def test_a_table_of_a_database_has_a_statement_in_its_dialect(folder: Path) -> None:
-    with sqlite3.connect(folder / "clinic.db") as connection:
-        connection.execute("create table patients (zip text, sex text)")
-        connection.executemany("insert into patients values (?, ?)", [("1", "f"), ("2", "f")])
-    connection.close()
+    connection = sqlite3.connect(folder / "clinic.db", isolation_level=None)
+    connection.execute("create table patients (zip text, sex text)")
+    connection.executemany("insert into patients values (?, ?)", [("1", "f"), ("2", "f")])
     spec = AuditSpec(
         tables=[
             {
@@ -504,9 +502,8 @@ def test_a_table_of_a_database_has_a_statement_in_its_dialect(folder: Path) -> N
     assert found.lineage.datasets == (Dataset(f"sqlite://{folder}/clinic.db", "main.patients"),)
     assert found.lineage.engine_version == sqlite3.sqlite_version
     [statement, *_] = found.lineage.statements
-    with connect(f"sqlite:{folder}/clinic.db"):
-        rows = sqlite3.connect(folder / "clinic.db").execute(str(statement)).fetchall()
-    assert rows == [(2,)]
+    assert connection.execute(str(statement)).fetchall() == [(2,)]
+    connection.close()
 
 
 def test_a_statement_with_values_of_a_hierarchy_file_is_left_out(folder: Path) -> None:

@@ -13,8 +13,7 @@ import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
-from urllib.parse import urlsplit
-from urllib.request import url2pathname
+from urllib.parse import unquote, urlsplit
 
 import duckdb
 
@@ -197,4 +196,4 @@ def _data_folders(path: str, metadata: dict[str, Any]) -> Iterator[str]:
                 f"{path}: the files of this table are in {url.scheme}://, and only local files "
                 "are read."
             )
-        yield url2pathname(url.path)
+        yield unquote(url.path)
