@@ -131,11 +131,12 @@ def test_no_streams_change_no_verdict(csv: Path, k: int, exit_code: int) -> None
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows keeps a folder that is in use")
+@pytest.mark.skipif(
+    sys.version_info[:3] == (3, 13, 0), reason="Python 3.13.0 compiles nothing in such a folder"
+)
 def test_a_folder_that_is_gone(csv: Path, tmp_path: Path) -> None:
     gone = tmp_path / "gone"
     done = run(
-        # Python 3.13.0 can't import this one from a folder that is gone.
-        "import pydantic_core\n"
         f"import os; os.makedirs({str(gone)!r}); os.chdir({str(gone)!r}); os.rmdir({str(gone)!r})\n"
         "import kanon_sql as kanon\n"
         f"print(kanon.audit({str(csv)!r}, ['zip'], k=2).status)"
