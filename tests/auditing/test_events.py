@@ -23,6 +23,8 @@ from oracle import Question
 import kanon_sql as kanon
 from kanon_sql.auditing.events import upper_tail
 from kanon_sql.cli.main import main
+from kanon_sql.results.baseline import Baseline
+from kanon_sql.results.comparison import counted_as
 from kanon_sql.sql.macros import render
 
 VISITS = [(f"p{person}", ward) for person in range(12) for ward in "abcdefgh"[: 4 + person % 3]]
@@ -187,6 +189,7 @@ def test_a_violation_beside_an_undecided_check_is_one() -> None:
     result = audited(table(VISITS), OPEN, kanon.KmAnonymity(k=2))
 
     assert (result.status, result.exit_code, result.holds) == ("violated", 1, False)
+    assert result.tables[0].warnings[0].endswith("so the table is not shown to hold.")
 
 
 def test_a_draw_proves_a_violation_by_its_witnesses() -> None:
@@ -253,6 +256,47 @@ def test_a_comparison_leaves_an_undecided_check_out(
     code, out, _ = run(capsys, "audit", visits, *ASKED, *violated, "--baseline", baseline)
     assert code == 0
     assert "accepted" in out
+
+
+MORE = [(f"q{person}", ward) for person in range(3) for ward in "abcdefgh"]
+
+
+@pytest.mark.parametrize(
+    "check",
+    [
+        kanon.KmAnonymity(k=13, m=3, max_combinations=300),
+        kanon.KnownEvents(m=3, k=13, max_share=0, max_combinations=300),
+    ],
+    ids=["fewer sizes", "drawn"],
+)
+@pytest.mark.parametrize("is_later", [True, False])
+def test_what_was_counted_otherwise_is_not_compared(check: Any, is_later: bool) -> None:
+    """Past `max_combinations` fewer violations are found, as fewer are looked for."""
+    small, large = (audited(table(rows), check) for rows in (VISITS, VISITS + MORE))
+    old, new = (small, large) if is_later else (large, small)
+    [gated] = Baseline.of([old]).applied_to(new).tables
+    compared = new.diff(old)
+    [change] = compared.tables[0].checks
+
+    assert counted_as(only(old)) != counted_as(only(new))
+    assert (gated.status, only(gated).accepted) == ("violated", False)
+    assert "was counted otherwise in the baseline" in gated.warnings[-1]
+    assert change.change == "changed"
+    assert "was counted otherwise in one result" in " ".join(str(compared).split())
+
+
+def test_the_share_of_a_draw_is_of_the_people_attacked() -> None:
+    check = kanon.KnownEvents(m=4, sample=100, max_share=0)
+    alone = [(f"q{person}", f"{person} {n}") for person in range(100) for n in range(4)]
+    small, large = (
+        audited(table([*alone, *((f"p{n // 4}", "abcd"[n % 4]) for n in range(4 * people))]), check)
+        for people in (100, 900)
+    )
+    compared = large.diff(small)
+    [change] = compared.tables[0].checks
+    [violating] = [each for each in change.figures if each.name == "violating_people"]
+
+    assert violating.of == (100, 100)
 
 
 # --- what is refused, and what is shown -----------------------------------------------------
