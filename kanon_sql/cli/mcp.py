@@ -24,7 +24,7 @@ from kanon_sql.cli.main import main
 from kanon_sql.cli.mcp_log import Call, Outcome, QuestionLog, question_log
 from kanon_sql.cli.option_kinds import Grouped
 from kanon_sql.cli.options import mcp_options
-from kanon_sql.cli.question import is_spec_file, only_one
+from kanon_sql.cli.question import is_contract, is_spec_file, only_one, refuse_server
 from kanon_sql.cli.signals import stops
 from kanon_sql.errors import EngineError, KanonError, MissingDriverError, SpecError
 
@@ -622,10 +622,10 @@ def _input_schema(tool: _Tool) -> dict[str, Any]:
 def mcp(context: click.Context, /, target: str, **values: Any) -> int:
     """Answer an assistant's questions about privacy by rounded counts (MCP server).
 
-    SPEC.yml is a spec file. The server speaks the Model Context Protocol over stdin and stdout, and
-    is started by the assistant's program: kanon-sql explain assistants. It shows verdicts and
-    counts rounded down to tens, no value, and nothing that the spec does not name. Every question
-    is logged before its answer leaves. It is no differential privacy.
+    SPEC.yml is a spec file or a data contract. The server speaks the Model Context Protocol over
+    stdin and stdout, and is started by the assistant's program: kanon-sql explain assistants. It
+    shows verdicts and counts rounded down to tens, no value, and nothing that the spec does not
+    name. Every question is logged before its answer leaves. It is no differential privacy.
 
     Exit codes: 0 stdin was closed, or Ctrl-C; 2 invalid options, spec or log; 3 the log can't be
     written.
@@ -642,7 +642,9 @@ def mcp(context: click.Context, /, target: str, **values: Any) -> int:
     from kanon_sql.spec.spec import AuditSpec
 
     limits = only(RunArguments, values)
-    tables = tables_by_name(AuditSpec.from_file(target))
+    if not is_contract(target):
+        refuse_server(target, values)
+    tables = tables_by_name(AuditSpec.from_file(target, values["server"]))
     with question_log(Path(values["log"])) as log:
         assistant = Assistant(tables, log, values["questions"], values["min_cell"], limits)
         try:

@@ -395,16 +395,19 @@ class AuditSpec(SpecPart, BaseModel):
         return value
 
     @classmethod
-    def from_file(cls, path: str | Path) -> AuditSpec:
+    def from_file(cls, path: str | Path, server: str | None = None) -> AuditSpec:
         """Read a spec or a data contract from a YAML file; relative paths start at its folder.
 
-        Raises `SpecError` with file, line and column for an invalid spec.
+        `server` names the server of a contract that has several. Raises `SpecError` with file, line
+        and column for an invalid spec.
         """
         document = YamlDocument.read(Path(path))
         if document.is_contract:
             contract = import_module("kanon_sql.spec.contract")
-            of_contract: AuditSpec = contract.read_contract(Path(path)).spec
+            of_contract: AuditSpec = contract.read_contract(Path(path), server=server).spec
             return of_contract
+        if server is not None:
+            raise SpecError(f"{path} is no data contract, and has no server {server}.")
         try:
             spec = cls.model_validate(document.value, context={"folder": Path(path).parent})
         except ValidationError as error:

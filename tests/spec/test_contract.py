@@ -367,6 +367,50 @@ def test_a_server_is_for_a_contract(write: Write, run: Run) -> None:
     assert "--server is for a data contract" in err
 
 
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("audit",),
+        ("profile",),
+        ("tradeoff", "--k", "2"),
+        ("anonymize", "--dry-run"),
+        ("worksheet", "--show-values", "--output", "sheet.csv"),
+    ],
+    ids=lambda command: command[0],
+)
+def test_every_command_reads_the_named_server(
+    command: tuple[str, ...], write: Write, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    document = contract(patients({"k": 2}))
+    document["servers"].append({"server": "far", "type": "kafka"})
+    path = write(document)
+    monkeypatch.chdir(path.parent)
+    name, *options = command
+
+    assert run(name, path.name, "--server", "files", *options)[0] in (0, 1)
+    code, out, err = run(name, path.name, *options)
+    assert (code, out) == (2, "")
+    assert "name the server of the tables, --server NAME. Servers: files, far." in err
+    code, _, err = run(name, path.name, "--server", "far", *options)
+    assert code == 2
+    assert "name its connection, --connect URL" in err
+    assert run(name, path.name, "--connect", "sqlite:none.db", *options)[0] == 2
+    assert "can't be combined" not in run(name, path.name, "--connect", "sqlite:x", *options)[2]
+
+
+def test_python_reads_the_named_server(write: Write, tmp_path: Path) -> None:
+    document = contract(patients({"k": 2}))
+    document["servers"].append({"server": "far", "type": "kafka"})
+    path = write(document)
+
+    assert AuditSpec.from_file(path, server="files").tables[0].name == "patients"
+    with pytest.raises(SpecError, match="there is no server x"):
+        AuditSpec.from_file(path, server="x")
+    (tmp_path / "kanon.yml").write_text("tables: [{source: a.csv, quasi_identifiers: [zip]}]")
+    with pytest.raises(SpecError, match=r"kanon\.yml is no data contract"):
+        AuditSpec.from_file(tmp_path / "kanon.yml", server="files")
+
+
 # --- rules into a contract ------------------------------------------------------------------
 
 TEXT = """\
