@@ -24,6 +24,7 @@ from kanon_sql.results.table import TableResult
 from kanon_sql.spec.models.diversity import Homogeneity
 from kanon_sql.spec.models.reference import KMap
 from kanon_sql.spec.models.sizes import KAnonymity
+from kanon_sql.results.schema import schema_id
 from kanon_sql.spec.spec import AuditSpec, json_schema
 
 asking = import_module("kanon_sql.auditing.auditor")
@@ -642,7 +643,7 @@ def test_validate_says_what_it_found(run):
 
 
 def test_schema_prints_the_schema(run):
-    assert json.loads(run("schema").out) == json_schema()
+    assert json.loads(run("schema").out) == {"$id": schema_id("spec"), **json_schema()}
 
 
 # What is written
