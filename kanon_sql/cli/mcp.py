@@ -374,21 +374,30 @@ class Assistant:
     # --- the guard --------------------------------------------------------------------------
 
     def _guard(self, table: str, tool: str, names: Names, result: TableResult) -> None:
-        """Raise `RefusedQuestion` if the answer and that on a nested set differ by fewer than
-        `min_cell` records; else remember its figures."""
+        """Raise `RefusedQuestion` if the answer and that on a nested set of the same data differ by
+        fewer than `min_cell` records; else remember its figures."""
         from kanon_sql.cli.mcp_figures import exact_figures
 
         figures = exact_figures(result, self.min_cell)
         self._count_again(table, names)
         for (of, _, other), of_other in self._figures.items():
-            is_nested = of == table and (names < other or other < names)
-            if is_nested and self._is_close(figures, of_other):
+            if self._is_nested(table, names, of, other) and self._is_close(figures, of_other):
                 raise RefusedQuestion(
                     "guard",
                     "together with an earlier answer it would tell figures of fewer than "
                     f"{self.min_cell} records; leave out other quasi-identifiers",
                 )
         self._figures[table, tool, names] = figures
+
+    def _is_nested(self, table: str, names: Names, of: str, other: Names) -> bool:
+        """Whether one of two sets of quasi-identifiers is within the other, on the same data. The
+        same set of two tables may differ by their levels."""
+        if of == table:
+            return names < other or other < names
+        if _data_of(self.tables[of]) != _data_of(self.tables[table]):
+            return False
+        one, two = ({each.casefold() for each in those} for those in (names, other))
+        return one <= two or two <= one
 
     def _is_profiled(self, table: str, names: Names, result: TableResult) -> bool:
         """Whether the guard lets a profile show this set."""
@@ -412,8 +421,9 @@ class Assistant:
 
         again = {
             answered: variant
-            for answered, variant in self._answered(table, self.tables[table])
-            if answered not in self._figures and (answered[2] < new or new < answered[2])
+            for of, spec in self.tables.items()
+            for answered, variant in self._answered(of, spec)
+            if answered not in self._figures and self._is_nested(table, new, of, answered[2])
         }
         if again:
             for answered, result in zip(again, self._audited(list(again.values())), strict=True):
@@ -509,6 +519,18 @@ def tables_by_name(spec: AuditSpec) -> dict[str, TableSpec]:
             raise SpecError(f'two tables are called "{compiled.name}". Give each a name.')
         found[compiled.name] = table
     return found
+
+
+def _data_of(table: TableSpec) -> tuple[Any, ...]:
+    """What makes the records of two tables of a spec the same: their source and their filter."""
+    return (
+        table.source,
+        table.connect,
+        table.where,
+        table.first,
+        tuple(table.null_strings or ()),
+        table.entity,
+    )
 
 
 def _with_sets(table: TableSpec, names: Names) -> TableSpec:
