@@ -284,6 +284,35 @@ WRONG: dict[str, tuple[dict[str, Any], dict[str, Any], str]] = {
     "two demands": (contract(patients({"k": 2}, [rule("k_anonymity", k=3)])), {},
                     "k_anonymity is demanded by kanonSql and by a custom rule, and they differ"),
     "a setting that is no mapping": (contract(patients("k")), {}, "value is a mapping"),
+    "a property spelled otherwise": (contract(patients(
+        customProperties=[{"property": "kanon_sql", "value": {"k": 2}}])), {},
+        "the property kanon_sql is spelled kanonSql"),
+    "a role spelled otherwise": (contract(patients(properties=[*columns(zip="quasi_identifier"), {
+        "name": "age", "customProperties": [{"property": "KanonSQL", "value": {}}]}])), {},
+        "the property KanonSQL is spelled kanonSql"),
+    "properties that are no list": (contract(patients(properties=[{
+        "name": "zip", "customProperties": {"kanonSql": {"role": "quasi_identifier"}}}])), {},
+        "customProperties must be a list"),
+    "rules that are no list": (contract(patients(quality=rule("k_anonymity", k=2))), {},
+                               "quality must be a list"),
+    "an engine spelled otherwise": (contract(patients(
+        rules=[rule("k_anonymity", k=2) | {"engine": "kanon_sql"}])), {},
+        "the engine kanon_sql is spelled kanon-sql"),
+    "a role within a column": (contract(patients(properties=[*columns(**ROLES), {
+        "name": "at", "properties": columns(street="quasi_identifier")}])), {},
+        "a part of a column can't have a role"),
+    "a role of a list's items": (contract(patients(properties=[*columns(**ROLES), {
+        "name": "at", "items": {"properties": columns(street="quasi_identifier")}}])), {},
+        "a part of a column can't have a role"),
+    "settings of the whole": (contract(patients({"k": 1}), customProperties=kanon_property(
+        {"k": 5})), {}, "read at a schema object and at its columns alone"),
+    "rules of the whole": (contract(patients({"k": 1}), quality=[rule("k_anonymity", k=5)]), {},
+                           "read at a schema object and at its columns alone"),
+    "a column twice": (contract(patients({"k": 1}, properties=[
+        *columns(zip="quasi_identifier", dx="sensitive"), {"name": "zip"}])), {},
+        '"zip" is declared twice'),
+    "a table twice": (contract(patients({"k": 1}), patients()), {},
+                      '"patients" is declared twice'),
     "an unknown server": (contract(patients({"k": 1})), {"server": "file"},
                           'Did you mean "files"?'),
     "no server": (contract(patients({"k": 1}), servers=[]), {}, "Servers: none"),
