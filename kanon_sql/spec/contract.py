@@ -22,7 +22,7 @@ from kanon_sql.spec.dbt.manifest import (
     single_column,
     with_defaults,
 )
-from kanon_sql.spec.dbt.node import MARKS, Node, refuse_unknown
+from kanon_sql.spec.dbt.node import MARKS, Node, is_spelled_as, refuse_unknown
 from kanon_sql.spec.models.base import Model
 from kanon_sql.spec.models.catalogue import model_named
 from kanon_sql.spec.other_tables import EARLIER, REFERENCE
@@ -297,16 +297,6 @@ def _is_named(found: Any) -> bool:
     return isinstance(found, dict) and isinstance(found.get("name"), str) and bool(found["name"])
 
 
-def _is_spelled_as(name: Any, own: str) -> bool:
-    """Whether a name is one of ours but for case and punctuation.
-
-    >>> _is_spelled_as("kanon_sql", PROPERTY), _is_spelled_as("soda", ENGINE)
-    (True, False)
-    """
-    folded = [re.sub("[^a-z0-9]", "", str(each).casefold()) for each in (name, own)]
-    return folded[0] == folded[1]
-
-
 def _is_ours(found: Any) -> bool:
     """Whether settings or rules of kanon-sql are somewhere in a part of a contract."""
     if isinstance(found, list):
@@ -314,8 +304,8 @@ def _is_ours(found: Any) -> bool:
     if not isinstance(found, dict):
         return False
     return (
-        _is_spelled_as(found.get("property"), PROPERTY)
-        or _is_spelled_as(found.get("engine"), ENGINE)
+        is_spelled_as(found.get("property"), PROPERTY)
+        or is_spelled_as(found.get("engine"), ENGINE)
         or any(_is_ours(each) for each in found.values())
     )
 
@@ -400,7 +390,7 @@ def _settings(
     custom = [
         each
         for each in _list_of(document, location, found, "customProperties")
-        if isinstance(each, dict) and _is_spelled_as(each.get("property"), PROPERTY)
+        if isinstance(each, dict) and is_spelled_as(each.get("property"), PROPERTY)
     ]
     values: list[Any] = [each.get("value") for each in custom]
     for each in custom:
@@ -427,7 +417,7 @@ def _asked(
 ) -> Iterator[Model]:
     """The checks of the custom rules of this engine; a column's are on its sensitive values."""
     for place, rule in enumerate(_list_of(document, location, found, "quality")):
-        if not isinstance(rule, dict) or not _is_spelled_as(rule.get("engine"), ENGINE):
+        if not isinstance(rule, dict) or not is_spelled_as(rule.get("engine"), ENGINE):
             continue
         if rule["engine"] != ENGINE:
             raise document.error(
