@@ -167,7 +167,7 @@ class _Statements:
             self._asked("km_anonymity", m=m, k=model.k, times=model.times),
             KmAnonymity,
             only=(
-                f"if a person has no more than {model.max_combinations:,} combinations in all"
+                f"if there are no more than {model.max_combinations:,} combinations to count"
                 if m == model.m
                 else f"if combinations of {m + 1} events are too many to count"
             )
