@@ -226,6 +226,12 @@ class TableSpec(SpecPart, BaseModel):
                 f"events can't be combined with {'a weight' if self.weight else 'nulls: wildcard'}:"
                 " people are counted, and NULL is a value. Leave out one of the two."
             )
+        if not self.quasi_identifiers and (self.references or self.earlier_releases):
+            other = "a reference" if self.references else "an earlier release"
+            raise ValueError(
+                f"{other} is compared by quasi-identifiers, and there are none beside the events: "
+                f"name them with {option('quasi_identifiers', 'COLUMN')}, or leave it out."
+            )
         for name, each in self.events.items():
             idle = next((k for k in ("keep", "at_most", "weight") if getattr(each, k)), None)
             if idle or each.at_most is not None:

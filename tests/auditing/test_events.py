@@ -311,6 +311,8 @@ def test_the_share_of_a_draw_is_of_the_people_attacked() -> None:
         (["--entity", "person", "--events", "*"], "name the columns that make an event"),
         (["--entity", "person", "--events", "wrad"], 'Did you mean "ward"?'),
         ([*ASKED, "--k", "5"], "k_anonymity is about classes"),
+        ([*ASKED, "--reference", "r=x.csv"], "a reference is compared by quasi-identifiers"),
+        ([*ASKED, "--earlier", "x.csv"], "an earlier release is compared by quasi-identifiers"),
         ([*ASKED, "--weight", "ward2"], "events can't be combined with a weight"),
         ([*ASKED, "--nulls", "wildcard"], "events can't be combined with nulls: wildcard"),
         ([*ASKED, "--level", "person=1"], "has no levels. Columns with levels: ward."),
@@ -337,6 +339,15 @@ def test_other_verbs_refuse_events(visits: str, capsys: pytest.CaptureFixture[st
         code, out, err = run(capsys, *verb, *ASKED)
         assert (code, out) == (2, "")
         assert "has no use for --events: audit the release, or audit --level ward=1" in err
+
+
+def test_a_profile_of_events_measures_no_sets_of_columns(
+    visits: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for more in (["--subsets", "2"], ["--suda", "2"]):
+        code, out, err = run(capsys, "profile", visits, *ASKED, *more)
+        assert (code, out) == (2, "")
+        assert "measure columns, and with events people are measured" in err
 
 
 def test_too_many_combinations_still_prove_a_violation() -> None:
