@@ -181,6 +181,7 @@ def test_an_undecided_check_is_never_green() -> None:
     assert (of_draw.holds, of_draw.details["evidence"], of_km.holds) == (None, "draw", True)
     assert (result.status, result.exit_code, result.holds) == ("measured", 0, None)
     assert "is undecided" in result.tables[0].warnings[0]
+    assert repr(of_draw).startswith("<CheckResult known_events undecided: ")
     result.raise_if_violated()
     assert kanon.from_json(result.to_json()).to_dict() == result.to_dict()
 
