@@ -380,6 +380,16 @@ def test_values_are_listed_on_request_alone(visits: str) -> None:
     assert "rare ward" not in audited(visits, kanon.KmAnonymity(k=2)).to_json()
 
 
+def test_a_listed_pair_with_null_is_no_single_event() -> None:
+    data = table([("p", "a"), ("p", None), ("q", "a")])
+    result = audited(data, kanon.KmAnonymity(k=2), show_values=True)
+    listed = result.tables[0].shown["rare_combinations_2"]
+
+    assert sorted((row["kanon_events"], row["kanon_crowd"]) for row in listed) == [
+        (1, 1), (1, 2), (2, 1)
+    ]  # fmt: skip
+
+
 # --- the curve ------------------------------------------------------------------------------
 
 
