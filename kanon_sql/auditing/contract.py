@@ -47,6 +47,11 @@ _SERVERS = {
     "clickhouse": ("clickhouse", 8123, None),
 }
 """The type of a server with its default port and schema, by the scheme of a URL."""
+_LACK = (
+    "has no sql rule, so that only kanon-sql judges it",
+    "have no sql rule, so that only kanon-sql judges them",
+)
+"""What checks without a rule for other test runners lack: one of them, or several."""
 _FORMATS = {"parquet": "parquet", "csv": "csv", "json": "json"}
 
 
@@ -94,7 +99,7 @@ def compile_contract(
                 if there not in [each.name for each in found]:
                     objects.setdefault(there, _described(there, other.table))
     notes = tuple(
-        f"{each.name}: {', '.join(each.alone)} has no sql rule, so that only kanon-sql judges it."
+        f"{each.name}: {', '.join(each.alone)} {_LACK[len(each.alone) > 1]}."
         for each in found
         if each.alone
     )

@@ -350,6 +350,8 @@ def _km_anonymity(
 
 def event_warnings(bound: ResolvedQuestion, checks: Sequence[CheckResult]) -> Iterator[str]:
     """Warnings about undecided checks, and about a draw that other databases may not repeat."""
+    is_violated = any(check.holds is False for check in checks)
+    of_table = "is not shown to hold" if is_violated else "is measured and nothing is shown to hold"
     for check in checks:
         if check.undecided:
             bounds, k = _bounds(check), check.parameters["k"]
@@ -358,7 +360,7 @@ def event_warnings(bound: ResolvedQuestion, checks: Sequence[CheckResult]) -> It
                 f"known_events m={check.parameters['m']} is undecided: a draw found "
                 f"{100 * check.achieved:.1f} % {few}, "
                 f"and {bounds} required. A draw can't show that no choice of events does worse, so "
-                "the table is measured and nothing is shown to hold."
+                f"the table {of_table}."
             )
     if any(check.details.get("drawn") for check in checks):
         yield from draw_warnings(bound)

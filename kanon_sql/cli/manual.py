@@ -23,7 +23,7 @@ def schema(of: str) -> int:
     """
     import json
 
-    from kanon_sql.results.schema import baseline_schema, result_schema
+    from kanon_sql.results.schema import baseline_schema, result_schema, schema_id
     from kanon_sql.spec.policy import policy_schema
     from kanon_sql.spec.spec import json_schema
 
@@ -33,6 +33,7 @@ def schema(of: str) -> int:
         "result": result_schema,
         "baseline": baseline_schema,
     }[of]()
+    made = {"$id": schema_id(of), **made}
     deliver(json.dumps(made, indent=2, ensure_ascii=False), None)
     return 0
 

@@ -24,7 +24,7 @@ from kanon_sql.cli.main import main
 from kanon_sql.cli.mcp_log import Call, Outcome, QuestionLog, question_log
 from kanon_sql.cli.option_kinds import Grouped
 from kanon_sql.cli.options import mcp_options
-from kanon_sql.cli.question import is_spec_file, only_one
+from kanon_sql.cli.question import is_contract, is_spec_file, only_one, refuse_server
 from kanon_sql.cli.signals import stops
 from kanon_sql.errors import EngineError, KanonError, MissingDriverError, SpecError
 
@@ -374,21 +374,30 @@ class Assistant:
     # --- the guard --------------------------------------------------------------------------
 
     def _guard(self, table: str, tool: str, names: Names, result: TableResult) -> None:
-        """Raise `RefusedQuestion` if the answer and that on a nested set differ by fewer than
-        `min_cell` records; else remember its figures."""
+        """Raise `RefusedQuestion` if the answer and that on a nested set of the same data differ by
+        fewer than `min_cell` records; else remember its figures."""
         from kanon_sql.cli.mcp_figures import exact_figures
 
         figures = exact_figures(result, self.min_cell)
         self._count_again(table, names)
         for (of, _, other), of_other in self._figures.items():
-            is_nested = of == table and (names < other or other < names)
-            if is_nested and self._is_close(figures, of_other):
+            if self._is_nested(table, names, of, other) and self._is_close(figures, of_other):
                 raise RefusedQuestion(
                     "guard",
                     "together with an earlier answer it would tell figures of fewer than "
                     f"{self.min_cell} records; leave out other quasi-identifiers",
                 )
         self._figures[table, tool, names] = figures
+
+    def _is_nested(self, table: str, names: Names, of: str, other: Names) -> bool:
+        """Whether one of two sets of quasi-identifiers is within the other, on the same data. The
+        same set of two tables may differ by their levels."""
+        if of == table:
+            return names < other or other < names
+        if _data_of(self.tables[of]) != _data_of(self.tables[table]):
+            return False
+        one, two = ({each.casefold() for each in those} for those in (names, other))
+        return one <= two or two <= one
 
     def _is_profiled(self, table: str, names: Names, result: TableResult) -> bool:
         """Whether the guard lets a profile show this set."""
@@ -412,8 +421,9 @@ class Assistant:
 
         again = {
             answered: variant
-            for answered, variant in self._answered(table, self.tables[table])
-            if answered not in self._figures and (answered[2] < new or new < answered[2])
+            for of, spec in self.tables.items()
+            for answered, variant in self._answered(of, spec)
+            if answered not in self._figures and self._is_nested(table, new, of, answered[2])
         }
         if again:
             for answered, result in zip(again, self._audited(list(again.values())), strict=True):
@@ -509,6 +519,18 @@ def tables_by_name(spec: AuditSpec) -> dict[str, TableSpec]:
             raise SpecError(f'two tables are called "{compiled.name}". Give each a name.')
         found[compiled.name] = table
     return found
+
+
+def _data_of(table: TableSpec) -> tuple[Any, ...]:
+    """What makes the records of two tables of a spec the same: their source and their filter."""
+    return (
+        table.source,
+        table.connect,
+        table.where,
+        table.first,
+        tuple(table.null_strings or ()),
+        table.entity,
+    )
 
 
 def _with_sets(table: TableSpec, names: Names) -> TableSpec:
@@ -622,10 +644,10 @@ def _input_schema(tool: _Tool) -> dict[str, Any]:
 def mcp(context: click.Context, /, target: str, **values: Any) -> int:
     """Answer an assistant's questions about privacy by rounded counts (MCP server).
 
-    SPEC.yml is a spec file. The server speaks the Model Context Protocol over stdin and stdout, and
-    is started by the assistant's program: kanon-sql explain assistants. It shows verdicts and
-    counts rounded down to tens, no value, and nothing that the spec does not name. Every question
-    is logged before its answer leaves. It is no differential privacy.
+    SPEC.yml is a spec file or a data contract. The server speaks the Model Context Protocol over
+    stdin and stdout, and is started by the assistant's program: kanon-sql explain assistants. It
+    shows verdicts and counts rounded down to tens, no value, and nothing that the spec does not
+    name. Every question is logged before its answer leaves. It is no differential privacy.
 
     Exit codes: 0 stdin was closed, or Ctrl-C; 2 invalid options, spec or log; 3 the log can't be
     written.
@@ -642,7 +664,9 @@ def mcp(context: click.Context, /, target: str, **values: Any) -> int:
     from kanon_sql.spec.spec import AuditSpec
 
     limits = only(RunArguments, values)
-    tables = tables_by_name(AuditSpec.from_file(target))
+    if not is_contract(target):
+        refuse_server(target, values)
+    tables = tables_by_name(AuditSpec.from_file(target, values["server"]))
     with question_log(Path(values["log"])) as log:
         assistant = Assistant(tables, log, values["questions"], values["min_cell"], limits)
         try:

@@ -6,11 +6,13 @@ that is added to results stays hidden until it is added here.
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from kanon_sql.results.table import plain_json
 from kanon_sql.spec.models.catalogue import MODELS
 
 if TYPE_CHECKING:
@@ -28,7 +30,8 @@ _NAMES = {
 
 
 def exact_figures(table: TableResult, min_cell: int) -> dict[str, int]:
-    """The counts that the guard compares between nested sets of quasi-identifiers."""
+    """The counts that the guard compares between nested sets of quasi-identifiers; those of a check
+    by its model and parameters."""
     small = [each for each in table.histogram if each.size < min_cell]
     found: dict[str, int | None] = {
         "records": table.summary.records,
@@ -37,9 +40,10 @@ def exact_figures(table: TableResult, min_cell: int) -> dict[str, int]:
         "small": sum(each.records for each in small),
         "small_people": sum(each.people or 0 for each in small),
     }
-    for place, check in enumerate(table.checks):
-        found[f"{place}.violating_records"] = check.violating_records
-        found[f"{place}.violating_people"] = check.violating_people
+    for check in table.checks:
+        asked = f"{check.model} {json.dumps(plain_json(check.parameters), sort_keys=True)}"
+        found[f"{asked}.violating_records"] = check.violating_records
+        found[f"{asked}.violating_people"] = check.violating_people
     return {name: count for name, count in found.items() if count is not None}
 
 

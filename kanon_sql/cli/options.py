@@ -37,6 +37,7 @@ from kanon_sql.cli.run_options import (
     RUN,
     SCHEMA,
     SEARCH,
+    SERVER,
     SHOWN,
     SIZES,
     TELL,
@@ -55,7 +56,9 @@ baseline_options = together(QUESTION, CELL_OPTIONS, MANIFEST, OUTPUT, LIMITS, TE
 diff_options = together(FORMAT, WORSE, OUTPUT, TELL)
 compile_options = together(QUESTION, CELL_OPTIONS, MANIFEST, COMPILED, COMPILE_OUTPUT, RUN, TELL)
 validate_options = together(QUESTION, CELL_OPTIONS, MANIFEST, SHOWN, TELL)
-anonymize_options = together(RELEASE_QUESTION, SEARCH, RELEASE, FORMAT, LIMITS, DRY_RUN, TELL)
+anonymize_options = together(
+    RELEASE_QUESTION, SERVER, SEARCH, RELEASE, FORMAT, LIMITS, DRY_RUN, TELL
+)
 tradeoff_options = together(
     PARTS,
     SIZES,
@@ -64,6 +67,7 @@ tradeoff_options = together(
     RECORDS,
     OTHERS_KNOWN,
     SOURCE,
+    SERVER,
     WEIGHED,
     FORMAT,
     OUTPUT,
@@ -78,6 +82,7 @@ profile_options = together(
     LEVELS,
     RECORDS,
     SOURCE,
+    SERVER,
     FORMAT,
     OUTPUT,
     RUN,
@@ -86,9 +91,11 @@ profile_options = together(
 )
 init_options = together(INITIAL_PARTS, RECORDS_READ, SOURCE, WRITTEN_SPEC, LIMITS, TELL)
 hierarchy_options = together(VALUES_OF, RECORDS_READ, SOURCE, SHOWN, LIMITS, TELL)
-worksheet_options = together(QUESTION, WORKSHEET, (format_option(("human", "json")),), RUN, TELL)
+worksheet_options = together(
+    QUESTION, SERVER, WORKSHEET, (format_option(("human", "json")),), RUN, TELL
+)
 report_options = together(REPORT, TELL)
 schema_options = together(SCHEMA, TELL)
-mcp_options = together(MCP, LIMITS, TELL)
+mcp_options = together(SERVER, MCP, LIMITS, TELL)
 demo_options = together(DEMO, TELL)
 policy_options = together((format_option(("human", "json")),))

@@ -135,7 +135,9 @@ def question(context: click.Context, target: str, values: Mapping[str, Any]) -> 
     from kanon_sql.spec.spec import AuditSpec, table_spec
 
     if is_spec_file(target):
-        return _with_thresholds(_spec_of_records(context, target, but=THRESHOLDS), values)
+        spec = _spec_of_records(context, target, values, but=THRESHOLDS)
+        return _with_thresholds(spec, values)
+    refuse_server(target, values)
     quasi_identifiers = values["quasi_identifiers"]
     if not (quasi_identifiers or values["events"]):
         raise SpecError(
@@ -207,7 +209,8 @@ def profile_question(context: click.Context, target: str, values: Mapping[str, A
     from kanon_sql.spec.spec import AuditSpec, table_spec
 
     if is_spec_file(target):
-        return _spec_of_records(context, target)
+        return _spec_of_records(context, target, values)
+    refuse_server(target, values)
     return AuditSpec(tables=[table_spec(**_table(target, values["quasi_identifiers"], values))])
 
 
@@ -305,10 +308,21 @@ def given_fields(
     return found | ({"delimiter": "\t"} if found.get("delimiter") == r"\t" else {})
 
 
-def _spec_of_records(context: click.Context, target: str, but: Sequence[str] = ()) -> AuditSpec:
+def _spec_of_records(
+    context: click.Context, target: str, values: Mapping[str, Any], but: Sequence[str] = ()
+) -> AuditSpec:
     """The spec in a file, which has tables of records. Raises `SpecError`."""
     from kanon_sql.spec.spec import AuditSpec
 
+    if is_contract(target):
+        from kanon_sql.spec.contract import read_contract
+
+        refuse_a_second_question(context, target, (*but, "connect"))
+        server, connect = values["server"], values["connect"]
+        of_contract = read_contract(Path(target), server=server, connect=connect).spec
+        assert of_contract is not None
+        return of_contract
+    refuse_server(target, values)
     refuse_a_second_question(context, target, but)
     spec = AuditSpec.from_file(target)
     if not spec.tables and context.command.name not in ("compile", "validate", "baseline"):
@@ -345,11 +359,7 @@ def selected(
             raise SpecError("name what to audit: a file, a table, a spec file, or --manifest FILE.")
         if is_contract(target):
             return _of_contract(context, target, values)
-        if values["server"]:
-            raise SpecError(
-                "--server is for a data contract, a YAML file with kind: DataContract. "
-                f"{target} is none."
-            )
+        refuse_server(target, values)
         to_contract = values.get("format") == "odcs"
         keys = [key for key in _OF_A_MANIFEST if not (key == "select" and to_contract)]
         refuse_idle(values, keys)
@@ -392,6 +402,15 @@ def _only_tables(spec: AuditSpec, names: list[str]) -> AuditSpec:
             )
     chosen = [table for table, name in zip(spec.tables, known, strict=True) if name in names]
     return spec.model_copy(update={"tables": chosen})
+
+
+def refuse_server(target: str, values: Mapping[str, Any]) -> None:
+    """Raise `SpecError` for the server of anything but a data contract."""
+    if values.get("server"):
+        raise SpecError(
+            "--server is for a data contract, a YAML file with kind: DataContract. "
+            f"{target} is none."
+        )
 
 
 def is_contract(target: str) -> bool:

@@ -213,6 +213,13 @@ AUDIT_FORMAT = (
         help="Also write the result to FILE, in the format of its suffix.",
     ),
 )
+SERVER = (
+    run_option(
+        "--server",
+        metavar="NAME",
+        help="The server of a data contract whose data are read, if it has several.",
+    ),
+)
 MANIFEST = (
     run_option(
         "--manifest",
@@ -244,11 +251,7 @@ MANIFEST = (
         metavar="FOLDER",
         help="The folder of profiles.yml, which is used to connect if --connect is not given.",
     ),
-    run_option(
-        "--server",
-        metavar="NAME",
-        help="The server of a data contract whose data are read, if it has several.",
-    ),
+    *SERVER,
 )
 BY = run_option(
     "--by",

@@ -160,14 +160,15 @@ class _Statements:
 
     def _km_anonymity(self, model: KmAnonymity, m: int) -> Statement:
         few = f" and how many are shared by fewer than {model.k} people" if model.k else ""
+        events = "one event" if m == 1 else f"at most {m} events"
         return self._stored(
             f"km_anonymity_{m}",
-            f"How many combinations of at most {m} events{self._known_words(model.times)} occur in "
+            f"How many combinations of {events}{self._known_words(model.times)} occur in "
             f"{audited(self.bound)}{few}, and which is the smallest number who share one?",
             self._asked("km_anonymity", m=m, k=model.k, times=model.times),
             KmAnonymity,
             only=(
-                f"if a person has no more than {model.max_combinations:,} combinations in all"
+                f"if there are no more than {model.max_combinations:,} combinations to count"
                 if m == model.m
                 else f"if combinations of {m + 1} events are too many to count"
             )
@@ -176,10 +177,12 @@ class _Statements:
         )
 
     def _exact(self, model: KnownEvents) -> Statement:
+        one = model.m == 1
         return self._stored(
             f"known_events_{model.m}",
             f"How many people of {audited(self.bound)} are found among each number of people, by "
-            f"the {model.m} of their events{self._known_words(model.times)} that tell most?",
+            f"the {'one' if one else model.m} of their events{self._known_words(model.times)} that "
+            f"{'tells' if one else 'tell'} most?",
             self._asked("known_events", m=model.m, k=model.k, times=model.times),
             KnownEvents,
             only=f"if there are no more than {model.max_combinations:,} combinations to count"

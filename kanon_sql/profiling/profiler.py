@@ -141,6 +141,12 @@ def _refuse_nonsense(
 ) -> None:
     for table in spec.tables:
         identifying.refuse_nonsense(has_quasi_identifiers=bool(table.quasi_identifiers))
+        if table.events and not table.quasi_identifiers and identifying.is_requested:
+            raise SpecError(
+                f"{option('subsets')} and {option('suda')} measure columns, and with events people "
+                f"are measured: leave {option('events')} out, or name columns with "
+                f"{option('quasi_identifiers')}."
+            )
         if attacker_knows and not table.quasi_identifiers:
             raise SpecError(
                 f"{option('attacker_knows')} is what an attacker knows besides the "

@@ -83,6 +83,11 @@ def _notes(table: TableDiff) -> Iterator[str]:
     for check in table.checks:
         if check.is_undecided:
             yield f"{models.title(check.check)} is undecided, so it is left out of the comparison."
+        elif check.is_counted_otherwise:
+            yield (
+                f"{models.title(check.check)} was counted otherwise in one result (fewer sizes of "
+                "combinations, or a draw), so its figures are not compared."
+            )
     unanswered = tables.unanswered(table.new) if table.new else None
     if unanswered:
         yield unanswered

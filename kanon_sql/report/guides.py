@@ -11,7 +11,7 @@ from functools import cache
 from importlib.resources import files
 
 from kanon_sql.report.words.numbers import counted, number, percent, plain
-from kanon_sql.results.version import VERSION
+from kanon_sql.results.version import FORMAT, VERSION
 from kanon_sql.results.worksheet import CONFIDENCE, Attempts
 from kanon_sql.sql.macros import folder
 
@@ -85,7 +85,8 @@ WORKINGS: dict[str, MetricExample] = {
 
 def as_json(attempts: Attempts) -> str:
     """The counts as JSON, named as in Python."""
-    return json.dumps({"kanon_sql": VERSION, "worksheet": attempts.to_dict()}, indent=2)
+    whole = {"kanon_sql": VERSION, "format": FORMAT, "worksheet": attempts.to_dict()}
+    return json.dumps(whole, indent=2)
 
 
 def in_words(attempts: Attempts) -> str:

@@ -139,7 +139,12 @@ class Baseline:
             table,
             checks=checks,
             status=status_of(checks),
-            warnings=(*table.warnings, *_dropped(table, known), *_without_sizes(checks, known, by)),
+            warnings=(
+                *table.warnings,
+                *_dropped(table, known),
+                *_counted_otherwise(compared),
+                *_without_sizes(checks, known, by),
+            ),
         )
 
     def _why_unknown(self, table: TableResult) -> str:
@@ -221,6 +226,18 @@ def _dropped(table: TableResult, baseline: TableResult) -> Iterator[str]:
         )
 
 
+def _counted_otherwise(table: TableDiff) -> Iterator[str]:
+    """A warning for each violated check whose figures mean something else in the baseline."""
+    for each in table.checks:
+        if each.new and each.new.holds is False and each.is_counted_otherwise:
+            yield (
+                f"{each.new.model} m={each.new.parameters['m']} was counted otherwise in the "
+                "baseline (fewer sizes of combinations, or a draw), so its figures can't be "
+                "compared and nothing is accepted. Raise max_combinations, or write the baseline "
+                "again with kanon-sql baseline."
+            )
+
+
 def _without_sizes(checks: Sequence[CheckResult], baseline: TableResult, by: By) -> Iterator[str]:
     """Warnings for a baseline of an older version, which lacks some figures to compare."""
     compared = [check for check in checks if check.baseline and check.holds is False]
@@ -263,6 +280,9 @@ def _judged(check: CheckDiff, table: TableDiff) -> CheckResult:
     old, new = check.old, check.new
     assert new is not None
     if old is None or table.old is None or check.demand != "same" or None in (old.holds, new.holds):
+        return replace(new, accepted=False)
+    if check.is_counted_otherwise:
+        # Fewer violations may have been found because fewer were looked for.
         return replace(new, accepted=False)
     own = [figure for figure in check.figures if figure.is_judged]
     of_table = list(_table_figures(new, table))

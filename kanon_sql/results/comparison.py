@@ -168,13 +168,15 @@ def _whole_of(
 ) -> tuple[int, int] | None:
     """The denominators of a figure in both results, or None.
 
-    In composition these are the people in both releases, whatever the number of new ones.
-    Violations in a reference have no known denominator.
+    In composition these are the people in both releases, whatever the number of new ones, and for
+    known events the people attacked. Violations in a reference have no known denominator.
     """
     if _is_of_reference(name, after):
         return None
     part_of = _part_of(name, after)
-    then, now = (each.details.get("in_both") for each in (before, after))
+    then, now = (
+        each.details.get("in_both", each.details.get("attacked")) for each in (before, after)
+    )
     if part_of == "people" and then and now:
         return then, now
     return totals(part_of, sizes)
@@ -183,6 +185,18 @@ def _whole_of(
 def _is_of_reference(name: str, check: CheckResult) -> bool:
     """Whether a figure counts violations in a reference."""
     return name in VIOLATING and ALL_MODELS[check.model].of_reference
+
+
+def counted_as(check: CheckResult) -> tuple[bool, int]:
+    """How a check on events was counted: whether events were drawn, and the number of sizes of
+    combinations that were counted. A draw or fewer sizes show fewer violations of the same table.
+
+    >>> counted_as(CheckResult("known_events", {"m": 4}, None, 0.5, details={"drawn": True}))
+    (True, 0)
+    """
+    sizes = check.details.get("by_size", ())
+    counted = sum(each["combinations"] is not None for each in sizes)
+    return bool(check.details.get("drawn")), counted
 
 
 def totals(part_of: str | None, sizes: Sizes) -> tuple[int, int] | None:

@@ -251,10 +251,11 @@ def _event_faults(check: CheckResult, table: TableResult) -> Iterator[Fault]:
         yield "attacked", "violating_people and summary.people"
     yield from _differing("", check.figures, {"achieved": found / max(attacked, 1)}, "attacked")
     of_attack = details.get("random" if is_drawn else "worst") or {}
+    judged = {"achieved": "share", "highest": "highest", "average": "average"}
     yield from _differing(
         "",
         check.figures,
-        {name: of_attack.get(name) for name in ("highest", "average") if name in of_attack},
+        {name: of_attack[part] for name, part in judged.items() if part in of_attack},
         "random" if is_drawn else "worst",
     )
 

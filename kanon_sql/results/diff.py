@@ -17,6 +17,7 @@ from kanon_sql.results.comparison import (
     Sizes,
     changes,
     check_key,
+    counted_as,
     demand,
     figure,
     other_questions,
@@ -124,6 +125,13 @@ class CheckDiff:
     def is_undecided(self) -> bool:
         """Whether a draw decided nothing in one of the results, so that they are not compared."""
         return any(each.undecided for each in (self.old, self.new) if each)
+
+    @property
+    def is_counted_otherwise(self) -> bool:
+        """Whether the figures are exact in one result and a bound or a draw in the other."""
+        return not (self.old is None or self.new is None) and counted_as(self.old) != counted_as(
+            self.new
+        )
 
     @property
     def change(self) -> Change:
@@ -443,7 +451,7 @@ def _check(old: CheckResult | None, new: CheckResult | None, sizes: Sizes | None
     if old is None or new is None:
         return CheckDiff(old, new)
     compared = CheckDiff(old, new, tuple(changes(old, new, sizes)))
-    if compared.is_undecided:
+    if compared.is_undecided or compared.is_counted_otherwise:
         return replace(compared, figures=_unjudged(compared.figures), is_comparable=False)
     return compared
 

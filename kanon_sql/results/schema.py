@@ -191,6 +191,15 @@ def baseline_schema() -> Schema:
     return _whole("baseline", properties, ["baseline", *whole["required"]], definitions, {})
 
 
+def schema_id(name: str) -> str:
+    """The id of a schema of this version; nothing is fetched from it.
+
+    >>> schema_id("result").endswith("/result.schema.json")
+    True
+    """
+    return f"https://raw.githubusercontent.com/kanon-sql/kanon-sql/v{VERSION}/{name}.schema.json"
+
+
 def _whole(
     name: str, properties: Schema, required: list[str], definitions: _Definitions, more: Schema
 ) -> Schema:
@@ -200,8 +209,7 @@ def _whole(
     }
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
-        "$id": "https://raw.githubusercontent.com/kanon-sql/kanon-sql/"
-        f"v{VERSION}/{name}.schema.json",
+        "$id": schema_id(name),
         "title": f"kanon-sql {name}",
         "type": "object",
         "required": ["kanon_sql", *required],

@@ -384,7 +384,8 @@ class CheckResult(JsonPart):
 
     def __repr__(self) -> str:
         """One line with the verdict."""
-        verdict = {True: "holds", False: "violated", None: "measured"}[self.holds]
+        open_or_not = "undecided" if self.undecided else "measured"
+        verdict = {True: "holds", False: "violated", None: open_or_not}[self.holds]
         of = f" {name}" if (name := self.parameters.get("sensitive")) else ""
         return f"<CheckResult {self.model}{of} {verdict}: {self.achieved}>"
 

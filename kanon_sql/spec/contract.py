@@ -22,7 +22,7 @@ from kanon_sql.spec.dbt.manifest import (
     single_column,
     with_defaults,
 )
-from kanon_sql.spec.dbt.node import MARKS, Node, refuse_unknown
+from kanon_sql.spec.dbt.node import MARKS, Node, is_spelled_as, refuse_unknown
 from kanon_sql.spec.models.base import Model
 from kanon_sql.spec.models.catalogue import model_named
 from kanon_sql.spec.other_tables import EARLIER, REFERENCE
@@ -117,6 +117,14 @@ class Contract:
         found = document.value.get("schema")
         if not isinstance(found, list) or not all(_is_named(each) for each in found):
             raise document.error(("schema",), "schema must be a list of objects with a name.")
+        _refuse_twins(document, ("schema",), found)
+        for key in ("customProperties", "quality"):
+            if _is_ours(document.value.get(key)):
+                raise document.error(
+                    (key,),
+                    "settings and rules of kanon-sql are read at a schema object and at its "
+                    "columns alone. Move them there.",
+                )
         objects = tuple(_object(document, place, each) for place, each in enumerate(found))
         return cls(document, objects)
 
@@ -289,6 +297,48 @@ def _is_named(found: Any) -> bool:
     return isinstance(found, dict) and isinstance(found.get("name"), str) and bool(found["name"])
 
 
+def _is_ours(found: Any) -> bool:
+    """Whether settings or rules of kanon-sql are somewhere in a part of a contract."""
+    if isinstance(found, list):
+        return any(_is_ours(each) for each in found)
+    if not isinstance(found, dict):
+        return False
+    return (
+        is_spelled_as(found.get("property"), PROPERTY)
+        or is_spelled_as(found.get("engine"), ENGINE)
+        or any(_is_ours(each) for each in found.values())
+    )
+
+
+def _refuse_twins(
+    document: YamlDocument, location: tuple[int | str, ...], found: Sequence[Mapping[str, Any]]
+) -> None:
+    """Raise `SpecError` for a name that is declared twice, of whose settings one would be lost."""
+    names: set[str] = set()
+    for place, each in enumerate(found):
+        if each["name"] in names:
+            raise document.error(
+                (*location, place), f'"{each["name"]}" is declared twice. Declare it once.'
+            )
+        names.add(each["name"])
+
+
+def _list_of(
+    document: YamlDocument, location: tuple[int | str, ...], found: Mapping[str, Any], key: str
+) -> list[Any]:
+    """A list of a contract, empty if it is not there. Raises `SpecError` for anything else."""
+    listed = found.get(key)
+    if listed is None:
+        return []
+    if not isinstance(listed, list):
+        example = {
+            "customProperties": f"[{{property: {PROPERTY}, value: {{…}}}}]",
+            "quality": f"[{{type: custom, engine: {ENGINE}, implementation: {{…}}}}]",
+        }[key]
+        raise document.error((*location, key), f"{key} must be a list, as in {example}.")
+    return listed
+
+
 def _object(document: YamlDocument, place: int, found: Mapping[str, Any]) -> SchemaObject:
     name = found["name"]
     location: tuple[int | str, ...] = ("schema", place)
@@ -297,9 +347,14 @@ def _object(document: YamlDocument, place: int, found: Mapping[str, Any]) -> Sch
         raise document.error(
             (*location, "properties"), "properties must be a list of columns with a name."
         )
+    _refuse_twins(document, (*location, "properties"), properties)
     columns, asked = {}, list(_asked(document, location, found, None))
     for number, column in enumerate(properties):
         where = (*location, "properties", number)
+        if _is_ours([column.get("properties"), column.get("items")]):
+            raise document.error(
+                where, "a part of a column can't have a role or a rule. Give it to the column."
+            )
         if settings := _settings(document, where, column):
             columns[str(column["name"])] = settings
         asked += _asked(document, where, column, str(column["name"]))
@@ -332,12 +387,18 @@ def _settings(
     document: YamlDocument, location: tuple[int | str, ...], found: Mapping[str, Any]
 ) -> Mapping[str, Any]:
     """The value of the custom property `kanonSql`. Raises `SpecError` unless it is a mapping."""
-    custom = found.get("customProperties") or []
-    values: list[Any] = [
-        each.get("value")
-        for each in (custom if isinstance(custom, list) else [])
-        if isinstance(each, dict) and each.get("property") == PROPERTY
+    custom = [
+        each
+        for each in _list_of(document, location, found, "customProperties")
+        if isinstance(each, dict) and is_spelled_as(each.get("property"), PROPERTY)
     ]
+    values: list[Any] = [each.get("value") for each in custom]
+    for each in custom:
+        if each["property"] != PROPERTY:
+            raise document.error(
+                (*location, "customProperties"),
+                f"the property {each['property']} is spelled {PROPERTY}.",
+            )
     if len(values) > 1 or not all(isinstance(each, dict) for each in values):
         raise document.error(
             (*location, "customProperties"),
@@ -355,10 +416,13 @@ def _asked(
     column: str | None,
 ) -> Iterator[Model]:
     """The checks of the custom rules of this engine; a column's are on its sensitive values."""
-    rules = found.get("quality") or []
-    for place, rule in enumerate(rules if isinstance(rules, list) else []):
-        if not isinstance(rule, dict) or rule.get("engine") != ENGINE:
+    for place, rule in enumerate(_list_of(document, location, found, "quality")):
+        if not isinstance(rule, dict) or not is_spelled_as(rule.get("engine"), ENGINE):
             continue
+        if rule["engine"] != ENGINE:
+            raise document.error(
+                (*location, "quality", place), f"the engine {rule['engine']} is spelled {ENGINE}."
+            )
         where = (*location, "quality", place, "implementation")
         asked = rule.get("implementation")
         if not isinstance(asked, dict) or not isinstance(asked.get("model"), str):

@@ -226,6 +226,12 @@ class TableSpec(SpecPart, BaseModel):
                 f"events can't be combined with {'a weight' if self.weight else 'nulls: wildcard'}:"
                 " people are counted, and NULL is a value. Leave out one of the two."
             )
+        if not self.quasi_identifiers and (self.references or self.earlier_releases):
+            other = "a reference" if self.references else "an earlier release"
+            raise ValueError(
+                f"{other} is compared by quasi-identifiers, and there are none beside the events: "
+                f"name them with {option('quasi_identifiers', 'COLUMN')}, or leave it out."
+            )
         for name, each in self.events.items():
             idle = next((k for k in ("keep", "at_most", "weight") if getattr(each, k)), None)
             if idle or each.at_most is not None:
@@ -395,16 +401,19 @@ class AuditSpec(SpecPart, BaseModel):
         return value
 
     @classmethod
-    def from_file(cls, path: str | Path) -> AuditSpec:
+    def from_file(cls, path: str | Path, server: str | None = None) -> AuditSpec:
         """Read a spec or a data contract from a YAML file; relative paths start at its folder.
 
-        Raises `SpecError` with file, line and column for an invalid spec.
+        `server` names the server of a contract that has several. Raises `SpecError` with file, line
+        and column for an invalid spec.
         """
         document = YamlDocument.read(Path(path))
         if document.is_contract:
             contract = import_module("kanon_sql.spec.contract")
-            of_contract: AuditSpec = contract.read_contract(Path(path)).spec
+            of_contract: AuditSpec = contract.read_contract(Path(path), server=server).spec
             return of_contract
+        if server is not None:
+            raise SpecError(f"{path} is no data contract, and has no server {server}.")
         try:
             spec = cls.model_validate(document.value, context={"folder": Path(path).parent})
         except ValidationError as error:

@@ -23,6 +23,8 @@ from oracle import Question
 import kanon_sql as kanon
 from kanon_sql.auditing.events import upper_tail
 from kanon_sql.cli.main import main
+from kanon_sql.results.baseline import Baseline
+from kanon_sql.results.comparison import counted_as
 from kanon_sql.sql.macros import render
 
 VISITS = [(f"p{person}", ward) for person in range(12) for ward in "abcdefgh"[: 4 + person % 3]]
@@ -179,6 +181,7 @@ def test_an_undecided_check_is_never_green() -> None:
     assert (of_draw.holds, of_draw.details["evidence"], of_km.holds) == (None, "draw", True)
     assert (result.status, result.exit_code, result.holds) == ("measured", 0, None)
     assert "is undecided" in result.tables[0].warnings[0]
+    assert repr(of_draw).startswith("<CheckResult known_events undecided: ")
     result.raise_if_violated()
     assert kanon.from_json(result.to_json()).to_dict() == result.to_dict()
 
@@ -187,6 +190,7 @@ def test_a_violation_beside_an_undecided_check_is_one() -> None:
     result = audited(table(VISITS), OPEN, kanon.KmAnonymity(k=2))
 
     assert (result.status, result.exit_code, result.holds) == ("violated", 1, False)
+    assert result.tables[0].warnings[0].endswith("so the table is not shown to hold.")
 
 
 def test_a_draw_proves_a_violation_by_its_witnesses() -> None:
@@ -255,6 +259,47 @@ def test_a_comparison_leaves_an_undecided_check_out(
     assert "accepted" in out
 
 
+MORE = [(f"q{person}", ward) for person in range(3) for ward in "abcdefgh"]
+
+
+@pytest.mark.parametrize(
+    "check",
+    [
+        kanon.KmAnonymity(k=13, m=3, max_combinations=300),
+        kanon.KnownEvents(m=3, k=13, max_share=0, max_combinations=300),
+    ],
+    ids=["fewer sizes", "drawn"],
+)
+@pytest.mark.parametrize("is_later", [True, False])
+def test_what_was_counted_otherwise_is_not_compared(check: Any, is_later: bool) -> None:
+    """Past `max_combinations` fewer violations are found, as fewer are looked for."""
+    small, large = (audited(table(rows), check) for rows in (VISITS, VISITS + MORE))
+    old, new = (small, large) if is_later else (large, small)
+    [gated] = Baseline.of([old]).applied_to(new).tables
+    compared = new.diff(old)
+    [change] = compared.tables[0].checks
+
+    assert counted_as(only(old)) != counted_as(only(new))
+    assert (gated.status, only(gated).accepted) == ("violated", False)
+    assert "was counted otherwise in the baseline" in gated.warnings[-1]
+    assert change.change == "changed"
+    assert "was counted otherwise in one result" in " ".join(str(compared).split())
+
+
+def test_the_share_of_a_draw_is_of_the_people_attacked() -> None:
+    check = kanon.KnownEvents(m=4, sample=100, max_share=0)
+    alone = [(f"q{person}", f"{person} {n}") for person in range(100) for n in range(4)]
+    small, large = (
+        audited(table([*alone, *((f"p{n // 4}", "abcd"[n % 4]) for n in range(4 * people))]), check)
+        for people in (100, 900)
+    )
+    compared = large.diff(small)
+    [change] = compared.tables[0].checks
+    [violating] = [each for each in change.figures if each.name == "violating_people"]
+
+    assert violating.of == (100, 100)
+
+
 # --- what is refused, and what is shown -----------------------------------------------------
 
 
@@ -267,6 +312,8 @@ def test_a_comparison_leaves_an_undecided_check_out(
         (["--entity", "person", "--events", "*"], "name the columns that make an event"),
         (["--entity", "person", "--events", "wrad"], 'Did you mean "ward"?'),
         ([*ASKED, "--k", "5"], "k_anonymity is about classes"),
+        ([*ASKED, "--reference", "r=x.csv"], "a reference is compared by quasi-identifiers"),
+        ([*ASKED, "--earlier", "x.csv"], "an earlier release is compared by quasi-identifiers"),
         ([*ASKED, "--weight", "ward2"], "events can't be combined with a weight"),
         ([*ASKED, "--nulls", "wildcard"], "events can't be combined with nulls: wildcard"),
         ([*ASKED, "--level", "person=1"], "has no levels. Columns with levels: ward."),
@@ -293,6 +340,15 @@ def test_other_verbs_refuse_events(visits: str, capsys: pytest.CaptureFixture[st
         code, out, err = run(capsys, *verb, *ASKED)
         assert (code, out) == (2, "")
         assert "has no use for --events: audit the release, or audit --level ward=1" in err
+
+
+def test_a_profile_of_events_measures_no_sets_of_columns(
+    visits: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for more in (["--subsets", "2"], ["--suda", "2"]):
+        code, out, err = run(capsys, "profile", visits, *ASKED, *more)
+        assert (code, out) == (2, "")
+        assert "measure columns, and with events people are measured" in err
 
 
 def test_too_many_combinations_still_prove_a_violation() -> None:
@@ -322,6 +378,16 @@ def test_values_are_listed_on_request_alone(visits: str) -> None:
     assert listed[0]["kanon_crowd"] == 1
     assert "rare ward" in str(listed)
     assert "rare ward" not in audited(visits, kanon.KmAnonymity(k=2)).to_json()
+
+
+def test_a_listed_pair_with_null_is_no_single_event() -> None:
+    data = table([("p", "a"), ("p", None), ("q", "a")])
+    result = audited(data, kanon.KmAnonymity(k=2), show_values=True)
+    listed = result.tables[0].shown["rare_combinations_2"]
+
+    assert sorted((row["kanon_events"], row["kanon_crowd"]) for row in listed) == [
+        (1, 1), (1, 2), (2, 1)
+    ]  # fmt: skip
 
 
 # --- the curve ------------------------------------------------------------------------------

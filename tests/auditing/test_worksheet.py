@@ -116,6 +116,7 @@ def test_what_came_of_it(tmp_path: Path) -> None:
     assert (found.share, found.false_claims, found.minutes) == (0.25, 0.5, 12.5)
     assert found.interval == pytest.approx((0.006309463, 0.80587958))
     run = command("--read", sheet, "--format", "json")
+    assert list(json.loads(run.stdout)) == ["kanon_sql", "format", "worksheet"]
     assert json.loads(run.stdout)["worksheet"] == found.to_dict() | {
         "interval": list(found.interval or ())
     }

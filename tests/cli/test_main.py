@@ -20,6 +20,7 @@ from kanon_sql.cli.main import main
 from kanon_sql.cli.option_kinds import check_named, column_names
 from kanon_sql.engines.session import RunOptions
 from kanon_sql.errors import EngineError, SpecError
+from kanon_sql.results.schema import schema_id
 from kanon_sql.results.table import TableResult
 from kanon_sql.spec.models.diversity import Homogeneity
 from kanon_sql.spec.models.reference import KMap
@@ -642,7 +643,7 @@ def test_validate_says_what_it_found(run):
 
 
 def test_schema_prints_the_schema(run):
-    assert json.loads(run("schema").out) == json_schema()
+    assert json.loads(run("schema").out) == {"$id": schema_id("spec"), **json_schema()}
 
 
 # What is written

@@ -390,6 +390,34 @@ def test_nested_sets_that_differ_by_few_records_are_refused(
     assert answer.get("refused") == ("guard" if refused else None)
 
 
+@pytest.mark.parametrize(
+    ("records", "other", "refused"),
+    [
+        (3, {}, True),
+        (10, {}, False),
+        (3, {"where": "b <> 'b0'"}, False),
+        (3, {"quasi_identifiers": ["A"], "checks": []}, True),
+    ],
+)
+@pytest.mark.parametrize("finer_first", [True, False])
+@pytest.mark.parametrize("restarted", [True, False])
+def test_two_tables_of_the_same_data_are_compared(
+    records: int, other: dict[str, Any], refused: bool, finer_first: bool, restarted: bool
+) -> None:
+    written(differing(records))
+    fine = spec()
+    coarse = {**fine, "name": "u", "quasi_identifiers": ["a"], **other}
+    Path("kanon.yml").write_text(yaml.safe_dump({"version": 1, "tables": [fine, coarse]}))
+    first, second = ("t", "u") if finer_first else ("u", "t")
+    with assistant() as server:
+        assert "refused" not in asked(server, "audit", table=first)
+        answer = asked(server, "audit", table=second) if not restarted else {}
+    if restarted:
+        with assistant() as server:
+            answer = asked(server, "audit", table=second)
+    assert answer.get("refused") == ("guard" if refused else None)
+
+
 @pytest.mark.parametrize("restarts", [(), ("profile",), ("audit",), ("profile", "audit")])
 def test_a_profile_between_two_audits_hides_no_figure_from_the_guard(
     restarts: tuple[str, ...],

@@ -778,3 +778,28 @@ def test_a_release_that_is_one_of_the_points_is_no_other(clinic, capsys):
         assert run(capsys, "tradeoff", *asked, *how)[0] == 0
         _, page, _ = run(capsys, "report", "local.json", "--tradeoff", "costs.json")
         assert ("The release is none of these" not in html_as_text(page)) is is_one
+
+
+@pytest.mark.parametrize(
+    ("checks", "said"),
+    [
+        (["known_events:m=4,sample=100,max_share=0.99"], "the one check is undecided."),
+        (["known_events:m=4,sample=100,max_share=0.99", "km_anonymity:k=1,m=1"],
+         "1 of 2 checks is undecided."),
+    ],
+)  # fmt: skip
+def test_what_a_draw_leaves_undecided_is_not_signed_as_held(
+    checks, said, tmp_path, monkeypatch, capsys
+):
+    monkeypatch.chdir(tmp_path)
+    visits = [(f"p{person}", ward) for person in range(20) for ward in "abcde"]
+    text = "\n".join(["person,ward", *(",".join(each) for each in visits)])
+    Path("visits.csv").write_text(f"{text}\n", encoding="utf-8")
+    gates = [part for check in checks for part in ("--check", check)]
+    asked = ["--entity", "person", "--events", "ward", *gates]
+    assert run(capsys, "audit", "visits.csv", *asked, "--output", "result.json")[0] == 0
+    told = html_as_text(run(capsys, "report", "result.json")[1])
+
+    assert told.count(f"What was required of visits.csv is not shown to hold: {said}") == 2
+    assert "share ≤ 99 %" in told
+    assert "Events ward (unchanged); NULL is a value of its own, which no record has" in told

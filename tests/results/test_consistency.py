@@ -120,6 +120,23 @@ def test_every_single_edited_figure_is_refused(whole, path):
         assert "tables[0]" in str(raised.value) or "status" in str(raised.value)
 
 
+VISITS = pa.table({"who": list("aabbccd"), "ward": list("xyxyxzz")})
+
+
+@pytest.mark.parametrize(
+    ("known", "path"),
+    [(m, (of, name)) for m, of in ((2, "worst"), (4, "random"))
+     for name in ("share", "highest", "average")],
+)  # fmt: skip
+def test_a_figure_of_known_events_that_contradicts_its_curve_is_refused(known, path):
+    checks = [kanon.KnownEvents(m=known, max_share=0.1)]
+    whole = kanon.audit(VISITS, entity="who", events=["ward"], checks=checks).to_dict()
+    place = ("tables", 0, "checks", 0, *path)
+    assert kanon.from_json(whole).to_dict() == whole
+    with pytest.raises(InputError, match=rf"checks\[0\]\.\w+ contradicts {path[0]}"):
+        kanon.from_json(edited(whole, place, at(whole, place) / 2))
+
+
 @pytest.mark.parametrize("status", ["holds", "measured", "accepted", "no_data"])
 @pytest.mark.parametrize("path", [("status",), ("tables", 0, "status")])
 def test_a_status_that_contradicts_the_checks_is_refused(path, status):

@@ -284,6 +284,35 @@ WRONG: dict[str, tuple[dict[str, Any], dict[str, Any], str]] = {
     "two demands": (contract(patients({"k": 2}, [rule("k_anonymity", k=3)])), {},
                     "k_anonymity is demanded by kanonSql and by a custom rule, and they differ"),
     "a setting that is no mapping": (contract(patients("k")), {}, "value is a mapping"),
+    "a property spelled otherwise": (contract(patients(
+        customProperties=[{"property": "kanon_sql", "value": {"k": 2}}])), {},
+        "the property kanon_sql is spelled kanonSql"),
+    "a role spelled otherwise": (contract(patients(properties=[*columns(zip="quasi_identifier"), {
+        "name": "age", "customProperties": [{"property": "KanonSQL", "value": {}}]}])), {},
+        "the property KanonSQL is spelled kanonSql"),
+    "properties that are no list": (contract(patients(properties=[{
+        "name": "zip", "customProperties": {"kanonSql": {"role": "quasi_identifier"}}}])), {},
+        "customProperties must be a list"),
+    "rules that are no list": (contract(patients(quality=rule("k_anonymity", k=2))), {},
+                               "quality must be a list"),
+    "an engine spelled otherwise": (contract(patients(
+        rules=[rule("k_anonymity", k=2) | {"engine": "kanon_sql"}])), {},
+        "the engine kanon_sql is spelled kanon-sql"),
+    "a role within a column": (contract(patients(properties=[*columns(**ROLES), {
+        "name": "at", "properties": columns(street="quasi_identifier")}])), {},
+        "a part of a column can't have a role"),
+    "a role of a list's items": (contract(patients(properties=[*columns(**ROLES), {
+        "name": "at", "items": {"properties": columns(street="quasi_identifier")}}])), {},
+        "a part of a column can't have a role"),
+    "settings of the whole": (contract(patients({"k": 1}), customProperties=kanon_property(
+        {"k": 5})), {}, "read at a schema object and at its columns alone"),
+    "rules of the whole": (contract(patients({"k": 1}), quality=[rule("k_anonymity", k=5)]), {},
+                           "read at a schema object and at its columns alone"),
+    "a column twice": (contract(patients({"k": 1}, properties=[
+        *columns(zip="quasi_identifier", dx="sensitive"), {"name": "zip"}])), {},
+        '"zip" is declared twice'),
+    "a table twice": (contract(patients({"k": 1}), patients()), {},
+                      '"patients" is declared twice'),
     "an unknown server": (contract(patients({"k": 1})), {"server": "file"},
                           'Did you mean "files"?'),
     "no server": (contract(patients({"k": 1}), servers=[]), {}, "Servers: none"),
@@ -365,6 +394,50 @@ def test_a_server_is_for_a_contract(write: Write, run: Run) -> None:
 
     assert (code, out) == (2, "")
     assert "--server is for a data contract" in err
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("audit",),
+        ("profile",),
+        ("tradeoff", "--k", "2"),
+        ("anonymize", "--dry-run"),
+        ("worksheet", "--show-values", "--output", "sheet.csv"),
+    ],
+    ids=lambda command: command[0],
+)
+def test_every_command_reads_the_named_server(
+    command: tuple[str, ...], write: Write, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    document = contract(patients({"k": 2}))
+    document["servers"].append({"server": "far", "type": "kafka"})
+    path = write(document)
+    monkeypatch.chdir(path.parent)
+    name, *options = command
+
+    assert run(name, path.name, "--server", "files", *options)[0] in (0, 1)
+    code, out, err = run(name, path.name, *options)
+    assert (code, out) == (2, "")
+    assert "name the server of the tables, --server NAME. Servers: files, far." in err
+    code, _, err = run(name, path.name, "--server", "far", *options)
+    assert code == 2
+    assert "name its connection, --connect URL" in err
+    assert run(name, path.name, "--connect", "sqlite:none.db", *options)[0] == 2
+    assert "can't be combined" not in run(name, path.name, "--connect", "sqlite:x", *options)[2]
+
+
+def test_python_reads_the_named_server(write: Write, tmp_path: Path) -> None:
+    document = contract(patients({"k": 2}))
+    document["servers"].append({"server": "far", "type": "kafka"})
+    path = write(document)
+
+    assert AuditSpec.from_file(path, server="files").tables[0].name == "patients"
+    with pytest.raises(SpecError, match="there is no server x"):
+        AuditSpec.from_file(path, server="x")
+    (tmp_path / "kanon.yml").write_text("tables: [{source: a.csv, quasi_identifiers: [zip]}]")
+    with pytest.raises(SpecError, match=r"kanon\.yml is no data contract"):
+        AuditSpec.from_file(tmp_path / "kanon.yml", server="files")
 
 
 # --- rules into a contract ------------------------------------------------------------------

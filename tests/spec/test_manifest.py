@@ -204,6 +204,11 @@ def test_a_column_marked_as_personal_without_a_part_is_noted(tmp_path: Path) -> 
         (model(demands={"k_map": 5, "reference": "populaton"}), 'no model, seed or source "pop'),
         (model(roles={**ROLES, "a": "entity", "b": "entity"}), "a and b are each"),
         (model(meta={"kanon_sql": {"k": 3}}), "differ in kanon_sql"),
+        (model(meta={"kanonSql": {"k": 3}}), "the key kanonSql, which is spelled kanon_sql"),
+        (
+            model(columns={"zip": {"meta": {"kanon-sql": {"role": "sensitive"}}}}),
+            "the meta of column zip has the key kanon-sql, which is spelled kanon_sql",
+        ),
     ],
 )
 def test_what_is_incomplete_is_refused(tmp_path: Path, node: dict[str, Any], said: str) -> None:

@@ -77,7 +77,7 @@ def policies(signed: Signed) -> Iterator[Block]:
 def limits(signed: Signed) -> Iterator[Block]:
     """Limitations of the models used, and those of any model."""
     asked = [check for table in signed.answered for check in table.checks]
-    gated = [check for check in asked if check.holds is not None] or asked
+    gated = [check for check in asked if check.holds is not None or check.undecided] or asked
     models = dict.fromkeys(check.model for check in gated)
     if models:
         yield Facts(

@@ -156,6 +156,10 @@ def outcome(table: TableResult, signed: Signed) -> str:
     gated = [check for check in table.checks if check.holds is not None]
     name, all_of = printable(table.name), len(gated)
     violated = sum(check.holds is False for check in gated)
+    undecided = sum(check.undecided for check in table.checks)
+    if undecided and not violated:
+        which = "the one check is" if all_of + undecided == 1 else _of_all(undecided, table)
+        return f"What was required of {name} is not shown to hold: {which} undecided."
     if not gated:
         return f"Nothing was required of {name}, so nothing is shown to hold or to fail."
     if not violated:
@@ -163,11 +167,19 @@ def outcome(table: TableResult, signed: Signed) -> str:
         coarse = signed.withholds(table) or signed.is_coarse(table.summary)
         away = "" if coarse else given_away_sentence(table, signed.share)
         return f"What was required of {name} holds: {which}{away and f'; {away}'}."
-    what = f"{violated} of {counted(all_of, 'check')} {'is' if violated == 1 else 'are'} violated"
+    what = f"{_of_all(violated, table)} violated"
+    if undecided:
+        what += f" and {number(undecided)} undecided"
     accepted = sum(bool(check.accepted) for check in gated)
     if accepted == violated:
         return f"What was required of {name} does not hold: {what}, as the baseline accepts."
     return f"What was required of {name} does not hold: {what}."
+
+
+def _of_all(checks: int, table: TableResult) -> str:
+    """As in `1 of 3 checks is`, of the checks on a table that require something."""
+    every = sum(check.holds is not None or check.undecided for check in table.checks)
+    return f"{number(checks)} of {counted(every, 'check')} {'is' if checks == 1 else 'are'}"
 
 
 def _how_likely(table: TableResult, signed: Signed) -> Iterator[str]:
@@ -258,6 +270,12 @@ def _attackers(table: TableResult) -> Iterator[str]:
             f"Prosecutor: knows that the person is in the table, and the person's {knows}. "
             "k-anonymity and the prosecutor risk are about this attacker."
         )
+    if table.events:
+        yield (
+            "An attacker who knows some events of a person, each with its "
+            f"{listed(table.events.columns)}. k^m-anonymity and known events are about this "
+            "attacker."
+        )
     references = dict.fromkeys(
         check.parameters["reference"]
         for check in table.checks
@@ -300,6 +318,8 @@ def _looked_at(table: TableResult, signed: Signed) -> Iterator[Block]:
         yield from cells.scope(table)
         return
     yield Facts(list(_scope(table, signed)))
+    if table.events and not table.quasi_identifiers:
+        return
     yield Grid(
         "The quasi-identifiers: what somebody may know about a person, and how each was treated.",
         GridRow(("quasi-identifier", "treatment", "why"), ()),
@@ -332,10 +352,29 @@ def _scope(table: TableResult, signed: Signed) -> Iterator[tuple[str, str]]:
     yield "Filter", filter_words(table, "record", "every record")
     for name, snapshot in table.snapshots.items():
         yield "Snapshot", f"{printable(name)}: {snapshot}"
-    yield "NULL", _nulls(table, signed)
+    if table.events:
+        yield "Events", _events(table, signed)
+    if table.quasi_identifiers or not table.events:
+        yield "NULL", _nulls(table, signed)
     if table.sensitive:
         yield "Sensitive", listed(table.sensitive)
     yield from _untouched(table, signed)
+
+
+def _events(table: TableResult, signed: Signed) -> str:
+    """The columns of an event with their treatment, and the figures of the events."""
+    events = table.events
+    assert events is not None
+    columns = [f"{printable(name)} ({_treatment(name, table, signed)})" for name in events.columns]
+    text = f"{', '.join(columns)}; NULL is a value of its own"
+    if signed.is_external:
+        return text
+    has, least, most = events.records_with_null_event, number(events.fewest), number(events.most)
+    some = least if least == most else f"{least} to {most}"
+    return (
+        f"{text}, which {counted(has, 'record') if has else 'no record'} "
+        f"{'has' if has < 2 else 'have'}. {number(events.distinct)} different, {some} a person"
+    )
 
 
 def _nulls(table: TableResult, signed: Signed) -> str:

@@ -171,8 +171,9 @@ def violating(check: CheckResult, table: TableResult, signed: Signed) -> str:
         # Who is in a few classes of a known size says how many classes these are.
         return "; ".join([signed.classes(check.violating_classes or 0), *_lacking(check, signed)])
     if check.violating_people:
-        of_people = in_both or table.summary.people or 0
-        of_whom = " of those in both" if in_both else ""
+        attacked = check.details.get("attacked") if check.details.get("drawn") else None
+        of_people = in_both or attacked or table.summary.people or 0
+        of_whom = " of those in both" if in_both else " of those attacked" if attacked else ""
         parts.append(f"{signed.portion(check.violating_people, of_people, 'person')}{of_whom}")
     if check.violating_records and not (signed.is_rounded and check.violating_people):
         parts.append(signed.portion(check.violating_records, table.summary.records or 0, "record"))

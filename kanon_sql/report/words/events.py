@@ -154,8 +154,11 @@ def worst_case(curve: Sequence[CurvePoint], people: int) -> list[str]:
         )
     else:
         found = f"with a chance of {percent(worst['highest'])} at most, and of"
-    tell = "it is the one that tells" if point.m == 1 else f"the {_WORDS[point.m].split()[0]} are "
-    most = f"{tell} most" if point.m == 1 else f"{tell}those that tell most"
+    most = (
+        "it is the one that tells most"
+        if point.m == 1
+        else f"the {known.split()[0]} are those that tell most"
+    )
     return [
         f"Someone who knows {known} of a person finds them {found} {percent(worst['average'])} on "
         f"average if {most}."

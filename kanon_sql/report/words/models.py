@@ -42,7 +42,8 @@ class Margin(NamedTuple):
 
 
 def margins(check: CheckResult) -> list[Margin]:
-    """A margin per threshold of a gating check; only the result if nothing is required."""
+    """A margin per threshold of a gating check, without distances where it is undecided; only the
+    result if nothing is required."""
     if is_hidden(check):
         return [Margin(CONFIDENTIAL, NONE, "")]
     if MODELS[check.model].counts_violations:
@@ -54,7 +55,8 @@ def margins(check: CheckResult) -> list[Margin]:
                 missed,
             )
         ]
-    judged = judged_figures(check) if check.holds is not None else ()
+    is_required = check.holds is not None or check.undecided
+    judged = judged_figures(check) if is_required else ()
     found = [_margin(check, *each) for each in judged]
     return found or [Margin("", _plain(check, check.achieved), "", "", check.achieved)]
 
@@ -64,7 +66,7 @@ def _margin(check: CheckResult, name: str, figure: Any, asked: Any, worst: Worst
     sign = "≥" if worst == "least" else ("<" if is_strict else "≤")
     bound = f"{_LETTERS.get(name, name)}{KEPT_TOGETHER}{sign}{KEPT_TOGETHER}"
     requirement, found = f"{bound}{_plain(check, asked)}", _plain(check, figure)
-    if not isinstance(figure, int | float) or isinstance(figure, bool):
+    if not isinstance(figure, int | float) or isinstance(figure, bool) or check.undecided:
         return Margin(requirement, found, NONE, name, figure)
     room = figure - asked if worst == "least" else asked - figure
     is_met = room > 0 or (room == 0 and not is_strict)

@@ -310,16 +310,17 @@ def outcome(table: TableResult) -> str:
     accepted = sum(bool(check.accepted) for check in gated)
     violated = sum(check.holds is False for check in gated) - accepted
     undecided = sum(check.undecided for check in table.checks)
+    required = len(gated) + undecided
     if undecided and not violated:
-        return _outcome_undecided(undecided, len(gated) + undecided)
+        return _outcome_undecided(undecided, required)
     if not gated:
         return "Nothing was required, so nothing can fail."
     if accepted:
-        return _outcome_with_baseline(violated, accepted, len(gated))
-    if violated and len(gated) == 1:
+        return _outcome_with_baseline(violated, accepted, required)
+    if violated and required == 1:
         return "The check is violated."
     if violated:
-        return f"{violated} of {len(gated)} checks {'is' if violated == 1 else 'are'} violated."
+        return f"{violated} of {required} checks {'is' if violated == 1 else 'are'} violated."
     if holds_and_discloses(table):
         return f"What was asked holds; {given_away_sentence(table)}."
     if len(gated) == 1:
@@ -373,14 +374,14 @@ def advice(table: TableResult) -> list[str]:
     """Suggestions for next steps."""
     is_coarse_enough = table.events is None or table.status == "holds"
     coarser = [] if is_coarse_enough else [events.advice(table.events, table.levels)]
+    is_open = table.status == "measured" and not any(check.undecided for check in table.checks)
     if table.events and not table.quasi_identifiers:
         gate = (
             "With --check km_anonymity:k=5,m=2 the audit ends with exit code 1 if two events of a "
             "person are shared by fewer than 5 people."
         )
-        is_open = not any(check.holds is False or check.undecided for check in table.checks)
-        return [*([gate] if table.status == "measured" and is_open else []), *coarser]
-    if table.status == "measured":
+        return [*([gate] if is_open else []), *coarser]
+    if is_open:
         return [
             "With --k 5 the audit ends with exit code 1 if a class is smaller than 5.",
             THRESHOLDS,

@@ -6,6 +6,7 @@ https://docs.getdbt.com/reference/node-selection/syntax
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
@@ -292,14 +293,27 @@ def parsed_node(raw: Mapping[str, Any]) -> Node:
 
 def _settings(raw: Mapping[str, Any], where: str) -> Mapping[str, Any]:
     """The `kanon_sql` settings of `config.meta` or the older `meta`; raises `SpecError` if they
-    differ."""
+    differ, or if the key is spelled otherwise."""
     metas = [mapping(mapping(raw.get("config")).get("meta")), mapping(raw.get("meta"))]
+    for key in [key for meta in metas for key in meta if key != META_KEY]:
+        if is_spelled_as(key, META_KEY):
+            raise SpecError(f"{where} has the key {key}, which is spelled {META_KEY}.")
     settings = [meta[META_KEY] for meta in metas if META_KEY in meta]
     if any(each != settings[0] for each in settings):
         raise SpecError(f"{where} and its config.meta differ in kanon_sql. Keep config.meta.")
     if settings and not isinstance(settings[0], dict):
         raise SpecError(f"kanon_sql in {where} must be a mapping; found {settings[0]!r}.")
     return settings[0] if settings else {}
+
+
+def is_spelled_as(name: Any, own: str) -> bool:
+    """Whether a name is one of ours but for case and punctuation.
+
+    >>> is_spelled_as("kanonSql", META_KEY), is_spelled_as("soda", META_KEY)
+    (True, False)
+    """
+    one, other = (re.sub("[^a-z0-9]", "", str(each).casefold()) for each in (name, own))
+    return one == other
 
 
 def _texts(found: Any) -> tuple[str, ...]:

@@ -142,7 +142,9 @@ coded as (
 {% if numbered %}
         slots.kanon_event{{ "," if times or with_holders }}
 {% endif %}
+{% if times or with_holders %}
         {{ kanon_sql.of_slots(m, times, with_holders) | trim | indent(8) }}
+{% endif %}
     from held
     inner join slots
         {{ kanon_sql.in_both("slots", "held", columns) | trim | indent(8) }}

@@ -152,7 +152,8 @@ sum(case when {{ predicate }} then 1 else 0 end)
 
 {#
     The combinations of at most one event, or two, that the fewest people share, with their values, which
-    are personal data: a row has the columns of the one event, then those of the other.
+    are personal data: a row has the columns of the one event, then those of the other. The number of
+    events tells the NULL of an event from an event that is not there.
 #}
 {% macro rare_combinations(relation, columns, entity, m, first) %}
 with
@@ -178,7 +179,10 @@ pairs as (
 
 
 select
-    kanon_crowd{{ "," }}
+    kanon_crowd,
+{% if m > 1 %}
+    kanon_events,
+{% endif %}
 {% for column in columns %}
     {{ kanon_sql.alias(column) }}{{ "," if not loop.last or m > 1 }}
 {% endfor %}
@@ -188,6 +192,9 @@ select
 from (
     select
         kanon_holders_1 as kanon_crowd,
+{% if m > 1 %}
+        1 as kanon_events,
+{% endif %}
 {{ kanon_sql.aliases(columns) | indent(4, first=true) }}
 {%- for column in columns if m > 1 %},
         null as kanon_other_{{ loop.index }}
@@ -200,6 +207,7 @@ from (
 
     select
         pairs.kanon_crowd,
+        2 as kanon_events,
 {{ kanon_sql.aliases_in("slots", columns) | indent(4, first=true) }}
 {%- for column in columns %},
         others.{{ kanon_sql.alias(column) }} as kanon_other_{{ loop.index }}
@@ -216,8 +224,11 @@ order by
     kanon_crowd,
 {{ kanon_sql.aliases(columns) }}{{ "," if m > 1 }}
 {% for column in columns if m > 1 %}
-    kanon_other_{{ loop.index }}{{ "," if not loop.last }}
+    kanon_other_{{ loop.index }},
 {% endfor %}
+{% if m > 1 %}
+    kanon_events
+{% endif %}
 limit {{ kanon_sql.positive_int(first, "first") }}
 {%- endmacro %}
 

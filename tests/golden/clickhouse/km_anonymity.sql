@@ -3,7 +3,7 @@
 -- Model      k^m-anonymity. An attacker who knows at most m events of a person finds at least k
 --            people who have all of them. (Terrovitis, Mamoulis, Kalnis 2008, Privacy-preserving
 --            anonymization of set-valued data, PVLDB 1(1), section 3)
--- Runs       if a person has no more than 500,000,000 combinations in all
+-- Runs       if there are no more than 500,000,000 combinations to count
 -- Dialect    clickhouse, generated; not executed here, as the tests of this release do
 -- Table      "patients" stands for patients; its columns are assumed to have the same types as
 --            here.

@@ -52,7 +52,6 @@ coded as (
     select
         numbered_people.kanon_person,
         slots.kanon_event
-        
     from held
     inner join slots
         on slots."zip" is not distinct from held."zip"
