@@ -36,7 +36,7 @@ from kanon_sql.anonymizing.search.datafly import Step as Taken
 from kanon_sql.anonymizing.search.datafly_counts import violating_on
 from kanon_sql.anonymizing.search.frequency_sets import FrequencySets
 from kanon_sql.anonymizing.search.lattice import Levels, Node
-from kanon_sql.anonymizing.search.losses import associations, distributions, losses
+from kanon_sql.anonymizing.search.losses import released_at
 from kanon_sql.anonymizing.search.node_evaluation import LatticeStatistics
 from kanon_sql.anonymizing.search.optimal_search import OptimalSearch
 from kanon_sql.errors import InputError, option
@@ -80,8 +80,7 @@ def released_by_class(
     if recoding.fails:
         left_out = nothing_suppressed(sets, starts)
         after = making.audited_at(sets, starts)
-        lost = list(losses(sets, starts))
-        associated = tuple(associations(sets, making.bound, starts))
+        released = released_at(sets, starts, recoding.labels)
         reached = {name: {level: before.summary.records or 0} for name, level in starts.items()}
     else:
         left_out = recoded.suppression
@@ -93,9 +92,8 @@ def released_by_class(
             if each.name in chain.published_as_text
         }
         after, untouched = making.judged(chain, new, before, left_out, mixed)
-        lost = list(recoded.losses())
-        associated = tuple(recoded.associations())
-        reached = recoded.levels_by_records
+        released = recoded.released
+        reached = released.records_by_level
     highest = {name: max(levels, default=0) for name, levels in reached.items()}
     return making.outcome(
         sets,
@@ -107,13 +105,13 @@ def released_by_class(
         recoding_warnings(making.bound, chain) if chain else (),
         max_suppressed=allowed,
         highest=highest,
-        metrics=making.cost(before, left_out, lost),
+        metrics=making.cost(before, left_out, released.losses),
         levels=None,
         labels={},
         steps=Rows(),
         records_violating=recoding.records_violating,
-        associations=associated,
-        distributions=() if recoding.fails else tuple(recoded.distributions()),
+        associations=tuple(released.associations()),
+        distributions=() if recoding.fails else tuple(released.distributions()),
         recoded=Recoded(
             len(recoding.rounds),
             reached,
@@ -233,7 +231,8 @@ def released_at_levels(
         after, untouched = making.judged(chain, new, before, left_out, _shown(sets, path.levels))
     if after.status == "violated" and making.options.algorithm != "optimal":
         made |= _nearest_of_a_failure(_nodes(making, sets), making)
-    cost = making.cost(before, left_out, losses(sets, path.levels))
+    released = released_at(sets, path.levels)
+    cost = making.cost(before, left_out, released.losses)
     return making.outcome(
         sets,
         before,
@@ -250,10 +249,8 @@ def released_at_levels(
         },
         steps=Rows(_as_taken(sets, step) for step in path.steps),
         records_violating=path.records_violating,
-        associations=tuple(associations(sets, making.bound, path.levels)),
-        distributions=()
-        if path.reached_top
-        else tuple(distributions(sets, making.bound, path.levels)),
+        associations=tuple(released.associations()),
+        distributions=() if path.reached_top else tuple(released.distributions()),
         **_at_best(made, cost),
     )
 

@@ -366,12 +366,12 @@ def recoded_point(
             left_out.records,
             int(left_out.classes["kanon_classes"]),
             metrics(
-                list(recoded.losses()),
+                recoded.released.losses,
                 left_out.classes,
                 records=records,
                 suppressed=left_out.records,
                 weights=preferred.weights,
             ),
             None,
-            recoded.levels_by_records,
+            recoded.released.records_by_level,
         )

@@ -281,10 +281,10 @@ class ReleaseJob:
                 f"{'it was' if len(unsearched) == 1 else 'they were'} checked on the release."
             )
 
-    def cost(self, before: TableResult, left_out: Suppression, lost: Iterable[Loss]) -> Metrics:
+    def cost(self, before: TableResult, left_out: Suppression, lost: Sequence[Loss]) -> Metrics:
         """The metrics of the release, by what each quasi-identifier has lost."""
         return metrics(
-            list(lost),
+            lost,
             left_out.classes,
             records=before.summary.records or 0,
             suppressed=left_out.records,

@@ -49,11 +49,7 @@ class _AtLevel:
 def nothing_suppressed(sets: FrequencySets, levels: Levels) -> Suppression:
     """Materialise the classes of a node without suppression."""
     _keep_classes(sets, levels)
-    sets.create_view(
-        MARKED,
-        "How many records of each combination are suppressed?",
-        render("records_as_marked", records=RECORDS),
-    )
+    _mark(sets, levels, violating=None, donated=None)
     return Suppression(0, 0, _classes_in_short(sets))
 
 
@@ -101,7 +97,7 @@ def suppress(
         sets.create_view_of_records(IN_ORDER, question, run.in_order(RELEASED))
     if step4:
         _keep_donated(sets, run)
-    _mark(sets, levels, donated=step4 > 0)
+    _mark(sets, levels, violating=VIOLATING, donated=DONATED_PLACES if step4 else None)
     classes = _classes_in_short(sets, violating=VIOLATING, donors=DONORS if step4 else None)
     return Suppression(left_out + step4, step4, classes), chain
 
@@ -141,7 +137,9 @@ def _keep_donated(sets: FrequencySets, chain: ViewChain) -> None:
     )
 
 
-def _mark(sets: FrequencySets, levels: Levels, *, donated: bool) -> None:
+def _mark(
+    sets: FrequencySets, levels: Levels, *, violating: str | None, donated: str | None
+) -> None:
     sets.materialise(
         MARKED,
         "How many records of each combination are suppressed?",
@@ -152,8 +150,8 @@ def _mark(sets: FrequencySets, levels: Levels, *, donated: bool) -> None:
                 _AtLevel(each.values, each.key, levels[each.name])
                 for each in sets.quasi_identifiers
             ],
-            violating=VIOLATING,
-            donated=DONATED_PLACES if donated else None,
+            violating=violating,
+            donated=donated,
             carried=sets.carried,
         ),
     )

@@ -147,18 +147,21 @@ class TempRelations:
         """The rows of one query on temporary relations."""
         return self._session.rows(self._step(name, question, sql))
 
-    def fetch_each(self, questions: Sequence[NodeQuery]) -> list[Row]:
-        """The single row of each of several queries with the same columns.
+    def fetch_each(self, questions: Sequence[NodeQuery]) -> list[list[Row]]:
+        """The rows of each of several queries with the same columns.
 
         They are combined into one statement if each would compute the sets again and the combined
         one would not.
         """
         engine = self._session.engine
         if keeps_sets(engine) or TRAITS[engine.dialect].rereads or len(questions) < 2:
-            return [self.fetch(each.name, each.question, each.sql)[0] for each in questions]
+            return [self.fetch(each.name, each.question, each.sql) for each in questions]
         together = render("answers_together", statements=[each.sql for each in questions])
         rows = self.fetch(questions[0].name, questions[0].question, together)
-        return sorted(rows, key=lambda row: int(row["kanon_question"]))
+        return [
+            [row for row in rows if int(row["kanon_question"]) == number]
+            for number, _ in enumerate(questions, start=1)
+        ]
 
     def _step(self, name: str, question: str, sql: str) -> Statement:
         tables = frozenset([*(each.sql for each in self.bound.tables), *self._kept])

@@ -96,6 +96,11 @@ class QuasiIdentifier:
         table = self.levels.table
         return len(table.labels(1)) if table else self.attribute.distinct[0]
 
+    @property
+    def can_lose(self) -> bool:
+        """Whether it has information to lose: levels, and more than one leaf."""
+        return self.levels.height > 0 and self.leaves > 1
+
     def nested(self, level: int) -> bool:
         """Whether, in this table, each label of a level is determined by the label below it."""
         return level == 1 or bool(

@@ -8,7 +8,6 @@ is a choice of GROUP BY columns.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -32,7 +31,7 @@ from kanon_sql.anonymizing.search.lattice import (
     Node,
     QuasiIdentifier,
 )
-from kanon_sql.anonymizing.search.losses import Loss, metrics
+from kanon_sql.anonymizing.search.losses import Loss, leaves_of_labels, metrics
 from kanon_sql.anonymizing.search.optimal import AT_ONCE, NodeCounts
 from kanon_sql.anonymizing.search.table_constraints import (
     ClassCounts,
@@ -99,9 +98,7 @@ class NodeQueries:
     @property
     def lossy(self) -> list[QuasiIdentifier]:
         """The quasi-identifiers that can lose information."""
-        return [
-            each for each in self.sets.quasi_identifiers if each.levels.height and each.leaves > 1
-        ]
+        return [each for each in self.sets.quasi_identifiers if each.can_lose]
 
     def sizes(self, nodes: Sequence[Node], below: Sequence[int], saying: str) -> dict[Node, Row]:
         """Class size aggregates of some nodes, with the numbers of classes and records below
@@ -265,28 +262,8 @@ class NodeQueries:
         )
 
     def _stands_for(self, each: QuasiIdentifier) -> _StandsFor:
-        highest = self.highest[each.name]
-        return _StandsFor(each.place, each.values, highest, self._leaves(each, highest))
-
-    def _leaves(self, each: QuasiIdentifier, highest: int) -> str | None:
-        """Materialise the number of leaves under each label, if a hierarchy lists them."""
-        name, table = f"{PRIVATE}leaves_of_levels_{each.place}", each.levels.table
-        if not table or not highest:
-            return None
-        if self.sets.keeps(name):
-            return name
-        rows = [
-            (level, label, count)
-            for level in range(1, highest + 1)
-            for label, count in (
-                {"*": each.leaves}
-                if level > table.height
-                else Counter(table.labels(level).values())
-            ).items()
-        ]
-        return self.sets.materialise_rows(
-            name, ("kanon_level", "kanon_label", "kanon_leaves"), rows
-        )
+        leaves = leaves_of_labels(self.sets, each)
+        return _StandsFor(each.place, each.values, self.highest[each.name], leaves)
 
     @property
     def _lossy_keys(self) -> list[str]:
