@@ -299,7 +299,7 @@ def _levels_found(
         found |= _nearest_of_a_failure(nodes, making)
     if making.options.minimal_nodes:
         found["minimal_nodes"] = choice.minimal(making.k, allowed)
-    return path, found, nodes.violating_beside(chosen.node)
+    return path, found, nodes.queries.violating_beside(chosen.node)
 
 
 def _nodes(making: ReleaseJob, sets: FrequencySets) -> LatticeStatistics:
@@ -330,7 +330,7 @@ def _nearest_of_a_failure(nodes: LatticeStatistics, making: ReleaseJob) -> dict[
 def passes_audit(making: ReleaseJob, nodes: LatticeStatistics, node: Node) -> bool:
     """Whether the release at a node passes every check, by its audit."""
     sets, levels = nodes.sets, nodes.levels(node)
-    beside = nodes.violating_beside(node)
+    beside = nodes.queries.violating_beside(node)
     steps = tuple(_as_taken(sets, step) for step in _straight(sets, levels))
     with sets.with_k(making.k):
         chain = making.chain(ViewChain, sets, steps)

@@ -321,16 +321,21 @@ class CellCosts:
 
 
 @dataclass(frozen=True)
-class Sizes:
-    """Aggregates of the class sizes at a node."""
+class ClassCounts:
+    """Counts of a node's classes after all checks."""
 
+    violating: int
+    """Records in violating classes."""
+    kept: int
+    """Records in passing classes."""
     classes: int
-    """Number of kept classes."""
+    """Number of passing classes."""
     squares: int
-    """Sum of squared sizes of the kept classes."""
+    """Sum of squared sizes of the passing classes."""
     all_squares: int
-    """Sum of squared sizes of all classes, suppressed ones included."""
-    suppressed: int
+    """Sum of squared sizes of all classes, violating ones included."""
+    below: Mapping[int, int]
+    """Number of kept records in classes below each size."""
 
 
 @dataclass(frozen=True)
@@ -346,8 +351,8 @@ class ClassCosts:
     """Whether suppressed records lie only in classes smaller than `least_size`."""
     values: Sequence[Sequence[int]]
     """Number of distinct values of each quasi-identifier at each level."""
-    sizes: Mapping[Node, Sizes]
-    """Sizes at the nodes evaluated so far."""
+    counted: Callable[[Node], ClassCounts]
+    """The counts of an evaluated node."""
 
     def base(self, lattice: Lattice) -> Sequence[float]:
         most = [1]
@@ -368,23 +373,19 @@ class ClassCosts:
         return 0.0
 
     def least_above(self, node: Node) -> float:
-        sizes = self.sizes.get(node)
-        if sizes is None:
-            return 0.0
+        counted = self.counted(node)
         if self.metric == "discernibility":
-            return float(sizes.all_squares)
+            return float(counted.all_squares)
         # A class kept at a coarser node contains either a class kept here, or enough records that
         # are suppressed here.
-        return self._average(sizes.classes + sizes.suppressed // self.least_size)
+        return self._average(counted.classes + counted.violating // self.least_size)
 
     def cost(self, node: Node) -> float | None:
         """Cost of an evaluated node; None if it keeps no class, so that the metric is undefined."""
-        sizes = self.sizes[node]
+        counted = self.counted(node)
         if self.metric == "discernibility":
-            return float(sizes.squares + self.records * sizes.suppressed)
-        if not sizes.classes:
-            return None
-        return (self.records - sizes.suppressed) / sizes.classes
+            return float(counted.squares + self.records * counted.violating)
+        return counted.kept / counted.classes if counted.classes else None
 
     def value(self, cost: float) -> float:
         """The metric's value, equal to the cost."""

@@ -8,12 +8,12 @@ is at the levels of a node.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 
-from kanon_sql.anonymizing.search.costs import Sizes
+from kanon_sql.anonymizing.search.costs import ClassCounts
 from kanon_sql.anonymizing.search.frequency_sets import FrequencySets, LevelsOf
 from kanon_sql.anonymizing.search.lattice import (
     PRIVATE,
@@ -52,8 +52,10 @@ class NodeOfSet:
     number: int
     levels: Node
     set: str = ""
-    places: Sequence[int] = ()
-    """Indices of the levels that the statement reads."""
+    columns: Sequence[str] = ()
+    """The columns of the set that tell the node's classes apart."""
+    constant: Sequence[str] = ()
+    """The keys of the quasi-identifiers with a single label."""
 
 
 @dataclass(frozen=True)
@@ -248,26 +250,6 @@ class AtMost:
         """Whether the bound holds; it does if no record is kept."""
         found = counted.classes if self.below is None else counted.below[self.below]
         return found <= self.most * counted.kept
-
-
-@dataclass(frozen=True)
-class ClassCounts:
-    """Counts of a node's classes after all checks."""
-
-    violating: int
-    """Records in violating classes."""
-    kept: int
-    """Records in passing classes."""
-    classes: int
-    """Number of passing classes."""
-    squares: int
-    all_squares: int
-    below: Mapping[int, int]
-    """Number of kept records in classes below each size."""
-
-    @property
-    def sizes(self) -> Sizes:
-        return Sizes(self.classes, self.squares, self.all_squares, self.violating)
 
 
 def bounds_of_all(bound: ResolvedQuestion) -> list[AtMost]:
