@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import NamedTuple
 
+from kanon_sql.anonymizing.search.costs import Preferences
 from kanon_sql.anonymizing.search.frequency_sets import FrequencySets
 from kanon_sql.anonymizing.search.lattice import PRIVATE, Levels
 from kanon_sql.anonymizing.search.losses import labels_of_values
@@ -71,31 +72,30 @@ class Recoding:
 
 def local_recoding(
     sets: FrequencySets,
+    preferred: Preferences,
     *,
-    starts: Levels,
     records: int,
     max_suppressed: int,
-    weights: Mapping[str, Fraction],
     least_suppressed: int = 0,
     tell: Callable[[RecodingRound], None] = lambda done: None,
 ) -> Recoding:
     """Split the classes of a table round by round, until the checks allow no further split.
 
-    Every quasi-identifier begins at its level in `starts`. If that gives several classes, the ones
-    that fail a check are suppressed whole, provided that they have at most `max_suppressed` records
-    in total, and either none or at least `least_suppressed`. `weights` are the weights of losses by
-    quasi-identifier, 1 by default.
+    Every quasi-identifier begins at its highest allowed level. If that gives several classes, the
+    ones that fail a check are suppressed whole, provided that they have at most `max_suppressed`
+    records in total, and either none or at least `least_suppressed`.
     """
-    rounds = _Rounds(sets, starts, _factors(sets, records, weights), records)
+    starts = preferred.highest_of(sets.quasi_identifiers)
+    rounds = _Rounds(sets, starts, _factors(sets, records, preferred.weights), records)
     return rounds.run(range(least_suppressed, max_suppressed + 1), tell)
 
 
-def _factors(sets: FrequencySets, records: int, weights: Mapping[str, Fraction]) -> list[int]:
+def _factors(sets: FrequencySets, records: int, weights: Mapping[str, float]) -> list[int]:
     """Integer factors in the ratio weight / (leaves - 1) that make gains of different
     quasi-identifiers comparable. Integer sums are exact, so ties are detected exactly."""
     leaves = [each.leaves for each in sets.quasi_identifiers]
     shares = [
-        weights.get(each.name, Fraction(1)) / (many - 1) if many > 1 else Fraction(0)
+        Fraction(str(weights.get(each.name, 1))) / (many - 1) if many > 1 else Fraction(0)
         for each, many in zip(sets.quasi_identifiers, leaves, strict=True)
     ]
     whole = math.lcm(*(share.denominator for share in shares))

@@ -256,6 +256,10 @@ class FrequencySets(TempRelations):
         """Number of distinct values of each quasi-identifier at its level, with NULL as one."""
         return {each.name: each.distinct[levels[each.name]] for each in self.attributes}
 
+    def labels_at(self, levels: Levels) -> dict[str, str]:
+        """The words for the level of each quasi-identifier."""
+        return {each.name: each.levels.label(levels[each.name]) for each in self.quasi_identifiers}
+
     def at(self, levels: Levels) -> NodeSet:
         """The set of a node, rolled up from the coarsest usable materialised set."""
         node = self._node(levels)

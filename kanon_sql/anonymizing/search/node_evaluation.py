@@ -267,11 +267,10 @@ class LatticeStatistics:
         self.sets, self._starred = sets, suppressed_as == "star"
         # References and earlier releases match by label, so a pure renaming of labels matters.
         is_compared = bool(reference_requirements(sets.bound) or required_crowds(sets.bound))
+        highest = preferred.highest_of(sets.quasi_identifiers)
         self.lattice = Lattice(
             tuple(
-                _ladder(
-                    each, preferred.highest(each.name, each.levels.height), is_alone=not is_compared
-                )
+                _ladder(each, highest[each.name], is_alone=not is_compared)
                 for each in sets.quasi_identifiers
             )
         )
@@ -280,7 +279,6 @@ class LatticeStatistics:
         thresholds = {each.below for each in self.whole if each.below is not None}
         sizes = {self._least_size(k) for k in ks}
         self._sizes = sorted(sizes | thresholds)
-        highest = {each.name: each.highest for each in self.lattice.ladders}
         self.queries = NodeQueries(sets, highest)
         self.asks_more = is_compared or bool(sensitive_requirements(sets.bound))
         """Whether checks need more of a class than its number of records."""
