@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import product
 
 from kanon_sql.plan.levels import ColumnLevels
@@ -85,12 +86,12 @@ class QuasiIdentifier:
     def key(self) -> str:
         return f"kanon_key_{self.place}"
 
-    @property
+    @cached_property
     def attribute(self) -> Attribute:
         levels = range(self.levels.height + 1)
         return Attribute(self.name, [int(self.in_short[f"kanon_labels_{n}"]) for n in levels])
 
-    @property
+    @cached_property
     def leaves(self) -> int:
         """Number of leaves: the values in the hierarchy, else the distinct values of the table."""
         table = self.levels.table

@@ -64,7 +64,7 @@ class NodeQueries:
     sets: FrequencySets
     highest: Levels
 
-    @property
+    @cached_property
     def lossy(self) -> list[QuasiIdentifier]:
         """The quasi-identifiers that can lose information."""
         return [each for each in self.sets.quasi_identifiers if each.can_lose]
