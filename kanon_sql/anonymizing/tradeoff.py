@@ -37,6 +37,7 @@ from kanon_sql.engines.session import (
 from kanon_sql.errors import SpecError, described_value
 from kanon_sql.plan.question import ResolvedQuestion
 from kanon_sql.plan.violating_classes import is_judged_by_class
+from kanon_sql.report.display import Chart, Displayed
 from kanon_sql.results.release import Curve, Point, Search, Tradeoff
 from kanon_sql.results.table import EXIT_CODES, Tabular, in_a_line, today
 from kanon_sql.results.version import FORMAT, VERSION
@@ -53,7 +54,7 @@ KS = (2, 3, 5, 8, 11, 15, 20, 50)
 
 
 @dataclass(frozen=True, repr=False)
-class TradeoffResult(Tabular):
+class TradeoffResult(Tabular, Displayed):
     """The loss for each k. Its string form is the command's output."""
 
     tradeoff: Tradeoff
@@ -93,25 +94,12 @@ class TradeoffResult(Tabular):
 
         return tradeoff.page(self.tradeoff)
 
-    def __str__(self) -> str:
-        from kanon_sql.report import terminal
-        from kanon_sql.report.words.numbers import in_python
-
-        return terminal.write(in_python(self.page()))
+    # IPython looks it up in the class that defines __repr__.
+    _repr_pretty_ = Displayed._repr_pretty_
 
     def __repr__(self) -> str:
         """One line; `print` and notebooks show everything."""
         return in_a_line(self, self.status, [f"k {each.k}" for each in self.tradeoff.points])
-
-    def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
-        """Terminal output in IPython."""
-        printer.text(str(self))
-
-    def _repr_html_(self) -> str:
-        from kanon_sql.report import html
-        from kanon_sql.report.words.numbers import in_python
-
-        return html.write(in_python(self.page()))
 
     @suggests_parameters
     def to_html(
@@ -137,7 +125,6 @@ class TradeoffResult(Tabular):
 
     def chart(self, name: str = "cost") -> dict[str, Any]:
         """The loss for each k as a Vega-Lite dictionary. Raises `SpecError` for another name."""
-        from kanon_sql.report.display import Chart
         from kanon_sql.report.signed.costs import cost_chart
         from kanon_sql.results.stored import costs_of
 

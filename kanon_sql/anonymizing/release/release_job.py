@@ -236,8 +236,7 @@ class ReleaseJob:
         published = self._published(chain, new)
         after = self._reading_the_output(self._audited(published, shown), new)
         untouched = replace(self.untouched, alone=self._alone(chain, published))
-        self._refuse_another_count(before, after, left_out.records)
-        self._refuse_other_classes(before, after, left_out)
+        self._refuse_changed(before, after, left_out)
         if self.records and isinstance(self.engine, Hub) and self.options.publishes(after.status):
             self.records.write(self.engine, IN_ORDER)
         return after, untouched
@@ -465,25 +464,16 @@ class ReleaseJob:
         )
         return bind(replace(released.roles, others=others), released.facts)
 
-    def _refuse_another_count(
-        self, before: TableResult, after: TableResult, suppressed: int
-    ) -> None:
-        """Raise unless every record was either released or suppressed."""
-        kept = suppressed if self.options.suppressed == "star" else 0
-        if (before.summary.records or 0) - suppressed + kept != after.summary.records:
-            raise EngineError(
-                f"{before.name} changed while its release was being made; run again. Nothing was "
-                "written."
-            )
-
-    def _refuse_other_classes(
+    def _refuse_changed(
         self, before: TableResult, after: TableResult, left_out: Suppression
     ) -> None:
-        """Raise unless the release has the counted classes, plus at most one of suppressed
-        records."""
-        counted, found = int(left_out.classes["kanon_classes"]), after.summary.classes or 0
-        starred = self.options.suppressed == "star" and left_out.records > 0
-        if found in (counted, counted + starred):
+        """Raise unless every record was released or suppressed, and the release has the counted
+        classes, plus at most one of suppressed records."""
+        is_starred = self.options.suppressed == "star"
+        records = (before.summary.records or 0) - (0 if is_starred else left_out.records)
+        fewest = int(left_out.classes["kanon_classes"])
+        most = fewest + (is_starred and left_out.records > 0)
+        if after.summary.records == records and fewest <= (after.summary.classes or 0) <= most:
             return
         raise EngineError(
             f"{before.name} changed while its release was being made; run again. Nothing was "

@@ -40,15 +40,6 @@ class Suppression:
     classes: Row
 
 
-@dataclass(frozen=True)
-class _AtLevel:
-    """A quasi-identifier at the level of the release, as the templates read it."""
-
-    values: str
-    key: str
-    level: int
-
-
 def nothing_suppressed(sets: FrequencySets, levels: Levels) -> Suppression:
     """Materialise the classes of a node without suppression."""
     _keep_classes(sets, levels)
@@ -126,9 +117,7 @@ def _keep_classes(sets: FrequencySets, levels: Levels) -> None:
             "classes_as_released",
             classes=f"({of_places})",
             quasi_identifiers=list(sets.bound.quasi_identifiers),
-            shown=[
-                ReleasedLevel(each.values, levels[each.name]) for each in sets.quasi_identifiers
-            ],
+            shown=_released(sets, levels),
         ),
     )
 
@@ -155,15 +144,18 @@ def _mark(
         render(
             "marked_records",
             records=RECORDS,
-            quasi_identifiers=[
-                _AtLevel(each.values, each.key, levels[each.name])
-                for each in sets.quasi_identifiers
-            ],
+            quasi_identifiers=_released(sets, levels),
             violating=violating,
             donated=donated,
             carried=sets.carried,
         ),
     )
+
+
+def _released(sets: FrequencySets, levels: Levels) -> list[ReleasedLevel]:
+    return [
+        ReleasedLevel(each.values, each.key, levels[each.name]) for each in sets.quasi_identifiers
+    ]
 
 
 def _classes_in_short(

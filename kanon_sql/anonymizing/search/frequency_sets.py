@@ -228,7 +228,8 @@ class FrequencySets(TempRelations):
     ) -> None:
         super().__init__(bound, session, records)
         self._most_kept = most_kept
-        self._entity = [bound.entity] if bound.entity else []
+        self.by_people = [bound.entity] if bound.entity else []
+        """The entity column, if classes are counted in people."""
         self._numbers = count()
         relation, rolled_up = self._source()
         self.quasi_identifiers = tuple(
@@ -321,11 +322,6 @@ class FrequencySets(TempRelations):
         ]
 
     @property
-    def by_people(self) -> Sequence[BoundColumn]:
-        """The entity column, if classes are counted in people."""
-        return self._entity
-
-    @property
     def raw(self) -> NodeSet:
         """The set of raw values with the columns that the search reads."""
         return next(iter(self._nodes.values()))
@@ -370,14 +366,14 @@ class FrequencySets(TempRelations):
     def are_spread_by_node(self) -> bool:
         """Whether the table-wide frequencies of sensitive values depend on the node, because a
         person counts once in each class they are in."""
-        return bool(self._entity) and any(
+        return bool(self.by_people) and any(
             map(compares_with_table, sensitive_requirements(self.bound))
         )
 
     @property
     def carried(self) -> list[BoundColumn]:
         """The columns of the set of raw values other than the quasi-identifiers."""
-        return [*self.bound.sensitive, *self._entity]
+        return [*self.bound.sensitive, *self.by_people]
 
     def keep_places_of(
         self, name: str, question: str, view: str, raw: Sequence[BoundColumn]
@@ -492,7 +488,7 @@ class FrequencySets(TempRelations):
         """The question with every column renamed to its column in the sets."""
         there = {
             column: replace(column, name=column.alias)
-            for column in (*self.bound.sensitive, *self._entity)
+            for column in (*self.bound.sensitive, *self.by_people)
         }
         checks = [
             replace(check, column=there[check.column]) if check.column else check
@@ -564,7 +560,7 @@ class FrequencySets(TempRelations):
         required = {check.column for check in checks}
         required |= {each for check in checks for each in other_sensitive(self.bound, check)}
         read = [column for column in self.bound.sensitive if column in required]
-        return [*read, *self._entity]
+        return [*read, *self.by_people]
 
     def _node(self, levels: Levels) -> tuple[int, ...]:
         return tuple(levels[column.name] for column in self.bound.quasi_identifiers)

@@ -59,9 +59,10 @@ class Move:
 
 @dataclass(frozen=True)
 class ReleasedLevel:
-    """The level at which the values of a table are released."""
+    """The level at which the values of a quasi-identifier are released, by its key in the sets."""
 
     values: str
+    key: str
     level: int
 
 
