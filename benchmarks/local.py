@@ -29,6 +29,7 @@ from run import by_hand, census
 
 import kanon_sql as kanon
 from kanon_sql.anonymizing.recoding.local_recoding import local_recoding
+from kanon_sql.anonymizing.search.costs import Preferences
 from kanon_sql.anonymizing.search.frequency_sets import FrequencySets
 from kanon_sql.auditing.opening import opened, planned
 from kanon_sql.engines.session import RunOptions, Session
@@ -181,14 +182,13 @@ def recoded(path: str, columns: list[str], k: int) -> dict[str, float]:
         bound = planned(AuditSpec(tables=[asked]), 0, engine).plan.bound
         ask = Session(engine, None, threading.Event(), time.monotonic())
         sets = FrequencySets(bound, ask, column_levels(bound.roles, bound.facts))
-        starts = {each.name: each.levels.height for each in sets.quasi_identifiers}
         [(records,)] = by_hand(f"select count(*) from read_parquet('{path}')")
         started = time.process_time()
         found = local_recoding(
-            sets, starts=starts, records=int(str(records)), max_suppressed=0, weights={}
+            sets, Preferences({}, {}), records=int(str(records)), max_suppressed=0
         )
         of_rounds = time.process_time() - started
-        [row] = sets.ask(
+        [row] = sets.fetch(
             "classes", "How many?",
             f"select count(*) as kanon_classes from {found.class_levels}",
         )  # fmt: skip

@@ -6,9 +6,8 @@ Each searches the levels or recodes the records, builds the release and audits i
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
-from dataclasses import replace
-from fractions import Fraction
 from itertools import product
 from typing import Any
 
@@ -24,8 +23,7 @@ from kanon_sql.anonymizing.recoding.split_tree import (
 )
 from kanon_sql.anonymizing.release.release_job import ReleaseJob, ReleaseOutcome, ShownAt, Written
 from kanon_sql.anonymizing.release.suppression import (
-    IN_ORDER,
-    RELEASED,
+    create_views,
     nothing_suppressed,
     suppress,
 )
@@ -36,18 +34,16 @@ from kanon_sql.anonymizing.search.datafly import Step as Taken
 from kanon_sql.anonymizing.search.datafly_counts import violating_on
 from kanon_sql.anonymizing.search.frequency_sets import FrequencySets
 from kanon_sql.anonymizing.search.lattice import Levels, Node
-from kanon_sql.anonymizing.search.losses import associations, distributions, losses
+from kanon_sql.anonymizing.search.losses import released_at
 from kanon_sql.anonymizing.search.node_evaluation import LatticeStatistics
 from kanon_sql.anonymizing.search.optimal_search import OptimalSearch
 from kanon_sql.errors import InputError, option
 from kanon_sql.plan.violating_classes import required_crowds
 from kanon_sql.results.release import (
     GeneralizationStep,
-    Metrics,
     MinimalNode,
     NearestLevels,
     Recoded,
-    Search,
 )
 from kanon_sql.results.table import Rows, TableResult
 from kanon_sql.spec.models.sizes import KAnonymity
@@ -61,27 +57,21 @@ def released_by_class(
     making: ReleaseJob, sets: FrequencySets, before: TableResult, allowed: int, new: Written | None
 ) -> ReleaseOutcome:
     """Recode, build and audit; the release's records are written to `new`."""
-    starts = {
-        each.name: making.preferred.highest(each.name, each.levels.height)
-        for each in sets.quasi_identifiers
-    }
     recoding = local_recoding(
         sets,
-        starts=starts,
+        making.preferred,
         records=before.summary.records or 0,
         max_suppressed=allowed,
         least_suppressed=making.k if making.options.suppressed == "star" else 0,
-        weights={name: Fraction(str(weight)) for name, weight in making.preferred.weights.items()},
         tell=_refusing_views(making),
     )
-    recoded = RecodedSets(sets, recoding)
+    recoded, starts = RecodedSets(sets, recoding), recoding.starts
     untouched = making.untouched
     chain: RecodedChain | None = None
     if recoding.fails:
         left_out = nothing_suppressed(sets, starts)
         after = making.audited_at(sets, starts)
-        lost = list(losses(sets, starts))
-        associated = tuple(associations(sets, making.bound, starts))
+        released = released_at(sets, starts, recoding.labels)
         reached = {name: {level: before.summary.records or 0} for name, level in starts.items()}
     else:
         left_out = recoded.suppression
@@ -93,9 +83,8 @@ def released_by_class(
             if each.name in chain.published_as_text
         }
         after, untouched = making.judged(chain, new, before, left_out, mixed)
-        lost = list(recoded.losses())
-        associated = tuple(recoded.associations())
-        reached = recoded.levels_by_records
+        released = recoded.released
+        reached = released.records_by_level
     highest = {name: max(levels, default=0) for name, levels in reached.items()}
     return making.outcome(
         sets,
@@ -104,16 +93,14 @@ def released_by_class(
         left_out,
         chain,
         untouched,
+        released,
         recoding_warnings(making.bound, chain) if chain else (),
         max_suppressed=allowed,
         highest=highest,
-        metrics=making.cost(before, left_out, lost),
         levels=None,
         labels={},
         steps=Rows(),
         records_violating=recoding.records_violating,
-        associations=associated,
-        distributions=() if recoding.fails else tuple(recoded.distributions()),
         recoded=Recoded(
             len(recoding.rounds),
             reached,
@@ -137,9 +124,9 @@ def _one_level_for_all(
     checked = [check.model for check in sets.bound.checks if check.gates]
     if sets.bound.entity or not all(isinstance(model, KAnonymity) for model in checked):
         return None
-    nodes = LatticeStatistics(sets, making.preferred, [making.k], making.options.suppressed)
-    if nodes.lattice.size > MOST_NODES or combinations > MOST_COMBINATIONS:
+    if not is_soon_searched(sets, making.preferred, combinations):
         return None
+    nodes = _nodes(making, sets)
     search = OptimalSearch(
         nodes, "loss", making.preferred, lambda node, k: passes_audit(making, nodes, node)
     )
@@ -152,6 +139,13 @@ def _one_level_for_all(
         nodes.counted(chosen.node, making.k).classes,
         nodes.metrics(chosen.node, making.k, making.preferred.weights),
     )
+
+
+def is_soon_searched(sets: FrequencySets, preferred: Preferences, combinations: int) -> bool:
+    """Whether the optimal search to compare with takes no longer than the recoding."""
+    highest = preferred.highest_of(sets.quasi_identifiers)
+    nodes = math.prod(level + 1 for level in highest.values())
+    return nodes <= MOST_NODES and combinations <= MOST_COMBINATIONS
 
 
 def _refusing_views(making: ReleaseJob) -> Callable[[RecodingRound], None]:
@@ -196,20 +190,14 @@ def _chain(making: ReleaseJob, recoded: RecodedSets) -> RecodedChain:
 
 def _keep(making: ReleaseJob, recoded: RecodedSets, chain: RecodedChain) -> None:
     """Create the temporary views of the release in the run."""
-    sets = recoded.sets
-    if sets.hold_records:
+    if recoded.sets.hold_records:
         recoded.keep_recodings()
     elif chain.no_views:
         raise InputError(
             f"{chain.no_views.why}, and {making.engine.name} makes the release by views. "
             f"{chain.no_views.help}, or copy the table into a file and release that."
         )
-    run = replace(chain, kept=sets.hold_records)
-    for view in run.views_to_run:
-        sets.create_view_of_records(view.name, " ".join(view.words), view.sql)
-    if sets.hold_records:
-        question = "Which records does the release have, in which order?"
-        sets.create_view_of_records(IN_ORDER, question, run.in_order(RELEASED))
+    create_views(recoded.sets, chain)
 
 
 _MOST_JUDGED = 1_000
@@ -233,7 +221,6 @@ def released_at_levels(
         after, untouched = making.judged(chain, new, before, left_out, _shown(sets, path.levels))
     if after.status == "violated" and making.options.algorithm != "optimal":
         made |= _nearest_of_a_failure(_nodes(making, sets), making)
-    cost = making.cost(before, left_out, losses(sets, path.levels))
     return making.outcome(
         sets,
         before,
@@ -241,20 +228,14 @@ def released_at_levels(
         left_out,
         None if path.reached_top else chain,
         untouched,
+        released_at(sets, path.levels),
         max_suppressed=allowed,
         highest=path.levels,
-        metrics=cost,
         levels=path.levels,
-        labels={
-            each.name: each.levels.label(path.levels[each.name]) for each in sets.quasi_identifiers
-        },
+        labels=sets.labels_at(path.levels),
         steps=Rows(_as_taken(sets, step) for step in path.steps),
         records_violating=path.records_violating,
-        associations=tuple(associations(sets, making.bound, path.levels)),
-        distributions=()
-        if path.reached_top
-        else tuple(distributions(sets, making.bound, path.levels)),
-        **_at_best(made, cost),
+        **made,
     )
 
 
@@ -265,10 +246,8 @@ def _levels_found(
     classes at these levels that violate a check against another table."""
     if making.options.algorithm == "levels":
         given = making.options.levels
-        heights = {each.name: each.levels.height for each in sets.quasi_identifiers}
-        top = Preferences(given, {})
-        levels = {name: top.highest(name, heights[name]) for name in given}
-        levels = {name: levels.get(name, 0) for name in heights}
+        highest = Preferences(given, {}).highest_of(sets.quasi_identifiers)
+        levels = {name: level if name in given else 0 for name, level in highest.items()}
         violating = sets.records_violating(levels)
         return SearchPath((), levels, violating, reached_top=violating > allowed), {}, []
     if making.options.algorithm == "datafly":
@@ -302,7 +281,7 @@ def _levels_found(
         found |= _nearest_of_a_failure(nodes, making)
     if making.options.minimal_nodes:
         found["minimal_nodes"] = choice.minimal(making.k, allowed)
-    return path, found, nodes.violating_beside(chosen.node)
+    return path, found, nodes.queries.violating_beside(chosen.node)
 
 
 def _nodes(making: ReleaseJob, sets: FrequencySets) -> LatticeStatistics:
@@ -324,16 +303,14 @@ def _nearest_of_a_failure(nodes: LatticeStatistics, making: ReleaseJob) -> dict[
         return {}
     node = min(released, key=lambda each: (nodes.counted(each, k).violating, sum(each), each))
     levels = nodes.levels(node)
-    labels = {
-        each.name: each.levels.label(levels[each.name]) for each in nodes.sets.quasi_identifiers
-    }
+    labels = nodes.sets.labels_at(levels)
     return {"nearest": NearestLevels(levels, labels, nodes.counted(node, k).violating)}
 
 
 def passes_audit(making: ReleaseJob, nodes: LatticeStatistics, node: Node) -> bool:
     """Whether the release at a node passes every check, by its audit."""
     sets, levels = nodes.sets, nodes.levels(node)
-    beside = nodes.violating_beside(node)
+    beside = nodes.queries.violating_beside(node)
     steps = tuple(_as_taken(sets, step) for step in _straight(sets, levels))
     with sets.with_k(making.k):
         chain = making.chain(ViewChain, sets, steps)
@@ -348,17 +325,6 @@ def _shown(sets: FrequencySets, levels: Levels) -> ShownAt:
         for each in sets.quasi_identifiers
         if (level := levels[each.name])
     }
-
-
-def _at_best(made: dict[str, Any], lost: Metrics) -> dict[str, Any]:
-    """The search's fields with the bound set to the reported loss if the levels are proven optimal,
-    so that both agree to the last digit whatever the order of summation."""
-    search: Search | None = made.get("search")
-    if search is None or not search.optimal:
-        return made
-    weighted = made["metric"] == "loss" and lost.loss_weighted is not None
-    value = lost.loss_weighted if weighted else getattr(lost, made["metric"])
-    return made if value is None else {**made, "search": replace(search, bound=value)}
 
 
 def _straight(sets: FrequencySets, levels: Levels) -> list[Taken]:

@@ -5,8 +5,8 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager, ExitStack, nullcontext
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -14,7 +14,7 @@ from typing import Any
 from kanon_sql.anonymizing.algorithms import released_at_levels, released_by_class
 from kanon_sql.anonymizing.recoding.recoded_views import refuse_equality
 from kanon_sql.anonymizing.release.delivery import delivered, new_file, refuse_described
-from kanon_sql.anonymizing.release.options import ReleaseOptions
+from kanon_sql.anonymizing.release.options import ReleaseOptions, preferences_of
 from kanon_sql.anonymizing.release.release_job import (
     ReleaseJob,
     ReleaseOutcome,
@@ -22,10 +22,10 @@ from kanon_sql.anonymizing.release.release_job import (
     Written,
     partition_of,
     refuse_names,
+    refuse_untouched,
 )
 from kanon_sql.anonymizing.release.result import AnonymizationResult, KeptRecords
-from kanon_sql.anonymizing.release.untouched import refuse_untouched
-from kanon_sql.anonymizing.search.costs import Preferences, preferences_of
+from kanon_sql.anonymizing.search.costs import Preferences
 from kanon_sql.anonymizing.search.frequency_sets import first_set
 from kanon_sql.anonymizing.search.optimal import AT_ONCE
 from kanon_sql.anonymizing.search.optimal_search import Deadline
@@ -95,19 +95,10 @@ def anonymize(
         records = None
         if keep_records and isinstance(database, Hub) and database is not run.engine:
             records = KeptRecords(options.output, database, asked.source)
-        expired, started = threading.Event(), time.monotonic()
-        with (
-            time_limit(database, run.timeout, expired) as lift,
-            hub_to_fetch_into(options, run, started, expired) as (here, lift_here),
-        ):
-            deadline = deadline_of(options, run.timeout, lift, lift_here)
-            plan = planned(spec, 0, database).plan
-            _refuse_what_cannot_be_released(plan, options)
-            making = ReleaseJob(
-                spec, asked, k, plan, options, preferences_of(options, plan.bound), database, here,
-                expired, run.watch, tell or (lambda step: None), deadline, started,
-                records, run.announce,
-            )  # fmt: skip
+        with job_within_limits(
+            spec, asked, k, options, run, database, tell=tell, records=records
+        ) as making:
+            _refuse_what_cannot_be_released(making.plan, options)
             refuse_to_overwrite(
                 [*options.files, *options.seeds, *run.writes], database.files_read()
             )
@@ -264,28 +255,42 @@ def refuse_for_url(asked: TableSpec, engine: Any, options: ReleaseOptions) -> No
             raise _records_stay(options, name)
 
 
-def hub_to_fetch_into(
-    options: ReleaseOptions, run: RunOptions, started: float, expired: threading.Event
-) -> AbstractContextManager[tuple[Engine | None, Callable[[], None]]]:
-    """The embedded engine into which frequencies are fetched, if they are."""
-    if not options.pull_frequencies:
-        return nullcontext((None, lambda: None))
-    return fetch_hub(run, started, expired)
+@contextmanager
+def job_within_limits(
+    spec: AuditSpec,
+    asked: TableSpec,
+    k: int,
+    options: ReleaseOptions,
+    run: RunOptions,
+    database: Engine,
+    *,
+    tell: Tell | None = None,
+    records: KeptRecords | None = None,
+) -> Iterator[ReleaseJob]:
+    """The job for an open database, within the limits of the run.
 
+    An optimal search with a time limit ends with its best node. Once it has one, the limits are
+    lifted, so that the rest of the run is not cancelled.
+    """
+    expired, started = threading.Event(), time.monotonic()
+    with ExitStack() as stack:
+        lifts = [stack.enter_context(time_limit(database, run.timeout, expired))]
+        here = None
+        if options.pull_frequencies:
+            here, lift = stack.enter_context(fetch_hub(run, started, expired))
+            lifts.append(lift)
 
-def deadline_of(
-    options: ReleaseOptions, timeout: float | None, *lifts: Callable[[], None]
-) -> Deadline:
-    """The deadline at which an optimal search ends with its best node. Once it has one, the time
-    limits are lifted, so that the rest of the run is not cancelled."""
-    if timeout is None or options.algorithm != "optimal":
-        return Deadline()
+        def lift_all() -> None:
+            for each in lifts:
+                each()
 
-    def lift() -> None:
-        for each in lifts:
-            each()
-
-    return Deadline(time.monotonic() + timeout, lift)
+        ends = options.algorithm == "optimal" and run.timeout is not None
+        deadline = Deadline(time.monotonic() + (run.timeout or 0), lift_all) if ends else Deadline()
+        plan = planned(spec, 0, database).plan
+        yield ReleaseJob(
+            spec, asked, k, plan, options, preferences_of(options, plan.bound), database, here,
+            expired, run, tell or (lambda step: None), deadline, started, records,
+        )  # fmt: skip
 
 
 def _at_given_levels(spec: AuditSpec, options: ReleaseOptions) -> tuple[AuditSpec, ReleaseOptions]:

@@ -3,20 +3,15 @@
 from __future__ import annotations
 
 import json
-import math
-import threading
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
-from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from kanon_sql.anonymizing.algorithms import MOST_COMBINATIONS, MOST_NODES, passes_audit
+from kanon_sql.anonymizing.algorithms import is_soon_searched, passes_audit
 from kanon_sql.anonymizing.anonymizer import (
-    deadline_of,
-    hub_to_fetch_into,
+    job_within_limits,
     refuse_for_url,
     refuse_what_it_can_t,
     the_table,
@@ -25,27 +20,26 @@ from kanon_sql.anonymizing.recoding.local_recoding import local_recoding
 from kanon_sql.anonymizing.recoding.recoded_sets import RecodedSets
 from kanon_sql.anonymizing.release.options import ReleaseOptions
 from kanon_sql.anonymizing.release.release_job import ReleaseJob
-from kanon_sql.anonymizing.search.costs import Preferences, preferences_of
+from kanon_sql.anonymizing.search.costs import Preferences
 from kanon_sql.anonymizing.search.frequency_sets import FrequencySets
 from kanon_sql.anonymizing.search.losses import metrics
 from kanon_sql.anonymizing.search.node_evaluation import LatticeStatistics
 from kanon_sql.anonymizing.search.optimal_search import OptimalSearch, SearchResult
 from kanon_sql.anonymizing.search.table_constraints import with_estimated_sizes
 from kanon_sql.auditing.auditor import answered
-from kanon_sql.auditing.opening import opened, planned
+from kanon_sql.auditing.opening import opened
 from kanon_sql.auditing.warnings import left_out
 from kanon_sql.engines.session import (
     RunOptions,
-    Session,
     refuse_time_limit,
-    time_limit,
     unless_changed,
 )
 from kanon_sql.errors import SpecError, described_value
 from kanon_sql.plan.question import ResolvedQuestion
 from kanon_sql.plan.violating_classes import is_judged_by_class
+from kanon_sql.report.display import Chart, Displayed
 from kanon_sql.results.release import Curve, Point, Search, Tradeoff
-from kanon_sql.results.table import EXIT_CODES, TableResult, Tabular, in_a_line, today
+from kanon_sql.results.table import EXIT_CODES, Tabular, in_a_line, today
 from kanon_sql.results.version import FORMAT, VERSION
 from kanon_sql.results.writing import refuse_to_overwrite
 from kanon_sql.spec.arguments import suggests_parameters
@@ -60,7 +54,7 @@ KS = (2, 3, 5, 8, 11, 15, 20, 50)
 
 
 @dataclass(frozen=True, repr=False)
-class TradeoffResult(Tabular):
+class TradeoffResult(Tabular, Displayed):
     """The loss for each k. Its string form is the command's output."""
 
     tradeoff: Tradeoff
@@ -100,25 +94,12 @@ class TradeoffResult(Tabular):
 
         return tradeoff.page(self.tradeoff)
 
-    def __str__(self) -> str:
-        from kanon_sql.report import terminal
-        from kanon_sql.report.words.numbers import in_python
-
-        return terminal.write(in_python(self.page()))
+    # IPython looks it up in the class that defines __repr__.
+    _repr_pretty_ = Displayed._repr_pretty_
 
     def __repr__(self) -> str:
         """One line; `print` and notebooks show everything."""
         return in_a_line(self, self.status, [f"k {each.k}" for each in self.tradeoff.points])
-
-    def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
-        """Terminal output in IPython."""
-        printer.text(str(self))
-
-    def _repr_html_(self) -> str:
-        from kanon_sql.report import html
-        from kanon_sql.report.words.numbers import in_python
-
-        return html.write(in_python(self.page()))
 
     @suggests_parameters
     def to_html(
@@ -144,7 +125,6 @@ class TradeoffResult(Tabular):
 
     def chart(self, name: str = "cost") -> dict[str, Any]:
         """The loss for each k as a Vega-Lite dictionary. Raises `SpecError` for another name."""
-        from kanon_sql.report.display import Chart
         from kanon_sql.report.signed.costs import cost_chart
         from kanon_sql.results.stored import costs_of
 
@@ -175,70 +155,40 @@ def tradeoff(
     table = the_table(asked)
     options = options.for_engine(run.engine if run.engine is not None else table.connect)
     refuse_for_url(table, run.engine, options)
-    with ExitStack() as stack:
-        database = stack.enter_context(opened(table, run, fetches=options.pull_frequencies))
+    with opened(table, run, fetches=options.pull_frequencies) as database:
         refuse_time_limit(database, run.timeout)
         refuse_what_it_can_t(database, options)
-        expired = threading.Event()
-        with (
-            time_limit(database, run.timeout, expired) as lift,
-            hub_to_fetch_into(options, run, time.monotonic(), expired) as (here, lift_here),
-        ):
-            deadline = deadline_of(options, run.timeout, lift, lift_here)
-            plan = planned(asked, 0, database).plan
-            preferred = preferences_of(options, plan.bound)
+        with job_within_limits(asked, table, max(ks), options, run, database) as job:
             refuse_to_overwrite(run.writes, database.files_read())
-
-            def found() -> Tradeoff:
-                session = Session(database, run.watch, expired, started=started)
-                before = answered(plan, session)
-                name = plan.bound.spec.name or plan.bound.table.name
-                metric = options.metric or "loss"
-                if before.status == "no_data":
-                    return Tradeoff(
-                        name, database.name, 0, metric, 0, options.algorithm, (), None,
-                        time.monotonic() - started,
-                    )  # fmt: skip
-                allowed = options.allowed(records=before.summary.records or 0, k=1)
-                bound = plan.bound
-                if options.algorithm == "optimal":
-                    bound = with_estimated_sizes(bound, before)
-                job = ReleaseJob(
-                    spec, table, max(ks), replace(plan, bound=bound), options, preferred, database,
-                    here, expired, run.watch, lambda step: None, deadline, started,
-                    announce=run.announce,
-                )  # fmt: skip
-                job.announce_fetch()
-                warnings = tuple(dict.fromkeys(_warnings(plan.bound, options)))
-                weighed = _weigh(job, job.sets(), ks, allowed, before)
-                return replace(
-                    weighed,
-                    name=name,
-                    engine=database.name,
-                    seconds=time.monotonic() - started,
-                    warnings=warnings,
-                )
-
-            result = unless_changed(database, found)
+            result = unless_changed(database, lambda: _weighed(job, ks))
             database.verify_unchanged()
             database.drop_all()
-    return TradeoffResult(replace(result, audited=today()), VERSION)
+    seconds = time.monotonic() - started
+    return TradeoffResult(replace(result, seconds=seconds, audited=today()), VERSION)
 
 
-def _weigh(
-    job: ReleaseJob, sets: FrequencySets, ks: Sequence[int], allowed: int, before: TableResult
-) -> Tradeoff:
+def _weighed(job: ReleaseJob, ks: Sequence[int]) -> Tradeoff:
     """The loss for each k, by one optimal search or by one local recoding each."""
-    options, preferred = job.options, job.preferred
+    options, before = job.options, answered(job.plan, job.session())
     records, metric = before.summary.records or 0, options.metric or "loss"
-    found = Tradeoff("", "", records, metric, allowed, options.algorithm, (), None)
-    if options.algorithm == "optimal":
+    is_optimal = options.algorithm == "optimal"
+    found = Tradeoff(job.name, job.engine.name, records, metric, 0, options.algorithm, (), None)
+    if before.status == "no_data":
+        return found
+    allowed = options.allowed(records=records, k=1)
+    warnings = tuple(dict.fromkeys(_warnings(job.bound, options)))
+    found = replace(found, max_suppressed=allowed, warnings=warnings)
+    if is_optimal:
+        job = job.also_searched(with_estimated_sizes(job.bound, before))
+    job.announce_fetch()
+    sets = job.sets()
+    if is_optimal:
         best = _best_levels(job, sets, ks, allowed)
         return replace(found, points=best.points, search=best.search)
-    is_searched = _is_soon_searched(sets, preferred, before.summary.classes or 0)
+    is_searched = is_soon_searched(sets, job.preferred, before.summary.classes or 0)
     optimal = _best_levels(job, sets, ks, allowed) if is_searched else None
     points = tuple(
-        recoded_point(sets, preferred, k, records=records, max_suppressed=allowed) for k in ks
+        recoded_point(sets, job.preferred, k, records=records, max_suppressed=allowed) for k in ks
     )
     return replace(found, points=points, optimal=optimal)
 
@@ -261,14 +211,6 @@ def _best_levels(job: ReleaseJob, sets: FrequencySets, ks: Sequence[int], allowe
         tuple(_point(nodes, k, by_k[k], preferred.weights) for k in ks),
         _search(list(by_k.values()), len(nodes.looked_at)),
     )
-
-
-def _is_soon_searched(sets: FrequencySets, preferred: Preferences, combinations: int) -> bool:
-    """Whether the optimal search to compare with takes no longer than the recoding."""
-    choices = math.prod(
-        preferred.highest(each.name, each.levels.height) + 1 for each in sets.quasi_identifiers
-    )
-    return choices <= MOST_NODES and combinations <= MOST_COMBINATIONS
 
 
 def _warnings(bound: ResolvedQuestion, options: ReleaseOptions) -> Iterator[str]:
@@ -313,13 +255,10 @@ def _point(nodes: LatticeStatistics, k: int, chosen: SearchResult, weights: Any)
     if not chosen.satisfies:
         return Point(k, None, None, None, None, None, None)
     counted, levels = nodes.counted(chosen.node, k), nodes.levels(chosen.node)
-    labels = {
-        each.name: each.levels.label(levels[each.name]) for each in nodes.sets.quasi_identifiers
-    }
     return Point(
         k,
         levels,
-        labels,
+        nodes.sets.labels_at(levels),
         counted.violating,
         counted.classes,
         nodes.metrics(chosen.node, k, weights),
@@ -345,16 +284,7 @@ def recoded_point(
 ) -> Point:
     """The local recoding for one k with its metrics, or without if even the top levels fail."""
     with sets.with_k(k):
-        recoding = local_recoding(
-            sets,
-            starts={
-                each.name: preferred.highest(each.name, each.levels.height)
-                for each in sets.quasi_identifiers
-            },
-            records=records,
-            max_suppressed=max_suppressed,
-            weights={name: Fraction(str(each)) for name, each in preferred.weights.items()},
-        )
+        recoding = local_recoding(sets, preferred, records=records, max_suppressed=max_suppressed)
         if recoding.fails:
             return Point(k, None, None, None, None, None, None)
         recoded = RecodedSets(sets, recoding)
@@ -366,12 +296,12 @@ def recoded_point(
             left_out.records,
             int(left_out.classes["kanon_classes"]),
             metrics(
-                list(recoded.losses()),
+                recoded.released.losses,
                 left_out.classes,
                 records=records,
                 suppressed=left_out.records,
                 weights=preferred.weights,
             ),
             None,
-            recoded.levels_by_records,
+            recoded.released.records_by_level,
         )

@@ -19,7 +19,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from itertools import combinations as subsets_of
-from typing import Literal, NamedTuple
+from typing import Literal
 
 from kanon_sql.engines.session import Session
 from kanon_sql.errors import EngineError
@@ -47,6 +47,8 @@ Part = Literal["identifier", "quasi_identifier", "sensitive", "undecided"]
 class Meaning:
     """The meaning of a word in a name, and the usual role of such a column."""
 
+    place: int
+    """Its position in the table."""
     spoken: str
     part: Part
     certain: bool = False
@@ -69,45 +71,28 @@ def meaning_of(name: str) -> Meaning | None:
     >>> meaning_of("x27") is None
     True
     """
-    known = [part for part in _parts(name) if part.text in _meanings()]
-    best = min(known, key=lambda part: (-part.words, _meanings()[part.text].place), default=None)
-    found = _meanings()[best.text].meaning if best else None
+    words = words_of(name)
+    known = [
+        (length, meaning)
+        for start in range(len(words))
+        for length in range(1, min(len(words) - start, LONGEST) + 1)
+        if (meaning := _meanings().get("".join(words[start : start + length])))
+    ]
+    _, found = min(known, key=lambda each: (-each[0], each[1].place), default=(0, None))
     # A column called just "name" more often holds names of people than of things.
-    return replace(found, certain=True) if found and words_of(name) == ["name"] else found
-
-
-class _Placed(NamedTuple):
-    """A meaning with its position in the table."""
-
-    place: int
-    meaning: Meaning
+    return replace(found, certain=True) if found and words == ["name"] else found
 
 
 @cache
-def _meanings() -> dict[str, _Placed]:
+def _meanings() -> dict[str, Meaning]:
     """The first meaning of each word of the table."""
     table = shipped("kanon_sql.profiling", "column_names.yml")
-    found: dict[str, _Placed] = {}
+    found: dict[str, Meaning] = {}
     for place, entry in enumerate(table):
-        meaning = Meaning(entry["meaning"], entry["part"], entry.get("certain", False))
+        meaning = Meaning(place, entry["meaning"], entry["part"], entry.get("certain", False))
         for word in entry["words"].split():
-            found.setdefault(word, _Placed(place, meaning))
+            found.setdefault(word, meaning)
     return found
-
-
-class _Run(NamedTuple):
-    """Consecutive words of a name, written together."""
-
-    words: int
-    text: str
-
-
-def _parts(name: str) -> Iterator[_Run]:
-    """Each run of consecutive words of a name, joined."""
-    words = words_of(name)
-    for start in range(len(words)):
-        for end in range(start + 1, min(len(words), start + LONGEST) + 1):
-            yield _Run(end - start, "".join(words[start:end]))
 
 
 def words_of(name: str) -> list[str]:
@@ -208,78 +193,58 @@ def bound_column(column: Column) -> BoundColumn:
     return BoundColumn(column.name, column.type, column.name)
 
 
-@dataclass(frozen=True)
-class Columns:
-    """The columns of a table, in the records that a question covers. `relation` is the relation
-    they are read from, and `tables` are the tables that it reads."""
-
-    session: Session
-    bound: ResolvedQuestion
-    relation: str
-    tables: frozenset[str]
-    records: int
-
-    def looked_at(self, columns: Sequence[Column]) -> list[LookedAt]:
-        """Each column with its statistics and aggregates of its values."""
-        found: dict[str, Row] = {}
-        asked = [each for each in columns if comparable(each)]
-        with self.session.if_in_time("columns"):
-            found.update(self._aggregates(asked))
-        return [
-            LookedAt(each, found[each.name], _looks(found[each.name]))
-            if each.name in found
-            else LookedAt(each)
-            for each in columns
-            if each.name in found or not comparable(each)
-        ]
-
-    def _aggregates(self, asked: Sequence[Column]) -> Iterator[tuple[str, Row]]:
-        """The statistics of each column by its name; one a statement where time is limited."""
-        at_once = AT_ONCE if self.session.max_seconds is None else 1
+def statistics(
+    session: Session,
+    bound: ResolvedQuestion,
+    relation: str,
+    tables: frozenset[str],
+    records: int,
+    columns: Sequence[Column],
+) -> list[LookedAt]:
+    """Each column with its statistics, in the records that a question covers. They are read from
+    `relation`, which reads `tables`; one a statement where time is limited."""
+    found: dict[str, Row] = {}
+    asked = [each for each in columns if comparable(each)]
+    at_once = AT_ONCE if session.max_seconds is None else 1
+    with session.if_in_time("columns"):
         for place, start in enumerate(range(0, len(asked), at_once), start=1):
             some = asked[start : start + at_once]
             step = Statement(
                 "columns" if place == 1 else f"columns_{place}",
                 f"How many values does each of {', '.join(each.name for each in some)} have, what "
-                f"do they look like, and how many of the {counted(self.bound)} of "
-                f"{self.bound.table.name} are unique by it?",
+                f"do they look like, and how many of the {counted(bound)} of {bound.table.name} "
+                "are unique by it?",
                 render(
                     "columns_by_themselves",
-                    relation=self.relation,
+                    relation=relation,
                     columns=[Numbered(n, bound_column(each)) for n, each in enumerate(some, 1)],
-                    entity=self.bound.entity,
+                    entity=bound.entity,
                 ),
-                tables=self.tables,
+                tables=tables,
             )
-            for row in self.session.rows(step):
-                if int(row["kanon_records"]) != self.records:
+            for row in session.rows(step):
+                if int(row["kanon_records"]) != records:
                     raise EngineError(
-                        f"{self.bound.table.name} changed while it was being profiled; run it "
-                        "again."
+                        f"{bound.table.name} changed while it was being profiled; run it again."
                     )
-                yield some[int(row["kanon_column"]) - 1].name, row
+                found[some[int(row["kanon_column"]) - 1].name] = row
+    return [
+        LookedAt(each, found[each.name], _looks(found[each.name]))
+        if each.name in found
+        else LookedAt(each)
+        for each in columns
+        if each.name in found or not comparable(each)
+    ]
 
 
 def _looks(row: Row) -> Looks:
-    def number(name: str) -> float | None:
-        value = row[f"kanon_{name}"]
-        return None if value is None else float(value)
-
-    def whole(name: str) -> int:
-        return int(row[f"kanon_{name}"] or 0)
-
+    counts = ("known", "shortest", "longest", "phrases", "numbers", "whole", "codes", "dates")
+    least, most = row["kanon_least"], row["kanon_most"]
     return Looks(
-        known=whole("known"),
-        shortest=whole("shortest"),
-        longest=whole("longest"),
-        length=number("length") or 0.0,
-        phrases=whole("phrases"),
-        numbers=whole("numbers"),
-        whole=whole("whole"),
-        codes=whole("codes"),
-        dates=whole("dates"),
-        least=number("least"),
-        most=number("most"),
+        **{name: int(row[f"kanon_{name}"] or 0) for name in counts},
+        length=float(row["kanon_length"] or 0),
+        least=None if least is None else float(least),
+        most=None if most is None else float(most),
     )
 
 

@@ -15,13 +15,13 @@ from kanon_sql.plan.question import BoundColumn, ResolvedQuestion
 from kanon_sql.plan.steps import name_list, records, step, with_entity
 from kanon_sql.profiling.columns import (
     MOST_RANKED,
-    Columns,
     LookedAt,
     bound_column,
     column_profile,
     comparable,
     is_candidate,
     ranked,
+    statistics,
 )
 from kanon_sql.profiling.subsets import (
     PRIVATE,
@@ -131,7 +131,7 @@ def open_profile(
     columns = [each for each in bound.table.columns if each.name in wanted]
     read = [bound_column(each) for each in columns if comparable(each)]
     relation, tables = _read(bound, read, session)
-    found = Columns(session, bound, relation, tables, counted.records).looked_at(columns)
+    found = statistics(session, bound, relation, tables, counted.records, columns)
     roles = _roles(bound)
     profiles = tuple(
         column_profile(each, counted.records, counted.members, roles.get(each.column.name))

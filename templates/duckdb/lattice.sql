@@ -219,19 +219,17 @@ union all
 
 {#
     Number of records of each quasi-identifier and level, by the number of leaves and of records
-    under their label; `labels` are the arguments of `labels_of_levels`.
+    under their label; `labels` are the tables of `labels_of_levels` by number.
 #}
 {% macro portions_of_levels(labels) %}
-{% for each in labels %}
+{% for place, table in labels.items() %}
 select
-    {{ each.place }} as kanon_number,
+    {{ place }} as kanon_number,
     kanon_level,
     kanon_leaves_more,
     kanon_under_label,
     sum(kanon_under_label) as kanon_records
-from (
-    {{ kanon_sql.labels_of_levels(each.values, each.highest, each.leaves) | trim | indent(4) }}
-) as labels_of_levels
+from {{ table }}
 group by
     kanon_level,
     kanon_leaves_more,
@@ -246,13 +244,12 @@ union all
 
 
 {# Classes of some nodes below the required size, with their places. #}
-{% macro small_classes_of_nodes(nodes, keys, entity=none) %}
+{% macro small_classes_of_nodes(nodes, lossy, size, entity=none) %}
 {% for node in nodes %}
     select
-        {{ node.number }} as kanon_node,
-{% for key in keys %}
-        {{ node.levels[loop.index0] }} as {{ key }}_level,
-        {{ "max" if node.constant[loop.index0] }}({{ key }}_{{ node.levels[loop.index0] }}) as {{ key }},
+        {{ node.number }} as kanon_at_node,
+{% for each in lossy %}
+        {{ "max" if each.key in node.constant }}({{ each.key }}_{{ node.levels[each.place - 1] }}) as {{ each.key }},
 {% endfor %}
         cast(sum(kanon_records) as bigint) as kanon_records
     from {{ node.set }}
@@ -264,26 +261,7 @@ union all
 {% endif %}
     {{ "having sum(kanon_records)"
         if entity is none
-        else "having count(distinct " ~ kanon_sql.alias(entity) ~ ")" }} < {{ node.size }}
-{% if not loop.last %}
-    union all
-{% endif %}
-{% endfor %}
-{%- endmacro %}
-
-
-{# The same for violating classes that are given. #}
-{% macro violating_classes_of_nodes(nodes, keys, violating) %}
-{% for node in nodes %}
-    select
-        kanon_at_node as kanon_node,
-{% for key in keys %}
-        {{ node.levels[node.places[loop.index0]] }} as {{ key }}_level,
-        {{ key }},
-{% endfor %}
-        kanon_records
-    from {{ violating }}
-    where kanon_at_node = {{ node.number }}
+        else "having count(distinct " ~ kanon_sql.alias(entity) ~ ")" }} < {{ size }}
 {% if not loop.last %}
     union all
 {% endif %}
@@ -292,33 +270,31 @@ union all
 
 
 {#
-    Aggregates of the suppressed records of some nodes; `labels` has the table of `labels_of_levels`
-    for each key.
+    Aggregates of the suppressed records of some nodes, by the classes in `suppressed`; `labels` has
+    the table of `labels_of_levels` for each key.
 #}
-{% macro lost_by_nodes(suppressed, keys, labels) %}
-with
-
-suppressed_classes as (
-{{ suppressed }}
-)
-
+{% macro lost_by_nodes(suppressed, nodes, lossy, labels) %}
 select
-    suppressed_classes.kanon_node as kanon_node,
+    suppressed_classes.kanon_at_node as kanon_node,
     sum(suppressed_classes.kanon_records) as kanon_records
-{%- for key in keys %},
+{%- for each in lossy %},
     sum(
-        suppressed_classes.kanon_records * labels_{{ key }}.kanon_leaves_more
-    ) as kanon_leaves_more_{{ key }},
+        suppressed_classes.kanon_records * labels_{{ each.key }}.kanon_leaves_more
+    ) as kanon_leaves_more_{{ each.key }},
     sum(
-        suppressed_classes.kanon_records * ln(labels_{{ key }}.kanon_under_label)
-    ) / ln(2) as kanon_bits_{{ key }}
+        suppressed_classes.kanon_records * ln(labels_{{ each.key }}.kanon_under_label)
+    ) / ln(2) as kanon_bits_{{ each.key }}
 {%- endfor %}
 
-from suppressed_classes
-{% for key in keys %}
-inner join {{ labels[loop.index0] }} as labels_{{ key }}
-    on labels_{{ key }}.kanon_level = suppressed_classes.{{ key }}_level
-    and labels_{{ key }}.kanon_place = suppressed_classes.{{ key }}
+from {{ suppressed }} as suppressed_classes
+{% for each in lossy %}
+inner join {{ labels[each.key] }} as labels_{{ each.key }}
+    on labels_{{ each.key }}.kanon_place = suppressed_classes.{{ each.key }}
+    and labels_{{ each.key }}.kanon_level = case suppressed_classes.kanon_at_node
+{% for node in nodes %}
+        when {{ node.number }} then {{ node.levels[each.place - 1] }}
 {% endfor %}
-group by suppressed_classes.kanon_node
+    end
+{% endfor %}
+group by suppressed_classes.kanon_at_node
 {%- endmacro %}

@@ -11,47 +11,14 @@
     Quasi-identifiers are numbered from 1; values and labels are places among those of a level.
 #}
 
-{#
-    Label of every raw value at every level, and the leaves under it. `levels` has a row for each
-    level: its quasi-identifier, its number, the table of the values, and the table of the leaves if
-    a file lists them.
-#}
-{% macro descents(levels) %}
-{% for each in levels %}
-select
-    {{ each.qi }} as kanon_qi,
-    {{ each.level }} as kanon_level,
-    value_places.kanon_place_0 as kanon_raw_place,
-    value_places.kanon_place_{{ each.level }} as kanon_place,
-{% if not each.level %}
-    cast(1 as bigint) as kanon_leaves
-{% elif each.leaves is none %}
-    count(*) over (partition by value_places.kanon_place_{{ each.level }}) as kanon_leaves
-{% else %}
-    cast(coalesce(leaves.kanon_leaves, 1) as bigint) as kanon_leaves
-{% endif %}
-from {{ each.values }} as value_places
-{% if each.leaves is not none %}
-left join {{ each.leaves }} as leaves
-    on leaves.kanon_label = value_places.kanon_label_{{ each.level }}
-{% endif %}
-{% if not loop.last %}
-
-union all
-
-{% endif %}
-{% endfor %}
-{%- endmacro %}
-
-
 {# Labels by place, with the leaves under each. #}
-{% macro label_places(descents) %}
+{% macro label_places(labels) %}
 select distinct
     kanon_qi,
     kanon_level,
     kanon_place,
     kanon_leaves
-from {{ descents }}
+from {{ labels }}
 {%- endmacro %}
 
 
@@ -75,41 +42,32 @@ started_members as (
 {% endfor %}
 ),
 
+starting_labels as (
+    select distinct {% for key in keys %}kanon_start_{{ loop.index }}{{ ", " if not loop.last }}{% endfor %}
+
+    from started_members
+),
+
 starting_classes as (
     select
-{% for key in keys %}
-        kanon_start_{{ loop.index }},
-{% endfor %}
-        cast(row_number() over (
-            order by
-{% for key in keys %}
-                kanon_start_{{ loop.index }}{{ "," if not loop.last }}
-{% endfor %}
-        ) as integer) as kanon_class
-    from (
-        select distinct
-{% for key in keys %}
-            kanon_start_{{ loop.index }}{{ "," if not loop.last }}
-{% endfor %}
-        from started_members
-    ) as starting_labels
+        *,
+        cast(row_number() over (order by {% for key in keys %}kanon_start_{{ loop.index }}{{ ", " if not loop.last }}{% endfor %}) as integer) as kanon_class
+    from starting_labels
 )
 
 select
-    starting_classes.kanon_class,
+    kanon_class,
 {% for key in keys %}
-    started_members.{{ key }},
-    started_members.kanon_next_{{ loop.index }},
+    {{ key }},
+    kanon_next_{{ loop.index }},
 {% endfor %}
 {% for column in carried %}
-    started_members.{{ kanon_sql.alias(column) }},
+    {{ kanon_sql.alias(column) }},
 {% endfor %}
-    started_members.kanon_records
+    kanon_records
 from started_members
 inner join starting_classes
-{% for key in keys %}
-    {{ "on" if loop.first else "and" }} starting_classes.kanon_start_{{ loop.index }} = started_members.kanon_start_{{ loop.index }}
-{% endfor %}
+    using ({% for key in keys %}kanon_start_{{ loop.index }}{{ ", " if not loop.last }}{% endfor %})
 {%- endmacro %}
 
 
@@ -117,13 +75,13 @@ inner join starting_classes
     Classes at the start: the records of each, and for each quasi-identifier its level, its label
     and the leaves under it.
 #}
-{% macro starting_levels(members, keys, starts, descents) %}
+{% macro starting_levels(members, keys, starts, labels) %}
 select
     class_members.kanon_class,
 {% for key in keys %}
-    descents_{{ loop.index }}.kanon_level as kanon_level_{{ loop.index }},
-    descents_{{ loop.index }}.kanon_place as kanon_place_{{ loop.index }},
-    descents_{{ loop.index }}.kanon_leaves as kanon_leaves_{{ loop.index }},
+    labels_{{ loop.index }}.kanon_level as kanon_level_{{ loop.index }},
+    labels_{{ loop.index }}.kanon_place as kanon_place_{{ loop.index }},
+    labels_{{ loop.index }}.kanon_leaves as kanon_leaves_{{ loop.index }},
 {% endfor %}
     class_members.kanon_records
 from (
@@ -137,10 +95,10 @@ from (
     group by kanon_class
 ) as class_members
 {% for key in keys %}
-inner join {{ descents }} as descents_{{ loop.index }}
-    on descents_{{ loop.index }}.kanon_qi = {{ loop.index }}
-    and descents_{{ loop.index }}.kanon_level = {{ starts[loop.index0] }}
-    and descents_{{ loop.index }}.kanon_raw_place = class_members.{{ key }}
+inner join {{ labels }} as labels_{{ loop.index }}
+    on labels_{{ loop.index }}.kanon_qi = {{ loop.index }}
+    and labels_{{ loop.index }}.kanon_level = {{ starts[loop.index0] }}
+    and labels_{{ loop.index }}.kanon_raw_place = class_members.{{ key }}
 {% endfor %}
 {%- endmacro %}
 
@@ -161,10 +119,7 @@ select
     cast(sum(kanon_records) as bigint) as kanon_records
 from {{ members }}
 where kanon_next_{{ loop.index }} is not null
-group by
-    kanon_class,
-    kanon_next_{{ loop.index }}{{ "," if carried }}
-{{ kanon_sql.aliases(carried) if carried }}
+group by all
 {% if k is not none %}
 having sum(kanon_records) >= {{ kanon_sql.positive_int(k, "k") }}
 {% endif %}
@@ -185,17 +140,10 @@ select
     children.kanon_place,
     cast(sum(children.kanon_records) as bigint) as kanon_records
 from {{ children }} as children
-left join (
+anti join (
     {{ violating | indent(4) }}
-) as violating
-    on violating.kanon_class = children.kanon_class
-    and violating.kanon_qi = children.kanon_qi
-    and violating.kanon_place = children.kanon_place
-where violating.kanon_records is null
-group by
-    children.kanon_class,
-    children.kanon_qi,
-    children.kanon_place
+) as violating using (kanon_class, kanon_qi, kanon_place)
+group by all
 {%- endmacro %}
 
 
@@ -223,8 +171,7 @@ select
         {{ kanon_sql.of_its_quasi_identifier("leaves", many) | indent(8) }} - labels.kanon_leaves
     ) as kanon_gain
 from {{ children }} as children
-inner join {{ class_levels }} as class_levels
-    on class_levels.kanon_class = children.kanon_class
+inner join {{ class_levels }} as class_levels using (kanon_class)
 left join {{ labels }} as labels
     on labels.kanon_qi = children.kanon_qi
     and labels.kanon_level = {{ kanon_sql.of_its_quasi_identifier("level", many) | indent(4) }} - 1
@@ -263,35 +210,28 @@ small_rests as (
         kanon_class,
         kanon_qi
     from gaining_children
-    group by
-        kanon_class,
-        kanon_qi
+    group by all
     having max(kanon_class_records) - sum(kanon_records) between 1 and {{ kanon_sql.positive_int(k, "k") }} - 1
 ),
 
 ranked_children as (
     {{ kanon_sql.ranked_children("(
-        select gaining_children.*
+        select *
         from gaining_children
-        inner join small_rests
-            on small_rests.kanon_class = gaining_children.kanon_class
-            and small_rests.kanon_qi = gaining_children.kanon_qi
+        semi join small_rests using (kanon_class, kanon_qi)
     )") | indent(4) }}
 )
 
 select
-    gaining_children.*,
+    *,
     true as kanon_goes
 from gaining_children
-left join small_rests
-    on small_rests.kanon_class = gaining_children.kanon_class
-    and small_rests.kanon_qi = gaining_children.kanon_qi
-where small_rests.kanon_class is null
+anti join small_rests using (kanon_class, kanon_qi)
 
 union all
 
 select
-    ranked_children.* exclude (kanon_rest, kanon_before, kanon_rank, kanon_passing),
+    * exclude (kanon_rest, kanon_before, kanon_rank, kanon_passing),
     kanon_rest + kanon_before >= {{ kanon_sql.positive_int(k, "k") }} as kanon_goes
 from ranked_children
 {%- endmacro %}
@@ -307,14 +247,14 @@ select
     kanon_qi,
     min(kanon_passing) as kanon_passing,
     coalesce(
-        min(case when kanon_rest = 0 or kanon_rest + kanon_before >= {{ kanon_sql.positive_int(k, "k") }} then kanon_rank - 1 end),
+        min(kanon_rank - 1) filter (
+            where kanon_rest = 0 or kanon_rest + kanon_before >= {{ kanon_sql.positive_int(k, "k") }}
+        ),
         min(kanon_passing)
     ) as kanon_taken,
     min(kanon_rest) as kanon_rest
 from {{ ranked }}
-group by
-    kanon_class,
-    kanon_qi
+group by all
 {%- endmacro %}
 
 
@@ -343,19 +283,12 @@ select
 {% endfor %}
     cast(sum(children.kanon_records) as bigint) as kanon_records
 from {{ children }} as children
-left join {{ ranked }} as ranked
-    on ranked.kanon_class = children.kanon_class
-    and ranked.kanon_qi = children.kanon_qi
-    and ranked.kanon_place = children.kanon_place
+left join {{ ranked }} as ranked using (kanon_class, kanon_qi, kanon_place)
 inner join taken
     on taken.kanon_class = children.kanon_class
     and taken.kanon_qi = children.kanon_qi
     and coalesce(ranked.kanon_rank, 0) <= taken.kanon_taken
-group by
-    taken.kanon_class,
-    taken.kanon_qi,
-    taken.kanon_taken{{ "," if carried }}
-{{ kanon_sql.aliases_in("children", carried) if carried }}
+group by all
 {%- endmacro %}
 
 
@@ -368,20 +301,14 @@ with
 
 holding as (
     select
-        rests.kanon_class,
-        rests.kanon_qi,
-        min(rests.kanon_taken) as kanon_taken
-    from {{ rests }} as rests
-    left join (
+        kanon_class,
+        kanon_qi,
+        min(kanon_taken) as kanon_taken
+    from {{ rests }}
+    anti join (
         {{ violating | indent(8) }}
-    ) as violating
-        on violating.kanon_class = rests.kanon_class
-        and violating.kanon_qi = rests.kanon_qi
-        and violating.kanon_taken = rests.kanon_taken
-    where violating.kanon_records is null
-    group by
-        rests.kanon_class,
-        rests.kanon_qi
+    ) as violating using (kanon_class, kanon_qi, kanon_taken)
+    group by all
 )
 
 select
@@ -389,27 +316,17 @@ select
     asked.kanon_qi,
     case when asked.kanon_rest = 0 then 0 else holding.kanon_taken end as kanon_taken
 from {{ asked }} as asked
-left join holding
-    on holding.kanon_class = asked.kanon_class
-    and holding.kanon_qi = asked.kanon_qi
+left join holding using (kanon_class, kanon_qi)
 where asked.kanon_rest = 0 or holding.kanon_taken is not null
 {%- endmacro %}
 
 
 {# Rests that passed with none of these; they take back more while a child is left. #}
 {% macro rests_still_to_judge(asked, held, batch) %}
-select
-    asked.kanon_class,
-    asked.kanon_qi,
-    asked.kanon_passing,
-    asked.kanon_taken + {{ kanon_sql.positive_int(batch, "batch") }} as kanon_taken,
-    asked.kanon_rest
+select * replace (kanon_taken + {{ kanon_sql.positive_int(batch, "batch") }} as kanon_taken)
 from {{ asked }} as asked
-left join {{ held }} as held
-    on held.kanon_class = asked.kanon_class
-    and held.kanon_qi = asked.kanon_qi
-where held.kanon_class is null
-    and asked.kanon_taken + {{ kanon_sql.positive_int(batch, "batch") }} < asked.kanon_passing
+anti join {{ held }} as held using (kanon_class, kanon_qi)
+where asked.kanon_taken + {{ kanon_sql.positive_int(batch, "batch") }} < asked.kanon_passing
 {%- endmacro %}
 
 
@@ -482,7 +399,7 @@ best_offers as (
 
 choices as (
     select
-        best_offers.*,
+        best_offers.* exclude (kanon_best),
         offers.kanon_qi,
         offers.kanon_left
     from offers
@@ -493,34 +410,21 @@ choices as (
 
 parts as (
     select
-        judged_children.kanon_class,
-        judged_children.kanon_qi,
+        choices.* exclude (kanon_left),
         judged_children.kanon_place,
         judged_children.kanon_level,
         judged_children.kanon_leaves,
-{% for factor in factors if closing %}
-        choices.kanon_open_{{ loop.index }},
-{% endfor %}
         judged_children.kanon_records
     from judged_children
-    inner join choices
-        on choices.kanon_class = judged_children.kanon_class
-        and choices.kanon_qi = judged_children.kanon_qi
+    inner join choices using (kanon_class, kanon_qi)
 {% if closing %}
     where judged_children.kanon_goes
 {% endif %}
 
-    union all
+    union all by name
 
     select
-        kanon_class,
-        kanon_qi,
-        null as kanon_place,
-        null as kanon_level,
-        null as kanon_leaves,
-{% for factor in factors if closing %}
-        kanon_open_{{ loop.index }},
-{% endfor %}
+        * exclude (kanon_left),
         kanon_left as kanon_records
     from choices
     where kanon_left > 0
@@ -564,8 +468,7 @@ select
 {% endfor %}
     splits.kanon_records
 from {{ splits }} as splits
-inner join {{ class_levels }} as class_levels
-    on class_levels.kanon_class = splits.kanon_class
+inner join {{ class_levels }} as class_levels using (kanon_class)
 {%- endmacro %}
 
 
@@ -622,18 +525,13 @@ left join {{ splits }} as going
 {# Combinations of the classes without an offer, which are final. #}
 {% macro finished_members(members, splits, keys) %}
 select
-    members.kanon_class,
+    kanon_class,
 {% for key in keys %}
-    members.{{ key }},
+    {{ key }},
 {% endfor %}
-    members.kanon_records
-from {{ members }} as members
-left join (
-    select distinct kanon_class
-    from {{ splits }}
-) as split
-    on split.kanon_class = members.kanon_class
-where split.kanon_class is null
+    kanon_records
+from {{ members }}
+anti join {{ splits }} as splits using (kanon_class)
 {%- endmacro %}
 
 
@@ -642,26 +540,23 @@ where split.kanon_class is null
 select
     cast(null as integer) as kanon_class,
 {% for key in keys %}
-    members.{{ key }},
+    {{ key }},
 {% endfor %}
-    members.kanon_records
-from {{ members }} as members
+    kanon_records
+from {{ members }}
 {% if failing is none %}
 where false
 {% else %}
-inner join {{ failing }} as failing
-    on failing.kanon_class = members.kanon_class
+semi join {{ failing }} as failing using (kanon_class)
 {% endif %}
 {%- endmacro %}
 
 
 {# Combinations of all but some classes. #}
 {% macro members_without(members, classes) %}
-select members.*
-from {{ members }} as members
-left join {{ classes }} as classes
-    on classes.kanon_class = members.kanon_class
-where classes.kanon_class is null
+select *
+from {{ members }}
+anti join {{ classes }} as classes using (kanon_class)
 {%- endmacro %}
 
 
@@ -684,15 +579,10 @@ from {{ rests }}
 {# Levels of the final classes. #}
 {% macro finished_levels(all_levels, splits) %}
 {% for levels in all_levels %}
-select class_levels.*
-from {{ levels }} as class_levels
+select *
+from {{ levels }}
 {% if loop.index0 < splits | length %}
-left join (
-    select distinct kanon_class
-    from {{ splits[loop.index0] }}
-) as split
-    on split.kanon_class = class_levels.kanon_class
-where split.kanon_class is null
+anti join {{ splits[loop.index0] }} as splits using (kanon_class)
 {% endif %}
 {% if not loop.last %}
 
@@ -728,10 +618,7 @@ union all
 {% endfor %}
 {% if several %}
 ) as combinations
-group by
-{% for key in keys %}
-    {{ key }}{{ "," if not loop.last }}
-{% endfor %}
+group by all
 {% endif %}
 {%- endmacro %}
 
@@ -761,11 +648,12 @@ union all
 {%- endmacro %}
 
 
-{# Released classes with their texts and records. #}
+{# Released classes with their levels, texts and records. #}
 {% macro shown_classes(class_levels, texts, keys) %}
 select
     class_levels.kanon_class,
 {% for key in keys %}
+    class_levels.kanon_level_{{ loop.index }},
     texts_{{ loop.index }}.kanon_text as kanon_shown_{{ loop.index }},
 {% endfor %}
     class_levels.kanon_records
@@ -792,8 +680,7 @@ from {{ members }} as members
 inner join {{ values[loop.index0] }} as value_places_{{ loop.index }}
     on value_places_{{ loop.index }}.kanon_place_0 = members.{{ key }}
 {% endfor %}
-left join {{ shown }} as shown
-    on shown.kanon_class = members.kanon_class
+left join {{ shown }} as shown using (kanon_class)
 {%- endmacro %}
 
 
@@ -822,188 +709,35 @@ where not recodings.kanon_is_suppressed
 {%- endmacro %}
 
 
-{#
-    Released classes, merged if their texts are equal. Discernibility is the sum of the squares of
-    their sizes: Bayardo and Agrawal 2005, ICDE, section 3.
-#}
-{% macro shown_classes_in_short(shown, keys) %}
+{# Sizes of the released classes; classes with equal texts are one. #}
+{% macro classes_as_shown(shown, keys) %}
+select sum(kanon_records) as kanon_records
+from {{ shown }}
+group by {% for key in keys %}kanon_shown_{{ loop.index }}{{ ", " if not loop.last }}{% endfor %}
+{%- endmacro %}
+
+
+{# Frequency set of the raw values, with the class and the number of suppressed records of each. #}
+{% macro recoded_as_marked(records, members, keys) %}
 select
-    count(*) as kanon_classes,
-    coalesce(sum(kanon_released), 0) as kanon_released,
-    coalesce(sum(cast(kanon_released as hugeint) * kanon_released), 0) as kanon_squares
-from (
-    select sum(kanon_records) as kanon_released
-    from {{ shown }}
-    group by
-{% for key in keys %}
-        kanon_shown_{{ loop.index }}{{ "," if not loop.last }}
-{% endfor %}
-) as released_classes
+    held.*,
+    members.kanon_class,
+    case when members.kanon_class is null then held.kanon_records else 0 end as kanon_suppressed
+from {{ records }} as held
+inner join {{ members }} as members using ({{ keys | join(", ") }})
 {%- endmacro %}
 
 
-{#
-    Records at each level of each quasi-identifier, and the leaves under their labels, less one
-    each.
-#}
-{% macro levels_reached(class_levels, keys) %}
-{% for key in keys %}
-select
-    {{ loop.index }} as kanon_qi,
-    kanon_level_{{ loop.index }} as kanon_level,
-    cast(sum(kanon_records) as bigint) as kanon_records,
-    sum(cast(kanon_records as hugeint) * (kanon_leaves_{{ loop.index }} - 1)) as kanon_leaves_more
-from {{ class_levels }}
-group by kanon_level_{{ loop.index }}
-{% if not loop.last %}
-
-union all
-
-{% endif %}
-{% endfor %}
-order by
-    kanon_qi,
-    kanon_level
-{%- endmacro %}
-
-
-{# Bits lost in one quasi-identifier; see loss_of_values. #}
-{% macro bits_of_recoded(values, members, class_levels, descents, qi, key) %}
-with
-
-held_values as (
+{# The same with the label and the level of one quasi-identifier in each class. #}
+{% macro shown_by_class(marked, shown, qi) %}
+(
     select
-        members.{{ key }} as kanon_raw_place,
-        class_levels.kanon_level_{{ qi }} as kanon_level,
-        cast(sum(members.kanon_records) as double) as kanon_held
-    from {{ members }} as members
-    left join {{ class_levels }} as class_levels
-        on class_levels.kanon_class = members.kanon_class
-    group by
-        members.{{ key }},
-        class_levels.kanon_level_{{ qi }}
-),
-
-places as (
-    select
-        descents.kanon_level,
-        descents.kanon_raw_place,
-        sum(cast(value_places.kanon_records as double)) over (
-            partition by
-                descents.kanon_level,
-                descents.kanon_place
-        ) as kanon_under_label
-    from {{ descents }} as descents
-    inner join {{ values }} as value_places
-        on value_places.kanon_place_0 = descents.kanon_raw_place
-    where descents.kanon_qi = {{ qi }}
-),
-
-in_all as (
-    select sum(cast(kanon_records as double)) as kanon_in_all
-    from {{ values }}
-)
-
-select
-    coalesce(sum(held_values.kanon_held * ln(coalesce(places.kanon_under_label, in_all.kanon_in_all) / value_places.kanon_records)), 0) / ln(2) as kanon_bits,
-    coalesce(sum(held_values.kanon_held * ln(in_all.kanon_in_all / value_places.kanon_records)), 0) / ln(2) as kanon_most_bits
-from held_values
-cross join in_all
-inner join {{ values }} as value_places
-    on value_places.kanon_place_0 = held_values.kanon_raw_place
-left join places
-    on places.kanon_level = held_values.kanon_level
-    and places.kanon_raw_place = held_values.kanon_raw_place
-{%- endmacro %}
-
-
-{# Association of a recoded quasi-identifier with a sensitive attribute; see association. #}
-{% macro association_of_recoded(records, members, shown, keys, qi, key, sensitive, unknown=false) %}
-with
-
-held_pairs as (
-    select
-        held.{{ key }} as kanon_raw_place,
-        coalesce(shown.kanon_shown_{{ qi }}, '*') as kanon_place,
-        held.{{ kanon_sql.alias(sensitive) }} as kanon_sensitive,
-        cast(sum(held.kanon_records) as double) as kanon_held,
-        cast(sum(case when members.kanon_class is null then 0 else held.kanon_records end) as double) as kanon_released
-    from {{ records }} as held
-    inner join {{ members }} as members
-{% for each in keys %}
-        {{ "on" if loop.first else "and" }} members.{{ each }} = held.{{ each }}
-{% endfor %}
-    left join {{ shown }} as shown
-        on shown.kanon_class = members.kanon_class
-{% if unknown %}
-    where held.{{ kanon_sql.alias(sensitive) }} is not null
-{% endif %}
-    group by
-        held.{{ key }},
-        coalesce(shown.kanon_shown_{{ qi }}, '*'),
-        held.{{ kanon_sql.alias(sensitive) }}
-),
-
-{{ kanon_sql.cramers_v("before", "kanon_raw_place", "kanon_held") }},
-
-{{ kanon_sql.cramers_v("after", "kanon_place", "kanon_released") }}
-
-select
-    before_v.kanon_v as kanon_before,
-    after_v.kanon_v as kanon_after
-from before_v
-cross join after_v
-{%- endmacro %}
-
-
-{# Distribution of a recoded quasi-identifier before and after; see distribution. #}
-{% macro distribution_of_recoded(records, members, shown, keys, qi, key, firsts) %}
-with
-
-held_values as (
-    select
-        held.{{ key }} as kanon_raw_place,
-        shown.kanon_shown_{{ qi }} as kanon_place,
-        sum(held.kanon_records) as kanon_held,
-        sum(case when members.kanon_class is null then 0 else held.kanon_records end) as kanon_released
-    from {{ records }} as held
-    inner join {{ members }} as members
-{% for each in keys %}
-        {{ "on" if loop.first else "and" }} members.{{ each }} = held.{{ each }}
-{% endfor %}
-    left join {{ shown }} as shown
-        on shown.kanon_class = members.kanon_class
-    group by
-        held.{{ key }},
-        shown.kanon_shown_{{ qi }}
-),
-
-{{ kanon_sql.frequency_ranks(firsts) }}
-{%- endmacro %}
-
-
-{# Distribution of a sensitive attribute before and after a recoding; see distribution. #}
-{% macro distribution_beside_recoded(records, members, keys, sensitive, firsts, unknown=false) %}
-with
-
-held_values as (
-    select
-        held.{{ kanon_sql.alias(sensitive) }} as kanon_raw_place,
-        held.{{ kanon_sql.alias(sensitive) }} as kanon_place,
-        sum(held.kanon_records) as kanon_held,
-        sum(case when members.kanon_class is null then 0 else held.kanon_records end) as kanon_released
-    from {{ records }} as held
-    inner join {{ members }} as members
-{% for each in keys %}
-        {{ "on" if loop.first else "and" }} members.{{ each }} = held.{{ each }}
-{% endfor %}
-{% if unknown %}
-    where held.{{ kanon_sql.alias(sensitive) }} is not null
-{% endif %}
-    group by held.{{ kanon_sql.alias(sensitive) }}
-),
-
-{{ kanon_sql.frequency_ranks(firsts) }}
+        marked.*,
+        coalesce(shown_classes.kanon_level_{{ qi }}, 0) as kanon_level,
+        shown_classes.kanon_shown_{{ qi }} as kanon_shown
+    from {{ marked }} as marked
+    left join {{ shown }} as shown_classes using (kanon_class)
+) as shown
 {%- endmacro %}
 
 
@@ -1017,10 +751,7 @@ select
     splits.kanon_place is null as kanon_is_rest,
     texts.kanon_text
 from {{ splits }} as splits
-left join {{ texts }} as texts
-    on texts.kanon_qi = splits.kanon_qi
-    and texts.kanon_level = splits.kanon_level
-    and texts.kanon_place = splits.kanon_place
+left join {{ texts }} as texts using (kanon_qi, kanon_level, kanon_place)
 order by
     splits.kanon_class,
     splits.kanon_place nulls last

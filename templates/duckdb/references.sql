@@ -26,21 +26,19 @@ group by
 {%- endmacro %}
 
 
-{# Distinct values of a quasi-identifier in the reference. #}
-{% macro referred_values(set, place) %}
-select distinct kanon_referred_{{ place }} as kanon_raw
-from {{ set }}
-{%- endmacro %}
-
-
 {#
-    These values with their place at each level, by label. `values` is the table of the released
-    table's values, `as_text` whether the two are compared as text.
+    Values of a quasi-identifier in the reference with their place at each level, by label. `values`
+    is the table of the released table's values, `as_text` whether the two are compared as text.
 #}
-{% macro referred_places(referred, values, labels, type, own_type, as_text=false) %}
+{% macro referred_places(set, place, values, labels, type, own_type, as_text=false) %}
 {% set here = kanon_sql.as_text("kanon_raw", own_type) if as_text else "kanon_raw" %}
 {% set there = kanon_sql.as_text("kanon_raw", type) if as_text else "kanon_raw" %}
 with
+
+referred_values as (
+    select distinct kanon_referred_{{ place }} as kanon_raw
+    from {{ set }}
+),
 
 labelled_values as (
     select
@@ -50,7 +48,7 @@ labelled_values as (
         {{ label.sql | indent(8) }} as kanon_label_{{ loop.index }}
 {%- endfor %}
 
-    from {{ referred }}
+    from referred_values
 {% for label in labels if label.joined %}
     {{ kanon_sql.join_labels(label.joined) | indent(4) }}
 {% endfor %}

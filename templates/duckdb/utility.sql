@@ -40,17 +40,8 @@ inner join (
 {%- endmacro %}
 
 
-{# Frequency set of the raw values, with no record suppressed. #}
-{% macro records_as_marked(records) %}
-select
-    held.*,
-    0 as kanon_suppressed
-from {{ records }} as held
-{%- endmacro %}
-
-
 {# Frequency set of the raw values, with the number of suppressed records of each. #}
-{% macro marked_records(records, quasi_identifiers, violating, donated=none, carried=[]) %}
+{% macro marked_records(records, quasi_identifiers, violating=none, donated=none, carried=[]) %}
 select
 {% for each in quasi_identifiers %}
     held.{{ each.key }} as {{ each.key }},
@@ -59,6 +50,10 @@ select
     held.{{ kanon_sql.alias(column) }} as {{ kanon_sql.alias(column) }},
 {% endfor %}
     held.kanon_records as kanon_records,
+{% if violating is none %}
+    0 as kanon_suppressed
+from {{ records }} as held
+{% else %}
     case
         when violating.kanon_records is not null then held.kanon_records
         else {{ "coalesce(donated.kanon_records, 0)" if donated is not none else "0" }}
@@ -74,6 +69,7 @@ left join {{ violating }} as violating
         if each.level
         else "held." ~ each.key }}
 {% endfor %}
+{% endif %}
 {% if donated is not none %}
 left join {{ donated }} as donated
 {% for each in quasi_identifiers %}
@@ -122,53 +118,107 @@ where kanon_released > 0
 {%- endmacro %}
 
 
-{#
-    Information loss of one quasi-identifier. A released label covers some leaves of the hierarchy
-    (Iyengar 2002, Transforming data to satisfy privacy constraints, KDD, section 3). The
-    uncertainty about its raw value is log2 of the records with the label divided by the records
-    with the value (Gionis and Tassa 2009, k-anonymization with minimal loss of information, IEEE
-    TKDE 21(2), section 3). A suppressed record has the label `*`.
-
-    `leaves` is the table with the number of leaves under each label, if a hierarchy lists them.
-#}
-{% macro loss_of_values(values, marked, key, level, leaves=none) %}
-with
-
-suppressed_values as (
+{# A frequency set with marked records, with the label of one quasi-identifier at its level. #}
+{% macro shown_at_level(marked, values, key, level) %}
+(
     select
-        {{ key }} as kanon_place,
-        sum(kanon_suppressed) as kanon_suppressed
-    from {{ marked }}
-    group by {{ key }}
-),
+        marked.*,
+        {{ level }} as kanon_level,
+        value_places.kanon_place_{{ level }} as kanon_shown
+    from {{ marked }} as marked
+    inner join {{ values }} as value_places
+        on value_places.kanon_place_0 = marked.{{ key }}
+) as shown
+{%- endmacro %}
+
+
+{#
+    Label of every raw value at some levels, with the leaves of the hierarchy and the records under
+    it. `levels` has a row for each level: its quasi-identifier, its number, the table of the
+    values, and the table of the leaves if a hierarchy lists them.
+#}
+{% macro labels_of_values(levels) %}
+{% for each in levels %}
+{% set place = "value_places.kanon_place_" ~ each.level %}
+select
+    {{ each.qi }} as kanon_qi,
+    {{ each.level }} as kanon_level,
+    value_places.kanon_place_0 as kanon_raw_place,
+    {{ place }} as kanon_place,
+{% if not each.level %}
+    cast(1 as bigint) as kanon_leaves,
+{% elif each.leaves is none %}
+    count(*) over (partition by {{ place }}) as kanon_leaves,
+{% else %}
+    cast(coalesce(leaves.kanon_leaves, 1) as bigint) as kanon_leaves,
+{% endif %}
+    value_places.kanon_records as kanon_with_value,
+    sum(value_places.kanon_records) over (partition by {{ place }}) as kanon_under_label
+from {{ each.values }} as value_places
+{% if each.leaves is not none %}
+left join {{ each.leaves }} as leaves
+    on leaves.kanon_label = value_places.kanon_label_{{ each.level }}
+    and leaves.kanon_level = {{ each.level }}
+{% endif %}
+{% if not loop.last %}
+
+union all
+
+{% endif %}
+{% endfor %}
+{%- endmacro %}
+
+
+{#
+    Information loss of one quasi-identifier, by the level at which it is released. A released label
+    covers some leaves of the hierarchy (Iyengar 2002, Transforming data to satisfy privacy
+    constraints, KDD, section 3). The uncertainty about its raw value is log2 of the records with
+    the label divided by the records with the value (Gionis and Tassa 2009, k-anonymization with
+    minimal loss of information, IEEE TKDE 21(2), section 3). A suppressed record has the label `*`.
+
+    `shown` is the frequency set with the level of each record, `labels` the labels of the values,
+    `values` the table of the values.
+#}
+{% macro loss_of_values(shown, key, qi, labels, values) %}
+with
 
 held_values as (
     select
-        value_places.kanon_place_{{ level }} as kanon_place,
-        {{ "value_places.kanon_label_" ~ level if level else "value_places.kanon_place_0" }} as kanon_label,
-        cast(value_places.kanon_records as double) as kanon_held,
-        cast(suppressed_values.kanon_suppressed as double) as kanon_suppressed,
-        sum(cast(value_places.kanon_records as double)) over (partition by value_places.kanon_place_{{ level }}) as kanon_under_label,
-        count(*) over (partition by value_places.kanon_place_{{ level }}) as kanon_values_under_label,
-        sum(cast(value_places.kanon_records as double)) over () as kanon_in_all
-    from {{ values }} as value_places
-    inner join suppressed_values
-        on suppressed_values.kanon_place = value_places.kanon_place_0
+        {{ key }} as kanon_raw_place,
+        kanon_level,
+        cast(sum(kanon_records - kanon_suppressed) as double) as kanon_released,
+        cast(sum(kanon_suppressed) as double) as kanon_suppressed
+    from {{ shown }}
+    group by
+        {{ key }},
+        kanon_level
+),
+
+in_all as (
+    select cast(sum(kanon_records) as double) as kanon_records
+    from {{ values }}
 )
 
 select
-    coalesce(sum(kanon_held), 0) as kanon_records,
-    coalesce(sum((kanon_held - kanon_suppressed) * ({{ "kanon_values_under_label"
-        if leaves is none
-        else "coalesce(leaves.kanon_leaves, 1)" }} - 1)), 0) as kanon_leaves_more,
-    coalesce(sum(kanon_suppressed), 0) as kanon_suppressed,
-    coalesce(sum((kanon_held - kanon_suppressed) * ln(kanon_under_label / kanon_held) + kanon_suppressed * ln(kanon_in_all / kanon_held)), 0) / ln(2) as kanon_bits,
-    coalesce(sum(kanon_held * ln(kanon_in_all / kanon_held)), 0) / ln(2) as kanon_most_bits
+    held_values.kanon_level,
+    sum(held_values.kanon_released) as kanon_released,
+    sum(held_values.kanon_suppressed) as kanon_suppressed,
+    sum(held_values.kanon_released * (labels.kanon_leaves - 1)) as kanon_leaves_more,
+    sum(
+        held_values.kanon_released * ln(labels.kanon_under_label / cast(labels.kanon_with_value as double))
+        + held_values.kanon_suppressed * ln(in_all.kanon_records / labels.kanon_with_value)
+    ) / ln(2) as kanon_bits,
+    sum(
+        (held_values.kanon_released + held_values.kanon_suppressed)
+        * ln(in_all.kanon_records / labels.kanon_with_value)
+    ) / ln(2) as kanon_most_bits
 from held_values
-{% if leaves is not none %}
-left join {{ leaves }} as leaves
-    on leaves.kanon_label = held_values.kanon_label
-{% endif %}
+inner join {{ labels }} as labels
+    on labels.kanon_raw_place = held_values.kanon_raw_place
+    and labels.kanon_level = held_values.kanon_level
+    and labels.kanon_qi = {{ qi }}
+cross join in_all
+group by held_values.kanon_level
 {%- endmacro %}
 
 
@@ -178,33 +228,30 @@ left join {{ leaves }} as leaves
 
     Cramér 1946, Mathematical methods of statistics, chapter 21.
 #}
-{% macro association(marked, values, key, level, sensitive, unknown=false) %}
+{% macro association(shown, key, sensitive, unknown=false) %}
+{% set sensitive = kanon_sql.alias(sensitive) %}
 with
 
 held_pairs as (
     select
-        value_places.kanon_place_0 as kanon_raw_place,
-        value_places.kanon_place_{{ level }} as kanon_place,
-        marked.{{ kanon_sql.alias(sensitive) }} as kanon_sensitive,
-        cast(sum(marked.kanon_records) as double) as kanon_held,
-        cast(sum(marked.kanon_records - marked.kanon_suppressed) as double) as kanon_released
-    from {{ marked }} as marked
-    inner join {{ values }} as value_places
-        on value_places.kanon_place_0 = marked.{{ key }}
+        {{ key }} as kanon_raw_place,
+        kanon_shown,
+        {{ sensitive }} as kanon_sensitive,
+        cast(sum(kanon_records) as double) as kanon_held,
+        cast(sum(kanon_records - kanon_suppressed) as double) as kanon_released
+    from {{ shown }}
 {% if unknown %}
-    where marked.{{ kanon_sql.alias(sensitive) }} is not null
+    where {{ sensitive }} is not null
 {% endif %}
     group by
-        value_places.kanon_place_0,
-{% if level %}
-        value_places.kanon_place_{{ level }},
-{% endif %}
-        marked.{{ kanon_sql.alias(sensitive) }}
+        {{ key }},
+        kanon_shown,
+        {{ sensitive }}
 ),
 
 {{ kanon_sql.cramers_v("before", "kanon_raw_place", "kanon_held") }},
 
-{{ kanon_sql.cramers_v("after", "kanon_place", "kanon_released") }}
+{{ kanon_sql.cramers_v("after", "kanon_shown", "kanon_released") }}
 
 select
     before_v.kanon_v as kanon_before,
@@ -215,60 +262,36 @@ cross join after_v
 
 
 {#
-    Distribution of a quasi-identifier before and after generalisation: the records with the most
-    frequent value, the second one and so on, in bins of ranks that begin at `firsts`.
+    Distribution of a column before and after generalisation and suppression: the records with the
+    most frequent value, the second one and so on, in bins of ranks that begin at `firsts`. `value`
+    is its raw value, `shown` the released one; without `nulls`, only of its known values.
 #}
-{% macro distribution(marked, values, key, level, firsts) %}
+{% macro distribution(relation, value, shown, firsts, nulls=true) %}
+{% set value, shown = kanon_sql.alias(value), kanon_sql.alias(shown) %}
 with
 
 held_values as (
     select
-        value_places.kanon_place_0 as kanon_raw_place,
-        value_places.kanon_place_{{ level }} as kanon_place,
-        sum(marked.kanon_records) as kanon_held,
-        sum(marked.kanon_records - marked.kanon_suppressed) as kanon_released
-    from {{ marked }} as marked
-    inner join {{ values }} as value_places
-        on value_places.kanon_place_0 = marked.{{ key }}
-    group by
-        value_places.kanon_place_0{{ "," if level }}
-{% if level %}
-        value_places.kanon_place_{{ level }}
-{% endif %}
-),
-
-{{ kanon_sql.frequency_ranks(firsts) }}
-{%- endmacro %}
-
-
-{# Distribution of a sensitive attribute before and after suppression; see distribution. #}
-{% macro distribution_of_sensitive(marked, sensitive, firsts, unknown=false) %}
-with
-
-held_values as (
-    select
-        {{ kanon_sql.alias(sensitive) }} as kanon_raw_place,
-        {{ kanon_sql.alias(sensitive) }} as kanon_place,
+        {{ value }} as kanon_value,
+        {{ shown }} as kanon_shown,
         sum(kanon_records) as kanon_held,
         sum(kanon_records - kanon_suppressed) as kanon_released
-    from {{ marked }}
-{% if unknown %}
-    where {{ kanon_sql.alias(sensitive) }} is not null
+    from {{ relation }}
+{% if not nulls %}
+    where {{ value }} is not null
 {% endif %}
-    group by {{ kanon_sql.alias(sensitive) }}
+    group by
+        {{ value }}{{ "," if value != shown }}
+{% if value != shown %}
+        {{ shown }}
+{% endif %}
 ),
 
-{{ kanon_sql.frequency_ranks(firsts) }}
-{%- endmacro %}
-
-
-{# Records and values of `held_values` by the rank of their frequency, before and after. #}
-{% macro frequency_ranks(firsts) %}
-{% for when, value, counted in (("before", "kanon_raw_place", "kanon_held"), ("after", "kanon_place", "kanon_released")) %}
+{% for when, column, counted in (("before", "kanon_value", "kanon_held"), ("after", "kanon_shown", "kanon_released")) %}
 {{ when }}_values as (
     select sum({{ counted }}) as kanon_records
     from held_values
-    group by {{ value }}
+    group by {{ column }}
     having sum({{ counted }}) > 0
 ),
 

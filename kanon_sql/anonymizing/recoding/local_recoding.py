@@ -14,9 +14,10 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import NamedTuple
 
+from kanon_sql.anonymizing.search.costs import Preferences
 from kanon_sql.anonymizing.search.frequency_sets import FrequencySets
 from kanon_sql.anonymizing.search.lattice import PRIVATE, Levels
-from kanon_sql.anonymizing.search.losses import leaves_under
+from kanon_sql.anonymizing.search.losses import labels_of_values
 from kanon_sql.sql.macros import render
 from kanon_sql.sql.tables import Row
 
@@ -55,8 +56,8 @@ class Recoding:
     """The splits of each round, one row per part."""
     class_levels: str
     """The released classes, with their levels."""
-    descents: str
-    """The label of every value at every level."""
+    labels: str
+    """The labels of every value at every level."""
     members: str
     """The combinations of raw values, each with its class; NULL if suppressed."""
     records_violating: int
@@ -71,31 +72,30 @@ class Recoding:
 
 def local_recoding(
     sets: FrequencySets,
+    preferred: Preferences,
     *,
-    starts: Levels,
     records: int,
     max_suppressed: int,
-    weights: Mapping[str, Fraction],
     least_suppressed: int = 0,
     tell: Callable[[RecodingRound], None] = lambda done: None,
 ) -> Recoding:
     """Split the classes of a table round by round, until the checks allow no further split.
 
-    Every quasi-identifier begins at its level in `starts`. If that gives several classes, the ones
-    that fail a check are suppressed whole, provided that they have at most `max_suppressed` records
-    in total, and either none or at least `least_suppressed`. `weights` are the weights of losses by
-    quasi-identifier, 1 by default.
+    Every quasi-identifier begins at its highest allowed level. If that gives several classes, the
+    ones that fail a check are suppressed whole, provided that they have at most `max_suppressed`
+    records in total, and either none or at least `least_suppressed`.
     """
-    rounds = _Rounds(sets, starts, _factors(sets, records, weights), records)
+    starts = preferred.highest_of(sets.quasi_identifiers)
+    rounds = _Rounds(sets, starts, _factors(sets, records, preferred.weights), records)
     return rounds.run(range(least_suppressed, max_suppressed + 1), tell)
 
 
-def _factors(sets: FrequencySets, records: int, weights: Mapping[str, Fraction]) -> list[int]:
+def _factors(sets: FrequencySets, records: int, weights: Mapping[str, float]) -> list[int]:
     """Integer factors in the ratio weight / (leaves - 1) that make gains of different
     quasi-identifiers comparable. Integer sums are exact, so ties are detected exactly."""
     leaves = [each.leaves for each in sets.quasi_identifiers]
     shares = [
-        weights.get(each.name, Fraction(1)) / (many - 1) if many > 1 else Fraction(0)
+        Fraction(str(weights.get(each.name, 1))) / (many - 1) if many > 1 else Fraction(0)
         for each, many in zip(sets.quasi_identifiers, leaves, strict=True)
     ]
     whole = math.lcm(*(share.denominator for share in shares))
@@ -104,16 +104,6 @@ def _factors(sets: FrequencySets, records: int, weights: Mapping[str, Fraction])
     most = records * max(leaves) * max(factors) // common
     shrunk = max(1, -(-most // _LARGEST))
     return [round(Fraction(factor, common * shrunk)) for factor in factors]
-
-
-class _Level(NamedTuple):
-    """A level of a quasi-identifier: the table of its values, and the table of leaf counts under
-    each label if a hierarchy file lists the leaves."""
-
-    qi: int
-    level: int
-    values: str
-    leaves: str | None
 
 
 class _Moved(NamedTuple):
@@ -148,11 +138,13 @@ class _Rounds:
         self._keys = [each.key for each in sets.quasi_identifiers]
         self._levels = [starts[each.name] for each in sets.quasi_identifiers]
         self._carried = list(sets.searched_columns)
-        self._descents = self._all_descents()
+        self._labels_of_values = labels_of_values(
+            sets, {name: range(level + 1) for name, level in starts.items()}
+        )
         self._labels = self._keep(
             "label_places",
             "How many leaves lie under each label?",
-            render("label_places", descents=self._descents),
+            render("label_places", labels=self._labels_of_values),
         )
 
     def run(self, allowed: range, tell: Callable[[RecodingRound], None]) -> Recoding:
@@ -172,7 +164,7 @@ class _Rounds:
                 members=live,
                 keys=self._keys,
                 starts=self._levels,
-                descents=self._descents,
+                labels=self._labels_of_values,
             ),
         )
         [found] = self._sets.fetch(
@@ -204,23 +196,13 @@ class _Rounds:
             starting_levels=all_levels[0],
             splits=tuple(splits),
             class_levels=self._released(all_levels, splits),
-            descents=self._descents,
+            labels=self._labels_of_values,
             members=self._all_members(finished),
             records_violating=violating,
             fails=fails,
         )
 
     # --- start and end ----------------------------------------------------------------------
-
-    def _all_descents(self) -> str:
-        """Materialise the label of every value at every level that may be released."""
-        levels = [
-            _Level(place, level, each.values, leaves_under(self._sets, each, level))
-            for place, each in enumerate(self._sets.quasi_identifiers, start=1)
-            for level in range(self._starts[each.name] + 1)
-        ]
-        question = "Which label does each value have at each level?"
-        return self._keep("descents", question, render("descents", levels=levels))
 
     def _started(self) -> str:
         """Materialise the combinations with their starting classes."""

@@ -219,7 +219,12 @@ class RecodedChain(ViewChain):
 
     def _long_walk(self) -> Iterator[View]:
         cuts = self._cuts
-        looked_at = {label_name(part.qi, part.level) for part in self._going}
+        looked_at = {
+            label_name(part.qi, part.level)
+            for parts in cuts.rounds
+            for part in parts
+            if part.level is not None
+        }
         looked_at |= {fits.name for conditions in cuts.first.values() for fits in conditions}
         first = [
             Case(conditions, cuts.value(number, cuts.starts))
@@ -250,13 +255,6 @@ class RecodedChain(ViewChain):
             return render("parts_in_seed", seed=identifier(self.seed), number=number)
         in_lines = TRAITS[self.dialect].embedded and not any("\n" in key for key, _ in rows)
         return render("table_of_labels" if in_lines else "rows_of_labels", rows=rows)
-
-    @property
-    def _going(self) -> Iterator[_Gone]:
-        for parts in self._cuts.rounds:
-            for part in parts:
-                if part.level is not None:
-                    yield _Gone(part.qi, part.level)
 
     @property
     def _digits_in_words(self) -> str:
@@ -337,8 +335,3 @@ def recoding_warnings(bound: ResolvedQuestion, chain: RecodedChain) -> Iterator[
         )
     if chain.no_views:
         yield f"{chain.no_views.why}, so there are none."
-
-
-class _Gone(NamedTuple):
-    qi: int
-    level: int

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
@@ -14,6 +14,7 @@ from typing import Any, TypedDict, get_args
 
 from kanon_sql.anonymizing.release.scripts import is_unchanged, seed_name
 from kanon_sql.anonymizing.release.views import LONGEST_NAME, refuse_single_view
+from kanon_sql.anonymizing.search.costs import Preferences
 from kanon_sql.engines import writes_folders
 from kanon_sql.errors import (
     SpecError,
@@ -23,6 +24,7 @@ from kanon_sql.errors import (
     option,
     percentage,
 )
+from kanon_sql.plan.question import ResolvedQuestion
 from kanon_sql.results.algorithms import SEARCHES
 from kanon_sql.results.release import Algorithm, Emitted, MetricName, Suppressed
 from kanon_sql.results.table import Status
@@ -385,3 +387,54 @@ def _gap(gap: str | float) -> float:
             f"{described_value(gap)}; leave it out for the optimum."
         )
     return float(share)
+
+
+def preferences_of(options: ReleaseOptions, bound: ResolvedQuestion) -> Preferences:
+    """The preferences in the spec, overridden by the options of the release.
+
+    Raises `SpecError` for a column that is not a quasi-identifier or is named twice.
+    """
+    names = [each.name for each in bound.quasi_identifiers]
+    at_most: dict[str, int] = {}
+    weights: dict[str, float] = {}
+    for column in bound.quasi_identifiers:
+        said = bound.roles.hierarchy(column)
+        if said.keep or said.at_most is not None:
+            at_most[column.name] = 0 if said.keep else int(said.at_most or 0)
+        if said.weight is not None:
+            weights[column.name] = said.weight
+    kept = dict.fromkeys(_each_once("keep", options.keep, names), 0)
+    bounds = _by_name("at_most", options.at_most, names)
+    both = next((name for name in kept if name in bounds), None)
+    if both is not None:
+        raise SpecError(
+            f'"{both}" is named in {option("keep")} and in {option("at_most")}. Keeping it means '
+            "level 0 at most: name it once."
+        )
+    return Preferences(
+        {**at_most, **kept, **bounds}, {**weights, **_by_name("weights", options.weights, names)}
+    )
+
+
+def _by_name(parameter: str, given: Mapping[str, Any], names: list[str]) -> dict[str, Any]:
+    found = _each_once(parameter, given, names)
+    return dict(zip(found, given.values(), strict=True))
+
+
+def _each_once(parameter: str, given: Iterable[str], names: list[str]) -> list[str]:
+    """The quasi-identifiers of these names, in the table's spelling; a duplicate is an error."""
+    found = [_quasi_identifier(parameter, name, names) for name in given]
+    twice = next((name for place, name in enumerate(found) if name in found[:place]), None)
+    if twice is not None:
+        raise SpecError(f'{option(parameter)} names "{twice}" twice. Name it once.')
+    return found
+
+
+def _quasi_identifier(parameter: str, name: str, names: list[str]) -> str:
+    alike = [each for each in names if each.casefold() == name.casefold()]
+    if name in names or len(alike) == 1:
+        return name if name in names else alike[0]
+    raise SpecError(
+        f'{option(parameter)}: "{name}" is no quasi-identifier. Quasi-identifiers: '
+        f"{', '.join(names)}.{did_you_mean(name, names)}"
+    )

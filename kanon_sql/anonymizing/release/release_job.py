@@ -15,7 +15,6 @@ from kanon_sql.anonymizing.release.options import ReleaseOptions
 from kanon_sql.anonymizing.release.result import AnonymizationResult, KeptRecords
 from kanon_sql.anonymizing.release.scripts import name_of
 from kanon_sql.anonymizing.release.suppression import IN_ORDER, Suppression
-from kanon_sql.anonymizing.release.untouched import untouched_warnings, what_becomes_of_untouched
 from kanon_sql.anonymizing.release.views import (
     RELEASE,
     ViewChain,
@@ -31,13 +30,13 @@ from kanon_sql.anonymizing.search.frequency_sets import (
     first_set,
 )
 from kanon_sql.anonymizing.search.lattice import Levels
-from kanon_sql.anonymizing.search.losses import Loss, metrics
+from kanon_sql.anonymizing.search.losses import ReleasedSet, metrics
 from kanon_sql.anonymizing.search.optimal_search import Deadline
 from kanon_sql.auditing.auditor import answered, clips
-from kanon_sql.auditing.fetched_sets import Announce, announce_fetch
+from kanon_sql.auditing.fetched_sets import announce_fetch
 from kanon_sql.auditing.warnings import left_out, time_zones, zones_kept
 from kanon_sql.engines.base import Engine, FolderWriter, Hub, NewFolder
-from kanon_sql.engines.session import Session, Watch
+from kanon_sql.engines.session import RunOptions, Session
 from kanon_sql.errors import EngineError, InputError, SpecError, option, plural
 from kanon_sql.plan.audit_plan import Plan, plan_audit
 from kanon_sql.plan.levels import ColumnLevels
@@ -51,7 +50,14 @@ from kanon_sql.plan.violating_classes import (
     reference_requirements,
     with_k,
 )
-from kanon_sql.results.release import Anonymization, Before, GeneralizationStep, Metrics, Untouched
+from kanon_sql.results.release import (
+    Anonymization,
+    Before,
+    GeneralizationStep,
+    Metrics,
+    Search,
+    Untouched,
+)
 from kanon_sql.results.table import TableResult, today
 from kanon_sql.results.version import VERSION
 from kanon_sql.spec.hierarchy_table import summary as summary_of_faults
@@ -102,13 +108,12 @@ class ReleaseJob:
     here: Engine | None
     """The embedded engine into which frequencies are fetched, if they are."""
     expired: threading.Event
-    watch: Watch | None
+    run: RunOptions
     tell: Tell
     deadline: Deadline
     started: float
     records: KeptRecords | None = None
     """Where the published records are kept for the result, if they are."""
-    announce: Announce | None = None
 
     @property
     def bound(self) -> ResolvedQuestion:
@@ -135,6 +140,11 @@ class ReleaseJob:
         return what_becomes_of_untouched(self.bound, self.options)
 
     @property
+    def dropped(self) -> tuple[str, ...]:
+        """The columns that the release leaves out."""
+        return dropped_columns(self.bound, untouched=self.unassigned == "drop")
+
+    @property
     def untouched(self) -> Untouched:
         """The columns released unchanged, before the records unique in them are counted."""
         return Untouched(tuple(each.name for each in self._untouched_columns))
@@ -145,14 +155,14 @@ class ReleaseJob:
 
     def session(self, engine: Engine | None = None) -> Session:
         asked = engine or self.engine
-        return Session(asked, self.watch, self.expired, started=time.monotonic())
+        return Session(asked, self.run.watch, self.expired, started=time.monotonic())
 
     def announce_fetch(self) -> None:
         """Announce the frequency set that is fetched from a cluster. Raises `SpecError` if it is
         too large."""
         if self.here and isinstance(self.engine, FolderWriter):
             columns = columns_of_first_set(self.bound)
-            announce_fetch(self.session(), first_set(self.bound), columns, self.announce)
+            announce_fetch(self.session(), first_set(self.bound), columns, self.run.announce)
 
     def sets(self) -> FrequencySets:
         try:
@@ -191,7 +201,7 @@ class ReleaseJob:
             self.options.suppressed,
             has_donors=False,
             name=name_of_release(self.bound, self.options),
-            dropped=dropped_columns(self.bound, untouched=self.unassigned == "drop"),
+            dropped=self.dropped,
             is_single=self.options.single_view,
             first_in_order=self.partition,
             dialect=self.engine.dialect,
@@ -226,8 +236,7 @@ class ReleaseJob:
         published = self._published(chain, new)
         after = self._reading_the_output(self._audited(published, shown), new)
         untouched = replace(self.untouched, alone=self._alone(chain, published))
-        self._refuse_another_count(before, after, left_out.records)
-        self._refuse_other_classes(before, after, left_out)
+        self._refuse_changed(before, after, left_out)
         if self.records and isinstance(self.engine, Hub) and self.options.publishes(after.status):
             self.records.write(self.engine, IN_ORDER)
         return after, untouched
@@ -245,8 +254,7 @@ class ReleaseJob:
     ) -> Iterator[str]:
         yield from left_out(self.bound)
         yield from time_zones(self.bound, generalised)
-        dropped = dropped_columns(self.bound, untouched=self.unassigned == "drop")
-        yield from zones_kept(self.bound.table, {*dropped, *generalised})
+        yield from zones_kept(self.bound.table, {*self.dropped, *generalised})
         yield from untouched_warnings(untouched, self.bound)
         for each in sets.quasi_identifiers:
             if each.name in generalised:
@@ -281,16 +289,6 @@ class ReleaseJob:
                 f"{'it was' if len(unsearched) == 1 else 'they were'} checked on the release."
             )
 
-    def cost(self, before: TableResult, left_out: Suppression, lost: Iterable[Loss]) -> Metrics:
-        """The metrics of the release, by what each quasi-identifier has lost."""
-        return metrics(
-            list(lost),
-            left_out.classes,
-            records=before.summary.records or 0,
-            suppressed=left_out.records,
-            weights=self.preferred.weights,
-        )
-
     def outcome(
         self,
         sets: FrequencySets,
@@ -299,6 +297,7 @@ class ReleaseJob:
         left_out: Suppression,
         chain: ViewChain | None,
         untouched: Untouched,
+        shown: ReleasedSet,
         warnings: Iterable[str] = (),
         *,
         highest: Levels,
@@ -306,8 +305,8 @@ class ReleaseJob:
     ) -> ReleaseOutcome:
         """The result of the release and its views; without a chain, of the levels tried in vain.
 
-        `highest` is the highest level of each quasi-identifier. `found` are the fields of the
-        `Anonymization` that depend on the algorithm.
+        `shown` is what the release shows of each quasi-identifier, and `highest` the highest level
+        of each. `found` are the fields of the `Anonymization` that depend on the algorithm.
         """
         generalised = [name for name, level in highest.items() if level]
         statements = chain.statements(self.engine.transpile) if chain else ()
@@ -322,8 +321,18 @@ class ReleaseJob:
             warnings=tuple(dict.fromkeys(said)),
             seconds=time.monotonic() - self.started,
         )
+        cost = metrics(
+            shown.losses,
+            left_out.classes,
+            records=before.summary.records or 0,
+            suppressed=left_out.records,
+            weights=self.preferred.weights,
+        )
         anonymization = Anonymization(
             algorithm=self.options.algorithm,
+            metrics=cost,
+            associations=tuple(shown.associations()),
+            distributions=tuple(shown.distributions()) if chain else (),
             reached_top=chain is None,
             suppressed=left_out.records,
             step4=left_out.step4,
@@ -338,7 +347,7 @@ class ReleaseJob:
             untouched=untouched,
             builders=builders(sets, highest),
             values_at_top={} if chain else sets.values_at(highest),
-            **found,
+            **_at_best(found, cost),
         )
         result = AnonymizationResult((released,), VERSION, anonymization, audited=today())
         return ReleaseOutcome(result, chain)
@@ -455,30 +464,32 @@ class ReleaseJob:
         )
         return bind(replace(released.roles, others=others), released.facts)
 
-    def _refuse_another_count(
-        self, before: TableResult, after: TableResult, suppressed: int
-    ) -> None:
-        """Raise unless every record was either released or suppressed."""
-        kept = suppressed if self.options.suppressed == "star" else 0
-        if (before.summary.records or 0) - suppressed + kept != after.summary.records:
-            raise EngineError(
-                f"{before.name} changed while its release was being made; run again. Nothing was "
-                "written."
-            )
-
-    def _refuse_other_classes(
+    def _refuse_changed(
         self, before: TableResult, after: TableResult, left_out: Suppression
     ) -> None:
-        """Raise unless the release has the counted classes, plus at most one of suppressed
-        records."""
-        counted, found = int(left_out.classes["kanon_classes"]), after.summary.classes or 0
-        starred = self.options.suppressed == "star" and left_out.records > 0
-        if found in (counted, counted + starred):
+        """Raise unless every record was released or suppressed, and the release has the counted
+        classes, plus at most one of suppressed records."""
+        is_starred = self.options.suppressed == "star"
+        records = (before.summary.records or 0) - (0 if is_starred else left_out.records)
+        fewest = int(left_out.classes["kanon_classes"])
+        most = fewest + (is_starred and left_out.records > 0)
+        if after.summary.records == records and fewest <= (after.summary.classes or 0) <= most:
             return
         raise EngineError(
             f"{before.name} changed while its release was being made; run again. Nothing was "
             "written."
         )
+
+
+def _at_best(made: dict[str, Any], lost: Metrics) -> dict[str, Any]:
+    """The search's fields with the bound set to the reported loss if the levels are proven optimal,
+    so that both agree to the last digit whatever the order of summation."""
+    search: Search | None = made.get("search")
+    if search is None or not search.optimal:
+        return made
+    weighted = made["metric"] == "loss" and lost.loss_weighted is not None
+    value = lost.loss_weighted if weighted else getattr(lost, made["metric"])
+    return made if value is None else {**made, "search": replace(search, bound=value)}
 
 
 def name_of_release(bound: ResolvedQuestion, options: ReleaseOptions) -> str:
@@ -515,3 +526,58 @@ def partition_of(bound: ResolvedQuestion, options: ReleaseOptions) -> str | None
             "of text, whole numbers, decimals or dates."
         )
     return column.name
+
+
+# --- unassigned columns ---------------------------------------------------------------------
+
+
+def what_becomes_of_untouched(bound: ResolvedQuestion, options: ReleaseOptions) -> Unassigned:
+    """How the release treats unassigned columns: warn, drop or error."""
+    return options.untouched or bound.spec.unassigned
+
+
+def refuse_untouched(bound: ResolvedQuestion, options: ReleaseOptions) -> None:
+    columns = [each.name for each in bound.roles.unassigned]
+    if columns and what_becomes_of_untouched(bound, options) == "error":
+        raise SpecError(
+            f"{bound.table.name} has {plural(len(columns), 'unassigned column')}: "
+            f"{_listed(columns)}. Give each a role: quasi-identifier, sensitive, "
+            "identifier (left out), or insensitive in a spec."
+        )
+
+    kept = [] if what_becomes_of_untouched(bound, options) == "drop" else bound.roles.unassigned
+    for column in (*bound.roles.insensitive, *kept):
+        if bound.table.embedded and column.unusable_because:
+            raise SpecError(
+                f'column "{column.name}" of {bound.table.name} {column.unusable_because} Or leave '
+                f"it out of the release: name it among the {option('identifiers')}."
+            )
+
+
+def untouched_warnings(untouched: Untouched, bound: ResolvedQuestion) -> Iterator[str]:
+    """A warning that names the unassigned columns released unchanged."""
+    if not untouched.columns:
+        return
+    them = "it" if len(untouched.columns) == 1 else "them"
+    kind = "a quasi-identifier" if them == "it" else "quasi-identifiers"
+    alone = ""
+    if untouched.alone is not None:
+        verb = "is" if untouched.alone == 1 else "are"
+        members = plural(untouched.alone, "person" if bound.entity else "record")
+        alone = f" {members} {verb} alone in {them} and the quasi-identifiers together."
+    yield (
+        f"Unassigned and released unchanged: {_listed(untouched.columns)}.{alone} Leave {them} out "
+        f"(--unassigned drop, or --identifiers), make {them} {kind}, or declare {them} insensitive "
+        "in a spec."
+    )
+
+
+def _listed(columns: Sequence[str]) -> str:
+    """The first column names, with the number of the remaining ones."""
+    shown = [f'"{name}"' for name in columns[:_SHOWN_COLUMNS]]
+    more = len(columns) - len(shown)
+    return ", ".join([*shown, *([f"and {more:,} more"] if more else [])])
+
+
+_SHOWN_COLUMNS = 12
+"""Maximum number of columns named in a sentence."""

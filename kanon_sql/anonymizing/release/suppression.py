@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import TypeVar
 
 from kanon_sql.anonymizing.release import views
 from kanon_sql.anonymizing.release.views import ViewChain
@@ -16,6 +17,8 @@ from kanon_sql.anonymizing.search.frequency_sets import MARKED, RECORDS, Frequen
 from kanon_sql.anonymizing.search.lattice import PRIVATE, Levels, ReleasedLevel
 from kanon_sql.sql.macros import render
 from kanon_sql.sql.tables import Row
+
+Chain = TypeVar("Chain", bound=ViewChain)
 
 CLASSES = f"{PRIVATE}{views.CLASSES}"
 VIOLATING = f"{PRIVATE}{views.VIOLATING}"
@@ -37,23 +40,10 @@ class Suppression:
     classes: Row
 
 
-@dataclass(frozen=True)
-class _AtLevel:
-    """A quasi-identifier at the level of the release, as the templates read it."""
-
-    values: str
-    key: str
-    level: int
-
-
 def nothing_suppressed(sets: FrequencySets, levels: Levels) -> Suppression:
     """Materialise the classes of a node without suppression."""
     _keep_classes(sets, levels)
-    sets.create_view(
-        MARKED,
-        "How many records of each combination are suppressed?",
-        render("records_as_marked", records=RECORDS),
-    )
+    _mark(sets, levels, violating=None, donated=None)
     return Suppression(0, 0, _classes_in_short(sets))
 
 
@@ -93,17 +83,23 @@ def suppress(
         )
         step4 = _total(sets, DONORS, "kanon_donated")
     chain = replace(chain, has_donors=step4 > 0)
+    run = create_views(sets, chain)
+    if step4:
+        _keep_donated(sets, run)
+    _mark(sets, levels, violating=VIOLATING, donated=DONATED_PLACES if step4 else None)
+    classes = _classes_in_short(sets, violating=VIOLATING, donors=DONORS if step4 else None)
+    return Suppression(left_out + step4, step4, classes), chain
+
+
+def create_views(sets: FrequencySets, chain: Chain) -> Chain:
+    """Create the views of a release in the run, and return them as they are named there."""
     run = replace(chain, kept=sets.hold_records)
     for view in run.views_to_run:
         sets.create_view_of_records(view.name, " ".join(view.words), view.sql)
     if sets.hold_records:
         question = "Which records does the release have, in which order?"
         sets.create_view_of_records(IN_ORDER, question, run.in_order(RELEASED))
-    if step4:
-        _keep_donated(sets, run)
-    _mark(sets, levels, donated=step4 > 0)
-    classes = _classes_in_short(sets, violating=VIOLATING, donors=DONORS if step4 else None)
-    return Suppression(left_out + step4, step4, classes), chain
+    return run
 
 
 def _keep_classes(sets: FrequencySets, levels: Levels) -> None:
@@ -121,9 +117,7 @@ def _keep_classes(sets: FrequencySets, levels: Levels) -> None:
             "classes_as_released",
             classes=f"({of_places})",
             quasi_identifiers=list(sets.bound.quasi_identifiers),
-            shown=[
-                ReleasedLevel(each.values, levels[each.name]) for each in sets.quasi_identifiers
-            ],
+            shown=_released(sets, levels),
         ),
     )
 
@@ -141,22 +135,27 @@ def _keep_donated(sets: FrequencySets, chain: ViewChain) -> None:
     )
 
 
-def _mark(sets: FrequencySets, levels: Levels, *, donated: bool) -> None:
+def _mark(
+    sets: FrequencySets, levels: Levels, *, violating: str | None, donated: str | None
+) -> None:
     sets.materialise(
         MARKED,
         "How many records of each combination are suppressed?",
         render(
             "marked_records",
             records=RECORDS,
-            quasi_identifiers=[
-                _AtLevel(each.values, each.key, levels[each.name])
-                for each in sets.quasi_identifiers
-            ],
-            violating=VIOLATING,
-            donated=DONATED_PLACES if donated else None,
+            quasi_identifiers=_released(sets, levels),
+            violating=violating,
+            donated=donated,
             carried=sets.carried,
         ),
     )
+
+
+def _released(sets: FrequencySets, levels: Levels) -> list[ReleasedLevel]:
+    return [
+        ReleasedLevel(each.values, each.key, levels[each.name]) for each in sets.quasi_identifiers
+    ]
 
 
 def _classes_in_short(

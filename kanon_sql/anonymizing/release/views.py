@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import NamedTuple
 
 from kanon_sql.anonymizing.search.lattice import PRIVATE, QuasiIdentifier, kept_labels, label_of
@@ -398,7 +399,7 @@ class ViewChain:
         """The quasi-identifiers published as labels."""
         return frozenset(step.attribute for step in self.steps)
 
-    @property
+    @cached_property
     def columns(self) -> tuple[Column, ...]:
         """The published columns, in table order; a label is text."""
         return tuple(
@@ -429,7 +430,7 @@ class ViewChain:
             keys=quasi_identifiers,
         )
 
-    @property
+    @cached_property
     def raw(self) -> dict[str, Column]:
         """Columns carried along with their raw values, by name in the table: the generalised ones,
         and, for step 4, which orders by all columns, the unpublished ones."""

@@ -16,12 +16,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import accumulate
-from typing import Any
 
-from kanon_sql.anonymizing.release.options import ReleaseOptions
-from kanon_sql.anonymizing.search.lattice import Attribute, Lattice, Node
-from kanon_sql.errors import SpecError, did_you_mean, option
-from kanon_sql.plan.question import ResolvedQuestion
+from kanon_sql.anonymizing.search.lattice import Attribute, Lattice, Node, QuasiIdentifier
+from kanon_sql.errors import SpecError
 from kanon_sql.results.release import MetricName
 
 
@@ -47,61 +44,16 @@ class Preferences:
             )
         return bound
 
+    def highest_of(self, quasi_identifiers: Iterable[QuasiIdentifier]) -> dict[str, int]:
+        """The highest allowed level of each quasi-identifier."""
+        return {
+            each.name: self.highest(each.name, each.levels.height) for each in quasi_identifiers
+        }
+
     def bounded(self, attribute: Attribute) -> Attribute:
         """The attribute without the levels above its highest allowed one."""
         highest = self.highest(attribute.name, attribute.height)
         return Attribute(attribute.name, attribute.distinct[: highest + 1])
-
-
-def preferences_of(options: ReleaseOptions, bound: ResolvedQuestion) -> Preferences:
-    """The preferences in the spec, overridden by the options of the release.
-
-    Raises `SpecError` for a column that is not a quasi-identifier or is named twice.
-    """
-    names = [each.name for each in bound.quasi_identifiers]
-    at_most: dict[str, int] = {}
-    weights: dict[str, float] = {}
-    for column in bound.quasi_identifiers:
-        said = bound.roles.hierarchy(column)
-        if said.keep or said.at_most is not None:
-            at_most[column.name] = 0 if said.keep else int(said.at_most or 0)
-        if said.weight is not None:
-            weights[column.name] = said.weight
-    kept = dict.fromkeys(_each_once("keep", options.keep, names), 0)
-    bounds = _by_name("at_most", options.at_most, names)
-    both = next((name for name in kept if name in bounds), None)
-    if both is not None:
-        raise SpecError(
-            f'"{both}" is named in {option("keep")} and in {option("at_most")}. Keeping it means '
-            "level 0 at most: name it once."
-        )
-    return Preferences(
-        {**at_most, **kept, **bounds}, {**weights, **_by_name("weights", options.weights, names)}
-    )
-
-
-def _by_name(parameter: str, given: Mapping[str, Any], names: list[str]) -> dict[str, Any]:
-    found = _each_once(parameter, given, names)
-    return dict(zip(found, given.values(), strict=True))
-
-
-def _each_once(parameter: str, given: Iterable[str], names: list[str]) -> list[str]:
-    """The quasi-identifiers of these names, in the table's spelling; a duplicate is an error."""
-    found = [_quasi_identifier(parameter, name, names) for name in given]
-    twice = next((name for place, name in enumerate(found) if name in found[:place]), None)
-    if twice is not None:
-        raise SpecError(f'{option(parameter)} names "{twice}" twice. Name it once.')
-    return found
-
-
-def _quasi_identifier(parameter: str, name: str, names: list[str]) -> str:
-    alike = [each for each in names if each.casefold() == name.casefold()]
-    if name in names or len(alike) == 1:
-        return name if name in names else alike[0]
-    raise SpecError(
-        f'{option(parameter)}: "{name}" is no quasi-identifier. Quasi-identifiers: '
-        f"{', '.join(names)}.{did_you_mean(name, names)}"
-    )
 
 
 @dataclass(frozen=True)
@@ -321,16 +273,21 @@ class CellCosts:
 
 
 @dataclass(frozen=True)
-class Sizes:
-    """Aggregates of the class sizes at a node."""
+class ClassCounts:
+    """Counts of a node's classes after all checks."""
 
+    violating: int
+    """Records in violating classes."""
+    kept: int
+    """Records in passing classes."""
     classes: int
-    """Number of kept classes."""
+    """Number of passing classes."""
     squares: int
-    """Sum of squared sizes of the kept classes."""
+    """Sum of squared sizes of the passing classes."""
     all_squares: int
-    """Sum of squared sizes of all classes, suppressed ones included."""
-    suppressed: int
+    """Sum of squared sizes of all classes, violating ones included."""
+    below: Mapping[int, int]
+    """Number of kept records in classes below each size."""
 
 
 @dataclass(frozen=True)
@@ -346,8 +303,8 @@ class ClassCosts:
     """Whether suppressed records lie only in classes smaller than `least_size`."""
     values: Sequence[Sequence[int]]
     """Number of distinct values of each quasi-identifier at each level."""
-    sizes: Mapping[Node, Sizes]
-    """Sizes at the nodes evaluated so far."""
+    counted: Callable[[Node], ClassCounts]
+    """The counts of an evaluated node."""
 
     def base(self, lattice: Lattice) -> Sequence[float]:
         most = [1]
@@ -368,23 +325,19 @@ class ClassCosts:
         return 0.0
 
     def least_above(self, node: Node) -> float:
-        sizes = self.sizes.get(node)
-        if sizes is None:
-            return 0.0
+        counted = self.counted(node)
         if self.metric == "discernibility":
-            return float(sizes.all_squares)
+            return float(counted.all_squares)
         # A class kept at a coarser node contains either a class kept here, or enough records that
         # are suppressed here.
-        return self._average(sizes.classes + sizes.suppressed // self.least_size)
+        return self._average(counted.classes + counted.violating // self.least_size)
 
     def cost(self, node: Node) -> float | None:
         """Cost of an evaluated node; None if it keeps no class, so that the metric is undefined."""
-        sizes = self.sizes[node]
+        counted = self.counted(node)
         if self.metric == "discernibility":
-            return float(sizes.squares + self.records * sizes.suppressed)
-        if not sizes.classes:
-            return None
-        return (self.records - sizes.suppressed) / sizes.classes
+            return float(counted.squares + self.records * counted.violating)
+        return counted.kept / counted.classes if counted.classes else None
 
     def value(self, cost: float) -> float:
         """The metric's value, equal to the cost."""

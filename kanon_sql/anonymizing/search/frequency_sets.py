@@ -147,18 +147,21 @@ class TempRelations:
         """The rows of one query on temporary relations."""
         return self._session.rows(self._step(name, question, sql))
 
-    def fetch_each(self, questions: Sequence[NodeQuery]) -> list[Row]:
-        """The single row of each of several queries with the same columns.
+    def fetch_each(self, questions: Sequence[NodeQuery]) -> list[list[Row]]:
+        """The rows of each of several queries with the same columns.
 
         They are combined into one statement if each would compute the sets again and the combined
         one would not.
         """
         engine = self._session.engine
         if keeps_sets(engine) or TRAITS[engine.dialect].rereads or len(questions) < 2:
-            return [self.fetch(each.name, each.question, each.sql)[0] for each in questions]
+            return [self.fetch(each.name, each.question, each.sql) for each in questions]
         together = render("answers_together", statements=[each.sql for each in questions])
         rows = self.fetch(questions[0].name, questions[0].question, together)
-        return sorted(rows, key=lambda row: int(row["kanon_question"]))
+        return [
+            [row for row in rows if int(row["kanon_question"]) == number]
+            for number, _ in enumerate(questions, start=1)
+        ]
 
     def _step(self, name: str, question: str, sql: str) -> Statement:
         tables = frozenset([*(each.sql for each in self.bound.tables), *self._kept])
@@ -225,7 +228,8 @@ class FrequencySets(TempRelations):
     ) -> None:
         super().__init__(bound, session, records)
         self._most_kept = most_kept
-        self._entity = [bound.entity] if bound.entity else []
+        self.by_people = [bound.entity] if bound.entity else []
+        """The entity column, if classes are counted in people."""
         self._numbers = count()
         relation, rolled_up = self._source()
         self.quasi_identifiers = tuple(
@@ -252,6 +256,10 @@ class FrequencySets(TempRelations):
     def values_at(self, levels: Levels) -> dict[str, int]:
         """Number of distinct values of each quasi-identifier at its level, with NULL as one."""
         return {each.name: each.distinct[levels[each.name]] for each in self.attributes}
+
+    def labels_at(self, levels: Levels) -> dict[str, str]:
+        """The words for the level of each quasi-identifier."""
+        return {each.name: each.levels.label(levels[each.name]) for each in self.quasi_identifiers}
 
     def at(self, levels: Levels) -> NodeSet:
         """The set of a node, rolled up from the coarsest usable materialised set."""
@@ -314,11 +322,6 @@ class FrequencySets(TempRelations):
         ]
 
     @property
-    def by_people(self) -> Sequence[BoundColumn]:
-        """The entity column, if classes are counted in people."""
-        return self._entity
-
-    @property
     def raw(self) -> NodeSet:
         """The set of raw values with the columns that the search reads."""
         return next(iter(self._nodes.values()))
@@ -363,14 +366,14 @@ class FrequencySets(TempRelations):
     def are_spread_by_node(self) -> bool:
         """Whether the table-wide frequencies of sensitive values depend on the node, because a
         person counts once in each class they are in."""
-        return bool(self._entity) and any(
+        return bool(self.by_people) and any(
             map(compares_with_table, sensitive_requirements(self.bound))
         )
 
     @property
     def carried(self) -> list[BoundColumn]:
         """The columns of the set of raw values other than the quasi-identifiers."""
-        return [*self.bound.sensitive, *self._entity]
+        return [*self.bound.sensitive, *self.by_people]
 
     def keep_places_of(
         self, name: str, question: str, view: str, raw: Sequence[BoundColumn]
@@ -485,7 +488,7 @@ class FrequencySets(TempRelations):
         """The question with every column renamed to its column in the sets."""
         there = {
             column: replace(column, name=column.alias)
-            for column in (*self.bound.sensitive, *self._entity)
+            for column in (*self.bound.sensitive, *self.by_people)
         }
         checks = [
             replace(check, column=there[check.column]) if check.column else check
@@ -557,7 +560,7 @@ class FrequencySets(TempRelations):
         required = {check.column for check in checks}
         required |= {each for check in checks for each in other_sensitive(self.bound, check)}
         read = [column for column in self.bound.sensitive if column in required]
-        return [*read, *self._entity]
+        return [*read, *self.by_people]
 
     def _node(self, levels: Levels) -> tuple[int, ...]:
         return tuple(levels[column.name] for column in self.bound.quasi_identifiers)

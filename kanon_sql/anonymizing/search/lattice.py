@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import product
 
 from kanon_sql.plan.levels import ColumnLevels
@@ -58,9 +59,10 @@ class Move:
 
 @dataclass(frozen=True)
 class ReleasedLevel:
-    """The level at which the values of a table are released."""
+    """The level at which the values of a quasi-identifier are released, by its key in the sets."""
 
     values: str
+    key: str
     level: int
 
 
@@ -85,16 +87,21 @@ class QuasiIdentifier:
     def key(self) -> str:
         return f"kanon_key_{self.place}"
 
-    @property
+    @cached_property
     def attribute(self) -> Attribute:
         levels = range(self.levels.height + 1)
         return Attribute(self.name, [int(self.in_short[f"kanon_labels_{n}"]) for n in levels])
 
-    @property
+    @cached_property
     def leaves(self) -> int:
         """Number of leaves: the values in the hierarchy, else the distinct values of the table."""
         table = self.levels.table
         return len(table.labels(1)) if table else self.attribute.distinct[0]
+
+    @property
+    def can_lose(self) -> bool:
+        """Whether it has information to lose: levels, and more than one leaf."""
+        return self.levels.height > 0 and self.leaves > 1
 
     def nested(self, level: int) -> bool:
         """Whether, in this table, each label of a level is determined by the label below it."""

@@ -8,19 +8,17 @@ is a choice of GROUP BY columns.
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import NamedTuple
 
 from kanon_sql.anonymizing.search.costs import (
     CellCosts,
     ClassCosts,
+    ClassCounts,
     ColumnCosts,
     Portion,
     Preferences,
-    Sizes,
     Suppressed,
 )
 from kanon_sql.anonymizing.search.frequency_sets import FrequencySets
@@ -32,10 +30,9 @@ from kanon_sql.anonymizing.search.lattice import (
     Node,
     QuasiIdentifier,
 )
-from kanon_sql.anonymizing.search.losses import Loss, metrics
+from kanon_sql.anonymizing.search.losses import Loss, leaves_of_labels, metrics
 from kanon_sql.anonymizing.search.optimal import AT_ONCE, NodeCounts
 from kanon_sql.anonymizing.search.table_constraints import (
-    ClassCounts,
     EarlierSets,
     NodeOfSet,
     ReferenceSets,
@@ -61,96 +58,67 @@ _SEARCHED = f"{PRIVATE}searched_set_at_all_levels"
 
 
 @dataclass(frozen=True)
-class _Asked:
-    """A node in a statement about class sizes."""
-
-    number: int
-    set: str
-    columns: Sequence[str]
-    levels: Sequence[int] = ()
-    constant: Sequence[bool] = ()
-    size: int = 1
-
-
-class _StandsFor(NamedTuple):
-    """A quasi-identifier with what is needed to compute how much each of its labels covers."""
-
-    place: int
-    values: str
-    highest: int
-    leaves: str | None
-    """The relation with the number of leaves under each label, if a hierarchy lists them."""
-
-
-class Judged(NamedTuple):
-    """Nodes evaluated against all checks: class sizes and statistics of suppressed records."""
-
-    sizes: dict[Node, Row]
-    suppressed: dict[Node, Suppressed]
-
-
-@dataclass(frozen=True)
 class NodeQueries:
     """The queries on the nodes of one lattice, by the highest level of each quasi-identifier."""
 
     sets: FrequencySets
     highest: Levels
 
-    @property
+    @cached_property
     def lossy(self) -> list[QuasiIdentifier]:
         """The quasi-identifiers that can lose information."""
-        return [
-            each for each in self.sets.quasi_identifiers if each.levels.height and each.leaves > 1
-        ]
+        return [each for each in self.sets.quasi_identifiers if each.can_lose]
 
     def sizes(self, nodes: Sequence[Node], below: Sequence[int], saying: str) -> dict[Node, Row]:
         """Class size aggregates of some nodes, with the numbers of classes and records below
         sizes."""
-        asked = [
-            _Asked(number, self._set, self._columns(node)) for number, node in enumerate(nodes)
-        ]
         rows = self.sets.fetch(
             "sizes_of_nodes",
             f"How many classes does each of {len(nodes)} nodes have, by size?{saying}",
-            render("sizes_of_nodes", nodes=asked, sizes=below, entity=self.sets.bound.entity),
+            render(
+                "sizes_of_nodes",
+                nodes=self._of_set(self._set, nodes),
+                sizes=below,
+                entity=self.sets.bound.entity,
+            ),
         )
         return {nodes[int(row["kanon_node"])]: row for row in rows}
 
     def small(self, nodes: Sequence[Node], size: int) -> dict[Node, Suppressed]:
         """Statistics of the records in classes below a size, for some nodes."""
-        asked = []
-        for number, node in enumerate(nodes):
-            levels = [node[each.place - 1] for each in self.lossy]
-            constant = [
-                each.attribute.distinct[level] <= 1
-                for each, level in zip(self.lossy, levels, strict=True)
-            ]
-            asked.append(_Asked(number, self._set, self._columns(node), levels, constant, size))
-        entity = self.sets.bound.entity
-        return self._lost(
-            nodes,
-            render("small_classes_of_nodes", nodes=asked, keys=self._lossy_keys, entity=entity),
+        asked = self._of_set(self._set, nodes)
+        classes = render(
+            "small_classes_of_nodes",
+            nodes=asked,
+            lossy=self.lossy,
+            size=size,
+            entity=self.sets.bound.entity,
         )
+        return self._lost(asked, f"({classes})")
 
-    def judged(self, nodes: Sequence[Node], k: int, below: Sequence[int]) -> Judged:
-        """Count some nodes' classes by the checks on classes, with what the violating ones lose."""
-        keys = [each.key for each in self.sets.quasi_identifiers]
-        lossy = [each.place - 1 for each in self.lossy]
-        asked = [
-            NodeOfSet(number, node, self._searched_set, lossy) for number, node in enumerate(nodes)
-        ]
-        of_nodes = self.sets.materialise(
+    def judged(
+        self, nodes: Sequence[Node], k: int, below: Sequence[int]
+    ) -> tuple[dict[Node, Row], dict[Node, Suppressed]]:
+        """Count some nodes' classes by all checks on classes; and what the violating ones lose."""
+        sets, asked = self.sets, self._of_set(self._searched_set, nodes)
+        keys = [each.key for each in sets.quasi_identifiers]
+        of_nodes = sets.materialise(
             f"{PRIVATE}nodes",
             f"How many records share each combination of values at each of {len(nodes)} nodes?",
-            render("sets_of_nodes", nodes=asked, keys=keys, carried=self.sets.searched_columns),
+            render("sets_of_nodes", nodes=asked, keys=keys, carried=sets.searched_columns),
         )
         keys = ["kanon_at_node", *keys]
-        violating = self.sets.materialise(
+        statements = [
+            sets.violating_among(keys, of_nodes, k, is_whole=sets.are_spread_by_node),
+            *self._references.violating(of_nodes, keys, asked),
+            *self._earlier.violating(of_nodes, keys),
+        ]
+        violating = sets.materialise(
             f"{PRIVATE}violating_of_nodes",
             "Which classes of each node violate a check?",
-            self._violating(of_nodes, keys, asked, k),
+            render("violating_by_any", statements=statements),
         )
-        rows = self.sets.fetch(
+        rows = sets.fetch(
             "sizes_of_kept",
             "How many classes of each node pass, and how many of them are small?",
             render(
@@ -159,24 +127,13 @@ class NodeQueries:
                 violating=violating,
                 keys=keys,
                 sizes=below,
-                entity=self.sets.bound.entity,
+                entity=sets.bound.entity,
             ),
         )
-        suppressed = self._lost(
-            nodes,
-            render(
-                "violating_classes_of_nodes",
-                nodes=asked,
-                keys=self._lossy_keys,
-                violating=violating,
-            ),
-        )
-        self.sets.drop(violating)
-        self.sets.drop(of_nodes)
-        return Judged(
-            {nodes[int(row["kanon_node"])]: row for row in rows},
-            suppressed,
-        )
+        suppressed = self._lost(asked, violating)
+        sets.drop(violating)
+        sets.drop(of_nodes)
+        return {nodes[int(row["kanon_node"])]: row for row in rows}, suppressed
 
     def violating_beside(self, node: Node) -> list[str]:
         """One SELECT for each reference and earlier release: the classes of a node, by their
@@ -195,10 +152,11 @@ class NodeQueries:
         found: dict[int, list[list[Portion]]] = {
             each.place: [[] for _ in range(self.highest[each.name] + 1)] for each in self.lossy
         }
+        labels = {each.place: self._labels(each) for each in self.lossy}
         for row in self.sets.fetch(
             "portions",
             "How many records lose how much at each level?",
-            render("portions_of_levels", labels=[*map(self._stands_for, self.lossy)]),
+            render("portions_of_levels", labels=labels),
         ):
             found[int(row["kanon_number"])][int(row["kanon_level"])].append(
                 Portion(
@@ -211,40 +169,42 @@ class NodeQueries:
 
     # --- internal ---------------------------------------------------------------------------
 
-    def _violating(self, set: str, keys: Sequence[str], nodes: Sequence[NodeOfSet], k: int) -> str:
-        """SQL of the classes of some nodes that violate any check."""
-        is_whole = self.sets.are_spread_by_node
-        return render(
-            "violating_by_any",
-            statements=[
-                self.sets.violating_among(keys, set, k, is_whole=is_whole),
-                *self._references.violating(set, keys, nodes),
-                *self._earlier.violating(set, keys),
-            ],
-        )
-
-    def _columns(self, node: Node) -> list[str]:
-        """The columns by which the set at all levels is grouped for a node."""
+    def _of_set(self, set: str, nodes: Sequence[Node]) -> list[NodeOfSet]:
+        """The nodes as statements on the set at all levels read them."""
         return [
-            f"{each.key}_{level}"
-            for each, level in zip(self.sets.quasi_identifiers, node, strict=True)
-            if each.attribute.distinct[level] > 1
+            NodeOfSet(
+                number,
+                node,
+                set,
+                [
+                    f"{each.key}_{level}"
+                    for each, level in zip(self.sets.quasi_identifiers, node, strict=True)
+                    if each.attribute.distinct[level] > 1
+                ],
+                [
+                    each.key
+                    for each in self.lossy
+                    if each.attribute.distinct[node[each.place - 1]] <= 1
+                ],
+            )
+            for number, node in enumerate(nodes)
         ]
 
-    def _lost(self, nodes: Sequence[Node], suppressed: str) -> dict[Node, Suppressed]:
-        """Statistics of suppressed classes by node; the rows of `suppressed` carry its number."""
+    def _lost(self, nodes: Sequence[NodeOfSet], suppressed: str) -> dict[Node, Suppressed]:
+        """Statistics of suppressed classes by node; each class carries the number of its node."""
         rows = self.sets.fetch(
             "lost_by_nodes",
             "How much information do the suppressed records of each node lose?",
             render(
                 "lost_by_nodes",
                 suppressed=suppressed,
-                keys=self._lossy_keys,
-                labels=[self._labels(each) for each in self.lossy],
+                nodes=nodes,
+                lossy=self.lossy,
+                labels={each.key: self._labels(each) for each in self.lossy},
             ),
         )
         return {
-            nodes[int(row["kanon_node"])]: Suppressed(
+            nodes[int(row["kanon_node"])].levels: Suppressed(
                 int(row["kanon_records"]),
                 {each.place - 1: int(row[f"kanon_leaves_more_{each.key}"]) for each in self.lossy},
                 {each.place - 1: float(row[f"kanon_bits_{each.key}"]) for each in self.lossy},
@@ -257,40 +217,16 @@ class NodeQueries:
         name = f"{PRIVATE}labels_of_levels_{each.place}"
         if self.sets.keeps(name):
             return name
-        _, values, highest, leaves = self._stands_for(each)
         return self.sets.materialise(
             name,
             f"How many leaves and records does each label of {each.name} cover at each level?",
-            render("labels_of_levels", values=values, highest=highest, leaves=leaves),
+            render(
+                "labels_of_levels",
+                values=each.values,
+                highest=self.highest[each.name],
+                leaves=leaves_of_labels(self.sets, each),
+            ),
         )
-
-    def _stands_for(self, each: QuasiIdentifier) -> _StandsFor:
-        highest = self.highest[each.name]
-        return _StandsFor(each.place, each.values, highest, self._leaves(each, highest))
-
-    def _leaves(self, each: QuasiIdentifier, highest: int) -> str | None:
-        """Materialise the number of leaves under each label, if a hierarchy lists them."""
-        name, table = f"{PRIVATE}leaves_of_levels_{each.place}", each.levels.table
-        if not table or not highest:
-            return None
-        if self.sets.keeps(name):
-            return name
-        rows = [
-            (level, label, count)
-            for level in range(1, highest + 1)
-            for label, count in (
-                {"*": each.leaves}
-                if level > table.height
-                else Counter(table.labels(level).values())
-            ).items()
-        ]
-        return self.sets.materialise_rows(
-            name, ("kanon_level", "kanon_label", "kanon_leaves"), rows
-        )
-
-    @property
-    def _lossy_keys(self) -> list[str]:
-        return [each.key for each in self.lossy]
 
     @cached_property
     def _references(self) -> ReferenceSets:
@@ -330,10 +266,11 @@ class LatticeStatistics:
     ) -> None:
         self.sets, self._starred = sets, suppressed_as == "star"
         # References and earlier releases match by label, so a pure renaming of labels matters.
-        is_alone = not (reference_requirements(sets.bound) or required_crowds(sets.bound))
+        is_compared = bool(reference_requirements(sets.bound) or required_crowds(sets.bound))
+        highest = preferred.highest_of(sets.quasi_identifiers)
         self.lattice = Lattice(
             tuple(
-                _ladder(each, preferred.highest(each.name, each.levels.height), is_alone)
+                _ladder(each, highest[each.name], is_alone=not is_compared)
                 for each in sets.quasi_identifiers
             )
         )
@@ -342,13 +279,8 @@ class LatticeStatistics:
         thresholds = {each.below for each in self.whole if each.below is not None}
         sizes = {self._least_size(k) for k in ks}
         self._sizes = sorted(sizes | thresholds)
-        highest = {each.name: each.highest for each in self.lattice.ladders}
-        self._questions = NodeQueries(sets, highest)
-        self.asks_more = bool(
-            sensitive_requirements(sets.bound)
-            or reference_requirements(sets.bound)
-            or required_crowds(sets.bound)
-        )
+        self.queries = NodeQueries(sets, highest)
+        self.asks_more = is_compared or bool(sensitive_requirements(sets.bound))
         """Whether checks need more of a class than its number of records."""
         self._rows: dict[Node, Row] = {}
         self._counted: dict[tuple[Node, int], ClassCounts] = {}
@@ -380,7 +312,7 @@ class LatticeStatistics:
         missing = [node for node in dict.fromkeys(nodes) if node not in self._rows]
         for start in range(0, len(missing), AT_ONCE):
             part = missing[start : start + AT_ONCE]
-            self._rows |= self._questions.sizes(part, self._sizes, saying)
+            self._rows |= self.queries.sizes(part, self._sizes, saying)
 
     def counted(self, node: Node, k: int) -> ClassCounts:
         """Counts of a node's classes after all checks."""
@@ -396,11 +328,9 @@ class LatticeStatistics:
             return
         for start in range(0, len(missing), self._at_once):
             part = missing[start : start + self._at_once]
-            judged = self._questions.judged(part, k, self._thresholds)
-            for node, row in judged.sizes.items():
-                self._counted[node, k] = self._by_all_checks(row)
-            for node, suppressed in judged.suppressed.items():
-                self._suppressed[node, k] = suppressed
+            sizes, suppressed = self.queries.judged(part, k, self._thresholds)
+            self._counted |= {(node, k): self._by_all_checks(row) for node, row in sizes.items()}
+            self._suppressed |= {(node, k): each for node, each in suppressed.items()}
 
     def suppressed(self, nodes: Sequence[Node], k: int) -> dict[Node, Suppressed]:
         """Statistics of the suppressed records of some nodes."""
@@ -412,8 +342,8 @@ class LatticeStatistics:
         asked = [node for node in missing if (node, k) not in self._suppressed]
         for start in range(0, len(asked), AT_ONCE):
             part = asked[start : start + AT_ONCE]
-            for node, suppressed in self._questions.small(part, self._least_size(k)).items():
-                self._suppressed[node, k] = suppressed
+            found = self.queries.small(part, self._least_size(k))
+            self._suppressed |= {(node, k): each for node, each in found.items()}
         return {node: self._suppressed[node, k] for node in nodes}
 
     def satisfies(self, counted: ClassCounts, k: int) -> bool:
@@ -431,18 +361,13 @@ class LatticeStatistics:
             return bool(self.asks_more or self.whole or self.audited or self.sets.bound.entity)
         return bool(self.audited and counted.kept)
 
-    def violating_beside(self, node: Node) -> list[str]:
-        """One SELECT for each reference or earlier release with a check: the classes of a node, by
-        their places, that violate it."""
-        return self._questions.violating_beside(node)
-
     # --- losses and metrics -----------------------------------------------------------------
 
     @cached_property
     def columns(self) -> tuple[ColumnCosts, ...]:
         """The quasi-identifiers that can lose information."""
-        lossy = self._questions.lossy
-        portions = self._questions.portions() if lossy else {}
+        lossy = self.queries.lossy
+        portions = self.queries.portions() if lossy else {}
         return tuple(
             ColumnCosts(
                 each.place - 1,
@@ -467,7 +392,7 @@ class LatticeStatistics:
                 max(self._least_size(k), 1),
                 not self.asks_more and not self.sets.bound.entity,
                 [each.attribute.distinct for each in self.sets.quasi_identifiers],
-                _SizesOf(self, k),
+                lambda node: self.counted(node, k),
             )
         places = {each.name: each.place - 1 for each in self.sets.quasi_identifiers}
         return CellCosts(
@@ -475,7 +400,7 @@ class LatticeStatistics:
             metric,
             {places[name]: weight for name, weight in weights.items()},
             is_monotone(self.bounds[k])
-            and not any(each.levels.faults for each in self._questions.lossy),
+            and not any(each.levels.faults for each in self.queries.lossy),
         )
 
     def metrics(self, node: Node, k: int, weights: Mapping[str, float]) -> Metrics:
@@ -561,22 +486,6 @@ class LatticeStatistics:
         return sorted({each.below for each in self.whole if each.below is not None})
 
 
-class _SizesOf(Mapping[Node, Sizes]):
-    """The sizes at the evaluated nodes for one k, as a mapping."""
-
-    def __init__(self, nodes: LatticeStatistics, k: int) -> None:
-        self._nodes, self._k = nodes, k
-
-    def __getitem__(self, node: Node) -> Sizes:
-        return self._nodes.counted(node, self._k).sizes
-
-    def __iter__(self) -> Iterator[Node]:
-        return iter(self._nodes.looked_at)
-
-    def __len__(self) -> int:
-        return len(self._nodes.looked_at)
-
-
 @dataclass(frozen=True)
 class NodeEvaluator:
     """Evaluates nodes against the checks for one k."""
@@ -632,7 +541,7 @@ class NodeEvaluator:
         return NodeCounts(violating if prunes else below, violating, satisfies)
 
 
-def _ladder(each: QuasiIdentifier, highest: int, is_alone: bool) -> Ladder:
+def _ladder(each: QuasiIdentifier, highest: int, *, is_alone: bool) -> Ladder:
     distinct, may_be_idle = each.attribute.distinct, is_alone and not each.levels.faults
     nested = [level == 0 or each.nested(level) for level in range(highest + 1)]
     idle = [

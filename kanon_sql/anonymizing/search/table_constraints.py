@@ -8,12 +8,12 @@ is at the levels of a node.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 
-from kanon_sql.anonymizing.search.costs import Sizes
+from kanon_sql.anonymizing.search.costs import ClassCounts
 from kanon_sql.anonymizing.search.frequency_sets import FrequencySets, LevelsOf
 from kanon_sql.anonymizing.search.lattice import (
     PRIVATE,
@@ -26,7 +26,13 @@ from kanon_sql.anonymizing.search.lattice import (
 )
 from kanon_sql.auditing.estimates import required_class_size
 from kanon_sql.plan.join_columns import pairs, people_of_both
-from kanon_sql.plan.question import BoundCheck, OtherTable, ResolvedQuestion
+from kanon_sql.plan.question import (
+    BoundCheck,
+    BoundColumn,
+    OtherTable,
+    Pair,
+    ResolvedQuestion,
+)
 from kanon_sql.plan.steps import other_records
 from kanon_sql.plan.violating_classes import (
     is_about_crowds,
@@ -52,8 +58,10 @@ class NodeOfSet:
     number: int
     levels: Node
     set: str = ""
-    places: Sequence[int] = ()
-    """Indices of the levels that the statement reads."""
+    columns: Sequence[str] = ()
+    """The columns of the set that tell the node's classes apart."""
+    constant: Sequence[str] = ()
+    """The keys of the quasi-identifiers with a single label."""
 
 
 @dataclass(frozen=True)
@@ -86,7 +94,7 @@ class ReferenceSets:
 
     # --- internal ---------------------------------------------------------------------------
 
-    @property
+    @cached_property
     def _required(self) -> dict[str, list[BoundCheck]]:
         """The checks on each reference, by its name."""
         found: dict[str, list[BoundCheck]] = {}
@@ -105,31 +113,17 @@ class ReferenceSets:
 
     def _keep(self, place: int, reference: OtherTable) -> str:
         sets = self.sets
-        columns = [reference.columns[each.name] for each in sets.quasi_identifiers]
-        others = [each for each in (reference.entity, reference.weight) if each]
-        referred = [
-            replace(each, name=name, alias=name)
-            for number, each in enumerate(columns, start=1)
-            for name in [f"kanon_referred_{number}"]
-        ]
-        found = sets.materialise_beside(
+        found = _combinations_of(
+            sets,
             f"{PRIVATE}reference_{place}",
-            f"How many records of {reference.table.name} have each combination of values?",
-            render(
-                "reference_set",
-                relation=other_records(reference),
-                columns=columns,
-                others=others,
-            ),
-            [*referred, *others],
+            reference,
+            [reference.columns[each.name] for each in sets.quasi_identifiers],
+            [each for each in (reference.entity, reference.weight) if each],
         )
+        compared = zip(sets.quasi_identifiers, pairs(sets.bound, reference, "exact"), strict=True)
         levels = [
-            LevelsOf(
-                each.key,
-                self._values(place, found, reference, each),
-                self.highest[each.name],
-            )
-            for each in sets.quasi_identifiers
+            LevelsOf(each.key, self._values(place, found, pair, each), self.highest[each.name])
+            for each, pair in compared
         ]
         return sets.materialise(
             f"{PRIVATE}reference_{place}_at_all_levels",
@@ -143,24 +137,15 @@ class ReferenceSets:
             ),
         )
 
-    def _values(self, place: int, found: str, reference: OtherTable, each: QuasiIdentifier) -> str:
+    def _values(self, place: int, found: str, pair: Pair, each: QuasiIdentifier) -> str:
         """Materialise the reference's values of a quasi-identifier, with their places."""
-        raw = self.sets.materialise(
-            f"{PRIVATE}referred_values_{place}_{each.place}",
-            f"Which values of {each.name} occur in {reference.table.name}?",
-            render("referred_values", set=found, place=each.place),
-        )
-        [pair] = [
-            pair
-            for pair in pairs(self.sets.bound, reference, "exact")
-            if pair.column.name == each.name
-        ]
         return self.sets.materialise(
             f"{PRIVATE}referred_places_{place}_{each.place}",
             f"Which place does each value of the reference have at each level of {each.name}?",
             render(
                 "referred_places",
-                referred=raw,
+                set=found,
+                place=each.place,
                 values=each.values,
                 labels=list(self._labels(each, pair.reference.type)),
                 type=pair.reference.type,
@@ -209,28 +194,40 @@ class EarlierSets:
     def _keep(self, place: int, earlier: OtherTable) -> str:
         columns = list(earlier.quasi_identifiers)
         entities = people_of_both(self.sets.bound, earlier)
-        entity = entities.reference
-        referred = [
-            replace(each, name=name, alias=name, generalised=None, joined=None)
-            for number, each in enumerate(columns, start=1)
-            for name in [f"kanon_referred_{number}"]
-        ]
-        found = self.sets.materialise_beside(
-            f"{PRIVATE}earlier_{place}",
-            f"How often does each person of {earlier.table.name} have each combination of values?",
-            render(
-                "reference_set",
-                relation=other_records(earlier, [*columns, entity]),
-                columns=columns,
-                others=[entity],
-            ),
-            [*referred, replace(entity, name="kanon_entity")],
+        found = _combinations_of(
+            self.sets, f"{PRIVATE}earlier_{place}", earlier, columns, [entities.reference]
         )
         return self.sets.materialise(
             f"{PRIVATE}people_before_{place}",
             f"In which classes of {earlier.table.name} is each person?",
             render("people_before", set=found, columns=columns, entities=entities),
         )
+
+
+def _combinations_of(
+    sets: FrequencySets,
+    name: str,
+    other: OtherTable,
+    columns: Sequence[BoundColumn],
+    others: Sequence[BoundColumn],
+) -> str:
+    """Materialise the frequency set of another table, by some columns and its people or weights."""
+    referred = [
+        replace(each, name=key, alias=key, generalised=None, joined=None)
+        for number, each in enumerate(columns, start=1)
+        for key in [f"kanon_referred_{number}"]
+    ]
+    return sets.materialise_beside(
+        name,
+        f"How many records of {other.table.name} have each combination of values?",
+        render(
+            "reference_set",
+            relation=other_records(other, [*columns, *others]),
+            columns=columns,
+            others=others,
+        ),
+        [*referred, *others],
+    )
 
 
 _ENDLESS = 2**62
@@ -248,26 +245,6 @@ class AtMost:
         """Whether the bound holds; it does if no record is kept."""
         found = counted.classes if self.below is None else counted.below[self.below]
         return found <= self.most * counted.kept
-
-
-@dataclass(frozen=True)
-class ClassCounts:
-    """Counts of a node's classes after all checks."""
-
-    violating: int
-    """Records in violating classes."""
-    kept: int
-    """Records in passing classes."""
-    classes: int
-    """Number of passing classes."""
-    squares: int
-    all_squares: int
-    below: Mapping[int, int]
-    """Number of kept records in classes below each size."""
-
-    @property
-    def sizes(self) -> Sizes:
-        return Sizes(self.classes, self.squares, self.all_squares, self.violating)
 
 
 def bounds_of_all(bound: ResolvedQuestion) -> list[AtMost]:
