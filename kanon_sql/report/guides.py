@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 import re
-import textwrap
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 
+from kanon_sql.report.plain_page import WIDTH, folded, in_columns
 from kanon_sql.report.words.numbers import counted, number, percent, plain
 from kanon_sql.results.version import VERSION
 from kanon_sql.results.worksheet import CONFIDENCE, Attempts
@@ -122,7 +122,6 @@ def _sentences(attempts: Attempts) -> Iterator[str]:
         )
 
 
-WIDTH = 80
 DBT = "dbt"
 """The guide in the dbt package's folder, where code hosts display it."""
 INDEX = "README"
@@ -174,7 +173,7 @@ def _lines(name: str) -> Iterator[str]:
         elif _ITEM.match(first):
             yield from _list(block)
         else:
-            yield from _folded(" ".join(block), "    ")
+            yield from folded(_plain(" ".join(block)), "    ")
         yield ""
 
 
@@ -212,7 +211,7 @@ def _list(lines: list[str]) -> Iterator[str]:
             items[-1][1].append(line.strip())
     for mark, words in items:
         first = f"    {mark} "
-        yield from _folded(" ".join(words), first, " " * len(first))
+        yield from folded(_plain(" ".join(words)), first, " " * len(first))
 
 
 def _table(lines: list[str]) -> Iterator[str]:
@@ -220,16 +219,14 @@ def _table(lines: list[str]) -> Iterator[str]:
     header, _, *rows = ([*map(_plain, _cells(line))] for line in lines)
     widths = [max(len(row[place]) for row in (header, *rows)) for place in range(len(header))]
     if sum(widths) + 3 * len(widths) + 4 <= WIDTH:
-        for row in (header, *rows):
-            padded = (cell.ljust(width) for cell, width in zip(row, widths, strict=True))
-            yield f"    {'   '.join(padded)}".rstrip()
+        yield from in_columns([header, *rows])
         return
     for name, *others in rows:
-        yield from _folded(name or header[0], "    ", is_plain=True)
+        yield from folded(name or header[0], "    ")
         for head, cell in zip(header[1:], others, strict=True):
             if cell:
                 about = f"{head}: " if head and len(others) > 1 else ""
-                yield from _folded(f"{about}{cell}", "        ", is_plain=True)
+                yield from folded(f"{about}{cell}", "        ")
 
 
 def _cells(line: str) -> list[str]:
@@ -240,21 +237,4 @@ def _cells(line: str) -> list[str]:
 def _plain(text: str) -> str:
     """The text without inline Markdown."""
     text = re.sub(r"\[([^\]]+)\]\(([^)]+)\)", r"\1 (\2)", text)
-    return re.sub(r"\*\*(.+?)\*\*|(?<![\w*`])\*([^*`]+?)\*(?![\w*`])", _inner, text).replace(
-        "`", ""
-    )
-
-
-def _inner(found: re.Match[str]) -> str:
-    return found[1] or found[2] or ""
-
-
-def _folded(text: str, first: str, rest: str | None = None, *, is_plain: bool = False) -> list[str]:
-    return textwrap.wrap(
-        text if is_plain else _plain(text),
-        WIDTH,
-        initial_indent=first,
-        subsequent_indent=first if rest is None else rest,
-        break_on_hyphens=False,
-        break_long_words=False,
-    )
+    return _EMPHASIS.sub(lambda found: found[1] or found[2] or "", text).replace("`", "")

@@ -19,7 +19,8 @@ from kanon_sql.report.explain import (
     overview,
     page,
 )
-from kanon_sql.report.guides import RELEASE, WIDTH, WORKINGS, guide, guide_names
+from kanon_sql.report.guides import RELEASE, WORKINGS, guide, guide_names
+from kanon_sql.report.plain_page import WIDTH
 from kanon_sql.results.metrics import METRICS
 from kanon_sql.spec.models.base import SensitiveModel
 from kanon_sql.spec.models.catalogue import ALL_MODELS, CELL_MODELS, MODELS
