@@ -6,18 +6,26 @@ It is open: a reader passes over keys that it does not know, as later releases a
 from __future__ import annotations
 
 import inspect
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import MISSING, Field, dataclass, field, fields, is_dataclass
 from types import NoneType, UnionType
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
-from kanon_sql.results.cells import CellCheckResult, CellDetails, CellsResult, CellSummary
+from kanon_sql.results.cells import (
+    KEYS_OF_CELLS,
+    NOT_OF_CELLS,
+    CellCheckResult,
+    CellDetails,
+    CellsResult,
+    CellSummary,
+)
 from kanon_sql.results.comparison import Change, Demand
 from kanon_sql.results.diff import Presence
 from kanon_sql.results.profile import TableProfile
 from kanon_sql.results.release import Anonymization, Recoded, Tradeoff
 from kanon_sql.results.stored import BASELINE_VERSION
 from kanon_sql.results.table import (
+    BESIDE,
     IF_SET,
     UNWRITTEN,
     CheckDetails,
@@ -224,7 +232,7 @@ class _Definitions:
         written = [
             each
             for each in fields(kind)
-            if each.metadata != UNWRITTEN and each.name not in more.without
+            if each.metadata not in (UNWRITTEN, BESIDE) and each.name not in more.without
         ]
         properties = {
             each.name: (
@@ -237,12 +245,10 @@ class _Definitions:
         required = [
             each.name
             for each in written
-            if each.metadata != IF_SET
-            and each.name not in more.optional
-            and (hasattr(kind, "to_dict") or _is_required(each))
+            if each.metadata != IF_SET and (hasattr(kind, "to_dict") or _is_required(each))
         ]
-        for other in more.beside:
-            properties |= self.read(other)["properties"]
+        if more.beside:
+            properties |= self.read(more.beside)["properties"]
         schema: Schema = {"type": "object", "description": inspect.cleandoc(kind.__doc__)}
         schema |= {"required": required, "properties": properties | dict(more.properties)}
         return schema | ({"additionalProperties": more.others} if more.others is not None else {})
@@ -299,22 +305,17 @@ def _parameters() -> Schema:
 class _AsWritten:
     """How the JSON of a dataclass differs from its fields."""
 
-    without: tuple[str, ...] = ()
-    optional: tuple[str, ...] = ()
-    beside: tuple[Any, ...] = ()
-    """Dataclasses whose keys stand beside its own, each only where it is known."""
+    without: Collection[str] = ()
+    beside: Any = None
+    """The dataclass whose keys stand beside its own, each only where it is known."""
     properties: Mapping[str, Schema] = field(default_factory=dict)
     others: Schema | None = None
     """The schema of keys that depend on the data."""
 
 
 _MORE: dict[Any, _AsWritten] = {
-    CheckResult: _AsWritten(
-        without=("details",),
-        optional=("accepted", "baseline", "violating_people", "policy"),
-        beside=(CheckDetails,),
-    ),
-    InBaseline: _AsWritten(without=("figures",), others={}),
+    CheckResult: _AsWritten(beside=CheckDetails),
+    InBaseline: _AsWritten(others={}),
     TableResult: _AsWritten(
         properties={
             "holds_personal_data": {"const": True, "description": "Only with --show-values."},
@@ -324,17 +325,9 @@ _MORE: dict[Any, _AsWritten] = {
             },
         }
     ),
-    CellCheckResult: _AsWritten(
-        without=("details", "violating_classes", "violating_records", "violating_people"),
-        optional=("accepted", "baseline", "policy"),
-        beside=(CellDetails,),
-    ),
+    CellCheckResult: _AsWritten(without=NOT_OF_CELLS, beside=CellDetails),
     CellsResult: _AsWritten(
-        without=(
-            *("quasi_identifiers", "sensitive", "entity", "events", "nulls", "sensitive_nulls"),
-            *("levels", "sources", "histogram", "risk", "numbers", "insensitive", "unassigned"),
-            *("why", "clip", "release", "cells"),
-        ),
+        without={each.name for each in fields(CellsResult)} - set(KEYS_OF_CELLS),
         properties={
             "holds_personal_data": {"const": True, "description": "Only with --show-values."},
             "cells": {"type": "array", "description": "Violating cells, only with --show-values."},
@@ -345,14 +338,7 @@ _MORE: dict[Any, _AsWritten] = {
         },
     ),
     TableProfile: _AsWritten(properties={"counted": {"enum": ["records", "people"]}}),
-    Anonymization: _AsWritten(
-        without=("views_without_values", "recoded"),
-        optional=(
-            *("builders", "values_at_top", "metric", "search", "minimal_nodes"),
-            *("distributions", "nearest", "compared"),
-        ),
-        beside=(Recoded,),
-    ),
+    Anonymization: _AsWritten(beside=Recoded),
 }
 _TYPED: dict[tuple[Any, str], Any] = {
     (CellsResult, "summary"): CellSummary,
