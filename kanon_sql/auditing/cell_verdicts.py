@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
-from kanon_sql.auditing.open_cells import OpenCells, SecondTable, with_differences
-from kanon_sql.engines.session import Session
 from kanon_sql.errors import InputError, option, plural
 from kanon_sql.plan.cells import CellCheck
 from kanon_sql.plan.steps import Precondition
 from kanon_sql.results.cells import CellCheckResult, CellSummary
-from kanon_sql.spec.models.cells import Derivable, Differences, MinContributors
-from kanon_sql.sql.statement import Statement
+from kanon_sql.spec.models.cells import (
+    Derivable,
+    Differences,
+    GroupDisclosure,
+    MinContributors,
+    Rounded,
+)
 from kanon_sql.sql.tables import Row
 
 
@@ -36,6 +39,51 @@ class JudgedCells(NamedTuple):
         } or None
 
 
+class CellRows(NamedTuple):
+    """The rows of the statements on a table, of which each rule reads its own."""
+
+    cells: Row
+    groups: Row
+    differences: Mapping[int, Row]
+    """The comparison with each second table, by the number of its check."""
+    derived: Mapping[int, CellCheckResult]
+    """The results of the derivability checks, by their numbers."""
+    empty: int
+    """Number of combinations of nodes without a record, which count as zero."""
+    empty_margins: int
+
+
+def judged(checks: Sequence[CellCheck], rows: CellRows) -> list[CellCheckResult]:
+    """The verdict of each check. Raises `InputError` if no cell is in both of two tables."""
+    return [_judged(number, check, rows) for number, check in enumerate(checks, start=1)]
+
+
+def _judged(number: int, check: CellCheck, rows: CellRows) -> CellCheckResult:
+    row = rows.cells
+    match check.model:
+        case Derivable():
+            return rows.derived[number]
+        case GroupDisclosure():
+            return _of_groups(check, rows.groups, number)
+        case Differences():
+            return _of_differences(check, rows.differences[number])
+        case Rounded():
+            return _of_cells(check, row, number, int(row[f"kanon_violating_cells_{number}"] or 0))
+        case MinContributors(zeros="disclosive") if rows.empty:
+            return _of_cells(check, row, number, 0, rows.empty, rows.empty_margins)
+        case MinContributors(zeros=zeros):
+            name = "kanon_least" if zeros == "disclosive" else "kanon_least_above_zero"
+            least = row[name]
+            return _of_cells(check, row, number, None if least is None else int(least))
+    achieved = row[f"kanon_achieved_{number}"]
+    details = {
+        "undefined_cells": int(row["kanon_zero_cells"] or 0),
+        "cells_with_negatives": int(row["kanon_cells_with_negatives"] or 0),
+    }
+    found = None if achieved is None else float(achieved)
+    return _of_cells(check, row, number, found, details=details)
+
+
 def _result(
     check: CellCheck, violating: int | None, achieved: Any, details: Mapping[str, Any]
 ) -> CellCheckResult:
@@ -46,7 +94,7 @@ def _result(
     )
 
 
-def of_cells(
+def _of_cells(
     check: CellCheck,
     row: Row,
     number: int,
@@ -60,32 +108,19 @@ def of_cells(
     if check.gates:
         violating = int(row[f"kanon_violating_cells_{number}"] or 0) + more
         margins = int(row[f"kanon_violating_margin_cells_{number}"] or 0) + more_margins
-    if isinstance(check.model, MinContributors) and achieved is not None:
-        achieved = int(achieved)
     found = {"violating_cells": violating, "violating_margin_cells": margins, **details}
     return _result(check, violating, achieved, found)
 
 
-def of_groups(check: CellCheck, row: Row, number: int) -> CellCheckResult:
+def _of_groups(check: CellCheck, row: Row, number: int) -> CellCheckResult:
     disclosed = int(row.get(f"kanon_disclosed_{number}") or 0)
     alone = int(row.get(f"kanon_alone_{number}") or 0)
     details = {"alone": alone, "groups": int(row.get("kanon_groups") or 0)}
     return _result(check, disclosed if check.gates else None, disclosed, details)
 
 
-def compared(
-    table: OpenCells, session: Session, compare: Callable[[str, SecondTable, int | None], Statement]
-) -> dict[int, Row]:
-    """The comparison with each second table, by the number of its check."""
-    return {
-        number: session.row(compare(model.against, table.others[model.against], model.n))
-        for number, check in enumerate(with_differences(table), start=1)
-        if isinstance(model := check.model, Differences) and model.against is not None
-    }
-
-
-def of_differences(check: CellCheck, row: Row) -> CellCheckResult:
-    """The verdict of a comparison. Raises `InputError` if no cell is in both tables."""
+def _of_differences(check: CellCheck, row: Row) -> CellCheckResult:
+    """The verdict of a comparison of two tables."""
     names = {
         "compared_cells": "compared",
         "equal_cells": "equal",
@@ -135,6 +170,15 @@ def derivability_checks(checks: Sequence[CellCheck]) -> dict[int, CellCheck]:
     """The derivability checks, by number."""
     numbered = enumerate(checks, start=1)
     return {number: check for number, check in numbered if isinstance(check.model, Derivable)}
+
+
+def named_cell(names: Sequence[str], row: Row, **figures: Any) -> dict[str, Any]:
+    """A published cell with its labels; `totals` tells a total from the value NULL."""
+    return {
+        **{name: row[f"kanon_d{place}"] for place, name in enumerate(names, start=1)},
+        "totals": [name for place, name in enumerate(names, 1) if row[f"kanon_t{place}"]],
+        **figures,
+    }
 
 
 def plain_number(figure: Any) -> int | float | None:

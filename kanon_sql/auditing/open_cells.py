@@ -168,3 +168,10 @@ def with_differences(table: OpenCells) -> Iterator[CellCheck]:
     for name in table.others:
         if name not in asked:
             yield CellCheck(Differences(against=name), asked=False)
+
+
+def comparisons(table: OpenCells) -> Iterator[tuple[int, str, int | None]]:
+    """The number of each comparison, the name of its second table, and the least difference."""
+    for number, check in enumerate(with_differences(table), start=1):
+        if isinstance(check.model, Differences) and check.model.against is not None:
+            yield number, check.model.against, check.model.n

@@ -5,22 +5,20 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import cache
-from typing import Any
 
 from kanon_sql.auditing.cell_verdicts import (
+    CellRows,
     JudgedCells,
-    compared,
     derivability_checks,
     difference_warnings,
-    of_cells,
-    of_differences,
-    of_groups,
+    judged,
+    named_cell,
     plain_number,
     some_values,
     suffixed,
     them,
 )
-from kanon_sql.auditing.open_cells import OpenCells, SecondTable, with_differences
+from kanon_sql.auditing.open_cells import OpenCells, comparisons, with_differences
 from kanon_sql.auditing.result import refuse_unmet
 from kanon_sql.auditing.suppressed_cells import derived_as_published
 from kanon_sql.engines.session import Session
@@ -41,14 +39,7 @@ from kanon_sql.plan.published_cells import (
     violating_published_step,
 )
 from kanon_sql.results.cells import CellSummary
-from kanon_sql.spec.models.cells import (
-    Derivable,
-    Differences,
-    GroupDisclosure,
-    MinContributors,
-    Rounded,
-)
-from kanon_sql.sql.statement import Statement
+from kanon_sql.spec.models.cells import Derivable
 from kanon_sql.sql.tables import Row
 
 
@@ -70,14 +61,11 @@ def cells_as_published(table: OpenCells, session: Session, show_values: bool) ->
         return other, _read(other, session, f"_{name}")[1]
 
     read = cache(read_other)
-
-    def compare(name: str, other: SecondTable, n: int | None) -> Statement:
-        there, exact_there = read(name)
-        return published_differences_step(
-            published, exact, name, there, exact_there, other.shared, n
-        )
-
-    differences = compared(table, session, compare)
+    differences = {}
+    for number, name, n in comparisons(table):
+        shared = table.others[name].shared
+        step = published_differences_step(published, exact, name, *read(name), shared, n)
+        differences[number] = session.row(step)
     is_hidden = row["kanon_suppressed"] or (not is_zero and any(missing.values()))
     asked = list(with_differences(table))
     if is_hidden and not any(isinstance(each.model, Derivable) for each in asked):
@@ -92,30 +80,15 @@ def cells_as_published(table: OpenCells, session: Session, show_values: bool) ->
         show_values,
         doubtful=bool(warned),
     )
-    checks = []
-    for number, check in enumerate(asked, start=1):
-        match check.model:
-            case Derivable():
-                checks.append(derived.checks[number])
-            case GroupDisclosure():
-                checks.append(of_groups(check, group_row, number))
-            case Differences():
-                checks.append(of_differences(check, differences[number]))
-            case Rounded():
-                off = int(row[f"kanon_violating_cells_{number}"] or 0)
-                checks.append(of_cells(check, row, number, off))
-            case MinContributors(zeros="disclosive") if is_zero and any(missing.values()):
-                empty = sum(missing.values())
-                checks.append(of_cells(check, row, number, 0, empty, missing[True]))
-            case MinContributors(zeros=zeros):
-                least = "kanon_least" if zeros == "disclosive" else "kanon_least_above_zero"
-                checks.append(of_cells(check, row, number, row[least]))
+    empty, empty_margins = (sum(missing.values()), missing[True]) if is_zero else (0, 0)
+    rows = CellRows(row, group_row, differences, derived.checks, empty, empty_margins)
+    checks = judged(asked, rows)
     cells, margins = int(row["kanon_cells"]), int(row["kanon_margin_cells"] or 0)
     summary = CellSummary(
         cells=cells,
         inner_cells=cells - margins,
         margin_cells=margins,
-        empty_cells=sum(missing.values()) if is_zero else 0,
+        empty_cells=empty,
         zero_cells=int(row["kanon_zero_cells"] or 0),
         suppressed=int(row["kanon_suppressed"] or 0),
         implied_cells=derived.implied_cells,
@@ -130,10 +103,13 @@ def cells_as_published(table: OpenCells, session: Session, show_values: bool) ->
         )
     warned += derived.warnings
     found = [*warned, *difference_warnings(checks)]
-    step = violating_published_step(published, exact) if show_values else None
+    shown = violating_published_step(published, exact) if show_values else None
     names = [each.raw.name for each in table.question.dimensions]
-    shown = [_named_cell(names, each) for each in session.rows(step)] if step else None
-    return JudgedCells(summary, checks, found, derived.intervals, shown)
+    violating = [
+        named_cell(names, each, figure=plain_number(each["kanon_figure"]))
+        for each in (session.rows(shown) if shown else ())
+    ]
+    return JudgedCells(summary, checks, found, derived.intervals, violating if shown else None)
 
 
 def _doubts(table: PublishedTable, facts: Row, groupings: Sequence[Row]) -> Iterator[str]:
@@ -160,15 +136,6 @@ def _doubts(table: PublishedTable, facts: Row, groupings: Sequence[Row]) -> Iter
             f"no row has the total that {option('total_label')} declares of {', '.join(unused)}, "
             "so no cell is taken for one. Is it spelled as in the table?"
         )
-
-
-def _named_cell(names: Sequence[str], row: Row) -> dict[str, Any]:
-    """A published cell with its labels."""
-    return {
-        **{name: row[f"kanon_d{place}"] for place, name in enumerate(names, start=1)},
-        "totals": [name for place, name in enumerate(names, 1) if row[f"kanon_t{place}"]],
-        "figure": plain_number(row["kanon_figure"]),
-    }
 
 
 def _read(table: PublishedTable, session: Session, suffix: str = "") -> tuple[Row, Exactness]:

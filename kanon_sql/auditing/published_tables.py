@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from kanon_sql.auditing.open_cells import OpenCells, open_cells, to_open, with_differences
+from kanon_sql.auditing.open_cells import OpenCells, comparisons, open_cells, to_open
 from kanon_sql.auditing.opening import opened, opening
 from kanon_sql.auditing.published_cells import cells_as_published
 from kanon_sql.auditing.record_cells import cells_of_records
@@ -47,7 +47,7 @@ from kanon_sql.results.table import Lineage, Rows, Status, Summary, status_of, t
 from kanon_sql.results.version import VERSION
 from kanon_sql.results.writing import refuse_to_overwrite
 from kanon_sql.spec.flags import with_flags
-from kanon_sql.spec.models.cells import Derivable, Differences
+from kanon_sql.spec.models.cells import Derivable
 from kanon_sql.spec.spec import AuditSpec
 from kanon_sql.sql.redaction import without_texts
 from kanon_sql.sql.statement import Statement
@@ -208,11 +208,10 @@ def cell_statements(table: OpenCells, facts: Row | None = None) -> Iterator[Stat
         nodes = {f"kanon_nodes_{node}": 2 for node in node_names(question)}
         if groups := published_groups_step(published, exact, nodes):
             yield groups
-        for name, model in _comparisons(table):
-            other = published_table(table.others[name].question)
-            yield published_differences_step(
-                published, exact, name, other, exact, table.others[name].shared, model.n
-            )
+        for _, name, n in comparisons(table):
+            other, shared = table.others[name]
+            there = published_table(other)
+            yield published_differences_step(published, exact, name, there, exact, shared, n)
         if question.spec.suppressed or question.spec.absent == "suppressed" or _derives(question):
             yield _fetching(published_cells_step(published, exact, FIGURES), "if one is suppressed")
         return
@@ -223,9 +222,9 @@ def cell_statements(table: OpenCells, facts: Row | None = None) -> Iterator[Stat
     yield cells_step(question, exactness(question, facts) if facts else typed_exactness(question))
     if groups := groups_step(question):
         yield groups
-    for name, model in _comparisons(table):
-        other_question, shared = table.others[name]
-        yield differences_step(question, name, other_question, shared, model.n)
+    for _, name, n in comparisons(table):
+        other, shared = table.others[name]
+        yield differences_step(question, name, other, shared, n)
     if _derives(question):
         exact = exactness(question, facts) if facts else typed_exactness(question)
         yield _fetching(sensitive_cells_step(question, exact, FIGURES), "for derivable")
@@ -244,10 +243,3 @@ def _fetching(step: Statement, when: str) -> Statement:
         "subtraction in as many rounds as it takes, bounds and linear programming: no single "
         "statement does that, so none is compiled",
     )
-
-
-def _comparisons(table: OpenCells) -> Iterator[tuple[str, Differences]]:
-    """The comparisons with second tables, by the name of each."""
-    for check in with_differences(table):
-        if isinstance(check.model, Differences) and check.model.against is not None:
-            yield check.model.against, check.model

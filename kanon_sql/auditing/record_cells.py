@@ -2,31 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import cache
 from typing import Any
 
 from kanon_sql.auditing.cell_verdicts import (
+    CellRows,
     JudgedCells,
-    compared,
     derivability_checks,
     difference_warnings,
-    of_cells,
-    of_differences,
-    of_groups,
+    judged,
     plain_number,
     some_values,
     suffixed,
     them,
 )
-from kanon_sql.auditing.open_cells import OpenCells, SecondTable, with_differences
+from kanon_sql.auditing.open_cells import OpenCells, comparisons, with_differences
 from kanon_sql.auditing.result import refuse_unmet
-from kanon_sql.auditing.suppressed_cells import derived_from_records, undecided
+from kanon_sql.auditing.suppressed_cells import NOTHING, derived_from_records, undecided
 from kanon_sql.engines.session import Session
 from kanon_sql.errors import InputError, option
 from kanon_sql.plan.cells import (
-    CellCheck,
     CellQuestion,
     cell_preconditions,
     cells_step,
@@ -38,8 +35,6 @@ from kanon_sql.plan.cells import (
     violating_cells_step,
 )
 from kanon_sql.results.cells import CellCheckResult, CellSummary
-from kanon_sql.spec.models.cells import Differences, GroupDisclosure, MinContributors
-from kanon_sql.sql.statement import Statement
 from kanon_sql.sql.tables import Row
 
 
@@ -56,14 +51,15 @@ def cells_of_records(table: OpenCells, session: Session, show_values: bool) -> J
     groups = groups_step(question)
     group_row = session.row(groups) if groups else {}
     read = cache(lambda name: _facts(table.others[name].question, session, f"_{name}"))
-
-    def compare(name: str, other: SecondTable, n: int | None) -> Statement:
+    differences = {}
+    for number, name, n in comparisons(table):
+        other = table.others[name]
         read(name)
-        return differences_step(question, name, other.question, other.shared, n)
-
-    differences = compared(table, session, compare)
-    derivable = derivability_checks(list(with_differences(table)))
-    derived = None
+        step = differences_step(question, name, other.question, other.shared, n)
+        differences[number] = session.row(step)
+    checks = list(with_differences(table))
+    derivable = derivability_checks(checks)
+    derived = NOTHING
     if derivable:
         everyone = facts["kanon_everyone"] if facts and question.bound.entity else None
         derived = (
@@ -72,16 +68,13 @@ def cells_of_records(table: OpenCells, session: Session, show_values: bool) -> J
             else derived_from_records(question, exact, derivable, session, summary.cells or 0)
         )
         summary = replace(summary, implied_cells=derived.implied_cells)
-    checks = [
-        derived.checks[number]
-        if derived and number in derived.checks
-        else _checked(number, check, row, group_row, differences, empty)
-        for number, check in enumerate(with_differences(table), start=1)
-    ]
-    warned = [*_warnings(question, row, checks), *(derived.warnings if derived else ())]
-    step = violating_cells_step(question, exact) if show_values else None
-    shown = [_named(question, each) for each in session.rows(step)] if step else None
-    return JudgedCells(summary, checks, warned, violating=shown)
+    margins = sum(count for grouping, count in empty.items() if grouping)
+    rows = CellRows(row, group_row, differences, derived.checks, sum(empty.values()), margins)
+    results = judged(checks, rows)
+    warned = [*_warnings(question, row, results), *derived.warnings]
+    shown = violating_cells_step(question, exact) if show_values else None
+    violating = [_named(question, each) for each in session.rows(shown)] if shown else None
+    return JudgedCells(summary, results, warned, violating=violating)
 
 
 def _named(question: CellQuestion, row: Row) -> dict[str, Any]:
@@ -154,39 +147,6 @@ def _summary(question: CellQuestion, row: Row, facts: Row | None, empty: int) ->
         sensitive_inner_cells=int(row["kanon_sensitive_inner_cells"]) if is_judged else None,
         sensitive_records=int(row["kanon_sensitive_records"] or 0) if is_judged else None,
         share_of_total=float(row["kanon_hidden"] or 0) / whole if is_judged and whole else None,
-    )
-
-
-def _checked(
-    number: int,
-    check: CellCheck,
-    row: Row,
-    group_row: Row,
-    differences: Mapping[int, Row],
-    empty: Mapping[int, int],
-) -> CellCheckResult:
-    """The verdict of one check from the rows of the statements."""
-    match check.model:
-        case GroupDisclosure():
-            return of_groups(check, group_row, number)
-        case Differences():
-            return of_differences(check, differences[number])
-        case MinContributors(zeros="disclosive"):
-            least = 0 if any(empty.values()) else row["kanon_least"]
-            margins = sum(count for grouping, count in empty.items() if grouping)
-            return of_cells(check, row, number, least, sum(empty.values()), margins)
-        case MinContributors():
-            return of_cells(check, row, number, row["kanon_least_above_zero"])
-    achieved = row[f"kanon_achieved_{number}"]
-    return of_cells(
-        check,
-        row,
-        number,
-        None if achieved is None else float(achieved),
-        details={
-            "undefined_cells": int(row["kanon_zero_cells"] or 0),
-            "cells_with_negatives": int(row["kanon_cells_with_negatives"] or 0),
-        },
     )
 
 

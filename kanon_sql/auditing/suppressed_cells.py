@@ -9,6 +9,7 @@ from dataclasses import replace
 from decimal import Decimal
 from typing import Any, NamedTuple
 
+from kanon_sql.auditing.cell_verdicts import named_cell
 from kanon_sql.auditing.derivability import MOST_UNKNOWNS, Derivation, derive
 from kanon_sql.auditing.fetched_sets import fetch_hub
 from kanon_sql.engines.base import Hub
@@ -33,7 +34,6 @@ from kanon_sql.spec.models.cells import Derivable
 from kanon_sql.sql.macros import render
 from kanon_sql.sql.quoting import generated_or_quoted
 from kanon_sql.sql.statement import Statement
-from kanon_sql.sql.tables import Row
 
 MOST_CELLS = 5_000_000
 """Maximum number of cells that are fetched, or searched."""
@@ -101,7 +101,12 @@ def derived_as_published(
         )
         try:
             found = _derived(hub, relation, checks, show_values)
-            return found._replace(intervals=_named(found.intervals, question))
+            names = [each.raw.name for each in question.dimensions]
+            intervals = found.intervals and [
+                named_cell(names, row, low=row["kanon_low"], high=row["kanon_high"])
+                for row in found.intervals
+            ]
+            return found._replace(intervals=intervals)
         except InputError as error:
             return _unmeasured(question, checks, error.marked)
         finally:
@@ -205,22 +210,6 @@ def _derived(
         warnings.append(f"can't tell for {left:,} of {hidden}: {why}.")
     first = found[0]
     return Derived(results, first.implied_cells, first.absent_cells, warnings, first.intervals)
-
-
-def _named(intervals: Sequence[Row] | None, question: CellQuestion) -> list[dict[str, Any]] | None:
-    """The intervals with the dimensions' own names; `totals` tells a total from the value NULL."""
-    if intervals is None:
-        return None
-    names = [each.raw.name for each in question.dimensions]
-    return [
-        {
-            **{name: row[f"kanon_d{place}"] for place, name in enumerate(names, start=1)},
-            "totals": [name for place, name in enumerate(names, 1) if row[f"kanon_t{place}"]],
-            "low": row["kanon_low"],
-            "high": row["kanon_high"],
-        }
-        for row in intervals
-    ]
 
 
 def _unknown(check: CellCheck) -> CellCheckResult:
