@@ -8,10 +8,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from kanon_sql.auditing.cell_verdicts import cells_as_published, cells_of_records
 from kanon_sql.auditing.open_cells import OpenCells, comparisons, open_cells, to_open
 from kanon_sql.auditing.opening import opened, opening
-from kanon_sql.auditing.published_cells import cells_as_published
-from kanon_sql.auditing.record_cells import cells_of_records
 from kanon_sql.auditing.result import AuditResult
 from kanon_sql.auditing.suppressed_cells import FIGURES
 from kanon_sql.auditing.verdicts import with_policies

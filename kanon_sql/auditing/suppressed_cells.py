@@ -9,7 +9,6 @@ from dataclasses import replace
 from decimal import Decimal
 from typing import Any, NamedTuple
 
-from kanon_sql.auditing.cell_verdicts import named_cell
 from kanon_sql.auditing.derivability import MOST_UNKNOWNS, Derivation, derive
 from kanon_sql.auditing.fetched_sets import fetch_hub
 from kanon_sql.engines.base import Hub
@@ -34,6 +33,7 @@ from kanon_sql.spec.models.cells import Derivable
 from kanon_sql.sql.macros import render
 from kanon_sql.sql.quoting import generated_or_quoted
 from kanon_sql.sql.statement import Statement
+from kanon_sql.sql.tables import Row
 
 MOST_CELLS = 5_000_000
 """Maximum number of cells that are fetched, or searched."""
@@ -210,6 +210,15 @@ def _derived(
         warnings.append(f"can't tell for {left:,} of {hidden}: {why}.")
     first = found[0]
     return Derived(results, first.implied_cells, first.absent_cells, warnings, first.intervals)
+
+
+def named_cell(names: Sequence[str], row: Row, **figures: Any) -> dict[str, Any]:
+    """A published cell with its labels; `totals` tells a total from the value NULL."""
+    return {
+        **{name: row[f"kanon_d{place}"] for place, name in enumerate(names, start=1)},
+        "totals": [name for place, name in enumerate(names, 1) if row[f"kanon_t{place}"]],
+        **figures,
+    }
 
 
 def _unknown(check: CellCheck) -> CellCheckResult:

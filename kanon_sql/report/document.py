@@ -95,6 +95,11 @@ class GridRow(NamedTuple):
     figures: tuple[str, ...]
 
 
+def named_row(name: str, *figures: str) -> GridRow:
+    """A row of a name and its figures."""
+    return GridRow((name,), figures)
+
+
 class Drawing(NamedTuple):
     """A chart of a table's figures."""
 

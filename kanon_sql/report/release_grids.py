@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 
-from kanon_sql.report.document import Grid, GridRow
+from kanon_sql.report.document import Grid, GridRow, named_row
 from kanon_sql.report.terminal import INDENT, padded
 from kanon_sql.report.words.numbers import (
     KEPT_TOGETHER,
@@ -83,16 +83,14 @@ def minimal_nodes(nodes: tuple[MinimalNode, ...]) -> Grid:
         f"{counted(len(nodes), 'choice')} of levels meet the required checks and can't be lowered:"
         if nodes
         else "No choice of levels meets the required checks.",
-        GridRow(("levels",), ("lost", "precision", "suppressed", "classes")),
+        named_row("levels", "lost", "precision", "suppressed", "classes"),
         tuple(
-            GridRow(
-                (levels_in_words(each),),
-                (
-                    short_percent(each.metrics.loss),
-                    short_percent(each.metrics.precision),
-                    number(each.suppressed),
-                    number(each.classes),
-                ),
+            named_row(
+                levels_in_words(each),
+                short_percent(each.metrics.loss),
+                short_percent(each.metrics.precision),
+                number(each.suppressed),
+                number(each.classes),
             )
             for each in nodes
         ),
@@ -160,7 +158,7 @@ def _steps(result: ReleaseFindings) -> Grid:
 def _without_steps(grid: Grid) -> Grid:
     """The grid without step columns, if there are only closing rows."""
     ends = (GridRow(row.words[1:], row.figures[1:]) for row in grid.rows)
-    return grid._replace(header=GridRow(("",), grid.header.figures[1:]), rows=tuple(ends))
+    return grid._replace(header=named_row("", *grid.header.figures[1:]), rows=tuple(ends))
 
 
 def _how_found(made: Anonymization) -> str:
@@ -226,28 +224,23 @@ def _before_and_after(result: ReleaseFindings) -> Grid:
     average = before.records / before.classes if before.records and before.classes else None
     return Grid(
         "",
-        GridRow(
-            ("",),
-            ("records", "classes", "k", "information\nlost", "precision", "average\nclass"),
+        named_row(
+            "", "records", "classes", "k", "information\nlost", "precision", "average\nclass"
         ),
         (
-            GridRow(
-                ("before",),
-                (
-                    *map(number_or_none, (before.records, before.classes, before.k)),
-                    short_percent(None if made.metrics.loss is None else 0),
-                    short_percent(None if made.metrics.precision is None else 1),
-                    tenths(average),
-                ),
+            named_row(
+                "before",
+                *map(number_or_none, (before.records, before.classes, before.k)),
+                short_percent(None if made.metrics.loss is None else 0),
+                short_percent(None if made.metrics.precision is None else 1),
+                tenths(average),
             ),
-            GridRow(
-                ("after",),
-                (
-                    *map(number_or_none, (after.records, after.classes, after.k)),
-                    short_percent(made.metrics.loss),
-                    short_percent(made.metrics.precision),
-                    tenths(made.metrics.average_class_size),
-                ),
+            named_row(
+                "after",
+                *map(number_or_none, (after.records, after.classes, after.k)),
+                short_percent(made.metrics.loss),
+                short_percent(made.metrics.precision),
+                tenths(made.metrics.average_class_size),
             ),
         ),
     )

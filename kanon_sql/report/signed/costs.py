@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 
-from kanon_sql.report.document import Bars, Block, Drawing, Grid, GridRow, Prose
+from kanon_sql.report.document import Bars, Block, Drawing, Grid, Prose, named_row
 from kanon_sql.report.plots import Chart, CostPoint, cost_of_k
 from kanon_sql.report.signed.subject import Signed
 from kanon_sql.report.words.numbers import NONE, number, percent, printable
@@ -30,7 +30,7 @@ def costs(signed: Signed) -> Iterator[Block]:
             + (f" The diamond is the required k, {number(chosen)}." if chosen else ""),
         )
         if not signed.is_external:  # its labels hold exact figures
-            yield Grid("", GridRow(("",), ()), (), drawing=drawing)
+            yield Grid("", named_row(""), (), drawing=drawing)
         yield Bars(
             caption,
             ("k", "suppressed", "lost"),

@@ -8,11 +8,21 @@ from itertools import accumulate
 from typing import Any
 
 from kanon_sql.report.audit import curve_grid
-from kanon_sql.report.document import Bars, Block, Drawing, Facts, Grid, GridRow, Points, Prose
+from kanon_sql.report.document import (
+    Bars,
+    Block,
+    Drawing,
+    Facts,
+    Grid,
+    GridRow,
+    Points,
+    Prose,
+    named_row,
+)
 from kanon_sql.report.guides import in_words
-from kanon_sql.report.identifying import in_turn
 from kanon_sql.report.plots import Chart, EventPoint, RiskPoint, SizeBin, class_sizes, risk_curve
 from kanon_sql.report.plots import known_events as known_events_chart
+from kanon_sql.report.profile import in_turn
 from kanon_sql.report.signed.subject import Signed, members_of
 from kanon_sql.report.words import events
 from kanon_sql.report.words.models import title
@@ -233,11 +243,8 @@ def _curve(table: TableResult, before: Sequence[RiskPoint]) -> Iterator[Block]:
     at = {chance: _share_at(steps, chance) for chance in _AT}
     yield Grid(
         caption,
-        GridRow(("chance",), (f"{of_all} at or above it",)),
-        [
-            GridRow((significant_percent(round(chance, 3)),), (share,))
-            for chance, share in at.items()
-        ],
+        named_row("chance", f"{of_all} at or above it"),
+        [named_row(significant_percent(round(chance, 3)), share) for chance, share in at.items()],
         drawing=Drawing(
             risk_curve(_thinned(steps), of_all, bounds, before),
             f"{caption} {_in_words(at, of_all)}"
@@ -262,7 +269,7 @@ def _known_events(table: TableResult) -> Iterator[Block]:
         described = f"{grid.title}: the share of the {number(people)} people."
         yield grid
         drawing = Drawing(known_events_chart(points), described)
-        yield Grid("", GridRow(("",), ()), (), drawing=drawing)
+        yield Grid("", named_row(""), (), drawing=drawing)
     if found:
         yield Prose(events.worst_case(found, people))
         yield Points([*events.how_drawn(table), *events.LIMITS])
