@@ -26,7 +26,6 @@ from kanon_sql.auditing.result import Answers, Sizes, everyone, smallest, total
 from kanon_sql.engines.session import Session
 from kanon_sql.errors import InputError, plural
 from kanon_sql.plan.audit_plan import Plan
-from kanon_sql.plan.check_sql import LabelledCheck
 from kanon_sql.plan.earlier_plan import EarlierStep
 from kanon_sql.plan.question import BoundCheck
 from kanon_sql.results.table import CheckResult, PolicyOutcome
@@ -90,93 +89,49 @@ def saw_the_same_people(plan: Plan, answers: Answers, people: int) -> bool:
 
 
 def composed(check: BoundCheck, model: ComposedModel, plan: Plan, answers: Answers) -> CheckResult:
-    """The verdict of a check on this release and an earlier one together."""
+    """The verdict of a check on this release and an earlier one together.
+
+    Violations are counted in people, so there are no records. A check that does not gate, or has no
+    answer, has neither a verdict nor violations.
+    """
     step = next(each for each in plan.earlier if each.earlier == model.earlier)
+    row = answers.earlier[step.name]
+    details: dict[str, Any] = {"in_both": int(row["kanon_in_both"])}
     match model:
         case ComposedKAnonymity():
-            return _crowds(check, step, answers)
+            least, required, checks, place = "kanon_least", model.k, step.checks, ""
+            alone = {"release": smallest(answers.sizes), "earlier": int(row["kanon_earlier_k"])}
+            details |= {which: _of_one(row, which) for which in ("joiners", "leavers")}
+            details["alone"] = alone
         case ComposedLDiversity():
-            return _candidates(check, step, answers)
-    raise AssertionError(f"{model.name()} is read off no earlier release")
-
-
-def _crowds(check: BoundCheck, step: EarlierStep, answers: Answers) -> CheckResult:
-    row = answers.earlier[step.name]
-    violated = f"{_label(check, step.checks)}_violated"
-    return _composed_verdict(
-        check,
-        int(row["kanon_least"]),
-        required=check.model.parameters.get("k"),
-        violating=(_violating(row, violated, "classes"), _violating(row, violated, "people"))
-        if check.gates
-        else None,
-        details={
-            "in_both": int(row["kanon_in_both"]),
-            "joiners": _of_one(row, "joiners"),
-            "leavers": _of_one(row, "leavers"),
-            "alone": {"release": smallest(answers.sizes), "earlier": int(row["kanon_earlier_k"])},
-        },
+            asked = next(each for each in step.candidates if each.column == check.column)
+            place = f"_{asked.place}"
+            least, required, checks = f"kanon_least{place}", model.l, asked.checks
+            for which in ("certain", "changed"):
+                details[f"{which}_people"] = int(row[f"kanon_{which}{place}_people"])
+        case _:
+            raise AssertionError(f"{model.name()} is read off no earlier release")
+    achieved = _or_none(row[least])
+    classes = people = None
+    if check.gates and required is not None and achieved is not None:
+        label = next(each.label for each in checks if each.check is check)
+        classes, people = (
+            int(row[f"kanon_{label}_violated{place}_{what}"]) for what in ("classes", "people")
+        )
+    return CheckResult(
+        check.model.name(),
+        check.model.parameters,
+        None if classes is None else achieved >= required,
+        achieved,
+        violating_classes=classes,
+        violating_people=people,
+        details=details,
     )
 
 
 def _of_one(row: Row, which: str) -> dict[str, int | None]:
     """The number of people in only one release, and the smallest number of them in a class."""
-    k = row[f"kanon_{which}_k"]
-    return {"people": int(row[f"kanon_{which}"]), "k": None if k is None else int(k)}
-
-
-def _candidates(check: BoundCheck, step: EarlierStep, answers: Answers) -> CheckResult:
-    asked = next(each for each in step.candidates if each.column == check.column)
-    row = answers.earlier[step.name]
-    violated = f"{_label(check, asked.checks)}_violated_{asked.place}"
-    least = row[f"kanon_least_{asked.place}"]
-    return _composed_verdict(
-        check,
-        None if least is None else int(least),
-        required=check.model.parameters.get("l"),
-        violating=(_violating(row, violated, "classes"), _violating(row, violated, "people"))
-        if check.gates
-        else None,
-        details={
-            "in_both": int(row["kanon_in_both"]),
-            "certain_people": int(row[f"kanon_certain_{asked.place}_people"]),
-            "changed_people": int(row[f"kanon_changed_{asked.place}_people"]),
-        },
-    )
-
-
-def _violating(row: Row, violated: str, what: str) -> int:
-    return int(row[f"kanon_{violated}_{what}"])
-
-
-def _label(check: BoundCheck, checks: tuple[LabelledCheck, ...]) -> str:
-    return next(each.label for each in checks if each.check is check)
-
-
-def _composed_verdict(
-    check: BoundCheck,
-    achieved: int | None,
-    *,
-    required: int | None,
-    violating: tuple[int, int] | None,
-    details: Mapping[str, Any],
-) -> CheckResult:
-    """The result of a check. Violations are counted in people, so there are no records. A check
-    that does not gate, or has no answer, has neither a verdict nor violations."""
-    holds = None
-    if violating is not None and required is not None and achieved is not None:
-        holds = achieved >= required
-    classes, people = violating if violating is not None and holds is not None else (None, None)
-    return CheckResult(
-        model=check.model.name(),
-        parameters=check.model.parameters,
-        holds=holds,
-        achieved=achieved,
-        violating_classes=classes,
-        violating_records=None,
-        violating_people=people,
-        details=details,
-    )
+    return {"people": int(row[f"kanon_{which}"]), "k": _or_none(row[f"kanon_{which}_k"])}
 
 
 Result = TypeVar("Result", bound=CheckResult)
