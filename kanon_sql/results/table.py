@@ -194,6 +194,13 @@ class HistogramBin(JsonPart):
     records: int
     people: int | None = field(default=None, metadata=IF_SET)
 
+    def members(self, entity: str | None) -> int:
+        """The people in it, or the records without an entity. Older versions stored no people, so
+        that a person counts in each class."""
+        if not entity:
+            return self.records
+        return self.size * self.classes if self.people is None else self.people
+
 
 @dataclass(frozen=True)
 class Summary(JsonPart):

@@ -41,9 +41,8 @@ from kanon_sql.report.words.sensitive import in_order, worst_class
 from kanon_sql.report.words.tables import Bin, histogram, histogram_title, required_k
 from kanon_sql.results.profile import TableProfile
 from kanon_sql.results.release import Before
-from kanon_sql.results.table import CheckResult, HistogramBin, TableResult
+from kanon_sql.results.table import ATTACKERS, CheckResult, TableResult
 
-_ATTACKERS = {"prosecutor": "prosecutor", "journalist": "journalist", "marketer": "marketer"}
 _AT = (1, 1 / 2, 1 / 3, 0.2, 0.1, 0.05, 0.02, 0.01)
 """The risks listed in the curve's table."""
 _MOST_POINTS = 200
@@ -52,11 +51,7 @@ _MOST_SETS = 10
 
 def _with_figures(signed: Signed) -> list[TableResult]:
     """The tables whose class sizes this audience may see."""
-    return [
-        each
-        for each in signed.answered
-        if not signed.withholds(each) and not signed.is_coarse(each.summary)
-    ]
+    return [each for each in signed.answered if not signed.hides_sizes(each)]
 
 
 # --- 4 ----------------------------------------------------------------------------------------
@@ -73,8 +68,8 @@ def risk(signed: Signed) -> Iterator[Block]:
 
 def _risk(table: TableResult, signed: Signed) -> Iterator[Block]:
     rows = [
-        GridRow((name, measure), figures)
-        for attacker, name in _ATTACKERS.items()
+        GridRow((attacker, measure), figures)
+        for attacker in ATTACKERS
         if table.risk.get(attacker)
         for measure, figures in _measures(attacker, table, signed)
     ]
@@ -305,8 +300,8 @@ def _steps(table: TableResult | Before) -> list[RiskPoint]:
     """A point for each class size."""
     sizes_of_all = sorted(table.histogram, key=lambda each: each.size)
     entity = getattr(table, "entity", None)
-    total = sum(_counted(each, entity) for each in sizes_of_all)
-    so_far = accumulate(_counted(each, entity) for each in sizes_of_all)
+    counts = [each.members(entity) for each in sizes_of_all]
+    total, so_far = sum(counts), accumulate(counts)
     return [
         RiskPoint(1 / each.size, count / total)
         for each, count in zip(sizes_of_all, so_far, strict=True)
@@ -321,12 +316,6 @@ def _thinned(points: Sequence[RiskPoint]) -> list[RiskPoint]:
     rest = points[len(kept) :]
     step = len(rest) // (_MOST_POINTS // 2) + 1
     return [*kept, *rest[::step][:-1], points[-1]]
-
-
-def _counted(each: HistogramBin, entity: str | None) -> int:
-    if not entity:
-        return each.records
-    return each.size * each.classes if each.people is None else each.people
 
 
 def _share_at(points: Sequence[RiskPoint], chance: float) -> str:

@@ -98,6 +98,10 @@ class Signed:
         each class bounds it."""
         return self.is_external and any(map(is_hidden, table.checks))
 
+    def hides_sizes(self, table: TableResult) -> bool:
+        """Whether this audience gets nothing but verdicts, for either reason."""
+        return self.withholds(table) or self.is_coarse(table.summary)
+
     def is_small(self, count: int) -> bool:
         """Whether a count is too small to be shown to this audience."""
         return self.is_external and 0 < count < self.min_cell
@@ -111,21 +115,20 @@ class Signed:
         return self._cell(count, noun, max(self.fewest_classes, 1))
 
     def _cell(self, count: int, noun: str, least: int) -> str:
+        def words(many: int) -> str:
+            return counted(many, noun) if noun else number(many)
+
         if self.is_external and 0 < count < least:
             few = f"fewer than {number(least)}"
             return f"{few} {counted(2, noun).split(KEPT_TOGETHER)[1]}" if noun else few
         if count and self.is_rounded:
-            return f"about {self._counted(self._rounded(count, least), noun)}"
-        return self._counted(count, noun)
+            return f"about {words(self._rounded(count, least))}"
+        return words(count)
 
     @staticmethod
     def _rounded(count: float, least: int) -> int:
         """Round to a multiple of the minimum cell, so that differences reveal no small count."""
         return max(1, round(count / least)) * least
-
-    @staticmethod
-    def _counted(count: int, noun: str) -> str:
-        return counted(count, noun) if noun else number(count)
 
     def portion(self, count: int, whole: int, noun: str) -> str:
         """A count with its share of the whole, which a small one lacks."""

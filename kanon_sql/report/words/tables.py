@@ -30,7 +30,6 @@ from kanon_sql.results.cells import CellsResult
 from kanon_sql.results.table import (
     AuditFindings,
     CheckResult,
-    HistogramBin,
     TableResult,
     given_away,
 )
@@ -163,18 +162,9 @@ def _required(table: TableResult) -> set[int]:
 
 
 def _members_between(table: TableResult, start: int, end: int | None) -> int:
-    """The records (people, by their smallest class) in classes of these sizes.
-
-    Older versions stored no people, so a person counts in each class.
-    """
-
-    def of(size: HistogramBin) -> int:
-        if not table.entity:
-            return size.records
-        return size.size * size.classes if size.people is None else size.people
-
+    """The records (people, by their smallest class) in classes of these sizes."""
     return sum(
-        of(size)
+        size.members(table.entity)
         for size in table.histogram
         if start <= size.size and (end is None or size.size <= end)
     )
