@@ -27,7 +27,7 @@ from kanon_sql.plan.published_cells import (
 )
 from kanon_sql.plan.resolve import bind
 from kanon_sql.plan.resolve_roles import resolve
-from kanon_sql.report.guides import DBT, RELEASE, WORKINGS, guide, guide_names, sentence_of
+from kanon_sql.report.guides import DBT, RELEASE, guide, guide_names, sentence_of
 from kanon_sql.report.plain_page import folded, paragraph, section, sheet, table
 from kanon_sql.results.metrics import METRICS
 from kanon_sql.spec.hierarchy import GeneralizationHierarchy
@@ -118,7 +118,7 @@ def metric_page(name: str) -> str:
         table("Four records:", RELEASE.columns, RELEASE.raw),
         table("Their release:", RELEASE.columns, RELEASE.released),
         paragraph(RELEASE.made),
-        paragraph(WORKINGS[name].words),
+        paragraph(metric.example),
         section("Formula", metric.formula, metric.letters),
         section("Conventions", metric.counting),
         section("What it does not say", metric.limitation),
