@@ -70,6 +70,13 @@ class Point(JsonPart):
     levels_by_records: Mapping[str, Mapping[int, int]] | None = field(default=None, metadata=IF_SET)
     """For a local recoding: number of records, by quasi-identifier and final level."""
 
+    def cost(self, metric: MetricName) -> CostOfK:
+        """What is lost by a metric."""
+        lost = getattr(self.metrics, metric, None)
+        if lost is not None and metric == "precision":
+            lost = 1 - lost
+        return CostOfK(self.k, lost, self.suppressed, self.classes, self.levels)
+
 
 @dataclass(frozen=True)
 class Curve(JsonPart):
@@ -108,6 +115,15 @@ class Tradeoff(JsonPart):
     def status(self) -> Literal["measured", "no_data"]:
         """Never violated, as nothing is required."""
         return "measured" if self.records else "no_data"
+
+    @property
+    def costs(self) -> Costs:
+        """The cost of each k by the metric that was minimised."""
+        own, optimal = (
+            tuple(each.cost(self.metric) for each in points)
+            for points in (self.points, self.optimal.points if self.optimal else ())
+        )
+        return Costs(self.metric, self.algorithm, own, self.name, optimal)
 
 
 MetricName = Literal[

@@ -27,7 +27,6 @@ from kanon_sql.results.json_document import (
 from kanon_sql.results.profile import TableProfile
 from kanon_sql.results.release import (
     Anonymization,
-    CostOfK,
     Costs,
     Recoded,
     ReleaseFindings,
@@ -72,20 +71,14 @@ def read_result(path: Path) -> ResultFile:
 
 
 @dataclass(frozen=True)
-class _Written:
-    """What every stored result has."""
+class _StoredAudit:
+    """A stored audit or baseline."""
 
     kanon_sql: str
     """The version that wrote it."""
+    tables: tuple[TableResult, ...]
     audited: str | None = None
     asked: str | None = None
-
-
-@dataclass(frozen=True, kw_only=True)
-class _StoredAudit(_Written):
-    """A stored audit or baseline."""
-
-    tables: tuple[TableResult, ...]
     status: Any = None
     files: tuple[FileDigest, ...] = ()
     spec: str | None = None
@@ -117,8 +110,7 @@ def result_of(
     """The result in a file, a JSON text or a mapping; of a release, also how it was made."""
     name, value = _named(source)
     if isinstance(value, dict) and {"kanon_sql", "tradeoff"} <= set(value):
-        whole = read_format(JsonValue(name, _HOW_COSTS, "", value))
-        return whole.read(StoredTradeoff)
+        return _tradeoff(name, value)
     whole = _result(result_document(name, _HOW_A_RESULT, value))
     return _profile(whole) if _is_profile(whole) else _findings(whole)
 
@@ -163,11 +155,11 @@ def read_to_sign(path: Path) -> ToSign:
     text = text_of(path, _HOW_A_RESULT)
     value = loaded(text.lstrip("\ufeff"), path, _HOW_A_RESULT)
     if isinstance(value, dict) and "tradeoff" in value:
-        whole = read_format(JsonValue(path, _HOW_COSTS, "", value))
-        written = whole.read(_Written)
-        audited = whole.part("tradeoff").read(_StoredCurve).audited
-        nothing_audited = AuditFindings((), written.kanon_sql, audited=audited, asked=written.asked)
-        return ToSign(path, text, nothing_audited, _costs(whole))
+        found = _tradeoff(path, value)
+        audited = AuditFindings(
+            (), found.kanon_sql, audited=found.tradeoff.audited, asked=found.asked
+        )
+        return ToSign(path, text, audited, found.tradeoff.costs)
     whole = _result(result_document(path, _HOW_A_RESULT, value))
     if any(_of_profile(whole)):
         raise InputError(
@@ -206,66 +198,11 @@ def read_costs(path: Path) -> Costs:
     value = parsed(path, _HOW_COSTS)
     if not (isinstance(value, dict) and {"kanon_sql", "tradeoff"} <= set(value)):
         raise InputError(f"{path} is no result of tradeoff. {_HOW_COSTS}")
-    whole = read_format(JsonValue(path, _HOW_COSTS, "", value))
-    return _costs(whole)
+    return _tradeoff(path, value).tradeoff.costs
 
 
-def costs_of(result: Mapping[str, Any]) -> Costs:
-    """The cost of each k from a trade-off result as plain values."""
-    return _costs(JsonValue("the result", _HOW_COSTS, "", result))
-
-
-@dataclass(frozen=True)
-class _StoredMetrics:
-    """The metrics that a search can minimise."""
-
-    loss: float | None = None
-    loss_geometric: float | None = None
-    precision: float | None = None
-    non_uniform_entropy: float | None = None
-    discernibility: float | None = None
-    average_class_size: float | None = None
-
-
-@dataclass(frozen=True)
-class _StoredPoint:
-    """What a report needs of a point."""
-
-    k: int
-    levels: Mapping[str, int] | None = None
-    suppressed: int | None = None
-    classes: int | None = None
-    metrics: _StoredMetrics = _StoredMetrics()
-
-    def cost(self, metric: str) -> CostOfK:
-        lost = vars(self.metrics).get(metric)
-        if lost is not None and metric == "precision":
-            lost = 1 - lost
-        return CostOfK(self.k, lost, self.suppressed, self.classes, self.levels)
-
-
-@dataclass(frozen=True)
-class _StoredCurve:
-    """What a report needs of a trade-off, or of its other curve."""
-
-    points: tuple[_StoredPoint, ...]
-    metric: str = "loss"
-    algorithm: str = "optimal"
-    name: str = ""
-    audited: str | None = None
-    optimal: _StoredCurve | None = None
-
-
-def _costs(whole: JsonValue) -> Costs:
-    found = whole.part("tradeoff").read(_StoredCurve)
-    optimal_points = found.optimal.points if found.optimal else ()
-    return Costs(
-        found.metric,
-        found.algorithm,
-        tuple(each.cost(found.metric) for each in found.points),
-        found.name,
-        tuple(each.cost(found.metric) for each in optimal_points),
-    )
+def _tradeoff(path: Path | str, value: Any) -> StoredTradeoff:
+    return read_format(JsonValue(path, _HOW_COSTS, "", value)).read(StoredTradeoff)
 
 
 def _named(source: Any) -> tuple[Path | str, Any]:

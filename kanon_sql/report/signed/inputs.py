@@ -20,7 +20,6 @@ from kanon_sql.results.diff import diff
 from kanon_sql.results.release import Costs, ReleaseFindings
 from kanon_sql.results.stored import (
     ResultFile,
-    costs_of,
     read_costs,
     read_profile,
     read_result,
@@ -110,7 +109,8 @@ def page_of_costs(tradeoff: Any, *, audience: Audience, min_cell: int) -> str:
 
 def _costs_of(tradeoff: Any) -> Costs:
     is_file = isinstance(tradeoff, str | Path)
-    return read_costs(Path(tradeoff)) if is_file else costs_of(tradeoff.to_dict())
+    found: Costs = read_costs(Path(tradeoff)) if is_file else tradeoff.tradeoff.costs
+    return found
 
 
 def given(write_page: Callable[[], str], path: str | Path | None, *, overwrite: bool) -> str | None:
