@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from kanon_sql.auditing.cell_verdicts import cells_as_published, cells_of_records
 from kanon_sql.auditing.open_cells import OpenCells, comparisons, open_cells, to_open
-from kanon_sql.auditing.opening import opened, opening
+from kanon_sql.auditing.opening import expected, opened, opening
 from kanon_sql.auditing.result import AuditResult
 from kanon_sql.auditing.suppressed_cells import FIGURES
 from kanon_sql.auditing.verdicts import with_policies
@@ -176,20 +176,15 @@ def fits(spec: AuditSpec, place: int, engine: Any = None, *, show_values: bool =
 
 def dry_run_of_cells(spec: AuditSpec, *, writes: Sequence[Path] = ()) -> tuple[ExpectedTable, ...]:
     """The statements on each published table and the tables they read, without running them."""
-    from kanon_sql.results.diff import ExpectedTable
-
     tables = []
     for place, asked in enumerate(spec.published):
         with opened(to_open(asked), RunOptions()) as hub:
             table = open_cells(spec, place, hub)
             refuse_to_overwrite(writes, hub.files_read())
-            steps = tuple(cell_statements(table))
-            for step in steps:
-                step.check()
-            read = (table.question, *(each.question for each in table.others.values()))
-            names = tuple(each.bound.table.name for each in read)
-            name = asked.name or table.question.bound.table.name
-            tables.append(ExpectedTable(name, hub.name, names, steps))
+            own = table.question.bound.table
+            read = [own, *(each.question.bound.table for each in table.others.values())]
+            steps = list(cell_statements(table))
+            tables.append(expected(asked.name or own.name, read, steps, hub))
     return tuple(tables)
 
 

@@ -536,11 +536,7 @@ def _population_uniqueness(
         holds=achieved is None or _at_most(float(achieved), model.max_share),
         details={
             "estimate": True,
-            "estimates": {
-                "zayatz": estimates.zayatz,
-                "pitman": estimates.pitman,
-                "snb": estimates.snb,
-            },
+            "estimates": {name: estimates.estimate(name) for name in ("zayatz", "pitman", "snb")},
         },
     )
 

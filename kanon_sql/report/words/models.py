@@ -9,6 +9,7 @@ from typing import Any, Literal, NamedTuple
 from kanon_sql.report.words.cells import title_of_rule
 from kanon_sql.report.words.numbers import (
     KEPT_TOGETHER,
+    NONE,
     figure,
     figure_name,
     number,
@@ -25,7 +26,6 @@ from kanon_sql.spec.models.catalogue import ALL_MODELS, CELL_MODELS, MODELS
 _LETTERS = {"alpha": "α", "delta": "δ", "beta": "β", "max_highest": "highest", "min": "least",
             "max_average": "average", "max_at_risk": "at risk", "max_share": "share",
             "max": "greatest"}  # fmt: skip
-NONE = "\u2013"
 
 
 class Margin(NamedTuple):
@@ -46,17 +46,14 @@ def margins(check: CheckResult) -> list[Margin]:
     if is_hidden(check):
         return [Margin(CONFIDENTIAL, NONE, "")]
     if MODELS[check.model].counts_violations:
-        missed = "" if check.holds is None else _signed(-check.achieved, check.holds)
-        return [
-            Margin(
-                "" if check.holds is None else "none",
-                number(check.achieved) if check.achieved else "none",
-                missed,
-            )
-        ]
+        found = number(check.achieved) if check.achieved else "none"
+        if check.holds is None:
+            return [Margin("", found, "")]
+        return [Margin("none", found, _signed(-check.achieved, check.holds))]
     judged = judged_figures(check) if check.holds is not None else ()
-    found = [_margin(check, *each) for each in judged]
-    return found or [Margin("", _plain(check, check.achieved), "", "", check.achieved)]
+    return [_margin(check, *each) for each in judged] or [
+        Margin("", _plain(check, check.achieved), "", "", check.achieved)
+    ]
 
 
 def _margin(check: CheckResult, name: str, figure: Any, asked: Any, worst: Worst) -> Margin:
@@ -155,16 +152,8 @@ def _beside_baseline(check: CheckResult, table: TableResult) -> str:
     if check.accepted:
         then = check.baseline.figures if check.baseline else {}
         had, records = then.get("violating_records"), then.get("records")
-        if (
-            not had
-            or not records
-            or ALL_MODELS[check.model].of_reference
-            or (had, records)
-            == (
-                check.violating_records,
-                table.summary.records,
-            )
-        ):
+        is_same = (had, records) == (check.violating_records, table.summary.records)
+        if not had or not records or is_same or ALL_MODELS[check.model].of_reference:
             return "accepted by the baseline"
         return f"accepted by the baseline, which had {share_of(had, records, 'records')}"
     if check.baseline is None:
