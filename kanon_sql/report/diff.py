@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from kanon_sql.errors import InputError
-from kanon_sql.report.document import Block, Change, ChangedCheck, Changes, Heading, Prose, Verdicts
+from kanon_sql.report.document import Block, Change, Changes, Heading, Prose, Verdicts
 from kanon_sql.report.words import models, numbers, tables
 from kanon_sql.report.words.models import STATUS_WORDS, Verdict
 from kanon_sql.report.words.numbers import NONE, figure_name, percent, printable
@@ -147,17 +147,17 @@ def _check_text(check: CheckDiff, table: TableDiff) -> tuple[str, str]:
     return found, "; ".join(f"{figure_name(each.name)} {_then_and_now(each)}" for each in counts)
 
 
-def _changed(check: CheckDiff, table: TableDiff) -> ChangedCheck:
-    return ChangedCheck(_check_word(check), models.title(check.check), *_check_text(check, table))
+def _changed(check: CheckDiff, table: TableDiff) -> Verdict:
+    return Verdict(_check_word(check), models.title(check.check), *_check_text(check, table))
 
 
-def _without_figures(check: CheckDiff, table: TableResult) -> ChangedCheck:
+def _without_figures(check: CheckDiff, table: TableResult) -> Verdict:
     verdicts = [
         STATUS_WORDS[models.verdict_status(each)] for each in (check.old, check.new) if each
     ]
     found = " → ".join(dict.fromkeys(verdicts))
     title = models.title(check_for_outsiders(check.check, table))
-    return ChangedCheck(_check_word(check), title, found, "")
+    return Verdict(_check_word(check), title, found, "")
 
 
 def _verdict(check: CheckResult | None, table: TableResult | None) -> Verdict | None:

@@ -116,10 +116,7 @@ def _read(by: str, date: str | None) -> str:
 def outcomes(table: TableResult) -> Iterator[Block]:
     """The blocks on the policies of a table."""
     for policy in table.policies:
-        yield Prose([*_held(policy)])
-        if policy.not_asked:
-            yield Prose(["Not checked here:"])
-            yield Points([not_asked_words(each) for each in policy.not_asked])
+        yield from _outcome(policy)
         if policy.asks_a_person:
             yield Prose([f"{policy.id} also asks a person:"])
             yield Points([printable(each) for each in policy.asks_a_person])
@@ -140,22 +137,22 @@ def to_sign(policy: PolicyOutcome) -> Iterator[Block]:
     if policy.reading:
         facts.append(("Reading", printable(on_one_line(policy.reading))))
     yield Facts(facts)
-    yield Prose([*_held(policy)])
-    if policy.not_asked:
-        yield Prose(["Not checked here:"])
-        yield Points([not_asked_words(each) for each in policy.not_asked])
+    yield from _outcome(policy)
     if policy.asks_a_person:
         yield Prose(["Answered by a person:"])
         yield Facts([(printable(each), None) for each in policy.asks_a_person])
 
 
-def _held(policy: PolicyOutcome) -> Iterator[str]:
+def _outcome(policy: PolicyOutcome) -> Iterator[Block]:
+    """How many of its checks hold, and which of its rules were not checked."""
     where = f"{policy.issuer}, {policy.version}, {READ_BY[policy.read['by']]}"
     verb = "holds" if 1 in (policy.held, policy.asked) else "hold"
     noun = "check" if policy.asked == 1 else "checks"
-    yield f"{policy.id} ({printable(where)}): {policy.held} of {policy.asked} {noun} {verb}."
-    if policy.for_cells:
-        yield ONLY_CELLS
+    held = f"{policy.id} ({printable(where)}): {policy.held} of {policy.asked} {noun} {verb}."
+    yield Prose([held, *([ONLY_CELLS] if policy.for_cells else [])])
+    if policy.not_asked:
+        yield Prose(["Not checked here:"])
+        yield Points([not_asked_words(each) for each in policy.not_asked])
 
 
 def not_asked_words(rule_of: Mapping[str, Any]) -> str:

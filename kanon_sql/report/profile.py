@@ -7,7 +7,7 @@ from itertools import chain
 
 from kanon_sql.report.audit import curve_grid
 from kanon_sql.report.document import Block, Grid, GridRow, Heading, Points, Prose, named_row
-from kanon_sql.report.words import events
+from kanon_sql.report.words import events, tables
 from kanon_sql.report.words.numbers import (
     KEPT_TOGETHER,
     NONE,
@@ -43,14 +43,14 @@ ONE_BY_ONE = (
 )
 
 
-def page(tables: Sequence[TableProfile]) -> Iterator[Block]:
+def page(profiles: Sequence[TableProfile]) -> Iterator[Block]:
     """The blocks of every table."""
-    for table in tables:
+    for table in profiles:
         yield from _section(table)
 
 
 def _section(table: TableProfile) -> Iterator[Block]:
-    sentence = unanswered(table)
+    sentence = tables.unanswered(table, "profile", "nothing is known about the risk")
     if sentence:
         yield Prose([sentence], "strong")
         return
@@ -66,7 +66,7 @@ def _section(table: TableProfile) -> Iterator[Block]:
     yield from special_uniques_told(table)
     if table.quasi_identifiers:
         yield Prose(list(advice(table)))
-    yield Prose([footer(table)], "footer")
+    yield Prose([tables.footer(table, "--format json holds")], "footer")
 
 
 def _known_events(table: TableProfile) -> Iterator[Block]:
@@ -83,29 +83,11 @@ def _known_events(table: TableProfile) -> Iterator[Block]:
     yield Prose([each for each in sentences if each])
 
 
-def unanswered(table: TableProfile) -> str | None:
-    """The sentence for a table without a profile, or None."""
-    name = printable(table.name)
-    if table.status == "error":
-        return f"{name}: the profile failed: {table.error}"
-    if table.status == "no_data":
-        return (
-            f"{name}: no data. No record was found, so nothing is known about the risk "
-            "(exit code 4). Check the source and the filter."
-        )
-    return None
-
-
 def headline(table: TableProfile) -> list[str]:
     """The parts of the headline: table, sizes and columns."""
-    summary = table.summary
-    records = counted(summary.records or 0, "record")
+    parts = [printable(table.name), *tables.sizes(table)]
     if table.events:
-        of_people = f"{records} of {counted(summary.people or 0, 'person')}"
-        return [printable(table.name), of_people, *events.headline(table)]
-    parts = [printable(table.name), records]
-    if summary.people is not None:
-        parts.append(f"{counted(summary.people, 'person')} ({printable(table.entity or '')})")
+        return parts
     if table.quasi_identifiers:
         parts.append(quasi_identifiers(table.quasi_identifiers))
     else:
@@ -259,15 +241,6 @@ def _about_outliers(table: TableProfile) -> Iterator[str]:
             if share is not None and share >= _MUCH
             else ""
         )
-    )
-
-
-def footer(table: TableProfile) -> str:
-    """Duration, engine and number of statements."""
-    return (
-        f"{table.seconds:.1f}{KEPT_TOGETHER}s · {table.engine} · "
-        f"{counted(len(table.sql), 'statement')}, --format json holds "
-        f"{'it' if len(table.sql) == 1 else 'them'}"
     )
 
 

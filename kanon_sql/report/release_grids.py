@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 from kanon_sql.report.document import Grid, GridRow, named_row
 from kanon_sql.report.terminal import INDENT, padded
@@ -368,11 +368,7 @@ _LIVE = (4, 12, 5, 22, 9, 11)
 
 def step_heading() -> str:
     """The header of the live table of steps."""
-    *sizes, of_distinct, of_violating = _LIVE
-    words = ("step", "attribute", "level", "")
-    cells = [padded(word, size) for word, size in zip(words, sizes, strict=True)]
-    figures = (f"{'values':>{of_distinct}}", f"{'violating':>{of_violating}}")
-    return f"{INDENT}{INDENT.join(cells)}{INDENT}{INDENT.join(figures)}"
+    return _live_line(("step", "attribute", "level", ""), ("values", "violating"))
 
 
 def step_line(step: GeneralizationStep, number: int, from_level: int) -> str:
@@ -382,9 +378,13 @@ def step_line(step: GeneralizationStep, number: int, from_level: int) -> str:
     >>> step_line(month, 1, 0)
     '     1  birth_date    0 → 1  month                      61,204      812,340'
     """
-    words, (distinct, violating, _) = step_row(step, number, from_level)
-    *sizes, of_distinct, of_violating = _LIVE
-    cells = [padded(word, size) for word, size in zip(words, sizes, strict=True)]
-    figures = (f"{distinct:>{of_distinct}}", f"{violating:>{of_violating}}")
-    line = f"{INDENT}{INDENT.join(cells)}{INDENT}{INDENT.join(figures)}"
-    return line.replace(KEPT_TOGETHER, " ")
+    words, figures = step_row(step, number, from_level)
+    return _live_line(words, figures[:2])
+
+
+def _live_line(words: Sequence[str], figures: Sequence[str]) -> str:
+    cells = [
+        *map(padded, words, _LIVE),
+        *(f"{figure:>{size}}" for figure, size in zip(figures, _LIVE[len(words) :], strict=True)),
+    ]
+    return f"{INDENT}{INDENT.join(cells)}".replace(KEPT_TOGETHER, " ")

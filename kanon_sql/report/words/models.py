@@ -117,16 +117,16 @@ VerdictStatus = Literal["holds", "violated", "accepted", "undecided", "measured"
 
 
 class Verdict(NamedTuple):
-    """One check in words."""
+    """One check in words; of a comparison, the status is its change."""
 
-    status: VerdictStatus
+    status: str
     title: str
     achieved: str
     extent: str
 
     @property
     def word(self) -> str:
-        return STATUS_WORDS[self.status]
+        return STATUS_WORDS.get(self.status, self.status)
 
 
 def verdict(check: CheckResult, table: TableResult) -> Verdict:

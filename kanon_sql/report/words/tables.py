@@ -27,6 +27,7 @@ from kanon_sql.report.words.numbers import (
 )
 from kanon_sql.report.words.sensitive import ORDER, in_order, worst_class
 from kanon_sql.results.cells import CellsResult
+from kanon_sql.results.profile import TableProfile
 from kanon_sql.results.table import (
     AuditFindings,
     CheckResult,
@@ -59,25 +60,29 @@ class Bin:
 
 def headline(table: TableResult) -> list[str]:
     """The parts of the headline, joined on one line if it is wide enough."""
-    people = table.summary.people
     hypothetical = []
     if table.levels:
         levels = ", ".join(f"{printable(name)} {level}" for name, level in table.levels.items())
         hypothetical = [f"If the table were generalised to {levels}"]
-    records = counted(table.summary.records or 0, "record")
-    parts = [*hypothetical, printable(table.name)]
-    if table.events:
-        parts += [f"{records} of {counted(people or 0, 'person')}", *events.headline(table)]
-    else:
-        parts.append(records)
-        if people is not None:
-            parts.append(f"{counted(people, 'person')} ({printable(table.entity or '')})")
+    parts = [*hypothetical, printable(table.name), *sizes(table)]
+    if not table.events:
         parts.append(quasi_identifiers(table.quasi_identifiers))
     if table.sensitive:
         parts.append(f"sensitive {listed(table.sensitive)}")
     if table.nulls == "wildcard":
         parts.append("NULL matches every value")
     return parts
+
+
+def sizes(table: TableResult | TableProfile) -> list[str]:
+    """How many records and people a table has, and which events."""
+    summary = table.summary
+    records, people = counted(summary.records or 0, "record"), summary.people
+    if table.events:
+        return [f"{records} of {counted(people or 0, 'person')}", *events.headline(table)]
+    if people is None:
+        return [records]
+    return [records, f"{counted(people, 'person')} ({printable(table.entity or '')})"]
 
 
 def verdicts(table: TableResult) -> list[Verdict]:
@@ -405,24 +410,25 @@ def _is_better(check: CheckResult) -> bool:
     return bool(check.holds or check.baseline.better)
 
 
-def footer(table: TableResult) -> str:
-    """Duration, engine and number of statements."""
+def footer(table: TableResult | TableProfile, where: str = "kanon-sql compile shows") -> str:
+    """Duration, engine and number of statements, and where they are found."""
     statements = counted(len(table.sql), "statement")
-    return (
-        f"{table.seconds:.1f}{KEPT_TOGETHER}s · {table.engine} · {statements}, "
-        f"kanon-sql compile shows {'it' if len(table.sql) == 1 else 'them'}"
-    )
+    them = "it" if len(table.sql) == 1 else "them"
+    engine = f"{table.seconds:.1f}{KEPT_TOGETHER}s · {table.engine}"
+    return f"{engine} · {statements}, {where} {them}"
 
 
-def unanswered(table: TableResult) -> str | None:
+def unanswered(
+    table: TableResult | TableProfile, what: str = "audit", why: str = "nothing is shown to hold"
+) -> str | None:
     """The sentence for a table without results, or None."""
     name = printable(table.name)
     if table.status == "error":
-        return f"{name}: the audit failed: {table.error}"
+        return f"{name}: the {what} failed: {table.error}"
     if table.status == "no_data":
         return (
-            f"{name}: no data. No record was found, so nothing is shown to hold (exit code 4). "
-            "Check the source and the filter."
+            f"{name}: no data. No record was found, so {why} (exit code 4). Check the source and "
+            "the filter."
         )
     return None
 
