@@ -149,7 +149,7 @@ class TradeoffResult(Tabular):
 
         if name != "cost":
             raise SpecError(f'there is no chart "{name}"; there is cost.')
-        return Chart(cost_chart(self.tradeoff.costs))
+        return Chart(cost_chart(self.tradeoff))
 
 
 def tradeoff(

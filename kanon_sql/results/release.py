@@ -22,36 +22,6 @@ from kanon_sql.results.table import (
 
 
 @dataclass(frozen=True)
-class CostOfK:
-    """The release with the least loss for one k; without satisfying levels, only `k` is set."""
-
-    k: int
-    lost: float | None
-    """The metric's value, higher is worse; for precision, 1 minus the value."""
-    suppressed: int | None
-    classes: int | None
-    levels: Mapping[str, int] | None
-    """None for a local recoding."""
-
-
-@dataclass(frozen=True)
-class Costs:
-    """The cost of each k by one metric."""
-
-    metric: str
-    algorithm: str
-    points: tuple[CostOfK, ...]
-    table: str = ""
-    optimal: tuple[CostOfK, ...] = ()
-    """For a local recoding: the cost of full-domain levels."""
-
-    @property
-    def are_shares(self) -> bool:
-        """Whether the loss is a share in [0, 1]."""
-        return self.metric not in ("discernibility", "average_class_size")
-
-
-@dataclass(frozen=True)
 class Point(JsonPart):
     """The best levels for one k, and the loss of a release at them.
 
@@ -70,12 +40,10 @@ class Point(JsonPart):
     levels_by_records: Mapping[str, Mapping[int, int]] | None = field(default=None, metadata=IF_SET)
     """For a local recoding: number of records, by quasi-identifier and final level."""
 
-    def cost(self, metric: MetricName) -> CostOfK:
-        """What is lost by a metric."""
-        lost = getattr(self.metrics, metric, None)
-        if lost is not None and metric == "precision":
-            lost = 1 - lost
-        return CostOfK(self.k, lost, self.suppressed, self.classes, self.levels)
+    def lost(self, metric: MetricName) -> float | None:
+        """What is lost by a metric, higher is worse; of the precision what is lacking to 1."""
+        value: float | None = getattr(self.metrics, metric, None)
+        return 1 - value if value is not None and metric == "precision" else value
 
 
 @dataclass(frozen=True)
@@ -117,13 +85,9 @@ class Tradeoff(JsonPart):
         return "measured" if self.records else "no_data"
 
     @property
-    def costs(self) -> Costs:
-        """The cost of each k by the metric that was minimised."""
-        own, optimal = (
-            tuple(each.cost(self.metric) for each in points)
-            for points in (self.points, self.optimal.points if self.optimal else ())
-        )
-        return Costs(self.metric, self.algorithm, own, self.name, optimal)
+    def are_shares(self) -> bool:
+        """Whether the loss is a share in [0, 1]."""
+        return self.metric not in ("discernibility", "average_class_size")
 
 
 MetricName = Literal[

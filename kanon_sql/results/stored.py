@@ -27,7 +27,6 @@ from kanon_sql.results.json_document import (
 from kanon_sql.results.profile import TableProfile
 from kanon_sql.results.release import (
     Anonymization,
-    Costs,
     Recoded,
     ReleaseFindings,
     Tradeoff,
@@ -143,7 +142,7 @@ class ToSign:
     path: Path
     text: str
     result: AuditFindings
-    costs: Costs | None = None
+    costs: Tradeoff | None = None
     """The cost of each k, for a trade-off result."""
 
 
@@ -159,7 +158,7 @@ def read_to_sign(path: Path) -> ToSign:
         audited = AuditFindings(
             (), found.kanon_sql, audited=found.tradeoff.audited, asked=found.asked
         )
-        return ToSign(path, text, audited, found.tradeoff.costs)
+        return ToSign(path, text, audited, found.tradeoff)
     whole = _result(result_document(path, _HOW_A_RESULT, value))
     if any(_of_profile(whole)):
         raise InputError(
@@ -193,12 +192,12 @@ def _profile(whole: JsonValue) -> StoredProfile:
     return whole.read(StoredProfile)
 
 
-def read_costs(path: Path) -> Costs:
+def read_costs(path: Path) -> Tradeoff:
     """Read the cost of each k. Raises `InputError` unless it is a trade-off result."""
     value = parsed(path, _HOW_COSTS)
     if not (isinstance(value, dict) and {"kanon_sql", "tradeoff"} <= set(value)):
         raise InputError(f"{path} is no result of tradeoff. {_HOW_COSTS}")
-    return _tradeoff(path, value).tradeoff.costs
+    return _tradeoff(path, value).tradeoff
 
 
 def _tradeoff(path: Path | str, value: Any) -> StoredTradeoff:

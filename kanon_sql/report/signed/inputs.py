@@ -17,7 +17,7 @@ from kanon_sql.report.signed.subject import LEAST_CELL, Audience, Signed, digest
 from kanon_sql.report.words.numbers import listed
 from kanon_sql.results.cells import CellsResult
 from kanon_sql.results.diff import diff
-from kanon_sql.results.release import Costs, ReleaseFindings
+from kanon_sql.results.release import ReleaseFindings, Tradeoff
 from kanon_sql.results.stored import (
     ResultFile,
     read_costs,
@@ -107,9 +107,9 @@ def page_of_costs(tradeoff: Any, *, audience: Audience, min_cell: int) -> str:
     )
 
 
-def _costs_of(tradeoff: Any) -> Costs:
+def _costs_of(tradeoff: Any) -> Tradeoff:
     is_file = isinstance(tradeoff, str | Path)
-    found: Costs = read_costs(Path(tradeoff)) if is_file else tradeoff.tradeoff.costs
+    found: Tradeoff = read_costs(Path(tradeoff)) if is_file else tradeoff.tradeoff
     return found
 
 

@@ -86,7 +86,7 @@ def _files(signed: Signed) -> Iterator[tuple[str, str]]:
 def _names(signed: Signed) -> str:
     made = signed.made
     names = [*([made.before.name] if made else []), *(each.name for each in signed.result.tables)]
-    names = names or [each.table for each in signed.costs if each.table]
+    names = names or [each.name for each in signed.costs if each.name]
     return (" → " if made else ", ").join(map(printable, dict.fromkeys(names))) or _NOT_RECORDED
 
 

@@ -13,7 +13,7 @@ from kanon_sql.report.words.numbers import KEPT_TOGETHER, counted, number, perce
 from kanon_sql.results.confidential import for_outsiders, is_hidden
 from kanon_sql.results.diff import Diff
 from kanon_sql.results.profile import TableProfile
-from kanon_sql.results.release import Anonymization, Costs, ReleaseFindings
+from kanon_sql.results.release import Anonymization, ReleaseFindings, Tradeoff
 from kanon_sql.results.table import AuditFindings, CheckResult, Summary, TableResult
 from kanon_sql.results.worksheet import Attempts
 from kanon_sql.spec.models.catalogue import MODELS
@@ -33,7 +33,7 @@ class Signed:
     digest: str
     earlier: Diff | None = None
     profiles: tuple[TableProfile, ...] = ()
-    costs: tuple[Costs, ...] = ()
+    costs: tuple[Tradeoff, ...] = ()
     attempts: Attempts | None = None
     audience: Audience = "internal"
     min_cell: int = LEAST_CELL
