@@ -171,18 +171,15 @@ def undecided(checks: Mapping[int, CellCheck], hidden: int) -> Derived:
     nothing follows by subtraction."""
     nothing = Derivation(hidden, 0, 0, 0, 0, hidden, None, 0, 0, 0, holds=not hidden)
     results = {
-        number: _result(check, replace(nothing, holds=not hidden or _forgives(check)))
+        number: _result(check, replace(nothing, holds=not hidden or model.undecided == "pass"))
         for number, check in checks.items()
+        if isinstance(model := check.model, Derivable)
     }
     warning = (
         "some contributors lie in several cells, so that totals are no sums of cells, and whether "
         "a cell follows by subtraction can't be told."
     )
     return Derived(results, 0, 0, [warning] if hidden else [], None)
-
-
-def _forgives(check: CellCheck) -> bool:
-    return isinstance(check.model, Derivable) and check.model.undecided == "pass"
 
 
 def _derived(

@@ -207,7 +207,7 @@ class Violations(NamedTuple):
     people: int | None = None
 
 
-class Judged(NamedTuple):
+class CheckFinding(NamedTuple):
     """What a check found, and whether that is what it requires."""
 
     achieved: Any
@@ -250,7 +250,7 @@ def verdicts(
                 raise AssertionError(f"nothing says whether {check.model.name()} holds")
 
 
-def _k_anonymity(model: KAnonymity, plan: Plan, answers: Answers) -> Judged:
+def _k_anonymity(model: KAnonymity, plan: Plan, answers: Answers) -> CheckFinding:
     achieved = smallest(answers.sizes)
     below = _smaller(model.violating_below, plan, answers)
     details: dict[str, Any] = {}
@@ -262,7 +262,7 @@ def _k_anonymity(model: KAnonymity, plan: Plan, answers: Answers) -> Judged:
         details["achieved_nulls_as_value"] = min(
             int(row["kanon_size_as_value"]) for row in answers.sizes
         )
-    return Judged(achieved, not below.classes, details, below)
+    return CheckFinding(achieved, not below.classes, details, below)
 
 
 def _homogeneity(check: BoundCheck, plan: Plan, answers: Answers) -> CheckResult:
@@ -279,12 +279,14 @@ def _homogeneity(check: BoundCheck, plan: Plan, answers: Answers) -> CheckResult
         plan, sizes, of_people, "kanon_homogeneous_classes", f"kanon_{label}_violated_people"
     )
     violating = Violations(classes, records, people)
-    verdict = _result(check, Judged(classes, classes == 0, details, violating))
+    verdict = _result(check, CheckFinding(classes, classes == 0, details, violating))
     # Reported without a check too: the records and people whose value is certain.
     return replace(verdict, violating_records=records, violating_people=people)
 
 
-def _sensitive(check: BoundCheck, model: SensitiveModel, plan: Plan, answers: Answers) -> Judged:
+def _sensitive(
+    check: BoundCheck, model: SensitiveModel, plan: Plan, answers: Answers
+) -> CheckFinding:
     """The verdict of a check on a sensitive attribute: its measure in the worst class."""
     rows, label, of_people = _rows_of(check, plan, answers)
     column = f"kanon_{label}"
@@ -299,7 +301,7 @@ def _sensitive(check: BoundCheck, model: SensitiveModel, plan: Plan, answers: An
         plan, rows, of_people, f"{column}_violated_classes", f"{column}_violated_people"
     )
     details = _beside(model, achieved, column, rows)
-    return Judged(achieved, classes == 0, details, Violations(classes, records, people))
+    return CheckFinding(achieved, classes == 0, details, Violations(classes, records, people))
 
 
 def _rows_of(check: BoundCheck, plan: Plan, answers: Answers) -> tuple[Sizes, str, Row | None]:
@@ -375,7 +377,7 @@ def _confidence(c: float, l: int) -> float:  # noqa: E741 - the name that the fi
 
 def _against_reference(
     check: BoundCheck, model: ReferenceModel, plan: Plan, answers: Answers
-) -> Judged:
+) -> CheckFinding:
     step, label = next(
         (step, each.label)
         for step in plan.references
@@ -441,7 +443,7 @@ def _against_reference(
         case _:
             raise AssertionError(f"{model.name()} is read off no reference")
     people = _or_none(of_people.get(f"kanon_{label}_violated_people"))
-    return Judged(achieved, holds, details, Violations(*violating, people))
+    return CheckFinding(achieved, holds, details, Violations(*violating, people))
 
 
 def _or_none(value: Any, kind: type = int) -> Any:
@@ -451,7 +453,7 @@ def _or_none(value: Any, kind: type = int) -> Any:
 # --- risks and estimates --------------------------------------------------------------------
 
 
-def _prosecutor_risk(model: ProsecutorRisk, plan: Plan, answers: Answers) -> Judged:
+def _prosecutor_risk(model: ProsecutorRisk, plan: Plan, answers: Answers) -> CheckFinding:
     highest = Fraction(1, smallest(answers.sizes))
     average, at_risk = (
         average_risk(plan.bound, answers),
@@ -459,7 +461,9 @@ def _prosecutor_risk(model: ProsecutorRisk, plan: Plan, answers: Answers) -> Jud
     )
     holds = _within(model, highest=highest, average=average, at_risk=at_risk)
     details = {"average": float(average), "at_risk": float(at_risk)}
-    return Judged(float(highest), holds, details, _smaller(model.violating_below, plan, answers))
+    return CheckFinding(
+        float(highest), holds, details, _smaller(model.violating_below, plan, answers)
+    )
 
 
 def _within(
@@ -482,15 +486,15 @@ def _at_most(found: Fraction | float, bound: Number | None) -> bool:
     return found <= float(bound) + SLACK
 
 
-def _sample_uniqueness(model: SampleUniqueness, answers: Answers) -> Judged:
+def _sample_uniqueness(model: SampleUniqueness, answers: Answers) -> CheckFinding:
     alone = sum(count for size, count in answers.counted if size == 1)
     share = Fraction(alone, everyone(answers.counted))
-    return Judged(float(share), _at_most(share, model.max_share))
+    return CheckFinding(float(share), _at_most(share, model.max_share))
 
 
 def _population_uniqueness(
     check: BoundCheck, model: PopulationUniqueness, plan: Plan, answers: Answers
-) -> Judged:
+) -> CheckFinding:
     """Estimated population uniqueness. With an entity, estimated from profiles (the set of classes
     a person is in): each person has exactly one, so a sample of people is a sample of profiles, as
     the estimators assume. It is no sample of classes, because classes share people."""
@@ -505,10 +509,10 @@ def _population_uniqueness(
         )
     shares = {name: estimates.estimate(name) for name in ("zayatz", "pitman", "snb")}
     holds = achieved is None or _at_most(float(achieved), model.max_share)
-    return Judged(achieved, holds, {"estimate": True, "estimates": shares})
+    return CheckFinding(achieved, holds, {"estimate": True, "estimates": shares})
 
 
-def _k_map_estimate(model: KMapEstimate, plan: Plan, answers: Answers) -> Judged:
+def _k_map_estimate(model: KMapEstimate, plan: Plan, answers: Answers) -> CheckFinding:
     """The k-map estimate from class sizes. A person of a class is in the sample with a probability
     that does not depend on their other classes, so only the size of the sample is counted in
     people."""
@@ -518,7 +522,7 @@ def _k_map_estimate(model: KMapEstimate, plan: Plan, answers: Answers) -> Judged
     )
     below = _smaller(required, plan, answers)
     details = {"required": required, "estimate": True}
-    return Judged(smallest(answers.sizes), not below.classes, details, below)
+    return CheckFinding(smallest(answers.sizes), not below.classes, details, below)
 
 
 def _refuse_small_population(
@@ -544,7 +548,7 @@ def _profile_sizes(answers: Answers) -> dict[int, int]:
     return {int(row["kanon_size"]): int(row[counted]) for row in rows}
 
 
-def _result(check: BoundCheck, found: Judged) -> CheckResult:
+def _result(check: BoundCheck, found: CheckFinding) -> CheckResult:
     """The result of a check; one that does not gate has neither a verdict nor violations."""
     counted = found.violating if check.gates else Violations()
     return CheckResult(

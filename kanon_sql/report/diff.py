@@ -23,7 +23,7 @@ _ALWAYS = ("records", "classes", "k", "cells")
 
 def page(diff: Diff) -> Iterator[Block]:
     """The changes of each table, and the overall outcome."""
-    yield Heading([_heading(diff)], "page")
+    yield Heading([f"{printable(diff.old)} → {printable(diff.new)}"], "page")
     for table in diff.tables:
         yield from _section(table)
     if diff.made:
@@ -51,11 +51,11 @@ def _section(table: TableDiff) -> Iterator[Block]:
     if numbers:
         yield Changes("", numbers)
     if table.checks:
-        yield Verdicts([_changed(each, table) for each in table.checks], are_changes=True)
-
-
-def _heading(diff: Diff) -> str:
-    return f"{printable(diff.old)} → {printable(diff.new)}"
+        checks = (
+            Verdict(_check_word(each), models.title(each.check), *_check_text(each, table))
+            for each in table.checks
+        )
+        yield Verdicts([*checks], are_changes=True)
 
 
 def _names(table: TableDiff) -> str:
@@ -145,10 +145,6 @@ def _check_text(check: CheckDiff, table: TableDiff) -> tuple[str, str]:
         found = f"{old.word}: {old.achieved} → {new.word}: {new.achieved}"
     counts = [each for each in check.figures if each.change != "same" and each.name != "achieved"]
     return found, "; ".join(f"{figure_name(each.name)} {_then_and_now(each)}" for each in counts)
-
-
-def _changed(check: CheckDiff, table: TableDiff) -> Verdict:
-    return Verdict(_check_word(check), models.title(check.check), *_check_text(check, table))
 
 
 def _without_figures(check: CheckDiff, table: TableResult) -> Verdict:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Collection, Mapping
-from dataclasses import MISSING, Field, dataclass, field, fields, is_dataclass
+from dataclasses import MISSING, dataclass, field, fields, is_dataclass
 from types import NoneType, UnionType
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
@@ -245,7 +245,11 @@ class _Definitions:
         required = [
             each.name
             for each in written
-            if each.metadata != IF_SET and (hasattr(kind, "to_dict") or _is_required(each))
+            if each.metadata != IF_SET
+            and (
+                hasattr(kind, "to_dict")
+                or (each.default, each.default_factory) == (MISSING, MISSING)
+            )
         ]
         if more.beside:
             properties |= self.read(more.beside)["properties"]
@@ -275,10 +279,6 @@ class _Definitions:
         if isinstance(origin, type) and issubclass(origin, tuple | list):
             return {"type": "array", "items": self.of(inner[0])}
         raise AssertionError(f"no schema for {kind}")
-
-
-def _is_required(part: Field[Any]) -> bool:
-    return part.default is MISSING and part.default_factory is MISSING
 
 
 def _texts(kind: Any) -> dict[str, str]:

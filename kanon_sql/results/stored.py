@@ -111,7 +111,7 @@ def result_of(
     if isinstance(value, dict) and {"kanon_sql", "tradeoff"} <= set(value):
         return _tradeoff(name, value)
     whole = _result(result_document(name, _HOW_A_RESULT, value))
-    return _profile(whole) if _is_profile(whole) else _findings(whole)
+    return whole.read(StoredProfile) if _is_profile(whole) else _findings(whole)
 
 
 def _findings(whole: JsonValue) -> AuditFindings:
@@ -173,12 +173,7 @@ def read_profile(path: Path) -> tuple[TableProfile, ...]:
     whole = result_document(path, _HOW_A_PROFILE, parsed(path, _HOW_A_PROFILE))
     if not _is_profile(whole):
         raise InputError(f"{path} is no profile. {_HOW_A_PROFILE}")
-    return _profile(whole).tables
-
-
-def _is_profile(whole: JsonValue) -> bool:
-    found = _of_profile(whole)
-    return bool(found) and all(found)
+    return whole.read(StoredProfile).tables
 
 
 def _of_profile(whole: JsonValue) -> list[bool]:
@@ -188,8 +183,9 @@ def _of_profile(whole: JsonValue) -> list[bool]:
     return ["attacker_knows" in each for each in parts if isinstance(each, dict)]
 
 
-def _profile(whole: JsonValue) -> StoredProfile:
-    return whole.read(StoredProfile)
+def _is_profile(whole: JsonValue) -> bool:
+    found = _of_profile(whole)
+    return bool(found) and all(found)
 
 
 def read_costs(path: Path) -> Tradeoff:
@@ -275,7 +271,7 @@ def _audit(whole: JsonValue) -> AuditFindings:
     parts = [whole.part("tables").part(place) for place in range(len(read.tables))]
     tables = tuple(
         _of_cells(part, table)
-        if _is_of_cells(part.value)
+        if isinstance(part.value, Mapping) and {"by", "published"} <= part.value.keys()
         else replace(table, checks=Rows(_checks(part.part("checks"), table.checks)))
         for part, table in zip(parts, read.tables, strict=True)
     )
@@ -301,11 +297,6 @@ class _StoredCells:
     weight: str | None = None
     against: Mapping[str, str] = field(default_factory=dict)
     confidential: tuple[str, ...] = ()
-
-
-def _is_of_cells(table: Any) -> bool:
-    """Whether a table of a result is one that is published."""
-    return isinstance(table, Mapping) and "by" in table and "published" in table
 
 
 def _of_cells(part: JsonValue, table: TableResult) -> CellsResult:

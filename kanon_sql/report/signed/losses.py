@@ -15,6 +15,7 @@ _METRICS = ("loss", "precision", "non_uniform_entropy", "average_class_size")
 _MEANING = (
     "A loss of 0 % is the raw value in every record, and 100 % is * in every record (Iyengar 2002)."
 )
+_OF_OTHER_K = "What other k would cost is in the part on k."
 
 
 def losses(signed: Signed) -> Iterator[Block]:
@@ -31,7 +32,7 @@ def losses(signed: Signed) -> Iterator[Block]:
     is_hidden = signed.is_small(made.suppressed)
     if not is_hidden:
         yield Facts([*_in_all(made)])
-        yield Prose([_MEANING, *_of_other_k(signed)])
+        yield Prose([_MEANING, *([_OF_OTHER_K] if signed.costs else [])])
     yield _by_column(made, signed, is_hidden=is_hidden)
     if signed.is_external:
         return
@@ -48,11 +49,6 @@ def _in_all(made: Anonymization) -> Iterator[tuple[str, str]]:
         if value is not None:
             words = f"{value:,.1f}" if name == "average_class_size" else percent(value)
             yield "Information lost" if name == "loss" else METRICS[name].title, words
-
-
-def _of_other_k(signed: Signed) -> Iterator[str]:
-    if signed.costs:
-        yield "What other k would cost is in the part on k."
 
 
 def _by_column(made: Anonymization, signed: Signed, *, is_hidden: bool) -> Grid:
