@@ -25,12 +25,7 @@ from kanon_sql.results.json_document import (
     text_of,
 )
 from kanon_sql.results.profile import TableProfile
-from kanon_sql.results.release import (
-    Anonymization,
-    Recoded,
-    ReleaseFindings,
-    Tradeoff,
-)
+from kanon_sql.results.release import Anonymization, Recoded, ReleaseFindings, Tradeoff
 from kanon_sql.results.table import (
     AuditFindings,
     CheckDetails,

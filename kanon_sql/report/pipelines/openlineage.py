@@ -17,7 +17,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from kanon_sql.errors import SpecError
-from kanon_sql.report.pipelines.outcomes import CheckOutcome, Kind, TableOutcomes, outcomes
+from kanon_sql.report.pipelines.outcomes import CheckOutcome, TableOutcomes, outcomes
 from kanon_sql.results.cells import CellsResult
 from kanon_sql.results.table import AuditFindings, CheckResult, TableResult, plain_json
 from kanon_sql.results.version import VERSION
@@ -36,17 +36,8 @@ _FACETS = {
     "dataQualityAssertions": ("DataQualityAssertionsDatasetFacet", "1-1-0"),
 }
 """The schema of each facet with its version, by key."""
-_STATUS: dict[Kind, str] = {
-    "holds": "pass",
-    "violated": "fail",
-    "accepted": "fail",
-    "no_data": "fail",
-    "error": "skip",
-    "undecided": "skip",
-    "measured": "skip",
-    "unasked": "skip",
-}
-"""The status of a test, by outcome."""
+_STATUS = {"holds": "pass", **dict.fromkeys(("violated", "accepted", "no_data"), "fail")}
+"""The status of a test, by outcome; the others are skipped."""
 _ASSERTED = ("holds", "violated", "accepted")
 """The outcomes that say something about the dataset."""
 _FAILED = ("violated", "no_data", "error")
@@ -241,7 +232,7 @@ def _assertions(found: TableOutcomes) -> Iterator[Facet]:
 def _test(outcome: CheckOutcome, check: CheckResult | None) -> Facet:
     return {
         "name": outcome.name,
-        "status": _STATUS[outcome.kind],
+        "status": _STATUS.get(outcome.kind, "skip"),
         "severity": _severity(outcome),
         "type": f"kanon_sql.{check.model if check else 'audit'}",
         **(_figures(check) if check else {}),

@@ -28,12 +28,7 @@ from kanon_sql.report.words.numbers import (
 from kanon_sql.report.words.sensitive import ORDER, in_order, worst_class
 from kanon_sql.results.cells import CellsResult
 from kanon_sql.results.profile import TableProfile
-from kanon_sql.results.table import (
-    AuditFindings,
-    CheckResult,
-    TableResult,
-    given_away,
-)
+from kanon_sql.results.table import AuditFindings, CheckResult, TableResult, given_away
 from kanon_sql.spec.models.catalogue import ALL_MODELS
 from kanon_sql.spec.other_tables import REFERENCE
 from kanon_sql.spec.spec import SHOWN
