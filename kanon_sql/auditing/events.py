@@ -340,11 +340,7 @@ def _km_anonymity(
         holds=not violating if model.k else None,
         achieved=min(int(row["kanon_least"]) for row in found),
         violating_people=int(rows[0]["kanon_violating_people"]) if model.k else None,
-        details={
-            "violating_combinations": violating,
-            "complete": complete,
-            "by_size": by_size,
-        },
+        details={"violating_combinations": violating, "complete": complete, "by_size": by_size},
     )
 
 

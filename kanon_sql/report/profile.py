@@ -294,7 +294,7 @@ def columns_told(table: TableProfile) -> Iterator[Block]:
         below=_more(len(in_order) - MOST_COLUMNS, "column"),
         spacious=True,
     )
-    ranked = sorted((each for each in found if each.rank), key=lambda each: each.rank or 0)
+    ranked = table.ranked
     if len(ranked) > 1:
         first, further = ranked[:BEST_OF], ranked[BEST_OF:]
         title = (

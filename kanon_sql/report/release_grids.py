@@ -146,8 +146,7 @@ def _steps(result: ReleaseFindings) -> Grid:
     grid = Grid(
         _NOTHING_TO_DO if idle else _how_found(made),
         GridRow(
-            ("step", "attribute", "level", ""),
-            ("values", f"records in\n{violating}", "share"),
+            ("step", "attribute", "level", ""), ("values", f"records in\n{violating}", "share")
         ),
         (*steps, *_ends(result)),
         below=_step_4(result) or "",

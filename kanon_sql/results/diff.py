@@ -421,10 +421,7 @@ def _not_compared(table: TableDiff) -> TableDiff:
         for check in table.checks
     )
     return replace(
-        table,
-        summary=_unjudged(table.summary),
-        risks=_unjudged(table.risks),
-        checks=tuple(checks),
+        table, summary=_unjudged(table.summary), risks=_unjudged(table.risks), checks=tuple(checks)
     )
 
 

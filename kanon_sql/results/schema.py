@@ -364,9 +364,6 @@ _RISK: Schema = {
     "description": "By attacker: prosecutor, journalist, marketer or individual; null where not "
     "measured.",
     "additionalProperties": {
-        "anyOf": [
-            {"type": "object", "additionalProperties": _FIGURE},
-            {"type": "null"},
-        ]
+        "anyOf": [{"type": "object", "additionalProperties": _FIGURE}, {"type": "null"}]
     },
 }

@@ -100,9 +100,7 @@ def _fixed_time(given: str) -> datetime | None:
 
 
 def render(
-    result: AuditFindings,
-    places: Sequence[TablePlaces] = (),
-    emitted: Emission | None = None,
+    result: AuditFindings, places: Sequence[TablePlaces] = (), emitted: Emission | None = None
 ) -> str:
     """The result as JSON Lines, without a final newline."""
     emitted = emitted or emission()

@@ -362,11 +362,7 @@ def _added(profile: TableProfile) -> Iterator[Block]:
 
 def _by_themselves(profile: TableProfile, of_all: str) -> Iterator[Block]:
     """What each candidate adds, if no quasi-identifiers were named."""
-    ranked = sorted(
-        (each for each in profile.columns or () if each.rank is not None),
-        key=lambda each: each.rank or 0,
-    )
-    if ranked:
+    if ranked := profile.ranked:
         yield Bars(
             f"{of_all.capitalize()} newly alone by each candidate of {printable(profile.name)}, "
             f"{in_turn(len(ranked))}.",

@@ -300,15 +300,14 @@ def outcome(table: TableResult) -> str:
     violated = sum(check.holds is False for check in gated) - accepted
     undecided = sum(check.undecided for check in table.checks)
     if undecided and not violated:
-        return _outcome_undecided(undecided, len(gated) + undecided)
+        which = _some(undecided, len(gated) + undecided)
+        return f"{which} undecided, so the table is not shown to hold what was required."
     if not gated:
         return "Nothing was required, so nothing can fail."
     if accepted:
         return _outcome_with_baseline(violated, accepted, len(gated))
-    if violated and len(gated) == 1:
-        return "The check is violated."
     if violated:
-        return f"{violated} of {len(gated)} checks {'is' if violated == 1 else 'are'} violated."
+        return f"{_some(violated, len(gated))} violated."
     if holds_and_discloses(table):
         return f"What was asked holds; {given_away_sentence(table)}."
     if len(gated) == 1:
@@ -321,11 +320,11 @@ def holds_and_discloses(table: TableResult) -> bool:
     return table.status == "holds" and bool(given_away_sentence(table))
 
 
-def _outcome_undecided(undecided: int, gated: int) -> str:
-    which = "The check is" if gated == 1 else f"{undecided} of {gated} checks "
-    if gated > 1:
-        which += "is" if undecided == 1 else "are"
-    return f"{which} undecided, so the table is not shown to hold what was required."
+def _some(checks: int, of: int) -> str:
+    """As in `The check is`, or `2 of 3 checks are`."""
+    return (
+        "The check is" if of == 1 else f"{checks} of {of} checks {'is' if checks == 1 else 'are'}"
+    )
 
 
 def given_away_sentence(
@@ -341,17 +340,11 @@ def given_away_sentence(
 
 
 def _outcome_with_baseline(violated: int, accepted: int, gated: int) -> str:
-    accepts = f"the baseline accepts {'that' if not violated else f'{accepted} more'}"
     if violated:
-        return (
-            f"{violated} of {gated} checks {'is' if violated == 1 else 'are'} violated; {accepts}."
-        )
-    what = (
-        "The check is"
-        if gated == 1
-        else f"{accepted} of {gated} checks {'is' if accepted == 1 else 'are'}"
-    )
-    return f"{what} violated, and {accepts}: nothing got worse."
+        accepts = f"the baseline accepts {accepted} more"
+        return f"{_some(violated, gated)} violated; {accepts}."
+    accepts = "the baseline accepts that: nothing got worse."
+    return f"{_some(accepted, gated)} violated, and {accepts}"
 
 
 THRESHOLDS = "Thresholds in use, and whose they are: kanon-sql explain thresholds."
