@@ -194,12 +194,16 @@ class HistogramBin(JsonPart):
     records: int
     people: int | None = field(default=None, metadata=IF_SET)
 
-    def members(self, entity: str | None) -> int:
-        """The people in it, or the records without an entity. Older versions stored no people, so
-        that a person counts in each class."""
-        if not entity:
-            return self.records
-        return self.size * self.classes if self.people is None else self.people
+
+def members_by_size(histogram: Iterable[HistogramBin], entity: str | None) -> list[tuple[int, int]]:
+    """Each size of a class with the people of its bin, or the records without an entity. Older
+    versions stored no people, so that a person counts in each class."""
+    return [
+        (each.size, each.records)
+        if not entity
+        else (each.size, each.size * each.classes if each.people is None else each.people)
+        for each in histogram
+    ]
 
 
 @dataclass(frozen=True)

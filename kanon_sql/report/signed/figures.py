@@ -41,7 +41,7 @@ from kanon_sql.report.words.sensitive import in_order, worst_class
 from kanon_sql.report.words.tables import Bin, histogram, histogram_title, required_k
 from kanon_sql.results.profile import TableProfile
 from kanon_sql.results.release import Before
-from kanon_sql.results.table import ATTACKERS, CheckResult, TableResult
+from kanon_sql.results.table import ATTACKERS, CheckResult, TableResult, members_by_size
 
 _AT = (1, 1 / 2, 1 / 3, 0.2, 0.1, 0.05, 0.02, 0.01)
 """The risks listed in the curve's table."""
@@ -298,13 +298,12 @@ def risk_points(table: TableResult) -> list[RiskPoint]:
 
 def _steps(table: TableResult | Before) -> list[RiskPoint]:
     """A point for each class size."""
-    sizes_of_all = sorted(table.histogram, key=lambda each: each.size)
-    entity = getattr(table, "entity", None)
-    counts = [each.members(entity) for each in sizes_of_all]
-    total, so_far = sum(counts), accumulate(counts)
+    sizes_of_all = sorted(members_by_size(table.histogram, getattr(table, "entity", None)))
+    total = sum(count for _, count in sizes_of_all)
+    so_far = accumulate(count for _, count in sizes_of_all)
     return [
-        RiskPoint(1 / each.size, count / total)
-        for each, count in zip(sizes_of_all, so_far, strict=True)
+        RiskPoint(1 / size, count / total)
+        for (size, _), count in zip(sizes_of_all, so_far, strict=True)
     ]
 
 

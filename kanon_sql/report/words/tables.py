@@ -28,7 +28,13 @@ from kanon_sql.report.words.numbers import (
 from kanon_sql.report.words.sensitive import ORDER, in_order, worst_class
 from kanon_sql.results.cells import CellsResult
 from kanon_sql.results.profile import TableProfile
-from kanon_sql.results.table import AuditFindings, CheckResult, TableResult, given_away
+from kanon_sql.results.table import (
+    AuditFindings,
+    CheckResult,
+    TableResult,
+    given_away,
+    members_by_size,
+)
 from kanon_sql.spec.models.catalogue import ALL_MODELS
 from kanon_sql.spec.other_tables import REFERENCE
 from kanon_sql.spec.spec import SHOWN
@@ -115,7 +121,11 @@ def histogram(table: TableResult, fewest: int = 0) -> list[Bin]:
     required = _required(table)
     starts = _merged(sorted({*_BIN_STARTS, *required}), table, fewest)
     ends = [*(start - 1 for start in starts[1:]), None]
-    counts = [_members_between(table, start, end) for start, end in zip(starts, ends, strict=True)]
+    sizes = members_by_size(table.histogram, table.entity)
+    counts = [
+        sum(count for size, count in sizes if start <= size and (end is None or size <= end))
+        for start, end in zip(starts, ends, strict=True)
+    ]
     total = sum(counts)
     bins = [
         Bin(
@@ -159,15 +169,6 @@ def _required(table: TableResult) -> set[int]:
         for check in table.checks
         if check.model == "k_anonymity" and "k" in check.parameters
     }
-
-
-def _members_between(table: TableResult, start: int, end: int | None) -> int:
-    """The records (people, by their smallest class) in classes of these sizes."""
-    return sum(
-        size.members(table.entity)
-        for size in table.histogram
-        if start <= size.size and (end is None or size.size <= end)
-    )
 
 
 def _bin_label(start: int, end: int | None) -> str:
