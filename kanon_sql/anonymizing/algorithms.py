@@ -110,7 +110,9 @@ def released_by_class(
                 }
                 for each in sets.quasi_identifiers
             },
-            _one_level_for_all(making, sets, before.summary.classes or 0, allowed),
+            one_level_for_all=_one_level_for_all(
+                making, sets, before.summary.classes or 0, allowed
+            ),
         ),
     )
 

@@ -30,9 +30,9 @@ from kanon_sql.anonymizing.search.frequency_sets import first_set
 from kanon_sql.anonymizing.search.optimal import AT_ONCE
 from kanon_sql.anonymizing.search.optimal_search import Deadline
 from kanon_sql.anonymizing.search.table_constraints import with_estimated_sizes
-from kanon_sql.auditing.auditor import answered, expected
+from kanon_sql.auditing.auditor import answered
 from kanon_sql.auditing.fetched_sets import fetch_hub
-from kanon_sql.auditing.opening import opened, planned
+from kanon_sql.auditing.opening import expected, name_of, opened, planned
 from kanon_sql.engines import is_embedded
 from kanon_sql.engines.base import Engine, Hub
 from kanon_sql.engines.duckdb.frames import RELATION_KIND, frame_name
@@ -191,7 +191,8 @@ def dry_run(spec: AuditSpec, options: ReleaseOptions, *, engine: Any = None) -> 
             when = ""
         asked_before = [step for step in plan.steps if step not in plan.shown]
         steps = [*asked_before, replace(first_set(plan.bound), only=when)]
-        return replace(expected(plan, steps, database), search=search)
+        found = expected(name_of(plan), plan.bound.tables, steps, database)
+        return replace(found, search=search)
 
 
 def _expected_height(levels: ColumnLevels, preferred: Preferences, *, masked: bool) -> int:

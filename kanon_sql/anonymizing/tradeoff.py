@@ -126,11 +126,10 @@ class TradeoffResult(Tabular, Displayed):
     def chart(self, name: str = "cost") -> dict[str, Any]:
         """The loss for each k as a Vega-Lite dictionary. Raises `SpecError` for another name."""
         from kanon_sql.report.signed.costs import cost_chart
-        from kanon_sql.results.stored import costs_of
 
         if name != "cost":
             raise SpecError(f'there is no chart "{name}"; there is cost.')
-        return Chart(cost_chart(costs_of(self.to_dict())))
+        return Chart(cost_chart(self.tradeoff))
 
 
 def tradeoff(

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from kanon_sql.auditing.estimates import risk
 from kanon_sql.auditing.events import EventAnswers, answer_events, event_warnings
-from kanon_sql.auditing.opening import PlannedTable, name_of, opened, opening, planned
+from kanon_sql.auditing.opening import PlannedTable, expected, name_of, opened, opening, planned
 from kanon_sql.auditing.result import (
     Answers,
     AuditResult,
@@ -43,7 +43,6 @@ from kanon_sql.results.version import VERSION
 from kanon_sql.results.writing import refuse_to_overwrite
 from kanon_sql.spec.spec import AuditSpec
 from kanon_sql.sql.redaction import without_texts
-from kanon_sql.sql.statement import Statement
 from kanon_sql.sql.tables import Row, family
 
 if TYPE_CHECKING:
@@ -134,22 +133,8 @@ def dry_run(
         with opened(table, RunOptions(engine)) as hub:
             plan = planned(spec, place, hub, hierarchies="opened").plan
             refuse_to_overwrite(writes, hub.files_read())
-            tables.append(expected(plan, plan.steps, hub))
+            tables.append(expected(name_of(plan), plan.bound.tables, plan.steps, hub))
     return tuple(tables)
-
-
-def expected(plan: Plan, steps: Sequence[Statement], hub: Engine) -> ExpectedTable:
-    """These steps of a plan and the tables they read, without running them."""
-    from kanon_sql.results.diff import ExpectedTable
-
-    for step in steps:
-        step.check()
-    return ExpectedTable(
-        name_of(plan),
-        hub.name,
-        tuple(table.name for table in plan.bound.tables),
-        tuple(steps),
-    )
 
 
 def _refuse_values_without_label(plan: Plan, hub: Engine) -> None:

@@ -1,19 +1,59 @@
-"""The verdicts of rules for cells, from the rows of their statements."""
+"""Judges the cells of a table that is published: made from its records, or as it goes out."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import cache
 from typing import Any, NamedTuple
 
-from kanon_sql.auditing.open_cells import OpenCells, SecondTable, with_differences
+from kanon_sql.auditing.open_cells import OpenCells, comparisons, with_differences
+from kanon_sql.auditing.result import refuse_unmet
+from kanon_sql.auditing.suppressed_cells import (
+    NOTHING,
+    derived_as_published,
+    derived_from_records,
+    named_cell,
+    undecided,
+)
 from kanon_sql.engines.session import Session
 from kanon_sql.errors import InputError, option, plural
-from kanon_sql.plan.cells import CellCheck
+from kanon_sql.plan.cells import (
+    CellCheck,
+    CellQuestion,
+    Exactness,
+    cell_preconditions,
+    cells_step,
+    differences_step,
+    empty_cells,
+    exactness,
+    facts_step,
+    groups_step,
+    violating_cells_step,
+)
+from kanon_sql.plan.preconditions import preconditions
+from kanon_sql.plan.published_cells import (
+    PublishedTable,
+    missing_cells,
+    published_differences_step,
+    published_exactness,
+    published_facts_step,
+    published_groupings_step,
+    published_groups_step,
+    published_rules_step,
+    published_table,
+    repeated_step,
+    violating_published_step,
+)
 from kanon_sql.plan.steps import Precondition
 from kanon_sql.results.cells import CellCheckResult, CellSummary
-from kanon_sql.spec.models.cells import Derivable, Differences, MinContributors
-from kanon_sql.sql.statement import Statement
+from kanon_sql.spec.models.cells import (
+    Derivable,
+    Differences,
+    GroupDisclosure,
+    MinContributors,
+    Rounded,
+)
 from kanon_sql.sql.tables import Row
 
 
@@ -36,6 +76,51 @@ class JudgedCells(NamedTuple):
         } or None
 
 
+class CellRows(NamedTuple):
+    """The rows of the statements on a table, of which each rule reads its own."""
+
+    cells: Row
+    groups: Row
+    differences: Mapping[int, Row]
+    """The comparison with each second table, by the number of its check."""
+    derived: Mapping[int, CellCheckResult]
+    """The results of the derivability checks, by their numbers."""
+    empty: int
+    """Number of combinations of nodes without a record, which count as zero."""
+    empty_margins: int
+
+
+def judged(checks: Sequence[CellCheck], rows: CellRows) -> list[CellCheckResult]:
+    """The verdict of each check. Raises `InputError` if no cell is in both of two tables."""
+    return [_judged(number, check, rows) for number, check in enumerate(checks, start=1)]
+
+
+def _judged(number: int, check: CellCheck, rows: CellRows) -> CellCheckResult:
+    row = rows.cells
+    match check.model:
+        case Derivable():
+            return rows.derived[number]
+        case GroupDisclosure():
+            return _of_groups(check, rows.groups, number)
+        case Differences():
+            return _of_differences(check, rows.differences[number])
+        case Rounded():
+            return _of_cells(check, row, number, int(row[f"kanon_violating_cells_{number}"] or 0))
+        case MinContributors(zeros="disclosive") if rows.empty:
+            return _of_cells(check, row, number, 0, rows.empty, rows.empty_margins)
+        case MinContributors(zeros=zeros):
+            name = "kanon_least" if zeros == "disclosive" else "kanon_least_above_zero"
+            least = row[name]
+            return _of_cells(check, row, number, None if least is None else int(least))
+    achieved = row[f"kanon_achieved_{number}"]
+    details = {
+        "undefined_cells": int(row["kanon_zero_cells"] or 0),
+        "cells_with_negatives": int(row["kanon_cells_with_negatives"] or 0),
+    }
+    found = None if achieved is None else float(achieved)
+    return _of_cells(check, row, number, found, details=details)
+
+
 def _result(
     check: CellCheck, violating: int | None, achieved: Any, details: Mapping[str, Any]
 ) -> CellCheckResult:
@@ -46,7 +131,7 @@ def _result(
     )
 
 
-def of_cells(
+def _of_cells(
     check: CellCheck,
     row: Row,
     number: int,
@@ -60,32 +145,19 @@ def of_cells(
     if check.gates:
         violating = int(row[f"kanon_violating_cells_{number}"] or 0) + more
         margins = int(row[f"kanon_violating_margin_cells_{number}"] or 0) + more_margins
-    if isinstance(check.model, MinContributors) and achieved is not None:
-        achieved = int(achieved)
     found = {"violating_cells": violating, "violating_margin_cells": margins, **details}
     return _result(check, violating, achieved, found)
 
 
-def of_groups(check: CellCheck, row: Row, number: int) -> CellCheckResult:
+def _of_groups(check: CellCheck, row: Row, number: int) -> CellCheckResult:
     disclosed = int(row.get(f"kanon_disclosed_{number}") or 0)
     alone = int(row.get(f"kanon_alone_{number}") or 0)
     details = {"alone": alone, "groups": int(row.get("kanon_groups") or 0)}
     return _result(check, disclosed if check.gates else None, disclosed, details)
 
 
-def compared(
-    table: OpenCells, session: Session, compare: Callable[[str, SecondTable, int | None], Statement]
-) -> dict[int, Row]:
-    """The comparison with each second table, by the number of its check."""
-    return {
-        number: session.row(compare(model.against, table.others[model.against], model.n))
-        for number, check in enumerate(with_differences(table), start=1)
-        if isinstance(model := check.model, Differences) and model.against is not None
-    }
-
-
-def of_differences(check: CellCheck, row: Row) -> CellCheckResult:
-    """The verdict of a comparison. Raises `InputError` if no cell is in both tables."""
+def _of_differences(check: CellCheck, row: Row) -> CellCheckResult:
+    """The verdict of a comparison of two tables."""
     names = {
         "compared_cells": "compared",
         "equal_cells": "equal",
@@ -158,3 +230,289 @@ def some_values(count: int, all_of: int, column: str) -> str:
 
 def them(count: int) -> str:
     return "it" if count == 1 else "them"
+
+
+# --- made from records ----------------------------------------------------------------------
+
+
+def cells_of_records(table: OpenCells, session: Session, show_values: bool) -> JudgedCells | None:
+    """Judge the cells made from records; None without records."""
+    question = table.question
+    facts = _facts_of_records(question, session)
+    exact = exactness(question, facts)
+    row = session.row(cells_step(question, exact))
+    if not row["kanon_records"]:
+        return None
+    empty = empty_cells(question, row)
+    summary = _summary(question, row, facts, sum(empty.values()))
+    groups = groups_step(question)
+    group_row = session.row(groups) if groups else {}
+    read = cache(lambda name: _facts_of_records(table.others[name].question, session, f"_{name}"))
+    differences = {}
+    for number, name, n in comparisons(table):
+        other = table.others[name]
+        read(name)
+        step = differences_step(question, name, other.question, other.shared, n)
+        differences[number] = session.row(step)
+    checks = list(with_differences(table))
+    derivable = derivability_checks(checks)
+    derived = NOTHING
+    if derivable:
+        everyone = facts["kanon_everyone"] if facts and question.bound.entity else None
+        derived = (
+            undecided(derivable, int(row["kanon_sensitive_cells"] or 0))
+            if everyone not in (None, row["kanon_whole"]) and question.value is None
+            else derived_from_records(question, exact, derivable, session, summary.cells or 0)
+        )
+        summary = replace(summary, implied_cells=derived.implied_cells)
+    margins = sum(count for grouping, count in empty.items() if grouping)
+    rows = CellRows(row, group_row, differences, derived.checks, sum(empty.values()), margins)
+    results = judged(checks, rows)
+    warned = [*_warnings(question, row, results), *derived.warnings]
+    shown = violating_cells_step(question, exact) if show_values else None
+    violating = [_named(question, each) for each in session.rows(shown)] if shown else None
+    return JudgedCells(summary, results, warned, violating=violating)
+
+
+def _named(question: CellQuestion, row: Row) -> dict[str, Any]:
+    """A cell with its labels; `totals` tells a total from the value NULL."""
+    [grouping] = [g for g in question.groupings if g.number == int(row["kanon_grouping"])]
+    at = list(zip(question.dimensions, grouping.levels, strict=True))
+    return {
+        **{
+            each.raw.name: None if level is None else row[each.levels[level].alias]
+            for each, level in at
+        },
+        "totals": [each.raw.name for each, level in at if level is None],
+        "figure": plain_number(row["kanon_figure"]),
+    }
+
+
+def _facts_of_records(question: CellQuestion, session: Session, suffix: str = "") -> Row | None:
+    """The facts on values and contributors. Raises `InputError` for records that can't be judged,
+    as for a value that is no number."""
+    refuse_unmet(suffixed(cell_preconditions(question), suffix), session)
+    step = facts_step(question)
+    if step is None:
+        return None
+    row = session.row(replace(step, name=f"{step.name}{suffix}"))
+    table, value, entity = question.bound.table.name, question.value, question.bound.entity
+    if value is not None:
+        refuse_no_figure(table, value.name, row)
+    if entity is not None and row["kanon_of_nobody"]:
+        where = option("where", f'"{entity.name}" is not null')
+        raise InputError(
+            f"{table}: {row['kanon_of_nobody']:,} of {row['kanon_records']:,} records have no "
+            f'"{entity.name}", so nobody knows whose they are. Fill it in, or leave them out: '
+            f"{where}."
+        )
+    return row
+
+
+def refuse_no_figure(table: str, column: str, row: Row) -> None:
+    """Raise `InputError` for values that are no number, NaN or infinite."""
+    all_of, named = int(row["kanon_values"]), f'"{column}"'
+    if lacking := row["kanon_no_number"]:
+        raise InputError(
+            f"{table}: {some_values(lacking, all_of, named)} no number. Mend {them(lacking)}, "
+            f"or leave {them(lacking)} out: {option('where')}."
+        )
+    if lacking := row["kanon_not_finite"]:
+        where = option("where", f'"{column}" between -1e300 and 1e300')
+        raise InputError(
+            f"{table}: {some_values(lacking, all_of, named)} NaN or infinite, so "
+            f"without a share. Leave {them(lacking)} out: {where}."
+        )
+
+
+def _summary(question: CellQuestion, row: Row, facts: Row | None, empty: int) -> CellSummary:
+    cells, margins = int(row["kanon_cells"]), int(row["kanon_margin_cells"])
+    is_judged = any(check.gates and check.model.is_primary for check in question.checks)
+    whole = float(row["kanon_whole"] or 0)
+    return CellSummary(
+        records=int(row["kanon_records"]),
+        contributors=int(facts["kanon_everyone"]) if facts and question.bound.entity else None,
+        cells=cells,
+        inner_cells=cells - margins,
+        margin_cells=margins,
+        empty_cells=empty,
+        zero_cells=int(row["kanon_zero_cells"]) if question.value else 0,
+        suppressed=0,
+        implied_cells=0,
+        absent_cells=0,
+        sensitive_cells=int(row["kanon_sensitive_cells"]) if is_judged else None,
+        sensitive_inner_cells=int(row["kanon_sensitive_inner_cells"]) if is_judged else None,
+        sensitive_records=int(row["kanon_sensitive_records"] or 0) if is_judged else None,
+        share_of_total=float(row["kanon_hidden"] or 0) / whole if is_judged and whole else None,
+    )
+
+
+def _warnings(question: CellQuestion, row: Row, checks: Sequence[CellCheckResult]) -> Iterator[str]:
+    negatives = int(row.get("kanon_cells_with_negatives") or 0)
+    if negatives:
+        are = "cell has" if negatives == 1 else "cells have"
+        added = " after a contributor's records are added" if question.bound.entity else ""
+        yield (
+            f"{negatives:,} {are} a negative contribution; dominance and p% take absolute values"
+            f"{added}, and are made for contributions of 0 or more."
+        )
+    yield from difference_warnings(checks)
+
+
+# --- as they are published ------------------------------------------------------------------
+
+
+def cells_as_published(table: OpenCells, session: Session, show_values: bool) -> JudgedCells | None:
+    """Judge the cells of a table as it goes out; None without rows."""
+    published = published_table(table.question)
+    facts, exact = _read(published, session)
+    if not facts["kanon_records"]:
+        return None
+    row = session.row(published_rules_step(published, exact))
+    groupings = session.rows(published_groupings_step(published, exact))
+    missing = missing_cells(published, row, groupings)
+    is_zero = table.question.spec.absent == "zero"
+    groups = published_groups_step(published, exact, row)
+    group_row = session.row(groups) if groups else {}
+
+    def read_other(name: str) -> tuple[PublishedTable, Exactness]:
+        other = published_table(table.others[name].question)
+        return other, _read(other, session, f"_{name}")[1]
+
+    read = cache(read_other)
+    differences = {}
+    for number, name, n in comparisons(table):
+        shared = table.others[name].shared
+        step = published_differences_step(published, exact, name, *read(name), shared, n)
+        differences[number] = session.row(step)
+    is_hidden = row["kanon_suppressed"] or (not is_zero and any(missing.values()))
+    asked = list(with_differences(table))
+    if is_hidden and not any(isinstance(each.model, Derivable) for each in asked):
+        asked.append(CellCheck(Derivable(), asked=False))
+    warned = list(_doubts(published, facts, groupings))
+    derived = derived_as_published(
+        published,
+        exact,
+        derivability_checks(asked),
+        session,
+        int(row["kanon_cells"]),
+        show_values,
+        doubtful=bool(warned),
+    )
+    empty, empty_margins = (sum(missing.values()), missing[True]) if is_zero else (0, 0)
+    rows = CellRows(row, group_row, differences, derived.checks, empty, empty_margins)
+    checks = judged(asked, rows)
+    cells, margins = int(row["kanon_cells"]), int(row["kanon_margin_cells"] or 0)
+    summary = CellSummary(
+        cells=cells,
+        inner_cells=cells - margins,
+        margin_cells=margins,
+        empty_cells=empty,
+        zero_cells=int(row["kanon_zero_cells"] or 0),
+        suppressed=int(row["kanon_suppressed"] or 0),
+        implied_cells=derived.implied_cells,
+        absent_cells=derived.absent_cells,
+    )
+    places = range(1, len(published.dimensions) + 1)
+    has_total = any(each[f"kanon_t{place}"] for each in groupings for place in places)
+    if is_hidden and not has_total and not warned:
+        warned.append(
+            f"no row is a total ({option('total_label')}), so a suppressed cell follows from "
+            "nothing but its mark."
+        )
+    warned += derived.warnings
+    found = [*warned, *difference_warnings(checks)]
+    shown = violating_published_step(published, exact) if show_values else None
+    names = [each.raw.name for each in table.question.dimensions]
+    violating = [
+        named_cell(names, each, figure=plain_number(each["kanon_figure"]))
+        for each in (session.rows(shown) if shown else ())
+    ]
+    return JudgedCells(summary, checks, found, derived.intervals, violating if shown else None)
+
+
+def _doubts(table: PublishedTable, facts: Row, groupings: Sequence[Row]) -> Iterator[str]:
+    """Warnings on labels that read like an undeclared total, and on declared ones in no row."""
+    for place, each in enumerate(table.dimensions, start=1):
+        if facts[f"kanon_like_total_{place}"]:
+            yield (
+                f"{each.dimension.raw.name} has values that read like a total, and no total is "
+                f"declared: {option('total_label')}. Without it they are taken for categories."
+            )
+    names, unused = [], []
+    for place, each in enumerate(table.dimensions, start=1):
+        name = each.dimension.raw.name
+        names.append(name)
+        is_declared, _ = table.question.spec.total_label_of(name)
+        if is_declared and not any(row[f"kanon_t{place}"] for row in groupings):
+            unused.append(name)
+    own = {name.casefold() for name in table.question.spec.total_label}
+    # A label for all dimensions may stand in some of them only.
+    if len(unused) < len(names):
+        unused = [name for name in unused if name.casefold() in own]
+    if unused:
+        yield (
+            f"no row has the total that {option('total_label')} declares of {', '.join(unused)}, "
+            "so no cell is taken for one. Is it spelled as in the table?"
+        )
+
+
+def _read(table: PublishedTable, session: Session, suffix: str = "") -> tuple[Row, Exactness]:
+    """The facts on the rows of a published table. Raises `InputError` for what is neither a number
+    nor a mark, or could be read in two ways."""
+    refuse_unmet(suffixed(preconditions(table.question.bound), suffix), session)
+    step = published_facts_step(table)
+    row = session.row(replace(step, name=f"{step.name}{suffix}"))
+    fault = _fault(table, row)
+    if fault is not None:
+        raise InputError(f"{table.question.bound.table.name}: {fault}")
+    exact = published_exactness(table, row)
+    step = repeated_step(table, exact)
+    repeated = int(session.row(replace(step, name=f"{step.name}{suffix}"))["kanon_repeated"])
+    if repeated:
+        have = "cell has" if repeated == 1 else "cells have"
+        raise InputError(
+            f"{table.question.bound.table.name}: {repeated:,} {have} more than one row: a "
+            f"dimension is missing from {option('by')}, or a NULL value stands beside a NULL "
+            "total."
+        )
+    return row, exact
+
+
+def _fault(table: PublishedTable, row: Row) -> str | None:
+    """What is wrong with the rows of a published table, if anything."""
+    value, all_of = table.value.name, int(row["kanon_records"])
+    where = option("where", f'"{value}" between -1e300 and 1e300')
+    faults = {
+        "kanon_no_number": f"neither a number nor a declared mark: {option('suppressed', 'MARK')}",
+        "kanon_unmarked_null": "NULL, which is neither a number nor a declared mark: "
+        f"{option('suppressed', 'NULL')}",
+        "kanon_not_finite": f"NaN or infinite. Leave {{them}} out: {where}",
+        "kanon_no_count": "no number of contributors, beside a figure that is shown",
+        "kanon_below_zero": "below zero, so the figure is no count. If it is a sum: "
+        f"{option('magnitude')}",
+    }
+    for fault, what in faults.items():
+        if lacking := row.get(fault):
+            counts = table.count if fault == "kanon_no_count" else None
+            some = some_values(lacking, all_of, counts.name if counts else value)
+            return f"{some} {what.replace('{them}', them(lacking))}."
+    for place, each in enumerate(table.dimensions, start=1):
+        name = each.dimension.raw.name
+        if row[f"kanon_null_{place}"]:
+            rows = plural(int(row[f"kanon_null_{place}"]), "row")
+            total = option("total_label", f"{name}=NULL")
+            return (
+                f"{name} is NULL in {rows}: is that the total ({total}) or a value (name it in "
+                "the source)?"
+            )
+        if row[f"kanon_no_flag_{place}"]:
+            rows = plural(int(row[f"kanon_no_flag_{place}"]), "row")
+            return f"the flag of {name} is neither 0 nor 1 in {rows}, so a total can't be told."
+        if row[f"kanon_unknown_{place}"]:
+            rows = plural(int(row[f"kanon_unknown_{place}"]), "row")
+            return (
+                f"the label of {name} is not in its hierarchy in {rows}. Add what is lacking, "
+                "spelled as in the table."
+            )
+    return None

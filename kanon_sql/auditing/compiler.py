@@ -5,9 +5,10 @@ of what ran.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -198,16 +199,19 @@ def _compiled(spec: AuditSpec, place: int, engine: Any, how: _Written) -> Compil
                     f"{option('table')} says what a table is called in a database of another "
                     f"{option('dialect')}."
                 )
-            compiled = _as_executed(spec, place, hub, how.quote)
+            own = planned(spec, place, hub, hierarchies="opened").plan
             refuse_to_overwrite(how.writes, hub.files_read())
-            return compiled
+            return _as_executed(name_of(own), own.steps, hub, how.quote)
         try:
             table, others = _tables(asked, hub, engine, how.called, dialect)
             refuse_to_overwrite(how.writes, hub.files_read() if hub else ())
             plan = _plan_of(asked, table, others, dialect)
         except SpecError as error:
             raise spec.with_location(error, place) from None
-    return _for_elsewhere(plan, dialect, how.quote)
+    steps = [*_texts(plan.bound, dialect), *plan.steps]
+    for step, table in product(steps, plan.bound.tables):
+        refuse_hidden_table(table, sets_of(step.sql))
+    return _for_elsewhere(name_of(plan), steps, plan.bound, dialect, how.quote)
 
 
 def _compiled_cells(spec: AuditSpec, place: int, engine: Any, how: _Written) -> CompiledTable:
@@ -222,12 +226,8 @@ def _compiled_cells(spec: AuditSpec, place: int, engine: Any, how: _Written) -> 
                 first.check()
                 [facts] = hub.query(first.sql)
             refuse_to_overwrite(how.writes, hub.files_read())
-            steps = {}
-            for step in cell_statements(table, facts):
-                step.check()
-                sql = quoted(hub.in_dialect(step.sql), hub.dialect, how.quote, spelled=True)
-                steps[step.name] = step.text(_executed(hub, step), sql)
-            return CompiledTable(table.question.bound.spec.name or asked.label, steps, hub.dialect)
+            name = table.question.bound.spec.name or asked.label
+            return _as_executed(name, cell_statements(table, facts), hub, how.quote)
         dialect = how.dialect or DIALECT
         own = offline_table(hub.table(asked.source), how.called)
         seconds = {
@@ -237,13 +237,8 @@ def _compiled_cells(spec: AuditSpec, place: int, engine: Any, how: _Written) -> 
             question, others = resolved_cells(asked, own, seconds, facts_unread)
         except SpecError as error:
             raise spec.with_location(error, place, "published") from None
-        steps = {}
-        for step in cell_statements(OpenCells(question, others, hub, 0.0)):
-            step.check()
-            sql = quoted(translated(step.sql, dialect), dialect, how.quote, spelled=False)
-            notes = list(_notes(question.bound, dialect))
-            steps[step.name] = step.text(_label(dialect), sql, notes)
-    return CompiledTable(asked.label, steps, dialect)
+        steps = list(cell_statements(OpenCells(question, others, hub, 0.0)))
+    return _for_elsewhere(asked.label, steps, question.bound, dialect, how.quote)
 
 
 def _is_named_alone(asked: TableSpec, source: Any, engine: Any) -> bool:
@@ -258,14 +253,14 @@ def _is_named_alone(asked: TableSpec, source: Any, engine: Any) -> bool:
     )
 
 
-def _as_executed(spec: AuditSpec, place: int, hub: Engine, quote: Quote) -> CompiledTable:
-    plan = planned(spec, place, hub, hierarchies="opened").plan
-    steps = {}
-    for step in plan.steps:
+def _as_executed(name: str, steps: Iterable[Statement], hub: Engine, quote: Quote) -> CompiledTable:
+    """The statements in the dialect of the database that is connected."""
+    texts = {}
+    for step in steps:
         step.check()
         sql = quoted(hub.in_dialect(step.sql), hub.dialect, quote, spelled=True)
-        steps[step.name] = step.text(_executed(hub, step), sql)
-    return CompiledTable(name_of(plan), steps, hub.dialect)
+        texts[step.name] = step.text(_executed(hub, step), sql)
+    return CompiledTable(name, texts, hub.dialect)
 
 
 def _executed(hub: Engine, step: Statement) -> str:
@@ -311,17 +306,16 @@ def _plan_of(
     return plan_audit(bind(roles, facts_unread(roles)))
 
 
-def _for_elsewhere(plan: Plan, dialect: str, quote: Quote) -> CompiledTable:
-    tables = plan.bound.tables
-    steps = {}
-    for step in (*_texts(plan.bound, dialect), *plan.steps):
+def _for_elsewhere(
+    name: str, steps: Iterable[Statement], bound: ResolvedQuestion, dialect: str, quote: Quote
+) -> CompiledTable:
+    """The statements in another dialect, with what they assume of the tables there."""
+    texts = {}
+    for step in steps:
         step.check()
-        for table in tables:
-            refuse_hidden_table(table, sets_of(step.sql))
-        there = translated(step.sql, dialect)
-        sql = quoted(there, dialect, quote, spelled=False)
-        steps[step.name] = step.text(_label(dialect), sql, list(_notes(plan.bound, dialect)))
-    return CompiledTable(name_of(plan), steps, dialect)
+        sql = quoted(translated(step.sql, dialect), dialect, quote, spelled=False)
+        texts[step.name] = step.text(_label(dialect), sql, list(_notes(bound, dialect)))
+    return CompiledTable(name, texts, dialect)
 
 
 def _label(dialect: str) -> str:

@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from kanon_sql.auditing.lineage import NAMESPACES, identifiers
 from kanon_sql.auditing.opening import open_table, opened
 from kanon_sql.engines.base import Engine
 from kanon_sql.engines.names import url_of
@@ -39,14 +40,8 @@ _STANDS_FOR = "kanon_table_of_contract"
 _LOGICAL = {"text": "string", "boolean": "boolean", "number": "number", "time": "timestamp"}
 _WHOLE = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT", "UTINYINT", "USMALLINT",
           "UINTEGER", "UBIGINT", "UHUGEINT")  # fmt: skip
-_SERVERS = {
-    "postgresql": ("postgres", 5432, "public"),
-    "postgres": ("postgres", 5432, "public"),
-    "mysql": ("mysql", 3306, None),
-    "mariadb": ("mysql", 3306, None),
-    "clickhouse": ("clickhouse", 8123, None),
-}
-"""The type of a server with its default port and schema, by the scheme of a URL."""
+_SCHEMAS = {"postgres": "public", "mysql": None, "clickhouse": None}
+"""The default schema by the type of a server; in MySQL and ClickHouse the database is one."""
 _LACK = (
     "has no sql rule, so that only kanon-sql judges it",
     "have no sql rule, so that only kanon-sql judges them",
@@ -181,14 +176,9 @@ def _is_file(table: Table) -> bool:
     return table.embedded and not table.sql.startswith('"')
 
 
-def _identifiers(table: Table) -> list[str]:
-    found = re.findall(r'"((?:[^"]|"")*)"', table.sql)
-    return [each.replace('""', '"') for each in found]
-
-
 def _name_of(source: str, table: Table) -> str:
     """The name of a table in a contract: of its file, or in its database."""
-    return stem(Path(source).name) if _is_file(table) else _identifiers(table)[-1]
+    return stem(Path(source).name) if _is_file(table) else identifiers(table)[-1]
 
 
 def _server(**parts: Any) -> dict[str, Any]:
@@ -197,13 +187,14 @@ def _server(**parts: Any) -> dict[str, Any]:
 
 def of_database(connect: str, table: Table) -> tuple[dict[str, Any], str]:
     """The server of a database and the table's name there; no user and no password."""
-    *above, own = _identifiers(table)
+    *above, own = identifiers(table)
     scheme, _, rest = connect.partition(":")
     if scheme == "duckdb":
         schema = {"schema": above[-1]} if above else {}
         return {"server": "database", "type": "duckdb", "database": rest, **schema}, own
-    if scheme in _SERVERS and (url := url_of(connect)).host and len(url.path) == 1:
-        kind, port, default = _SERVERS[scheme]
+    kind, port = NAMESPACES.get(scheme, ("", 0))
+    if kind in _SCHEMAS and (url := url_of(connect)).host and len(url.path) == 1:
+        default = _SCHEMAS[kind]
         schema = {"schema": above[-1] if above else default} if default else {}
         place = {"host": url.host, "port": url.port or port, "database": url.path[0]}
         return {"server": "database", "type": kind, **place, **schema}, own

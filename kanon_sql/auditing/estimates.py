@@ -180,16 +180,10 @@ class UniquenessEstimates:
 
     def estimate(self, estimator: str) -> float | None:
         """The share by `estimator`: dankar, zayatz, pitman or snb; else raises `SpecError`."""
-        match estimator:
-            case "dankar":
-                return self.dankar
-            case "zayatz":
-                return self.zayatz
-            case "pitman":
-                return self.pitman
-            case "snb":
-                return self.snb
-        raise SpecError("estimator must be dankar, zayatz, pitman or snb", "estimator")
+        if estimator not in ("dankar", "zayatz", "pitman", "snb"):
+            raise SpecError("estimator must be dankar, zayatz, pitman or snb", "estimator")
+        share: float | None = getattr(self, estimator)
+        return share
 
 
 def population_uniqueness(sizes: SizeCounts, population: int) -> UniquenessEstimates:

@@ -16,7 +16,7 @@ from kanon_sql.engines.session import Session
 from kanon_sql.errors import InputError, option, plural
 from kanon_sql.plan.event_plan import EventCheck, EventPlan
 from kanon_sql.plan.preconditions import WITH_ENTITY
-from kanon_sql.plan.question import BoundColumn, ResolvedQuestion
+from kanon_sql.plan.question import ResolvedQuestion
 from kanon_sql.results.table import CheckResult, Events
 from kanon_sql.spec.models.base import Number
 from kanon_sql.spec.models.events import MOST_COMBINATIONS, MOST_EXPANDED, KmAnonymity, KnownEvents
@@ -340,11 +340,7 @@ def _km_anonymity(
         holds=not violating if model.k else None,
         achieved=min(int(row["kanon_least"]) for row in found),
         violating_people=int(rows[0]["kanon_violating_people"]) if model.k else None,
-        details={
-            "violating_combinations": violating,
-            "complete": complete,
-            "by_size": by_size,
-        },
+        details={"violating_combinations": violating, "complete": complete, "by_size": by_size},
     )
 
 
@@ -369,7 +365,11 @@ def event_warnings(bound: ResolvedQuestion, checks: Sequence[CheckResult]) -> It
 def draw_warnings(bound: ResolvedQuestion) -> Iterator[str]:
     """A warning about a draw by numbers whose text depends on the database."""
     hashed = (*bound.events, *([bound.entity] if bound.entity else []))
-    floats = [each.name for each in hashed if _is_float(each)]
+    floats = [
+        each.name
+        for each in hashed
+        if each.generalised is None and each.type.startswith(("DOUBLE", "FLOAT", "REAL"))
+    ]
     if floats:
         names = ", ".join(f'"{name}"' for name in floats)
         yield (
@@ -386,7 +386,3 @@ def _bounds(check: CheckResult) -> str:
         if check.parameters.get(name) is not None
     ]
     return f"{', '.join(given)} {'is' if len(given) == 1 else 'are'}"
-
-
-def _is_float(column: BoundColumn) -> bool:
-    return column.generalised is None and column.type.startswith(("DOUBLE", "FLOAT", "REAL"))

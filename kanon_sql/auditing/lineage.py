@@ -21,7 +21,7 @@ from kanon_sql.sql.redaction import without_texts
 from kanon_sql.sql.tables import Table
 
 IN_MEMORY = "inmemory://"
-_NAMESPACES = {
+NAMESPACES = {
     "postgresql": ("postgres", 5432),
     "postgres": ("postgres", 5432),
     "mysql": ("mysql", 3306),
@@ -36,7 +36,6 @@ _NAMESPACES = {
 """OpenLineage's scheme and the default port, by the scheme of a URL."""
 _OF_DATABASES = ("mysql", "mariadb", "clickhouse")
 """Servers whose tables have a database, and no schema in it."""
-_IDENTIFIER = re.compile(r'"((?:[^"]|"")*)"')
 
 
 def lineage(
@@ -87,10 +86,16 @@ def dataset(source: Any, where: Any, table: Table) -> Dataset:
     if not isinstance(where, str):
         return Dataset(IN_MEMORY, table.name)
     scheme, _, rest = where.partition(":")
-    parts = [name.replace('""', '"') for name in _IDENTIFIER.findall(table.sql)] or [str(source)]
+    parts = identifiers(table) or [str(source)]
     if scheme in ("duckdb", "sqlite", "chdb"):
         return _of_database_file(scheme, rest, parts)
     return Dataset(*_of_server(where, scheme, parts))
+
+
+def identifiers(table: Table) -> list[str]:
+    """The parts of a table's name in its database; none for a file."""
+    found = re.findall(r'"((?:[^"]|"")*)"', table.sql)
+    return [each.replace('""', '"') for each in found]
 
 
 def _of_file(path: str) -> Dataset:
@@ -133,7 +138,7 @@ def _of_server(where: str, scheme: str, parts: list[str]) -> Iterator[str]:
         yield f"snowflake://{url.host}"
         outer = list(url.path)
     else:
-        name, port = _NAMESPACES[scheme]
+        name, port = NAMESPACES[scheme]
         yield f"{name}://{url.host}:{url.port or port}"
         outer = [*url.path, *(url.options[each] for each in ("catalog",) if each in url.options)]
     lacking = (2 if scheme in _OF_DATABASES else 3) - len(parts)

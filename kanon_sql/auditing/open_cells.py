@@ -65,7 +65,8 @@ def open_cells(
         engine.renew()
         if isinstance(error, InputError):
             raise
-        error.location = _own_location(error.location)
+        role, column = error.location[:1], error.location[1:]
+        error.location = (*(_KEYS.get(str(each), each) for each in role), *column)
         raise spec.with_location(error, place, "published") from None
     return OpenCells(question, others, engine, time.monotonic() - started)
 
@@ -90,10 +91,6 @@ def resolved_cells(
 
 _KEYS = {"quasi_identifiers": "by", "entity": "contributor"}
 """What a published table calls the roles of a table of records."""
-
-
-def _own_location(location: tuple[int | str, ...]) -> tuple[int | str, ...]:
-    return (_KEYS.get(str(location[0]), location[0]), *location[1:]) if location else location
 
 
 def _own_names(question: CellQuestion, names: Sequence[str]) -> Iterator[str]:
@@ -168,3 +165,10 @@ def with_differences(table: OpenCells) -> Iterator[CellCheck]:
     for name in table.others:
         if name not in asked:
             yield CellCheck(Differences(against=name), asked=False)
+
+
+def comparisons(table: OpenCells) -> Iterator[tuple[int, str, int | None]]:
+    """The number of each comparison, the name of its second table, and the least difference."""
+    for number, check in enumerate(with_differences(table), start=1):
+        if isinstance(check.model, Differences) and check.model.against is not None:
+            yield number, check.model.against, check.model.n

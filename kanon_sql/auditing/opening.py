@@ -5,10 +5,10 @@ from __future__ import annotations
 import os
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import Any, NamedTuple, NoReturn
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 from kanon_sql.auditing.result import HierarchyReading, read_facts
 from kanon_sql.engines import connect, contacts_server, is_embedded
@@ -22,6 +22,11 @@ from kanon_sql.plan.resolve_roles import resolve
 from kanon_sql.results.writing import refuse_to_overwrite
 from kanon_sql.spec.other_tables import OtherTableKind
 from kanon_sql.spec.spec import AuditSpec, TableSpec
+from kanon_sql.sql.statement import Statement
+from kanon_sql.sql.tables import Table
+
+if TYPE_CHECKING:
+    from kanon_sql.results.diff import ExpectedTable
 
 
 class OpenTable(NamedTuple):
@@ -201,3 +206,14 @@ def planned(
 def name_of(plan: Plan) -> str:
     """Display name of a plan's table."""
     return plan.bound.spec.name or plan.bound.table.name
+
+
+def expected(
+    name: str, reads: Iterable[Table], steps: Sequence[Statement], engine: Engine
+) -> ExpectedTable:
+    """The statements on one table and the tables they read, without running them."""
+    from kanon_sql.results.diff import ExpectedTable
+
+    for step in steps:
+        step.check()
+    return ExpectedTable(name, engine.name, tuple(each.name for each in reads), tuple(steps))

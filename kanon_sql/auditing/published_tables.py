@@ -8,10 +8,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from kanon_sql.auditing.open_cells import OpenCells, open_cells, to_open, with_differences
-from kanon_sql.auditing.opening import opened, opening
-from kanon_sql.auditing.published_cells import cells_as_published
-from kanon_sql.auditing.record_cells import cells_of_records
+from kanon_sql.auditing.cell_verdicts import cells_as_published, cells_of_records
+from kanon_sql.auditing.open_cells import OpenCells, comparisons, open_cells, to_open
+from kanon_sql.auditing.opening import expected, opened, opening
 from kanon_sql.auditing.result import AuditResult
 from kanon_sql.auditing.suppressed_cells import FIGURES
 from kanon_sql.auditing.verdicts import with_policies
@@ -47,7 +46,7 @@ from kanon_sql.results.table import Lineage, Rows, Status, Summary, status_of, t
 from kanon_sql.results.version import VERSION
 from kanon_sql.results.writing import refuse_to_overwrite
 from kanon_sql.spec.flags import with_flags
-from kanon_sql.spec.models.cells import Derivable, Differences
+from kanon_sql.spec.models.cells import Derivable
 from kanon_sql.spec.spec import AuditSpec
 from kanon_sql.sql.redaction import without_texts
 from kanon_sql.sql.statement import Statement
@@ -178,20 +177,15 @@ def fits(spec: AuditSpec, place: int, engine: Any = None, *, show_values: bool =
 
 def dry_run_of_cells(spec: AuditSpec, *, writes: Sequence[Path] = ()) -> tuple[ExpectedTable, ...]:
     """The statements on each published table and the tables they read, without running them."""
-    from kanon_sql.results.diff import ExpectedTable
-
     tables = []
     for place, asked in enumerate(spec.published):
         with opened(to_open(asked), RunOptions()) as hub:
             table = open_cells(spec, place, hub)
             refuse_to_overwrite(writes, hub.files_read())
-            steps = tuple(cell_statements(table))
-            for step in steps:
-                step.check()
-            read = (table.question, *(each.question for each in table.others.values()))
-            names = tuple(each.bound.table.name for each in read)
-            name = asked.name or table.question.bound.table.name
-            tables.append(ExpectedTable(name, hub.name, names, steps))
+            own = table.question.bound.table
+            read = [own, *(each.question.bound.table for each in table.others.values())]
+            steps = list(cell_statements(table))
+            tables.append(expected(asked.name or own.name, read, steps, hub))
     return tuple(tables)
 
 
@@ -209,11 +203,10 @@ def cell_statements(table: OpenCells, facts: Row | None = None) -> Iterator[Stat
         nodes = {f"kanon_nodes_{node}": 2 for node in node_names(question)}
         if groups := published_groups_step(published, exact, nodes):
             yield groups
-        for name, model in _comparisons(table):
-            other = published_table(table.others[name].question)
-            yield published_differences_step(
-                published, exact, name, other, exact, table.others[name].shared, model.n
-            )
+        for _, name, n in comparisons(table):
+            other, shared = table.others[name]
+            there = published_table(other)
+            yield published_differences_step(published, exact, name, there, exact, shared, n)
         if question.spec.suppressed or question.spec.absent == "suppressed" or _derives(question):
             yield _fetching(published_cells_step(published, exact, FIGURES), "if one is suppressed")
         return
@@ -224,9 +217,9 @@ def cell_statements(table: OpenCells, facts: Row | None = None) -> Iterator[Stat
     yield cells_step(question, exactness(question, facts) if facts else typed_exactness(question))
     if groups := groups_step(question):
         yield groups
-    for name, model in _comparisons(table):
-        other_question, shared = table.others[name]
-        yield differences_step(question, name, other_question, shared, model.n)
+    for _, name, n in comparisons(table):
+        other, shared = table.others[name]
+        yield differences_step(question, name, other, shared, n)
     if _derives(question):
         exact = exactness(question, facts) if facts else typed_exactness(question)
         yield _fetching(sensitive_cells_step(question, exact, FIGURES), "for derivable")
@@ -245,10 +238,3 @@ def _fetching(step: Statement, when: str) -> Statement:
         "subtraction in as many rounds as it takes, bounds and linear programming: no single "
         "statement does that, so none is compiled",
     )
-
-
-def _comparisons(table: OpenCells) -> Iterator[tuple[str, Differences]]:
-    """The comparisons with second tables, by the name of each."""
-    for check in with_differences(table):
-        if isinstance(check.model, Differences) and check.model.against is not None:
-            yield check.model.against, check.model

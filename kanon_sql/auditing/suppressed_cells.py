@@ -101,7 +101,12 @@ def derived_as_published(
         )
         try:
             found = _derived(hub, relation, checks, show_values)
-            return found._replace(intervals=_named(found.intervals, question))
+            names = [each.raw.name for each in question.dimensions]
+            intervals = found.intervals and [
+                named_cell(names, row, low=row["kanon_low"], high=row["kanon_high"])
+                for row in found.intervals
+            ]
+            return found._replace(intervals=intervals)
         except InputError as error:
             return _unmeasured(question, checks, error.marked)
         finally:
@@ -166,18 +171,15 @@ def undecided(checks: Mapping[int, CellCheck], hidden: int) -> Derived:
     nothing follows by subtraction."""
     nothing = Derivation(hidden, 0, 0, 0, 0, hidden, None, 0, 0, 0, holds=not hidden)
     results = {
-        number: _result(check, replace(nothing, holds=not hidden or _forgives(check)))
+        number: _result(check, replace(nothing, holds=not hidden or model.undecided == "pass"))
         for number, check in checks.items()
+        if isinstance(model := check.model, Derivable)
     }
     warning = (
         "some contributors lie in several cells, so that totals are no sums of cells, and whether "
         "a cell follows by subtraction can't be told."
     )
     return Derived(results, 0, 0, [warning] if hidden else [], None)
-
-
-def _forgives(check: CellCheck) -> bool:
-    return isinstance(check.model, Derivable) and check.model.undecided == "pass"
 
 
 def _derived(
@@ -207,20 +209,13 @@ def _derived(
     return Derived(results, first.implied_cells, first.absent_cells, warnings, first.intervals)
 
 
-def _named(intervals: Sequence[Row] | None, question: CellQuestion) -> list[dict[str, Any]] | None:
-    """The intervals with the dimensions' own names; `totals` tells a total from the value NULL."""
-    if intervals is None:
-        return None
-    names = [each.raw.name for each in question.dimensions]
-    return [
-        {
-            **{name: row[f"kanon_d{place}"] for place, name in enumerate(names, start=1)},
-            "totals": [name for place, name in enumerate(names, 1) if row[f"kanon_t{place}"]],
-            "low": row["kanon_low"],
-            "high": row["kanon_high"],
-        }
-        for row in intervals
-    ]
+def named_cell(names: Sequence[str], row: Row, **figures: Any) -> dict[str, Any]:
+    """A published cell with its labels; `totals` tells a total from the value NULL."""
+    return {
+        **{name: row[f"kanon_d{place}"] for place, name in enumerate(names, start=1)},
+        "totals": [name for place, name in enumerate(names, 1) if row[f"kanon_t{place}"]],
+        **figures,
+    }
 
 
 def _unknown(check: CellCheck) -> CellCheckResult:

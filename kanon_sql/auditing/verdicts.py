@@ -26,7 +26,6 @@ from kanon_sql.auditing.result import Answers, Sizes, everyone, smallest, total
 from kanon_sql.engines.session import Session
 from kanon_sql.errors import InputError, plural
 from kanon_sql.plan.audit_plan import Plan
-from kanon_sql.plan.check_sql import LabelledCheck
 from kanon_sql.plan.earlier_plan import EarlierStep
 from kanon_sql.plan.question import BoundCheck
 from kanon_sql.results.table import CheckResult, PolicyOutcome
@@ -90,93 +89,49 @@ def saw_the_same_people(plan: Plan, answers: Answers, people: int) -> bool:
 
 
 def composed(check: BoundCheck, model: ComposedModel, plan: Plan, answers: Answers) -> CheckResult:
-    """The verdict of a check on this release and an earlier one together."""
+    """The verdict of a check on this release and an earlier one together.
+
+    Violations are counted in people, so there are no records. A check that does not gate, or has no
+    answer, has neither a verdict nor violations.
+    """
     step = next(each for each in plan.earlier if each.earlier == model.earlier)
+    row = answers.earlier[step.name]
+    details: dict[str, Any] = {"in_both": int(row["kanon_in_both"])}
     match model:
         case ComposedKAnonymity():
-            return _crowds(check, step, answers)
+            least, required, checks, place = "kanon_least", model.k, step.checks, ""
+            alone = {"release": smallest(answers.sizes), "earlier": int(row["kanon_earlier_k"])}
+            details |= {which: _of_one(row, which) for which in ("joiners", "leavers")}
+            details["alone"] = alone
         case ComposedLDiversity():
-            return _candidates(check, step, answers)
-    raise AssertionError(f"{model.name()} is read off no earlier release")
-
-
-def _crowds(check: BoundCheck, step: EarlierStep, answers: Answers) -> CheckResult:
-    row = answers.earlier[step.name]
-    violated = f"{_label(check, step.checks)}_violated"
-    return _composed_verdict(
-        check,
-        int(row["kanon_least"]),
-        required=check.model.parameters.get("k"),
-        violating=(_violating(row, violated, "classes"), _violating(row, violated, "people"))
-        if check.gates
-        else None,
-        details={
-            "in_both": int(row["kanon_in_both"]),
-            "joiners": _of_one(row, "joiners"),
-            "leavers": _of_one(row, "leavers"),
-            "alone": {"release": smallest(answers.sizes), "earlier": int(row["kanon_earlier_k"])},
-        },
+            asked = next(each for each in step.candidates if each.column == check.column)
+            place = f"_{asked.place}"
+            least, required, checks = f"kanon_least{place}", model.l, asked.checks
+            for which in ("certain", "changed"):
+                details[f"{which}_people"] = int(row[f"kanon_{which}{place}_people"])
+        case _:
+            raise AssertionError(f"{model.name()} is read off no earlier release")
+    achieved = _or_none(row[least])
+    classes = people = None
+    if check.gates and required is not None and achieved is not None:
+        label = next(each.label for each in checks if each.check is check)
+        classes, people = (
+            int(row[f"kanon_{label}_violated{place}_{what}"]) for what in ("classes", "people")
+        )
+    return CheckResult(
+        check.model.name(),
+        check.model.parameters,
+        None if classes is None else achieved >= required,
+        achieved,
+        violating_classes=classes,
+        violating_people=people,
+        details=details,
     )
 
 
 def _of_one(row: Row, which: str) -> dict[str, int | None]:
     """The number of people in only one release, and the smallest number of them in a class."""
-    k = row[f"kanon_{which}_k"]
-    return {"people": int(row[f"kanon_{which}"]), "k": None if k is None else int(k)}
-
-
-def _candidates(check: BoundCheck, step: EarlierStep, answers: Answers) -> CheckResult:
-    asked = next(each for each in step.candidates if each.column == check.column)
-    row = answers.earlier[step.name]
-    violated = f"{_label(check, asked.checks)}_violated_{asked.place}"
-    least = row[f"kanon_least_{asked.place}"]
-    return _composed_verdict(
-        check,
-        None if least is None else int(least),
-        required=check.model.parameters.get("l"),
-        violating=(_violating(row, violated, "classes"), _violating(row, violated, "people"))
-        if check.gates
-        else None,
-        details={
-            "in_both": int(row["kanon_in_both"]),
-            "certain_people": int(row[f"kanon_certain_{asked.place}_people"]),
-            "changed_people": int(row[f"kanon_changed_{asked.place}_people"]),
-        },
-    )
-
-
-def _violating(row: Row, violated: str, what: str) -> int:
-    return int(row[f"kanon_{violated}_{what}"])
-
-
-def _label(check: BoundCheck, checks: tuple[LabelledCheck, ...]) -> str:
-    return next(each.label for each in checks if each.check is check)
-
-
-def _composed_verdict(
-    check: BoundCheck,
-    achieved: int | None,
-    *,
-    required: int | None,
-    violating: tuple[int, int] | None,
-    details: Mapping[str, Any],
-) -> CheckResult:
-    """The result of a check. Violations are counted in people, so there are no records. A check
-    that does not gate, or has no answer, has neither a verdict nor violations."""
-    holds = None
-    if violating is not None and required is not None and achieved is not None:
-        holds = achieved >= required
-    classes, people = violating if violating is not None and holds is not None else (None, None)
-    return CheckResult(
-        model=check.model.name(),
-        parameters=check.model.parameters,
-        holds=holds,
-        achieved=achieved,
-        violating_classes=classes,
-        violating_records=None,
-        violating_people=people,
-        details=details,
-    )
+    return {"people": int(row[f"kanon_{which}"]), "k": _or_none(row[f"kanon_{which}_k"])}
 
 
 Result = TypeVar("Result", bound=CheckResult)
@@ -252,6 +207,15 @@ class Violations(NamedTuple):
     people: int | None = None
 
 
+class CheckFinding(NamedTuple):
+    """What a check found, and whether that is what it requires."""
+
+    achieved: Any
+    holds: bool
+    details: Mapping[str, Any] = {}
+    violating: Violations = Violations()
+
+
 def verdicts(
     plan: Plan, answers: Answers, of_events: Sequence[CheckResult] = ()
 ) -> Iterator[CheckResult]:
@@ -264,29 +228,29 @@ def verdicts(
         match check.model:
             case EventModel():
                 yield next(known)
-            case KAnonymity():
-                yield _k_anonymity(check, check.model, plan, answers)
-            case Homogeneity():
-                yield _homogeneity(check, plan, answers)
-            case SensitiveModel():
-                yield _sensitive(check, check.model, plan, answers)
             case ComposedModel():
                 yield composed(check, check.model, plan, answers)
-            case ReferenceModel():
-                yield _against_reference(check, check.model, plan, answers)
-            case ProsecutorRisk():
-                yield _prosecutor_risk(check, check.model, plan, answers)
-            case SampleUniqueness():
-                yield _sample_uniqueness(check, check.model, plan, answers)
-            case PopulationUniqueness():
-                yield _population_uniqueness(check, check.model, plan, answers)
-            case KMapEstimate():
-                yield _k_map_estimate(check, check.model, plan, answers)
+            case Homogeneity():
+                yield _homogeneity(check, plan, answers)
+            case KAnonymity() as model:
+                yield _result(check, _k_anonymity(model, plan, answers))
+            case SensitiveModel() as model:
+                yield _result(check, _sensitive(check, model, plan, answers))
+            case ReferenceModel() as model:
+                yield _result(check, _against_reference(check, model, plan, answers))
+            case ProsecutorRisk() as model:
+                yield _result(check, _prosecutor_risk(model, plan, answers))
+            case SampleUniqueness() as model:
+                yield _result(check, _sample_uniqueness(model, answers))
+            case PopulationUniqueness() as model:
+                yield _result(check, _population_uniqueness(check, model, plan, answers))
+            case KMapEstimate() as model:
+                yield _result(check, _k_map_estimate(model, plan, answers))
             case _:
                 raise AssertionError(f"nothing says whether {check.model.name()} holds")
 
 
-def _k_anonymity(check: BoundCheck, model: KAnonymity, plan: Plan, answers: Answers) -> CheckResult:
+def _k_anonymity(model: KAnonymity, plan: Plan, answers: Answers) -> CheckFinding:
     achieved = smallest(answers.sizes)
     below = _smaller(model.violating_below, plan, answers)
     details: dict[str, Any] = {}
@@ -298,13 +262,7 @@ def _k_anonymity(check: BoundCheck, model: KAnonymity, plan: Plan, answers: Answ
         details["achieved_nulls_as_value"] = min(
             int(row["kanon_size_as_value"]) for row in answers.sizes
         )
-    return _verdict(
-        check,
-        achieved,
-        holds=not below.classes,
-        violating=below,
-        details=details,
-    )
+    return CheckFinding(achieved, not below.classes, details, below)
 
 
 def _homogeneity(check: BoundCheck, plan: Plan, answers: Answers) -> CheckResult:
@@ -320,20 +278,15 @@ def _homogeneity(check: BoundCheck, plan: Plan, answers: Answers) -> CheckResult
     people = _violating_people(
         plan, sizes, of_people, "kanon_homogeneous_classes", f"kanon_{label}_violated_people"
     )
-    verdict = _verdict(
-        check,
-        classes,
-        holds=classes == 0,
-        violating=Violations(classes, records, people),
-        details=details,
-    )
+    violating = Violations(classes, records, people)
+    verdict = _result(check, CheckFinding(classes, classes == 0, details, violating))
     # Reported without a check too: the records and people whose value is certain.
     return replace(verdict, violating_records=records, violating_people=people)
 
 
 def _sensitive(
     check: BoundCheck, model: SensitiveModel, plan: Plan, answers: Answers
-) -> CheckResult:
+) -> CheckFinding:
     """The verdict of a check on a sensitive attribute: its measure in the worst class."""
     rows, label, of_people = _rows_of(check, plan, answers)
     column = f"kanon_{label}"
@@ -347,13 +300,8 @@ def _sensitive(
     people = _violating_people(
         plan, rows, of_people, f"{column}_violated_classes", f"{column}_violated_people"
     )
-    return _verdict(
-        check,
-        achieved,
-        holds=classes == 0,
-        violating=Violations(classes, records, people),
-        details=_beside(model, achieved, column, rows),
-    )
+    details = _beside(model, achieved, column, rows)
+    return CheckFinding(achieved, classes == 0, details, Violations(classes, records, people))
 
 
 def _rows_of(check: BoundCheck, plan: Plan, answers: Answers) -> tuple[Sizes, str, Row | None]:
@@ -429,7 +377,7 @@ def _confidence(c: float, l: int) -> float:  # noqa: E741 - the name that the fi
 
 def _against_reference(
     check: BoundCheck, model: ReferenceModel, plan: Plan, answers: Answers
-) -> CheckResult:
+) -> CheckFinding:
     step, label = next(
         (step, each.label)
         for step in plan.references
@@ -494,13 +442,8 @@ def _against_reference(
             holds = contained and _at_most(achieved, model.max_average)
         case _:
             raise AssertionError(f"{model.name()} is read off no reference")
-    return _verdict(
-        check,
-        achieved,
-        holds=holds,
-        violating=Violations(*violating, _or_none(of_people.get(f"kanon_{label}_violated_people"))),
-        details=details,
-    )
+    people = _or_none(of_people.get(f"kanon_{label}_violated_people"))
+    return CheckFinding(achieved, holds, details, Violations(*violating, people))
 
 
 def _or_none(value: Any, kind: type = int) -> Any:
@@ -510,20 +453,16 @@ def _or_none(value: Any, kind: type = int) -> Any:
 # --- risks and estimates --------------------------------------------------------------------
 
 
-def _prosecutor_risk(
-    check: BoundCheck, model: ProsecutorRisk, plan: Plan, answers: Answers
-) -> CheckResult:
+def _prosecutor_risk(model: ProsecutorRisk, plan: Plan, answers: Answers) -> CheckFinding:
     highest = Fraction(1, smallest(answers.sizes))
     average, at_risk = (
         average_risk(plan.bound, answers),
         share_at_risk(answers.counted, model.threshold),
     )
-    return _verdict(
-        check,
-        float(highest),
-        holds=_within(model, highest=highest, average=average, at_risk=at_risk),
-        violating=_smaller(model.violating_below, plan, answers),
-        details={"average": float(average), "at_risk": float(at_risk)},
+    holds = _within(model, highest=highest, average=average, at_risk=at_risk)
+    details = {"average": float(average), "at_risk": float(at_risk)}
+    return CheckFinding(
+        float(highest), holds, details, _smaller(model.violating_below, plan, answers)
     )
 
 
@@ -547,22 +486,15 @@ def _at_most(found: Fraction | float, bound: Number | None) -> bool:
     return found <= float(bound) + SLACK
 
 
-def _sample_uniqueness(
-    check: BoundCheck, model: SampleUniqueness, plan: Plan, answers: Answers
-) -> CheckResult:
+def _sample_uniqueness(model: SampleUniqueness, answers: Answers) -> CheckFinding:
     alone = sum(count for size, count in answers.counted if size == 1)
     share = Fraction(alone, everyone(answers.counted))
-    return _verdict(
-        check,
-        float(share),
-        holds=_at_most(share, model.max_share),
-        details={},
-    )
+    return CheckFinding(float(share), _at_most(share, model.max_share))
 
 
 def _population_uniqueness(
     check: BoundCheck, model: PopulationUniqueness, plan: Plan, answers: Answers
-) -> CheckResult:
+) -> CheckFinding:
     """Estimated population uniqueness. With an entity, estimated from profiles (the set of classes
     a person is in): each person has exactly one, so a sample of people is a sample of profiles, as
     the estimators assume. It is no sample of classes, because classes share people."""
@@ -575,24 +507,12 @@ def _population_uniqueness(
             f"for {plan.bound.table.name}, so the check can't be judged. Choose another one, or "
             "measure without max_share to see all three."
         )
-    return _verdict(
-        check,
-        achieved,
-        holds=achieved is None or _at_most(float(achieved), model.max_share),
-        details={
-            "estimate": True,
-            "estimates": {
-                "zayatz": estimates.zayatz,
-                "pitman": estimates.pitman,
-                "snb": estimates.snb,
-            },
-        },
-    )
+    shares = {name: estimates.estimate(name) for name in ("zayatz", "pitman", "snb")}
+    holds = achieved is None or _at_most(float(achieved), model.max_share)
+    return CheckFinding(achieved, holds, {"estimate": True, "estimates": shares})
 
 
-def _k_map_estimate(
-    check: BoundCheck, model: KMapEstimate, plan: Plan, answers: Answers
-) -> CheckResult:
+def _k_map_estimate(model: KMapEstimate, plan: Plan, answers: Answers) -> CheckFinding:
     """The k-map estimate from class sizes. A person of a class is in the sample with a probability
     that does not depend on their other classes, so only the size of the sample is counted in
     people."""
@@ -601,13 +521,8 @@ def _k_map_estimate(
         model.k, everyone(answers.counted), model.population, float(model.alpha), model.test
     )
     below = _smaller(required, plan, answers)
-    return _verdict(
-        check,
-        smallest(answers.sizes),
-        holds=not below.classes,
-        violating=below,
-        details={"required": required, "estimate": True},
-    )
+    details = {"required": required, "estimate": True}
+    return CheckFinding(smallest(answers.sizes), not below.classes, details, below)
 
 
 def _refuse_small_population(
@@ -633,23 +548,16 @@ def _profile_sizes(answers: Answers) -> dict[int, int]:
     return {int(row["kanon_size"]): int(row[counted]) for row in rows}
 
 
-def _verdict(
-    check: BoundCheck,
-    achieved: Any,
-    *,
-    holds: bool,
-    details: Mapping[str, Any],
-    violating: Violations | None = None,
-) -> CheckResult:
+def _result(check: BoundCheck, found: CheckFinding) -> CheckResult:
     """The result of a check; one that does not gate has neither a verdict nor violations."""
-    counted = violating if violating and check.gates else Violations()
+    counted = found.violating if check.gates else Violations()
     return CheckResult(
         model=check.model.name(),
         parameters=check.model.parameters,
-        holds=holds if check.gates else None,
-        achieved=achieved,
+        holds=found.holds if check.gates else None,
+        achieved=found.achieved,
         violating_classes=counted.classes,
         violating_records=counted.records,
         violating_people=counted.people,
-        details=details,
+        details=found.details,
     )

@@ -36,9 +36,12 @@ def _section(table: TableResult) -> Iterator[Block]:
     if unanswered:
         yield Prose([unanswered], "strong")
         return
-    if isinstance(table, CellsResult):
-        yield from _cells(table)
-        return
+    yield from _findings_on_cells(table) if isinstance(table, CellsResult) else _findings(table)
+    yield from _shown(table)
+    yield Prose([tables.footer(table)], "footer")
+
+
+def _findings(table: TableResult) -> Iterator[Block]:
     outcome, is_disclosing = tables.outcome(table), tables.holds_and_discloses(table)
     yield Heading(tables.headline(table))
     if is_disclosing:
@@ -53,25 +56,20 @@ def _section(table: TableResult) -> Iterator[Block]:
     yield from policies.outcomes(table)
     if closing := [*([] if is_disclosing else [outcome]), *tables.advice(table)]:
         yield Prose(closing)
-    yield from _shown(table)
-    yield Prose([tables.footer(table)], "footer")
 
 
-def _cells(table: CellsResult) -> Iterator[Block]:
-    """The section of a published table."""
+def _findings_on_cells(table: CellsResult) -> Iterator[Block]:
+    """The findings on a published table."""
     yield Heading(cells.headline_of_cells(table))
     yield Prose([cells.cells_sentence(table)])
     if table.checks:
         yield Verdicts(tables.verdicts(table))
     yield from warnings(table)
-    cost = cells.cost_sentence(table)
-    if cost:
+    if cost := cells.cost_sentence(table):
         yield Prose([cost])
     yield from limits(table)
     yield from policies.outcomes(table)
     yield Prose([tables.outcome(table), *cells.advice_on_cells(table)])
-    yield from _shown(table)
-    yield Prose([tables.footer(table)], "footer")
 
 
 def warnings(table: TableResult) -> Iterator[Points]:

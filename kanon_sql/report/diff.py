@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from kanon_sql.errors import InputError
-from kanon_sql.report.document import Block, Change, ChangedCheck, Changes, Heading, Prose, Verdicts
+from kanon_sql.report.document import Block, Change, Changes, Heading, Prose, Verdicts
 from kanon_sql.report.words import models, numbers, tables
 from kanon_sql.report.words.models import STATUS_WORDS, Verdict
 from kanon_sql.report.words.numbers import NONE, figure_name, percent, printable
@@ -23,7 +23,7 @@ _ALWAYS = ("records", "classes", "k", "cells")
 
 def page(diff: Diff) -> Iterator[Block]:
     """The changes of each table, and the overall outcome."""
-    yield Heading([_heading(diff)], "page")
+    yield Heading([f"{printable(diff.old)} → {printable(diff.new)}"], "page")
     for table in diff.tables:
         yield from _section(table)
     if diff.made:
@@ -51,11 +51,11 @@ def _section(table: TableDiff) -> Iterator[Block]:
     if numbers:
         yield Changes("", numbers)
     if table.checks:
-        yield Verdicts([_changed(each, table) for each in table.checks], are_changes=True)
-
-
-def _heading(diff: Diff) -> str:
-    return f"{printable(diff.old)} → {printable(diff.new)}"
+        checks = (
+            Verdict(_check_word(each), models.title(each.check), *_check_text(each, table))
+            for each in table.checks
+        )
+        yield Verdicts([*checks], are_changes=True)
 
 
 def _names(table: TableDiff) -> str:
@@ -152,17 +152,13 @@ def _check_text(check: CheckDiff, table: TableDiff) -> tuple[str, str]:
     return found, "; ".join(f"{figure_name(each.name)} {_then_and_now(each)}" for each in counts)
 
 
-def _changed(check: CheckDiff, table: TableDiff) -> ChangedCheck:
-    return ChangedCheck(_check_word(check), models.title(check.check), *_check_text(check, table))
-
-
-def _without_figures(check: CheckDiff, table: TableResult) -> ChangedCheck:
+def _without_figures(check: CheckDiff, table: TableResult) -> Verdict:
     verdicts = [
         STATUS_WORDS[models.verdict_status(each)] for each in (check.old, check.new) if each
     ]
     found = " → ".join(dict.fromkeys(verdicts))
     title = models.title(check_for_outsiders(check.check, table))
-    return ChangedCheck(_check_word(check), title, found, "")
+    return Verdict(_check_word(check), title, found, "")
 
 
 def _verdict(check: CheckResult | None, table: TableResult | None) -> Verdict | None:

@@ -49,24 +49,13 @@ class Facts(NamedTuple):
     style: Literal["fact", "limit"] = "fact"
 
 
-class ChangedCheck(NamedTuple):
-    """A check before and after: its change, what it achieved, and the figures that differ."""
-
-    status: str
-    title: str
-    achieved: str
-    extent: str
-
-    @property
-    def word(self) -> str:
-        return self.status
-
-
 class Verdicts(NamedTuple):
     """One line per check."""
 
-    checks: Sequence[Verdict | ChangedCheck]
+    checks: Sequence[Verdict]
     are_changes: bool = False
+    """Whether each is a check before and after: its change, what it achieved in both, and the
+    figures that differ."""
 
 
 class Change(NamedTuple):
@@ -93,6 +82,11 @@ class GridRow(NamedTuple):
 
     words: tuple[str, ...]
     figures: tuple[str, ...]
+
+
+def named_row(name: str, *figures: str) -> GridRow:
+    """A row of a name and its figures."""
+    return GridRow((name,), figures)
 
 
 class Drawing(NamedTuple):

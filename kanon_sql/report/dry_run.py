@@ -34,79 +34,54 @@ def _section(table: ExpectedTable) -> Iterator[Block]:
 
 def _of_search(search: ExpectedSearch) -> Iterator[str]:
     """The number of steps of a search, and what each one does."""
-    if search.at_once:
-        yield from _of_best(search, search.at_once)
-        return
-    most = plural(sum(search.heights.values()), "round" if search.by_class else "step")
-    masks = ""
-    if search.masked:
-        several = sum(_supposed_heights(search).values())
-        masks = f", and one for each character of a mask, so {several:,} if {_supposed(search)}"
     heights = ", ".join(
         f"{printable(name)} {_high(height, masked=name in search.masked)}"
         for name, height in search.heights.items()
     )
-    if search.by_class:
-        yield from [
-            "Rounds of at most six statements each for class sizes, and a few more for checks of "
-            f"sensitive values, as many as needed: about {most}{masks} ({heights}).",
-            "In each round every class that can be split goes down a level in one "
-            "quasi-identifier.",
-            "They read the first frequency set, which is kept on this machine, not the records.",
-            "The release is then audited by the same statements as the table.",
+    masks, longest = "", "values have" if len(search.masked) > 1 else "value has"
+    if search.masked:
+        several = [
+            each + _SUPPOSED * (name in search.masked) for name, each in search.heights.items()
         ]
-        return
-    yield from [
-        f"At most {most}{masks}: {heights}.",
-        "Each raises one quasi-identifier by a level and counts the records in violating classes.",
-        "They read the first frequency set, which is kept on this machine, not the records."
-        if search.materialises
-        else "Each reads the records, as the first frequency set does.",
-        "The release is then audited by the same statements as the table.",
-    ]
-
-
-def _of_best(search: ExpectedSearch, at_once: int) -> Iterator[str]:
-    """How many statements a search for the best levels may take."""
-    nodes = math.prod(
-        height + 1 for name, height in search.heights.items() if name not in search.masked
-    )
-    masks = ""
-    if search.masked:
+        many = math.prod(each + 1 for each in several) if search.at_once else sum(several)
         names = " and ".join(map(printable, sorted(search.masked)))
-        several = math.prod(height + 1 for height in _supposed_heights(search).values())
-        masks = f" for each level of {names}, so {several:,} if {_supposed(search)}"
-    heights = ", ".join(
-        f"{printable(name)} {_high(height, masked=name in search.masked)}"
-        for name, height in search.heights.items()
-    )
-    yield from [
-        f"{plural(nodes, 'choice')} of levels{masks}: {heights}.",
-        f"A statement evaluates {at_once} of them at most; most choices are ruled out by others. "
-        "The loss by suppressed records, and checks other than sizes, are evaluated only for "
-        "choices that may be the best.",
+        masks = f" for each level of {names}" if search.at_once else _AND_MASKS
+        masks += f", so {many:,} if the longest {longest} {_SUPPOSED} characters"
+    if search.at_once:
+        known = [each for name, each in search.heights.items() if name not in search.masked]
+        choices = plural(math.prod(each + 1 for each in known), "choice")
+        yield f"{choices} of levels{masks}: {heights}."
+        yield (
+            f"A statement evaluates {search.at_once} of them at most; most choices are ruled out "
+            "by others. The loss by suppressed records, and checks other than sizes, are evaluated "
+            "only for choices that may be the best."
+        )
+    elif search.by_class:
+        most = plural(sum(search.heights.values()), "round")
+        yield (
+            "Rounds of at most six statements each for class sizes, and a few more for checks of "
+            f"sensitive values, as many as needed: about {most}{masks} ({heights})."
+        )
+        yield (
+            "In each round every class that can be split goes down a level in one quasi-identifier."
+        )
+    else:
+        yield f"At most {plural(sum(search.heights.values()), 'step')}{masks}: {heights}."
+        yield (
+            "Each raises one quasi-identifier by a level and counts the records in violating "
+            "classes."
+        )
+    yield (
         "They read the first frequency set, which is kept on this machine, not the records."
-        if search.materialises
-        else "Each reads the records, as the first frequency set does.",
-        "The release is then audited by the same statements as the table.",
-    ]
+        if search.materialises or search.by_class
+        else "Each reads the records, as the first frequency set does."
+    )
+    yield "The release is then audited by the same statements as the table."
 
 
 _SUPPOSED = 5
 """Length of the longest masked value in an example, as reading it would be a query."""
-
-
-def _supposed_heights(search: ExpectedSearch) -> dict[str, int]:
-    """The height of each hierarchy if the longest masked values were so long."""
-    return {
-        name: height + _SUPPOSED * (name in search.masked)
-        for name, height in search.heights.items()
-    }
-
-
-def _supposed(search: ExpectedSearch) -> str:
-    longest = "values have" if len(search.masked) > 1 else "value has"
-    return f"the longest {longest} {_SUPPOSED} characters"
+_AND_MASKS = ", and one for each character of a mask"
 
 
 def _high(height: int, *, masked: bool) -> str:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 import re
-import textwrap
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 
+from kanon_sql.report.plain_page import WIDTH, folded, in_columns
 from kanon_sql.report.words.numbers import counted, number, percent, plain
 from kanon_sql.results.version import FORMAT, VERSION
 from kanon_sql.results.worksheet import CONFIDENCE, Attempts
@@ -27,14 +27,6 @@ class ExampleRelease:
     """How they were generalised, in one sentence."""
 
 
-@dataclass(frozen=True)
-class MetricExample:
-    """The value of a metric for the example release, with its computation in words."""
-
-    value: float
-    words: str
-
-
 RELEASE = ExampleRelease(
     columns=("race", "zip", "disease"),
     raw=(
@@ -50,37 +42,6 @@ RELEASE = ExampleRelease(
         "1 of 2 (level 2 is *). No record is suppressed."
     ),
 )  # fmt: skip
-
-WORKINGS: dict[str, MetricExample] = {
-    "precision": MetricExample(
-        0.75,
-        "Each record loses 0/1 of race and 1/2 of zip: 1 − 4 · (0/1 + 1/2) / (4 · 2) = 0.75.",
-    ),
-    "loss": MetricExample(
-        1 / 6,
-        "0213* covers 2 of 4 ZIP codes, and so does 0214*: each cell of zip loses "
-        "(2 − 1) / (4 − 1) = 1/3, each cell of race 0. The average is 1/6, 16.7 %.",
-    ),
-    "loss_geometric": MetricExample(
-        (4 / 3) ** 0.5 - 1,
-        "Race loses 0 and zip 1/3: √((0 + 1) · (1/3 + 1)) − 1 = 0.1547, 15.5 %.",
-    ),
-    "discernibility": MetricExample(8, "There are two classes of two records: 2² + 2² = 8."),
-    "average_class_size": MetricExample(2, "Four records are in two classes: 4 / 2 = 2."),
-    "non_uniform_entropy": MetricExample(
-        1 / 3,
-        "Each ZIP code is now one of two: log₂(2/1) = 1 bit per record, 4 bits in all. If all "
-        "were *, each ZIP code would be one of four, 2 bits per record, and each race one of two, "
-        "1 bit: 12 bits in all. 4/12 = 0.3333.",
-    ),
-    "association": MetricExample(
-        3**-0.5,
-        "For zip and disease: before, each ZIP code has one disease, and V is 1. After, 0213* has "
-        "the flu twice, 0214* the flu once and asthma once: χ² is 4/3 for 4 records, and V is "
-        "√(4/3 / 4) = 0.5774.",
-    ),
-}
-"""The example of each metric."""
 
 
 def as_json(attempts: Attempts) -> str:
@@ -123,7 +84,6 @@ def _sentences(attempts: Attempts) -> Iterator[str]:
         )
 
 
-WIDTH = 80
 DBT = "dbt"
 """The guide in the dbt package's folder, where code hosts display it."""
 INDEX = "README"
@@ -175,7 +135,7 @@ def _lines(name: str) -> Iterator[str]:
         elif _ITEM.match(first):
             yield from _list(block)
         else:
-            yield from _folded(" ".join(block), "    ")
+            yield from folded(_plain(" ".join(block)), "    ")
         yield ""
 
 
@@ -213,7 +173,7 @@ def _list(lines: list[str]) -> Iterator[str]:
             items[-1][1].append(line.strip())
     for mark, words in items:
         first = f"    {mark} "
-        yield from _folded(" ".join(words), first, " " * len(first))
+        yield from folded(_plain(" ".join(words)), first, " " * len(first))
 
 
 def _table(lines: list[str]) -> Iterator[str]:
@@ -221,16 +181,14 @@ def _table(lines: list[str]) -> Iterator[str]:
     header, _, *rows = ([*map(_plain, _cells(line))] for line in lines)
     widths = [max(len(row[place]) for row in (header, *rows)) for place in range(len(header))]
     if sum(widths) + 3 * len(widths) + 4 <= WIDTH:
-        for row in (header, *rows):
-            padded = (cell.ljust(width) for cell, width in zip(row, widths, strict=True))
-            yield f"    {'   '.join(padded)}".rstrip()
+        yield from in_columns([header, *rows])
         return
     for name, *others in rows:
-        yield from _folded(name or header[0], "    ", is_plain=True)
+        yield from folded(name or header[0], "    ")
         for head, cell in zip(header[1:], others, strict=True):
             if cell:
                 about = f"{head}: " if head and len(others) > 1 else ""
-                yield from _folded(f"{about}{cell}", "        ", is_plain=True)
+                yield from folded(f"{about}{cell}", "        ")
 
 
 def _cells(line: str) -> list[str]:
@@ -241,21 +199,4 @@ def _cells(line: str) -> list[str]:
 def _plain(text: str) -> str:
     """The text without inline Markdown."""
     text = re.sub(r"\[([^\]]+)\]\(([^)]+)\)", r"\1 (\2)", text)
-    return re.sub(r"\*\*(.+?)\*\*|(?<![\w*`])\*([^*`]+?)\*(?![\w*`])", _inner, text).replace(
-        "`", ""
-    )
-
-
-def _inner(found: re.Match[str]) -> str:
-    return found[1] or found[2] or ""
-
-
-def _folded(text: str, first: str, rest: str | None = None, *, is_plain: bool = False) -> list[str]:
-    return textwrap.wrap(
-        text if is_plain else _plain(text),
-        WIDTH,
-        initial_indent=first,
-        subsequent_indent=first if rest is None else rest,
-        break_on_hyphens=False,
-        break_long_words=False,
-    )
+    return _EMPHASIS.sub(lambda found: found[1] or found[2] or "", text).replace("`", "")

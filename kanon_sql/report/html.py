@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 from html import escape
 from importlib.resources import files
+from string import Template
 
 from kanon_sql.report.document import (
     Bars,
@@ -58,7 +59,7 @@ def write(page: Iterable[Block]) -> str:
     """The page as one fragment, with its styles."""
     body = "\n".join(markup for block in page for markup in _markup(block, "h4"))
     # Jupyter's rules for cells, such as text-align: right, have the specificity of two classes.
-    style = f"{_style('page.css')}{_style('notebook.css')}".replace(
+    style = f"{_file('page.css')}{_file('notebook.css')}".replace(
         ".kanon-sql ", ".kanon-sql.kanon-sql.kanon-sql "
     )
     return f'<div class="kanon-sql">\n<style>\n{style}</style>\n{body}\n</div>'
@@ -70,34 +71,18 @@ def document(title: str, status: str, headline: str, digest: str, page: Iterable
     Each printed sheet has the digest and its number.
     """
     beside = f' <strong class="soft">{_text(headline)}</strong>' if headline else ""
-    return f"""\
-<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta http-equiv="Content-Security-Policy" content="{POLICY}">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="referrer" content="no-referrer">
-<meta name="robots" content="noindex">
-<title>{_text(title)}</title>
-<style>
-{_style("page.css")}{_style("sheet.css")}@page {{ @bottom-left {{ content: "SHA-256 {digest}"; }} }}
-</style>
-</head>
-<body class="kanon-sql">
-<header>
-<h1>{_text(title)}</h1>
-<p>{_word(STATUS_WORDS[status], status, "status")}{beside}</p>
-</header>
-<main>
-{_sections(page)}
-</main>
-</body>
-</html>"""
+    return Template(_file("document.html").rstrip()).substitute(
+        policy=POLICY,
+        title=_text(title),
+        style=_file("page.css") + _file("sheet.css"),
+        digest=digest,
+        status=_word(STATUS_WORDS[status], status, "status") + beside,
+        sections=_sections(page),
+    )
 
 
 @cache
-def _style(name: str) -> str:
+def _file(name: str) -> str:
     return files("kanon_sql.report").joinpath(name).read_text(encoding="utf-8")
 
 

@@ -42,37 +42,27 @@ class CostPoint(NamedTuple):
 
 def class_sizes(bins: Sequence[SizeBin], members: str, k: int | None) -> Chart:
     """Histogram of class sizes in records (people); bins below the required k are marked."""
+    side = {True: f"below the required k of {k}", False: f"{k} or more"}
     values = [
         {
             "size": each.label,
             members: each.members,
             "share": each.share,
-            "k": _side(each.below_k, k),
+            "k": "no k required" if k is None else side[each.below_k],
         }
         for each in bins
     ]
-    colour = {
-        "field": "k",
-        "type": "nominal",
-        "title": None,
-        "scale": {"domain": [_side(True, k), _side(False, k)], "range": [_RED, _BLUE]},
-    }
+    colour = {"value": _BLUE} if k is None else _series("k", [side[True], side[False]], _RED, _BLUE)
     return _chart(
         f"{members.capitalize()} by the size of their class",
         values,
         mark={"type": "bar"},
         encoding={
             "y": {"field": "size", "type": "nominal", "sort": None, "title": "class size"},
-            "x": {"field": members, "type": "quantitative", "title": members},
-            **({"color": colour} if k is not None else {"color": {"value": _BLUE}}),
+            "x": _number(members, title=members),
+            "color": colour,
         },
     )
-
-
-def _side(below: bool, k: int | None) -> str:
-    if k is None:
-        return "no k required"
-    return f"below the required k of {k}" if below else f"{k} or more"
 
 
 def risk_curve(
@@ -90,30 +80,29 @@ def risk_curve(
         for each in sorted(points_of, key=lambda at: at.risk)
     ]
     least = min(each.risk for points_of in of.values() for each in points_of)
-    x = {
-        "field": "risk",
-        "type": "quantitative",
-        "scale": {"type": "log", "domain": [min(0.01, least), 1], "nice": False},
-        "axis": {"format": "~%", "values": [0.001, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1]},
-        "title": "chance of finding a person",
-    }
-    y = {
-        "field": "share",
-        "type": "quantitative",
-        "scale": {"domain": [0, 1]},
-        "axis": {"format": "%", "tickCount": 5},
-        "title": f"{members} at or above it",
-    }
+    x = _number(
+        "risk",
+        scale={"type": "log", "domain": [min(0.01, least), 1], "nice": False},
+        axis={"format": "~%", "values": [0.001, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1]},
+        title="chance of finding a person",
+    )
+    y = _number(
+        "share",
+        scale={"domain": [0, 1]},
+        axis={"format": "%", "tickCount": 5},
+        title=f"{members} at or above it",
+    )
     mark = {"type": "line", "interpolate": "step-before", "strokeWidth": 2.5}
+    colour = {"color": _series("table", [*of], _GREY, _BLUE)} if before else {}
     curve = {
         "mark": mark if before else {**mark, "color": _BLUE},
-        "encoding": {"x": x, "y": y, **({"color": _by_series("table", [*of])} if before else {})},
+        "encoding": {"x": x, "y": y, **colour},
     }
     bounds = {
         "name": "allowed",
         "data": {"values": [{"risk": each} for each in thresholds]},
         "mark": {"type": "rule", "strokeDash": [5, 4], "strokeWidth": 2, "color": _RED},
-        "encoding": {"x": {"field": "risk", "type": "quantitative"}},
+        "encoding": {"x": _number("risk")},
     }
     return _chart(
         f"Share of the {members} at or above each risk",
@@ -134,19 +123,12 @@ class EventPoint(NamedTuple):
 
 def known_events(points: Sequence[EventPoint]) -> Chart:
     """Share of the people found, by the number of known events, with the intervals of draws."""
-    x = {
-        "field": "known", "type": "quantitative", "title": "events known",
-        "axis": {"values": sorted({each.known for each in points}), "format": "d"},
-    }  # fmt: skip
-    y = {
-        "field": "share", "type": "quantitative", "title": "people found",
-        "scale": {"domain": [0, 1]}, "axis": {"format": "%", "tickCount": 5},
-    }  # fmt: skip
+    places = {"values": sorted({each.known for each in points}), "format": "d"}
+    x = _number("known", title="events known", axis=places)
+    whole = {"scale": {"domain": [0, 1]}, "axis": {"format": "%", "tickCount": 5}}
+    y = _number("share", title="people found", **whole)
     choices = list(dict.fromkeys(each.choice for each in points))
-    colour = {
-        "field": "choice", "type": "nominal", "title": None,
-        "scale": {"domain": choices, "range": [_BLUE, _RED][: len(choices)]},
-    }  # fmt: skip
+    colour = _series("choice", choices, *[_BLUE, _RED][: len(choices)])
     line = {
         "mark": {"type": "line", "strokeWidth": 2.5, "point": True},
         "encoding": {"x": x, "y": y, "color": colour},
@@ -167,70 +149,51 @@ def cost_of_k(points: Sequence[CostPoint], metric: str, *, are_shares: bool = Tr
     """The loss for each k; the chosen one is a large point."""
     values = [dict(each._asdict(), chosen="chosen" if each.chosen else "other") for each in points]
     shared = {
-        "x": {
-            "field": "k", "type": "quantitative", "title": "k",
-            "scale": {"type": "log", "nice": False},
-            "axis": {"values": sorted({p.k for p in points})},
-        },
-        "y": {"field": "lost", "type": "quantitative",
-              "title": "lost" if metric == "loss" else f"lost by {metric}",
-              "axis": {"tickCount": 5, **({"format": "%"} if are_shares else {})},
-              "scale": {"zero": True}},
-    }  # fmt: skip
+        "x": _number(
+            "k",
+            title="k",
+            scale={"type": "log", "nice": False},
+            axis={"values": sorted({each.k for each in points})},
+        ),
+        "y": _number(
+            "lost",
+            title="lost" if metric == "loss" else f"lost by {metric}",
+            axis={"tickCount": 5, **({"format": "%"} if are_shares else {})},
+            scale={"zero": True},
+        ),
+    }
     several = list(dict.fromkeys(each.algorithm for each in points))
-    line = {"mark": {"type": "line", "color": _BLUE, "strokeWidth": 2.5}, "encoding": shared}
+    line: Chart = {"mark": {"type": "line", "color": _BLUE, "strokeWidth": 2.5}, "encoding": shared}
     if len(several) > 1:
-        line = {
-            "mark": {"type": "line", "strokeWidth": 2.5},
-            "encoding": shared | {"color": _by_series("algorithm", several[::-1])},
-        }
+        colour = {"color": _series("algorithm", several[::-1], _GREY, _BLUE)}
+        line = {"mark": {"type": "line", "strokeWidth": 2.5}, "encoding": shared | colour}
     dots = {
         "mark": {"type": "point", "filled": True, "opacity": 1},
         "encoding": {
             **shared,
-            "size": _by_choice([40, 220]),
-            "color": _by_choice([_BLUE, _RED]),
-            "shape": _by_choice(["circle", "diamond"]),
+            "size": _by_choice(40, 220),
+            "color": _by_choice(_BLUE, _RED),
+            "shape": _by_choice("circle", "diamond"),
         },
     }
     return _chart("The loss for each k", values, layer=[line, dots])
 
 
-def _by_series(field: str, names: Sequence[str]) -> dict[str, Any]:
-    """The colours of two series: grey for the one to compare with, and blue."""
-    return {
-        "field": field,
-        "type": "nominal",
-        "title": None,
-        "scale": {"domain": list(names), "range": [_GREY, _BLUE]},
-    }
+def _number(field: str, **how: Any) -> dict[str, Any]:
+    """The encoding of a field of numbers."""
+    return {"field": field, "type": "quantitative", **how}
 
 
-def _by_choice(of: Sequence[Any]) -> dict[str, Any]:
-    return {
-        "field": "chosen",
-        "type": "nominal",
-        "legend": None,
-        "scale": {"domain": ["other", "chosen"], "range": list(of)},
-    }
+def _series(field: str, names: Sequence[str], *colours: str) -> dict[str, Any]:
+    """The colour of each series by its name."""
+    scale = {"domain": list(names), "range": list(colours)}
+    return {"field": field, "type": "nominal", "title": None, "scale": scale}
 
 
-def added(columns: Sequence[tuple[str, float]], members: str, heading: str) -> Chart:
-    """Bar chart of the share of the records (people) that each column adds."""
-    return _chart(
-        heading,
-        [{"column": name, "share": share} for name, share in columns],
-        mark={"type": "bar", "color": _BLUE},
-        encoding={
-            "y": {"field": "column", "type": "nominal", "sort": None, "title": None},
-            "x": {
-                "field": "share",
-                "type": "quantitative",
-                "axis": {"format": "%"},
-                "title": f"share of the {members}",
-            },
-        },
-    )
+def _by_choice(*of: Any) -> dict[str, Any]:
+    """What tells the chosen point from the others."""
+    scale = {"domain": ["other", "chosen"], "range": list(of)}
+    return {"field": "chosen", "type": "nominal", "legend": None, "scale": scale}
 
 
 def _chart(description: str, values: Sequence[Mapping[str, Any]], **drawn: Any) -> Chart:

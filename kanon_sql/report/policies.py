@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from kanon_sql.errors import Message
 from kanon_sql.report.document import Block, Facts, Heading, Points, Prose
-from kanon_sql.report.guides import WIDTH
+from kanon_sql.report.plain_page import folded
 from kanon_sql.report.words.numbers import on_one_line, printable
 from kanon_sql.results.table import PolicyOutcome, TableResult
 from kanon_sql.spec.models.catalogue import ALL_MODELS
@@ -30,10 +29,10 @@ def overview(listed: Sequence[Policy]) -> str:
     """A paragraph on each policy: identifier, issuer, version, status, and how it was read."""
     lines = ["The policies that are known by name. kanon-sql policy ID prints one.", ""]
     for each in listed:
-        lines += _folded(f"{each.policy}: {_rules(each)}", "  ", "      ")
-        lines += _folded(f"{each.issuer}; {each.version}", "      ")
+        lines += folded(f"{each.policy}: {_rules(each)}", "  ", "      ")
+        lines += folded(f"{each.issuer}; {each.version}", "      ")
         lines += [f"      {each.status}, {_read(each.read.by, each.read.date)}", ""]
-    return "\n".join([*lines, *_folded(DISCLAIMER, "")])
+    return "\n".join([*lines, *folded(DISCLAIMER, "")])
 
 
 def rows() -> str:
@@ -49,12 +48,12 @@ def page(policy: Policy) -> str:
     """A policy with its sentences, what it expands to, its reading, and what it asks a person."""
     how = f": {' '.join(policy.read.how.split())}" if policy.read.how else ""
     lines = [
-        *_folded(f"{policy.title} ({policy.policy})", ""),
+        *folded(f"{policy.title} ({policy.policy})", ""),
         "",
-        *_folded(policy.issuer, "  "),
-        *_folded(f"{policy.document}, {policy.version}", "  "),
+        *folded(policy.issuer, "  "),
+        *folded(f"{policy.document}, {policy.version}", "  "),
         f"  {policy.address}",
-        *_folded(f"{policy.status}; {_read(policy.read.by, policy.read.date)}{how}", "  "),
+        *folded(f"{policy.status}; {_read(policy.read.by, policy.read.date)}{how}", "  "),
         "",
         "  What it says",
     ]
@@ -64,22 +63,22 @@ def page(policy: Policy) -> str:
         lines += [
             each
             for line in quote.text.strip().splitlines()
-            for each in _folded(line.strip(), "      ")
+            for each in folded(line.strip(), "      ")
         ]
     lines += ["", f"  What is checked, of {policy.concerns}", ""]
     lines += [f"    {rule(each.name(), each.parameters)}" for each in policy.checks]
     lines += [f"    {each}: no number is given; name yours" for each in policy.wanted]
     if policy.confidential:
         hidden = ", ".join(policy.confidential)
-        lines += _folded(f"Confidential, and hidden from an external audience: {hidden}", "    ")
+        lines += folded(f"Confidential, and hidden from an external audience: {hidden}", "    ")
     if policy.reading:
-        lines += ["", "  How it is read", "", *_folded(policy.reading, "    ")]
+        lines += ["", "  How it is read", "", *folded(policy.reading, "    ")]
     if policy.asks_a_person:
         lines += ["", "  What it asks a person", ""]
         lines += [
-            line for each in policy.asks_a_person for line in _folded(each, "    - ", "      ")
+            line for each in policy.asks_a_person for line in folded(each, "    - ", "      ")
         ]
-    return "\n".join([*lines, "", *_folded(DISCLAIMER, "  ")])
+    return "\n".join([*lines, "", *folded(DISCLAIMER, "  ")])
 
 
 def rule(model: str, parameters: Mapping[str, Any]) -> str:
@@ -117,10 +116,7 @@ def _read(by: str, date: str | None) -> str:
 def outcomes(table: TableResult) -> Iterator[Block]:
     """The blocks on the policies of a table."""
     for policy in table.policies:
-        yield Prose([*_held(policy)])
-        if policy.not_asked:
-            yield Prose(["Not checked here:"])
-            yield Points([not_asked_words(each) for each in policy.not_asked])
+        yield from _outcome(policy)
         if policy.asks_a_person:
             yield Prose([f"{policy.id} also asks a person:"])
             yield Points([printable(each) for each in policy.asks_a_person])
@@ -141,36 +137,25 @@ def to_sign(policy: PolicyOutcome) -> Iterator[Block]:
     if policy.reading:
         facts.append(("Reading", printable(on_one_line(policy.reading))))
     yield Facts(facts)
-    yield Prose([*_held(policy)])
-    if policy.not_asked:
-        yield Prose(["Not checked here:"])
-        yield Points([not_asked_words(each) for each in policy.not_asked])
+    yield from _outcome(policy)
     if policy.asks_a_person:
         yield Prose(["Answered by a person:"])
         yield Facts([(printable(each), None) for each in policy.asks_a_person])
 
 
-def _held(policy: PolicyOutcome) -> Iterator[str]:
+def _outcome(policy: PolicyOutcome) -> Iterator[Block]:
+    """How many of its checks hold, and which of its rules were not checked."""
     where = f"{policy.issuer}, {policy.version}, {READ_BY[policy.read['by']]}"
     verb = "holds" if 1 in (policy.held, policy.asked) else "hold"
     noun = "check" if policy.asked == 1 else "checks"
-    yield f"{policy.id} ({printable(where)}): {policy.held} of {policy.asked} {noun} {verb}."
-    if policy.for_cells:
-        yield ONLY_CELLS
+    held = f"{policy.id} ({printable(where)}): {policy.held} of {policy.asked} {noun} {verb}."
+    yield Prose([held, *([ONLY_CELLS] if policy.for_cells else [])])
+    if policy.not_asked:
+        yield Prose(["Not checked here:"])
+        yield Points([not_asked_words(each) for each in policy.not_asked])
 
 
 def not_asked_words(rule_of: Mapping[str, Any]) -> str:
     """A rule that was not checked, and why."""
     reason = printable(Message(rule_of["reason"]))
     return f"{rule(rule_of['model'], rule_of['parameters'])}, {reason}"
-
-
-def _folded(text: str, first: str, rest: str | None = None) -> list[str]:
-    return textwrap.wrap(
-        " ".join(text.split()),
-        WIDTH,
-        initial_indent=first,
-        subsequent_indent=first if rest is None else rest,
-        break_on_hyphens=False,
-        break_long_words=False,
-    )

@@ -1,27 +1,39 @@
-"""The page of a profile: what each additional column singles out."""
+"""The page of a profile: which columns identify people, and what each further one singles out."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import chain
 
 from kanon_sql.report.audit import curve_grid
-from kanon_sql.report.document import Block, Grid, GridRow, Heading, Points, Prose
-from kanon_sql.report.identifying import columns_told, special_uniques_told, subsets_told
-from kanon_sql.report.words import events
+from kanon_sql.report.document import Block, Grid, GridRow, Heading, Points, Prose, named_row
+from kanon_sql.report.words import events, tables
 from kanon_sql.report.words.numbers import (
     KEPT_TOGETHER,
+    NONE,
     counted,
     listed,
     member,
     members,
     number,
     number_or_none,
+    percent,
     printable,
     quasi_identifiers,
     short_percent,
     short_share,
 )
-from kanon_sql.results.profile import Elimination, KnownColumn, LackedColumn, TableProfile
+from kanon_sql.results.profile import (
+    BEST_OF,
+    BY_NAME,
+    UNKNOWN_NAME,
+    ColumnProfile,
+    KnownColumn,
+    SpecialUniques,
+    SubsetProfile,
+    TableProfile,
+    most_tried,
+)
 
 _MUCH = 0.1
 """Share of outliers from which clipping is suggested."""
@@ -31,14 +43,14 @@ ONE_BY_ONE = (
 )
 
 
-def page(tables: Sequence[TableProfile]) -> Iterator[Block]:
+def page(profiles: Sequence[TableProfile]) -> Iterator[Block]:
     """The blocks of every table."""
-    for table in tables:
+    for table in profiles:
         yield from _section(table)
 
 
 def _section(table: TableProfile) -> Iterator[Block]:
-    sentence = unanswered(table)
+    sentence = tables.unanswered(table, "profile", "nothing is known about the risk")
     if sentence:
         yield Prose([sentence], "strong")
         return
@@ -54,7 +66,7 @@ def _section(table: TableProfile) -> Iterator[Block]:
     yield from special_uniques_told(table)
     if table.quasi_identifiers:
         yield Prose(list(advice(table)))
-    yield Prose([footer(table)], "footer")
+    yield Prose([tables.footer(table, "--format json holds")], "footer")
 
 
 def _known_events(table: TableProfile) -> Iterator[Block]:
@@ -71,29 +83,11 @@ def _known_events(table: TableProfile) -> Iterator[Block]:
     yield Prose([each for each in sentences if each])
 
 
-def unanswered(table: TableProfile) -> str | None:
-    """The sentence for a table without a profile, or None."""
-    name = printable(table.name)
-    if table.status == "error":
-        return f"{name}: the profile failed: {table.error}"
-    if table.status == "no_data":
-        return (
-            f"{name}: no data. No record was found, so nothing is known about the risk "
-            "(exit code 4). Check the source and the filter."
-        )
-    return None
-
-
 def headline(table: TableProfile) -> list[str]:
     """The parts of the headline: table, sizes and columns."""
-    summary = table.summary
-    records = counted(summary.records or 0, "record")
+    parts = [printable(table.name), *tables.sizes(table)]
     if table.events:
-        of_people = f"{records} of {counted(summary.people or 0, 'person')}"
-        return [printable(table.name), of_people, *events.headline(table)]
-    parts = [printable(table.name), records]
-    if summary.people is not None:
-        parts.append(f"{counted(summary.people, 'person')} ({printable(table.entity or '')})")
+        return parts
     if table.quasi_identifiers:
         parts.append(quasi_identifiers(table.quasi_identifiers))
     else:
@@ -128,10 +122,7 @@ def _knows(table: TableProfile) -> Grid:
     return Grid(
         f"One more column known. {members(table).capitalize()} newly alone in "
         f"their class, and in classes below {number(table.k_threshold)}:",
-        GridRow(
-            ("also known",),
-            ("newly alone", "share", f"below {number(table.k_threshold)}", "k"),
-        ),
+        named_row("also known", "newly alone", "share", f"below {number(table.k_threshold)}", "k"),
         [_known_row(column, table) for column in table.attacker_knows],
         spacious=True,
     )
@@ -142,18 +133,16 @@ def _known_row(column: KnownColumn, table: TableProfile) -> GridRow:
     if column.identifier_like:
         alike = f"identifier-like: {counted(column.distinct, 'value')}"
         if column.k is None:
-            return GridRow((name,), (alike,))
+            return named_row(name, alike)
         name = f"{name} ({alike})"
     members = column.members or 0
     newly = column.newly_unique_records or 0
-    return GridRow(
-        (name,),
-        (
-            number(newly),
-            short_share(newly, members),
-            short_share(column.records_below_k or 0, members),
-            number(column.k or 0),
-        ),
+    return named_row(
+        name,
+        number(newly),
+        short_share(newly, members),
+        short_share(column.records_below_k or 0, members),
+        number(column.k or 0),
     )
 
 
@@ -163,21 +152,18 @@ def _without(table: TableProfile) -> Grid:
     return Grid(
         f"One quasi-identifier fewer. {members(table).capitalize()} that would "
         f"leave the classes below {k}, and how many of them lie in its outer 1{KEPT_TOGETHER}%:",
-        GridRow(("left out",), ("would leave", "share", f"in its outer 1{KEPT_TOGETHER}%")),
-        [_left_out(column, below) for column in table.without if below],
+        named_row("left out", "would leave", "share", f"in its outer 1{KEPT_TOGETHER}%"),
+        [
+            named_row(
+                printable(each.column),
+                number(each.records_leaving),
+                short_share(each.records_leaving, below),
+                short_percent(each.share_in_outer_percent),
+            )
+            for each in table.without
+            if below
+        ],
         spacious=True,
-    )
-
-
-def _left_out(column: LackedColumn, below: int) -> GridRow:
-    share = column.share_in_outer_percent
-    return GridRow(
-        (printable(column.column),),
-        (
-            number(column.records_leaving),
-            short_share(column.records_leaving, below),
-            short_percent(share),
-        ),
     )
 
 
@@ -186,20 +172,16 @@ def _elimination(table: TableProfile) -> Grid:
     return Grid(
         "How certain a sensitive value is in the worst class, after ruling out its most frequent "
         "other values:",
-        GridRow(("ruled out",), (*(str(place) for place in range(ruled_out)), "certain after")),
-        [_ruled_out(each) for each in table.elimination],
+        named_row("ruled out", *(str(place) for place in range(ruled_out)), "certain after"),
+        [
+            named_row(
+                printable(each.sensitive),
+                *map(short_percent, each.confidence),
+                number_or_none(each.eliminations_to_certainty),
+            )
+            for each in table.elimination
+        ],
         spacious=True,
-    )
-
-
-def _ruled_out(each: Elimination) -> GridRow:
-    certain = each.eliminations_to_certainty
-    return GridRow(
-        (printable(each.sensitive),),
-        (
-            *(short_percent(share) for share in each.confidence),
-            number_or_none(certain),
-        ),
     )
 
 
@@ -262,14 +244,283 @@ def _about_outliers(table: TableProfile) -> Iterator[str]:
     )
 
 
-def footer(table: TableProfile) -> str:
-    """Duration, engine and number of statements."""
-    return (
-        f"{table.seconds:.1f}{KEPT_TOGETHER}s · {table.engine} · "
-        f"{counted(len(table.sql), 'statement')}, --format json holds "
-        f"{'it' if len(table.sql) == 1 else 'them'}"
+def _of(part: int, whole: int) -> str:
+    return f" ({short_share(part, whole)})" if part else ""
+
+
+# --- which columns identify people --------------------------------------------------------
+
+
+MOST_OF_A_SIZE = 6
+"""Number of column sets shown per size; the JSON has all."""
+MOST_COLUMNS = 40
+"""Number of columns shown."""
+_WIDEST_BAR = 24
+_LARGE = 10**15
+_KINDS = (
+    "quasi_identifier",
+    "undecided",
+    "identifier",
+    "sensitive",
+    "free_text",
+    "nested",
+    "constant",
+)
+"""Order of columns by apparent role, candidates first."""
+_LOOKS = {
+    "quasi_identifier": "quasi-identifier",
+    "undecided": "undecided",
+    "identifier": "identifier",
+    "sensitive": "sensitive",
+}
+_ROLES = {
+    "sensitive": "sensitive, as named",
+    "identifier": "an identifier, as named",
+    "entity": "the entity, as named",
+    "weight": "the weight, as named",
+}
+
+
+def columns_told(table: TableProfile) -> Iterator[Block]:
+    """Statistics of each column, and what each candidate adds."""
+    found = table.columns or ()
+    if not found:
+        return
+    in_order = sorted(found, key=_place)
+    yield Grid(
+        f"Each column by itself. Unique: {members(table)} whose value occurs only once:",
+        GridRow(("column", "looks like"), ("values", "NULL", "unique")),
+        [_column(each, table) for each in in_order[:MOST_COLUMNS]],
+        below=_more(len(in_order) - MOST_COLUMNS, "column"),
+        spacious=True,
+    )
+    ranked = table.ranked
+    if len(ranked) > 1:
+        first, further = ranked[:BEST_OF], ranked[BEST_OF:]
+        title = (
+            f"The three columns that together single out most {members(table)}, added one after "
+            "the other:"
+            if further
+            else "Added one after the other:"
+        )
+        most = most_tried(table.summary.records or 0)
+        tried = (
+            f"Of the {most} columns with most values or the highest separation; --subsets=3 tries "
+            "every set of three."
+        )
+        yield _added_grid(title, first, table, tried if len(ranked) > most else "")
+        if further:
+            yield _added_grid("Each further column, added to these three:", further, table)
+    yield Prose(list(_in_words(table, ranked)))
+
+
+def _added_grid(
+    title: str, some: Sequence[ColumnProfile], table: TableProfile, below: str = ""
+) -> Grid:
+    heads = ("newly unique", "share", "distinction", "separation")
+    rows = [
+        named_row(
+            printable(each.column),
+            number(each.adds or 0),
+            short_share(each.adds or 0, table.summary.members or 0),
+            short_percent(each.distinction),
+            short_percent(each.separation),
+        )
+        for each in some
+    ]
+    return Grid(title, named_row("column", *heads), rows, below, spacious=True)
+
+
+def in_turn(candidates: int) -> str:
+    """The columns to which each candidate is added, in words."""
+    if candidates <= BEST_OF:
+        return "added one after the other"
+    return "the first three added one after the other, each further one to these three"
+
+
+def _place(column: ColumnProfile) -> tuple[bool, int, int]:
+    return column.role is not None, _KINDS.index(column.looks_like), column.rank or MOST_COLUMNS
+
+
+def _column(column: ColumnProfile, table: TableProfile) -> GridRow:
+    words = _ROLES[column.role] if column.role else _column_text(column)
+    name = printable(column.column)
+    if column.distinct is None:
+        return GridRow((name, words), (NONE, NONE, NONE))
+    records = table.summary.records or 0
+    return GridRow(
+        (name, words),
+        (
+            number(column.distinct),
+            short_share(column.nulls or 0, records),
+            short_share(column.alone or 0, table.summary.members or 0),
+        ),
     )
 
 
-def _of(part: int, whole: int) -> str:
-    return f" ({short_share(part, whole)})" if part else ""
+def _column_text(column: ColumnProfile) -> str:
+    looks, why = _LOOKS.get(column.looks_like), column.why.removeprefix(BY_NAME)
+    return why if looks is None else looks if why == UNKNOWN_NAME else f"{looks}: {why}"
+
+
+def _in_words(table: TableProfile, ranked: Sequence[ColumnProfile]) -> Iterator[str]:
+    first = ranked[:BEST_OF]
+    unique = sum(each.adds or 0 for each in first)
+    if len(first) > 1 and len(ranked) > len(first):
+        yield (f"By {listed([each.column for each in first])} together {_unique(unique, table)}.")
+    in_all = table.together
+    if in_all is not None and len(in_all.columns) > 1:
+        candidates = len(in_all.columns)
+        every = "Both" if candidates == 2 else f"All {number(candidates)}"
+        yield (
+            f"{every} candidates together: k is {number(in_all.k)}, and "
+            f"{_unique(in_all.uniques, table)}."
+        )
+    if len(ranked) > 1:
+        yield (
+            "Distinction: distinct values per record. Separation: the share of pairs of records "
+            "that have different values."
+        )
+    if not ranked and not table.stopped:
+        yield "No column looks like one that singles out a person."
+    yield (
+        "These guesses come from column names and values; you decide. kanon-sql init writes a spec "
+        "with the open columns listed under undecided."
+    )
+
+
+def _unique(uniques: int, table: TableProfile) -> str:
+    if not uniques:
+        return f"no {member(table)} is unique"
+    share = short_share(uniques, table.summary.members or 0)
+    return f"{counted(uniques, member(table))} {'is' if uniques == 1 else 'are'} unique ({share})"
+
+
+def subsets_told(table: TableProfile) -> Iterator[Block]:
+    """The column sets with most records in small classes, several of each size."""
+    found = table.subsets
+    if not found:
+        return
+    k = number(table.k_threshold)
+    sizes = sorted({len(each.columns) for each in found})
+    worst = [_worst([each for each in found if len(each.columns) == size]) for size in sizes]
+    # The stable sort keeps the declared order among equals.
+    shown = sorted(chain(*worst), key=lambda each: each.violating_records, reverse=True)
+    yield Grid(
+        f"Sets of at most {counted(sizes[-1], 'column')}, by their records in classes below {k}:",
+        named_row("columns", f"below {k}", "share", "unique", "k"),
+        [
+            named_row(
+                listed(each.columns),
+                number(each.violating_records),
+                short_share(each.violating_records, table.summary.records or 0),
+                short_share(each.uniques, table.summary.members or 0),
+                number(each.k),
+            )
+            for each in shown
+        ],
+        below=_more(len(found) - len(shown), "set"),
+        spacious=True,
+    )
+    keys = _least_keys(found)
+    if keys:
+        yield Prose(
+            [
+                f"{listed(each.columns)}: {'a key' if len(each.columns) == 1 else 'a key together'}"
+                ", with as many classes as all columns."
+                for each in keys[:MOST_OF_A_SIZE]
+            ]
+        )
+
+
+def _worst(sets: Sequence[SubsetProfile]) -> list[SubsetProfile]:
+    """The worst sets of one size; if none has a small class, the first."""
+    bad = [each for each in sets if each.violating_records]
+    return list(bad or sets[:1])[:MOST_OF_A_SIZE]
+
+
+def _more(left: int, noun: str) -> str:
+    return f"{counted(left, f'more {noun}')} in --format json." if left > 0 else ""
+
+
+def _least_keys(found: Sequence[SubsetProfile]) -> list[SubsetProfile]:
+    """The minimal keys; all columns together don't count, and neither does a single class."""
+    keys = sorted(
+        (each for each in found if each.key and each.classes > 1),
+        key=lambda each: len(each.columns),
+    )
+    in_all = {name for each in found for name in each.columns}
+    least: list[SubsetProfile] = []
+    for key in keys:
+        if not any(set(each.columns) <= set(key.columns) for each in least):
+            least.append(key)
+    return [each for each in least if len(each.columns) < len(in_all)]
+
+
+def special_uniques_told(table: TableProfile) -> Iterator[Block]:
+    """The special uniques, and the columns responsible."""
+    found = table.special_uniques
+    if found is None:
+        return
+    yield Prose(list(_special(found, table)))
+    if found.by_size:
+        yield Grid(
+            "Minimal sample uniques: sets of columns on which a record is unique, and on no "
+            "smaller set within:",
+            named_row("columns in the set", "minimal sample uniques", "each scores"),
+            [
+                named_row(
+                    number(each.size),
+                    number(each.minimal_sample_uniques),
+                    f"{number(len(found.columns) - each.size)}!",
+                )
+                for each in found.by_size
+            ],
+            spacious=True,
+        )
+        shares = sorted(found.contributions.items(), key=lambda each: -(each[1] or 0))
+        yield Grid(
+            "Columns that make records special, by their share of all scores:",
+            GridRow(("column", ""), ("share",)),
+            [
+                GridRow((printable(name), _bar(share or 0)), (percent((share or 0) / 100),))
+                for name, share in shares
+            ],
+            below="A set counts for each of its columns, so the shares add up to more than 100"
+            f"{KEPT_TOGETHER}%.",
+            spacious=True,
+        )
+
+
+def _special(found: SpecialUniques, table: TableProfile) -> Iterator[str]:
+    records = table.summary.records or 0
+    size = counted(found.max_size, "column")
+    single = "singles" if found.max_size == 1 else "single"
+    if not found.records:
+        yield f"Nobody is singled out by at most {size} of {listed(found.columns)}."
+        return
+    yield (
+        f"At most {size} {single} out {counted(found.records, 'record')} "
+        f"({short_share(found.records, records)}): special uniques (SUDA2). The score of all is "
+        f"{_large(found.score)}, the highest of a record {_large(found.highest)}."
+    )
+    nulls = (
+        "NULL counts as a value." if found.nulls == "value" else "A NULL makes no record special."
+    )
+    yield (
+        f"DIS-SUDA at a sampling fraction of {number(found.sampling_fraction)} sums to "
+        f"{number(found.dis)}: a heuristic, not a probability. {nulls}"
+    )
+
+
+def _large(score: int) -> str:
+    """A score; large ones in scientific notation.
+
+    >>> _large(16_869_600), _large(10**40 + 1)
+    ('16,869,600', 'about 1.0e+40')
+    """
+    return number(score) if score < _LARGE else f"about {score:.1e}"
+
+
+def _bar(share: float) -> str:
+    return "█" * max(round(share / 100 * _WIDEST_BAR), 1 if share else 0)

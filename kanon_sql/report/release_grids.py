@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
-from kanon_sql.report.document import Grid, GridRow
+from kanon_sql.report.document import Grid, GridRow, named_row
 from kanon_sql.report.terminal import INDENT, padded
 from kanon_sql.report.words.numbers import (
     KEPT_TOGETHER,
@@ -83,16 +83,14 @@ def minimal_nodes(nodes: tuple[MinimalNode, ...]) -> Grid:
         f"{counted(len(nodes), 'choice')} of levels meet the required checks and can't be lowered:"
         if nodes
         else "No choice of levels meets the required checks.",
-        GridRow(("levels",), ("lost", "precision", "suppressed", "classes")),
+        named_row("levels", "lost", "precision", "suppressed", "classes"),
         tuple(
-            GridRow(
-                (levels_in_words(each),),
-                (
-                    short_percent(each.metrics.loss),
-                    short_percent(each.metrics.precision),
-                    number(each.suppressed),
-                    number(each.classes),
-                ),
+            named_row(
+                levels_in_words(each),
+                short_percent(each.metrics.loss),
+                short_percent(each.metrics.precision),
+                number(each.suppressed),
+                number(each.classes),
             )
             for each in nodes
         ),
@@ -148,8 +146,7 @@ def _steps(result: ReleaseFindings) -> Grid:
     grid = Grid(
         _NOTHING_TO_DO if idle else _how_found(made),
         GridRow(
-            ("step", "attribute", "level", ""),
-            ("values", f"records in\n{violating}", "share"),
+            ("step", "attribute", "level", ""), ("values", f"records in\n{violating}", "share")
         ),
         (*steps, *_ends(result)),
         below=_step_4(result) or "",
@@ -160,7 +157,7 @@ def _steps(result: ReleaseFindings) -> Grid:
 def _without_steps(grid: Grid) -> Grid:
     """The grid without step columns, if there are only closing rows."""
     ends = (GridRow(row.words[1:], row.figures[1:]) for row in grid.rows)
-    return grid._replace(header=GridRow(("",), grid.header.figures[1:]), rows=tuple(ends))
+    return grid._replace(header=named_row("", *grid.header.figures[1:]), rows=tuple(ends))
 
 
 def _how_found(made: Anonymization) -> str:
@@ -226,28 +223,23 @@ def _before_and_after(result: ReleaseFindings) -> Grid:
     average = before.records / before.classes if before.records and before.classes else None
     return Grid(
         "",
-        GridRow(
-            ("",),
-            ("records", "classes", "k", "information\nlost", "precision", "average\nclass"),
+        named_row(
+            "", "records", "classes", "k", "information\nlost", "precision", "average\nclass"
         ),
         (
-            GridRow(
-                ("before",),
-                (
-                    *map(number_or_none, (before.records, before.classes, before.k)),
-                    short_percent(None if made.metrics.loss is None else 0),
-                    short_percent(None if made.metrics.precision is None else 1),
-                    tenths(average),
-                ),
+            named_row(
+                "before",
+                *map(number_or_none, (before.records, before.classes, before.k)),
+                short_percent(None if made.metrics.loss is None else 0),
+                short_percent(None if made.metrics.precision is None else 1),
+                tenths(average),
             ),
-            GridRow(
-                ("after",),
-                (
-                    *map(number_or_none, (after.records, after.classes, after.k)),
-                    short_percent(made.metrics.loss),
-                    short_percent(made.metrics.precision),
-                    tenths(made.metrics.average_class_size),
-                ),
+            named_row(
+                "after",
+                *map(number_or_none, (after.records, after.classes, after.k)),
+                short_percent(made.metrics.loss),
+                short_percent(made.metrics.precision),
+                tenths(made.metrics.average_class_size),
             ),
         ),
     )
@@ -375,11 +367,7 @@ _LIVE = (4, 12, 5, 22, 9, 11)
 
 def step_heading() -> str:
     """The header of the live table of steps."""
-    *sizes, of_distinct, of_violating = _LIVE
-    words = ("step", "attribute", "level", "")
-    cells = [padded(word, size) for word, size in zip(words, sizes, strict=True)]
-    figures = (f"{'values':>{of_distinct}}", f"{'violating':>{of_violating}}")
-    return f"{INDENT}{INDENT.join(cells)}{INDENT}{INDENT.join(figures)}"
+    return _live_line(("step", "attribute", "level", ""), ("values", "violating"))
 
 
 def step_line(step: GeneralizationStep, number: int, from_level: int) -> str:
@@ -389,9 +377,13 @@ def step_line(step: GeneralizationStep, number: int, from_level: int) -> str:
     >>> step_line(month, 1, 0)
     '     1  birth_date    0 → 1  month                      61,204      812,340'
     """
-    words, (distinct, violating, _) = step_row(step, number, from_level)
-    *sizes, of_distinct, of_violating = _LIVE
-    cells = [padded(word, size) for word, size in zip(words, sizes, strict=True)]
-    figures = (f"{distinct:>{of_distinct}}", f"{violating:>{of_violating}}")
-    line = f"{INDENT}{INDENT.join(cells)}{INDENT}{INDENT.join(figures)}"
-    return line.replace(KEPT_TOGETHER, " ")
+    words, figures = step_row(step, number, from_level)
+    return _live_line(words, figures[:2])
+
+
+def _live_line(words: Sequence[str], figures: Sequence[str]) -> str:
+    cells = [
+        *map(padded, words, _LIVE),
+        *(f"{figure:>{size}}" for figure, size in zip(figures, _LIVE[len(words) :], strict=True)),
+    ]
+    return f"{INDENT}{INDENT.join(cells)}".replace(KEPT_TOGETHER, " ")

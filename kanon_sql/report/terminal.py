@@ -275,7 +275,8 @@ def _lines(block: Block, width: int) -> Iterable[Line]:
         case Values():
             return _values(block, width)
         case Verbatim(text, title):
-            return [*_titled(title, width), *_as_written(text)]
+            lines = ((StyledText(f"{INDENT * 2}{line}"),) for line in text.split("\n"))
+            return [*_titled(title, width), *lines]
 
 
 # --- sentences ------------------------------------------------------------------------------
@@ -301,10 +302,6 @@ def _facts(facts: Sequence[tuple[str, str | None]], width: int) -> list[Line]:
         for term, fact in facts
         for line in folded(fact or "…", width, f"{INDENT}{padded(term, terms)}  ", rest=under)
     ]
-
-
-def _as_written(text: str) -> list[Line]:
-    return [(StyledText(f"{INDENT * 2}{line}"),) for line in text.split("\n")]
 
 
 def _titled(title: str, width: int) -> list[Line]:

@@ -70,16 +70,18 @@ def page(found: Tradeoff, command: Callable[..., str] | None = None) -> Iterator
 def _costs(found: Tradeoff, points: Sequence[Point], above: str = "") -> Grid:
     values = {each.k: _cost(found, each) for each in points}
     most = max([each for each in values.values() if each is not None], default=0.0)
-    in_shares = found.metric not in ("discernibility", "average_class_size")
-    whole = 1.0 if in_shares else most
+    whole = 1.0 if found.are_shares else most
     return Grid(
         above,
-        GridRow(("   k", ""), ("lost" if in_shares else found.metric, "suppressed", "", "classes")),
+        GridRow(
+            ("   k", ""),
+            ("lost" if found.are_shares else found.metric, "suppressed", "", "classes"),
+        ),
         tuple(
             GridRow(
                 (f"{each.k:>4}", _bar(values[each.k], whole)),
                 (
-                    _loss_text(values[each.k], in_shares=in_shares),
+                    _loss_text(values[each.k], in_shares=found.are_shares),
                     number_or_none(each.suppressed),
                     short_percent(
                         None if each.suppressed is None else each.suppressed / found.records
@@ -122,14 +124,9 @@ def _label(label: str) -> str:
 
 def _cost(found: Tradeoff, point: Point) -> float | None:
     """The loss by the metric that was minimised."""
-    if point.metrics is None:
-        return None
-    if found.metric == "loss" and point.metrics.loss_weighted is not None:
+    if point.metrics and found.metric == "loss" and point.metrics.loss_weighted is not None:
         return point.metrics.loss_weighted
-    value: float | None = getattr(point.metrics, found.metric)
-    if value is None:
-        return None
-    return 1 - value if found.metric == "precision" else float(value)
+    return point.lost(found.metric)
 
 
 def _loss_text(value: float | None, *, in_shares: bool) -> str:
@@ -202,6 +199,5 @@ def _before_the_jump(found: Tradeoff) -> tuple[int, str]:
         return costs[-1][0], "" if len(costs) == 1 else "No k costs more than a smaller one."
     place = [each for each, _ in costs].index(k)
     (_, before), (larger, after) = costs[place : place + 2]
-    in_shares = found.metric not in ("discernibility", "average_class_size")
-    from_to = " to ".join(_loss_text(each, in_shares=in_shares) for each in (before, after))
+    from_to = " to ".join(_loss_text(each, in_shares=found.are_shares) for each in (before, after))
     return k, f"The loss jumps most after k = {k}: from {from_to} at k = {number(larger)}."

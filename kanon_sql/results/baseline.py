@@ -83,12 +83,7 @@ class Baseline:
     def to_json(self) -> str:
         """The tables as in a result, marked as a baseline."""
         result = AuditFindings(self.tables, VERSION).to_dict()
-        whole = {
-            "kanon_sql": VERSION,
-            "format": FORMAT,
-            "baseline": BASELINE_VERSION,
-            **result,
-        }
+        whole = {"kanon_sql": VERSION, "format": FORMAT, "baseline": BASELINE_VERSION, **result}
         return json.dumps(whole, indent=2, ensure_ascii=False, allow_nan=False)
 
     def applied_to(self, result: Held, by: By = "share") -> Held:

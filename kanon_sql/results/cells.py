@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from kanon_sql.results.table import CheckResult, JsonPart, TableResult
+from kanon_sql.results.table import CheckResult, JsonPart, TableResult, json_part
 
 CellFigure = Literal["count", "magnitude"]
 
@@ -76,16 +76,13 @@ class CellCheckResult(CheckResult):
         return {"achieved": self.achieved, **self.details}
 
     def to_dict(self) -> dict[str, Any]:
-        baseline = self.baseline.to_dict() if self.baseline else None
-        return {
-            "model": self.model,
-            "parameters": dict(self.parameters),
-            **self._of_policy,
-            "holds": self.holds,
-            "achieved": self.achieved,
-            **self.details,
-            **({} if self.accepted is None else {"accepted": self.accepted, "baseline": baseline}),
-        }
+        """Without the counts of classes, which a rule for cells doesn't have."""
+        written = super().to_dict()
+        return {name: part for name, part in written.items() if name not in NOT_OF_CELLS}
+
+
+NOT_OF_CELLS = ("violating_classes", "violating_records", "violating_people")
+"""The fields of a check's result that a rule for cells doesn't have."""
 
 
 @dataclass(frozen=True)
@@ -106,28 +103,19 @@ class CellsResult(TableResult):
     """Parameters that the spec wants kept from outsiders, as in dominance.k."""
 
     def to_dict(self) -> dict[str, Any]:
-        shown = {"holds_personal_data": True, **(self.shown or {})}
-        margins = self.margins
-        return {
-            "name": self.name,
-            "engine": self.engine,
-            "status": self.status,
-            "warnings": list(self.warnings),
-            "by": list(self.by),
-            "value": self.value,
-            "contributor": self.contributor,
-            "weight": self.weight,
-            "published": self.published,
-            "margins": [list(each) for each in margins] if isinstance(margins, tuple) else margins,
-            "figure": self.figure,
-            "where": self.where,
-            "first": self.first,
-            "against": dict(self.against),
+        written = super().to_dict() | {
             "summary": self.cells.to_dict(),
-            "checks": [check.to_dict() for check in self.checks],
-            "confidential": list(self.confidential),
-            "policies": [policy.to_dict() for policy in self.policies],
-            "sql": dict(self.sql),
-            **({"error": self.error} if self.error else {}),
-            **(shown if self.shown is not None else {}),
+            "policies": json_part(self.policies),
         }
+        shown = {"holds_personal_data": True, **(self.shown or {})}
+        return {name: written[name] for name in KEYS_OF_CELLS if name in written} | (
+            shown if self.shown is not None else {}
+        )
+
+
+KEYS_OF_CELLS = (
+    *("name", "engine", "status", "warnings", "by", "value", "contributor", "weight", "published"),
+    *("margins", "figure", "where", "first", "against", "summary", "checks", "confidential"),
+    *("policies", "sql", "error"),
+)
+"""The fields of a published table that JSON has, in its order."""

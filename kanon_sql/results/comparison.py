@@ -30,10 +30,7 @@ VIOLATING: dict[str, Worst] = dict.fromkeys(
 )
 IN_CELLS = ("violating_cells", "undecided_cells", "small_remainders")
 """The counts by which a rule for cells gets worse, besides its achieved figure."""
-_IN_RECORDS = {
-    "violating_classes": "violating_records",
-    "unmatched_classes": "unmatched_records",
-}
+_IN_RECORDS = {"violating_classes": "violating_records", "unmatched_classes": "unmatched_records"}
 """For counts of classes, the figure with the records in them."""
 _PARTS = ("records", "people", "classes")
 QUESTION = {

@@ -160,14 +160,11 @@ class CheckDiff:
         old, new = self.old, self.new
         return {
             "model": self.check.model,
-            "parameters": {
-                "old": dict(old.parameters) if old else None,
-                "new": dict(new.parameters) if new else None,
-            },
+            "parameters": _both(old, new, "parameters"),
             "presence": self.presence,
             "change": self.change,
             "demand": self.demand,
-            "holds": {"old": old.holds if old else None, "new": new.holds if new else None},
+            "holds": _both(old, new, "holds"),
             "figures": {each.name: each.to_dict() for each in self.figures},
         }
 
@@ -254,13 +251,9 @@ class TableDiff:
     def to_dict(self) -> dict[str, Any]:
         old, new = self.old, self.new
         return {
-            "name": {"old": old.name if old else None, "new": new.name if new else None},
+            "name": _both(old, new, "name"),
             "presence": self.presence,
-            "status": {
-                "old": old.status if old else None,
-                "new": new.status if new else None,
-                "change": self.status_change,
-            },
+            "status": {**_both(old, new, "status"), "change": self.status_change},
             "question": {
                 part: {"old": question(old).get(part), "new": question(new).get(part)}
                 for part in self.changed_questions
@@ -436,10 +429,7 @@ def _not_compared(table: TableDiff) -> TableDiff:
         for check in table.checks
     )
     return replace(
-        table,
-        summary=_unjudged(table.summary),
-        risks=_unjudged(table.risks),
-        checks=tuple(checks),
+        table, summary=_unjudged(table.summary), risks=_unjudged(table.risks), checks=tuple(checks)
     )
 
 
@@ -499,6 +489,11 @@ def _flat(made: Mapping[str, Any]) -> dict[str, Any]:
         **{name: made.get(name) for name in _MADE if name in made},
         **{name: metrics.get(name) for name in _METRICS if metrics.get(name) is not None},
     }
+
+
+def _both(old: object, new: object, part: str) -> dict[str, Any]:
+    """A part of both; None where one is missing."""
+    return {"old": getattr(old, part, None), "new": getattr(new, part, None)}
 
 
 def _presence(old: object, new: object) -> Presence:

@@ -268,6 +268,12 @@ class TableProfile(JsonPart):
         """One line; the result of the profile shows everything."""
         return f"<TableProfile {self.name} {self.status}>"
 
+    @property
+    def ranked(self) -> list[ColumnProfile]:
+        """The candidates in the order in which they are added."""
+        candidates = (each for each in self.columns or () if each.rank)
+        return sorted(candidates, key=lambda each: each.rank or 0)
+
     def to_dict(self) -> dict[str, Any]:
         found = super().to_dict()
         question = ("name", "engine", "status", "warnings", "quasi_identifiers", "sensitive",

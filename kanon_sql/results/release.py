@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 from kanon_sql.results.algorithms import Algorithm as Algorithm
 from kanon_sql.results.table import (
+    BESIDE,
     IF_SET,
     UNWRITTEN,
     AuditFindings,
@@ -18,36 +19,6 @@ from kanon_sql.results.table import (
     Rows,
     Summary,
 )
-
-
-@dataclass(frozen=True)
-class CostOfK:
-    """The release with the least loss for one k; without satisfying levels, only `k` is set."""
-
-    k: int
-    lost: float | None
-    """The metric's value, higher is worse; for precision, 1 minus the value."""
-    suppressed: int | None
-    classes: int | None
-    levels: Mapping[str, int] | None
-    """None for a local recoding."""
-
-
-@dataclass(frozen=True)
-class Costs:
-    """The cost of each k by one metric."""
-
-    metric: str
-    algorithm: str
-    points: tuple[CostOfK, ...]
-    table: str = ""
-    optimal: tuple[CostOfK, ...] = ()
-    """For a local recoding: the cost of full-domain levels."""
-
-    @property
-    def are_shares(self) -> bool:
-        """Whether the loss is a share in [0, 1]."""
-        return self.metric not in ("discernibility", "average_class_size")
 
 
 @dataclass(frozen=True)
@@ -68,6 +39,11 @@ class Point(JsonPart):
     """Upper bound of the loss that could be saved, as a share; 0 for proved optimal levels."""
     levels_by_records: Mapping[str, Mapping[int, int]] | None = field(default=None, metadata=IF_SET)
     """For a local recoding: number of records, by quasi-identifier and final level."""
+
+    def lost(self, metric: MetricName) -> float | None:
+        """What is lost by a metric, higher is worse; of the precision what is lacking to 1."""
+        value: float | None = getattr(self.metrics, metric, None)
+        return 1 - value if value is not None and metric == "precision" else value
 
 
 @dataclass(frozen=True)
@@ -107,6 +83,11 @@ class Tradeoff(JsonPart):
     def status(self) -> Literal["measured", "no_data"]:
         """Never violated, as nothing is required."""
         return "measured" if self.records else "no_data"
+
+    @property
+    def are_shares(self) -> bool:
+        """Whether the loss is a share in [0, 1]."""
+        return self.metric not in ("discernibility", "average_class_size")
 
 
 MetricName = Literal[
@@ -275,38 +256,21 @@ class Release(JsonPart):
 
 
 @dataclass(frozen=True)
-class Recoded:
+class Recoded(JsonPart):
     """The levels at which the classes of a local recoding ended."""
 
+    one_level_for_all: MinimalNode | None = field(default=None, kw_only=True)
+    """The full-domain levels with the least loss, if computed."""
     rounds: int
     """Number of rounds, including the last, in which no class could be split."""
     levels_by_records: Mapping[str, Mapping[int, int]]
     """Number of released records, by quasi-identifier and final level."""
     labels_of_levels: Mapping[str, Mapping[int, str]]
     """Display name, by quasi-identifier and level."""
-    one_level_for_all: MinimalNode | None = None
-    """The full-domain levels with the least loss, if computed."""
-
-    def to_dict(self) -> dict[str, Any]:
-        beside = self.one_level_for_all
-        return {
-            "one_level_for_all": beside.to_dict() if beside else None,
-            "rounds": self.rounds,
-            "levels_by_records": _by_level(self.levels_by_records),
-            "labels_of_levels": _by_level(self.labels_of_levels),
-        }
 
 
-def _by_level(by_column: Mapping[str, Mapping[int, Any]]) -> dict[str, dict[str, Any]]:
-    """The mapping with text keys, as in JSON."""
-    return {
-        name: {str(level): each for level, each in levels.items()}
-        for name, levels in by_column.items()
-    }
-
-
-@dataclass(frozen=True)
-class Anonymization:
+@dataclass(frozen=True, kw_only=True)
+class Anonymization(JsonPart):
     """The chosen levels, how they were found, and what they cost.
 
     If every quasi-identifier reached its top without satisfying the checks, `reached_top` is true,
@@ -316,6 +280,8 @@ class Anonymization:
     algorithm: Algorithm
     levels: Mapping[str, int] | None
     """Level of each quasi-identifier; None for a local recoding."""
+    recoded: Recoded | None = field(default=None, metadata=BESIDE)
+    """Final levels of the classes, for a local recoding."""
     labels: Mapping[str, str]
     """Display name of each quasi-identifier's level."""
     steps: Rows[GeneralizationStep]
@@ -328,38 +294,38 @@ class Anonymization:
     """Number of suppressed records, step 4 of Datafly included."""
     step4: int
     """Number of them suppressed only so that the suppressed records are not fewer than k."""
+    builders: Mapping[str, str] = field(default_factory=dict, metadata=IF_SET)
+    """Suggested hierarchies for quasi-identifiers that have only `*`, by name."""
+    values_at_top: Mapping[str, int] = field(default_factory=dict, metadata=IF_SET)
+    """Number of distinct values per quasi-identifier, NULL included, if all tops were in vain."""
     suppressed_as: Suppressed
     """Whether suppressed records are removed, or kept with `*` in every quasi-identifier."""
     k: int | None
     classes: int | None
     metrics: Metrics
     associations: tuple[Association, ...]
+    distributions: tuple[Distribution, ...] = field(default=(), metadata=IF_SET)
+    """The distribution of each quasi-identifier and sensitive attribute before and after."""
+    nearest: NearestLevels | None = field(default=None, metadata=IF_SET)
+    """With an earlier release: the nearest levels, if none satisfy."""
+    compared: tuple[Compared, ...] = field(default=(), metadata=IF_SET)
+    """The release by each algorithm, if they were compared."""
+    untouched: Untouched = Untouched()
     views: tuple[str, ...] = field(repr=False, compare=False)
     """Executable SQL of the release, with its hierarchies' values; empty if read from JSON."""
+    views_without_values: tuple[str, ...] | None = field(
+        default=None, compare=False, metadata=UNWRITTEN
+    )
+    """The views with values of hierarchy files and tables redacted; None if nothing is redacted."""
     before: Before
-    untouched: Untouched = Untouched()
     release: Release | None = None
     """The file written; None if none was requested or publishing is not allowed."""
-    metric: MetricName | None = None
+    metric: MetricName | None = field(default=None, metadata=IF_SET)
     """The metric that was minimised; None for Datafly."""
-    search: Search | None = None
+    search: Search | None = field(default=None, metadata=IF_SET)
     """The course of the search; None for Datafly."""
-    minimal_nodes: tuple[MinimalNode, ...] | None = None
+    minimal_nodes: tuple[MinimalNode, ...] | None = field(default=None, metadata=IF_SET)
     """All minimal satisfying nodes; None unless requested."""
-    views_without_values: tuple[str, ...] | None = field(default=None, compare=False)
-    """The views with values of hierarchy files and tables redacted; None if nothing is redacted."""
-    recoded: Recoded | None = None
-    """Final levels of the classes, for a local recoding."""
-    builders: Mapping[str, str] = field(default_factory=dict)
-    """Suggested hierarchies for quasi-identifiers that have only `*`, by name."""
-    values_at_top: Mapping[str, int] = field(default_factory=dict)
-    """Number of distinct values per quasi-identifier, NULL included, if all tops were in vain."""
-    nearest: NearestLevels | None = None
-    """With an earlier release: the nearest levels, if none satisfy."""
-    compared: tuple[Compared, ...] = ()
-    """The release by each algorithm, if they were compared."""
-    distributions: tuple[Distribution, ...] = ()
-    """The distribution of each quasi-identifier and sensitive attribute before and after."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "steps", Rows(self.steps))
@@ -370,47 +336,7 @@ class Anonymization:
         return self.views if self.views_without_values is None else self.views_without_values
 
     def to_dict(self) -> dict[str, Any]:
-        return {
-            "algorithm": self.algorithm,
-            "levels": None if self.levels is None else dict(self.levels),
-            **(self.recoded.to_dict() if self.recoded else {}),
-            "labels": dict(self.labels),
-            "steps": [step.to_dict() for step in self.steps],
-            "reached_top": self.reached_top,
-            "max_suppressed": self.max_suppressed,
-            "records_violating": self.records_violating,
-            "suppressed": self.suppressed,
-            "step4": self.step4,
-            **({"builders": dict(self.builders)} if self.builders else {}),
-            **({"values_at_top": dict(self.values_at_top)} if self.values_at_top else {}),
-            "suppressed_as": self.suppressed_as,
-            "k": self.k,
-            "classes": self.classes,
-            "metrics": self.metrics.to_dict(),
-            "associations": [each.to_dict() for each in self.associations],
-            **(
-                {"distributions": [each.to_dict() for each in self.distributions]}
-                if self.distributions
-                else {}
-            ),
-            **({"nearest": self.nearest.to_dict()} if self.nearest else {}),
-            **({"compared": [each.to_dict() for each in self.compared]} if self.compared else {}),
-            "untouched": self.untouched.to_dict(),
-            "views": list(self.views_for_reading),
-            "before": self.before.to_dict(),
-            "release": self.release.to_dict() if self.release else None,
-            **self._searched,
-        }
-
-    @property
-    def _searched(self) -> dict[str, Any]:
-        """The results of the search, if there was one."""
-        found: dict[str, Any] = {}
-        if self.search is not None:
-            found |= {"metric": self.metric, "search": self.search.to_dict()}
-        if self.minimal_nodes is not None:
-            found["minimal_nodes"] = [each.to_dict() for each in self.minimal_nodes]
-        return found
+        return super().to_dict() | {"views": list(self.views_for_reading)}
 
 
 @dataclass(frozen=True, repr=False)

@@ -6,18 +6,26 @@ It is open: a reader passes over keys that it does not know, as later releases a
 from __future__ import annotations
 
 import inspect
-from collections.abc import Mapping
-from dataclasses import MISSING, Field, dataclass, field, fields, is_dataclass
+from collections.abc import Collection, Mapping
+from dataclasses import MISSING, dataclass, field, fields, is_dataclass
 from types import NoneType, UnionType
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
-from kanon_sql.results.cells import CellCheckResult, CellDetails, CellsResult, CellSummary
+from kanon_sql.results.cells import (
+    KEYS_OF_CELLS,
+    NOT_OF_CELLS,
+    CellCheckResult,
+    CellDetails,
+    CellsResult,
+    CellSummary,
+)
 from kanon_sql.results.comparison import Change, Demand
 from kanon_sql.results.diff import Presence
 from kanon_sql.results.profile import TableProfile
 from kanon_sql.results.release import Anonymization, Recoded, Tradeoff
 from kanon_sql.results.stored import BASELINE_VERSION
 from kanon_sql.results.table import (
+    BESIDE,
     IF_SET,
     UNWRITTEN,
     CheckDetails,
@@ -232,7 +240,7 @@ class _Definitions:
         written = [
             each
             for each in fields(kind)
-            if each.metadata != UNWRITTEN and each.name not in more.without
+            if each.metadata not in (UNWRITTEN, BESIDE) and each.name not in more.without
         ]
         properties = {
             each.name: (
@@ -246,11 +254,13 @@ class _Definitions:
             each.name
             for each in written
             if each.metadata != IF_SET
-            and each.name not in more.optional
-            and (hasattr(kind, "to_dict") or _is_required(each))
+            and (
+                hasattr(kind, "to_dict")
+                or (each.default, each.default_factory) == (MISSING, MISSING)
+            )
         ]
-        for other in more.beside:
-            properties |= self.read(other)["properties"]
+        if more.beside:
+            properties |= self.read(more.beside)["properties"]
         schema: Schema = {"type": "object", "description": inspect.cleandoc(kind.__doc__)}
         schema |= {"required": required, "properties": properties | dict(more.properties)}
         return schema | ({"additionalProperties": more.others} if more.others is not None else {})
@@ -279,10 +289,6 @@ class _Definitions:
         raise AssertionError(f"no schema for {kind}")
 
 
-def _is_required(part: Field[Any]) -> bool:
-    return part.default is MISSING and part.default_factory is MISSING
-
-
 def _texts(kind: Any) -> dict[str, str]:
     described: list[Any] = [each for each in reversed(kind.__mro__) if is_dataclass(each)]
     return {name: text for each in described for name, text in texts_below(each).items()}
@@ -307,22 +313,17 @@ def _parameters() -> Schema:
 class _AsWritten:
     """How the JSON of a dataclass differs from its fields."""
 
-    without: tuple[str, ...] = ()
-    optional: tuple[str, ...] = ()
-    beside: tuple[Any, ...] = ()
-    """Dataclasses whose keys stand beside its own, each only where it is known."""
+    without: Collection[str] = ()
+    beside: Any = None
+    """The dataclass whose keys stand beside its own, each only where it is known."""
     properties: Mapping[str, Schema] = field(default_factory=dict)
     others: Schema | None = None
     """The schema of keys that depend on the data."""
 
 
 _MORE: dict[Any, _AsWritten] = {
-    CheckResult: _AsWritten(
-        without=("details",),
-        optional=("accepted", "baseline", "violating_people", "policy"),
-        beside=(CheckDetails,),
-    ),
-    InBaseline: _AsWritten(without=("figures",), others={}),
+    CheckResult: _AsWritten(beside=CheckDetails),
+    InBaseline: _AsWritten(others={}),
     TableResult: _AsWritten(
         properties={
             "holds_personal_data": {"const": True, "description": "Only with --show-values."},
@@ -332,17 +333,9 @@ _MORE: dict[Any, _AsWritten] = {
             },
         }
     ),
-    CellCheckResult: _AsWritten(
-        without=("details", "violating_classes", "violating_records", "violating_people"),
-        optional=("accepted", "baseline", "policy"),
-        beside=(CellDetails,),
-    ),
+    CellCheckResult: _AsWritten(without=NOT_OF_CELLS, beside=CellDetails),
     CellsResult: _AsWritten(
-        without=(
-            *("quasi_identifiers", "sensitive", "entity", "events", "nulls", "sensitive_nulls"),
-            *("levels", "sources", "histogram", "risk", "numbers", "insensitive", "unassigned"),
-            *("why", "clip", "release", "cells"),
-        ),
+        without={each.name for each in fields(CellsResult)} - set(KEYS_OF_CELLS),
         properties={
             "holds_personal_data": {"const": True, "description": "Only with --show-values."},
             "cells": {"type": "array", "description": "Violating cells, only with --show-values."},
@@ -353,14 +346,7 @@ _MORE: dict[Any, _AsWritten] = {
         },
     ),
     TableProfile: _AsWritten(properties={"counted": {"enum": ["records", "people"]}}),
-    Anonymization: _AsWritten(
-        without=("views_without_values", "recoded"),
-        optional=(
-            *("builders", "values_at_top", "metric", "search", "minimal_nodes"),
-            *("distributions", "nearest", "compared"),
-        ),
-        beside=(Recoded,),
-    ),
+    Anonymization: _AsWritten(beside=Recoded),
 }
 _TYPED: dict[tuple[Any, str], Any] = {
     (CellsResult, "summary"): CellSummary,
@@ -386,9 +372,6 @@ _RISK: Schema = {
     "description": "By attacker: prosecutor, journalist, marketer or individual; null where not "
     "measured.",
     "additionalProperties": {
-        "anyOf": [
-            {"type": "object", "additionalProperties": _FIGURE},
-            {"type": "null"},
-        ]
+        "anyOf": [{"type": "object", "additionalProperties": _FIGURE}, {"type": "null"}]
     },
 }

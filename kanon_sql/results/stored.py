@@ -25,14 +25,7 @@ from kanon_sql.results.json_document import (
     text_of,
 )
 from kanon_sql.results.profile import TableProfile
-from kanon_sql.results.release import (
-    Anonymization,
-    CostOfK,
-    Costs,
-    Recoded,
-    ReleaseFindings,
-    Tradeoff,
-)
+from kanon_sql.results.release import Anonymization, Recoded, ReleaseFindings, Tradeoff
 from kanon_sql.results.table import (
     AuditFindings,
     CheckDetails,
@@ -72,20 +65,14 @@ def read_result(path: Path) -> ResultFile:
 
 
 @dataclass(frozen=True)
-class _Written:
-    """What every stored result has."""
+class _StoredAudit:
+    """A stored audit or baseline."""
 
     kanon_sql: str
     """The version that wrote it."""
+    tables: tuple[TableResult, ...]
     audited: str | None = None
     asked: str | None = None
-
-
-@dataclass(frozen=True, kw_only=True)
-class _StoredAudit(_Written):
-    """A stored audit or baseline."""
-
-    tables: tuple[TableResult, ...]
     status: Any = None
     files: tuple[FileDigest, ...] = ()
     spec: str | None = None
@@ -117,10 +104,9 @@ def result_of(
     """The result in a file, a JSON text or a mapping; of a release, also how it was made."""
     name, value = _named(source)
     if isinstance(value, dict) and {"kanon_sql", "tradeoff"} <= set(value):
-        whole = read_format(JsonValue(name, _HOW_COSTS, "", value))
-        return whole.read(StoredTradeoff)
+        return _tradeoff(name, value)
     whole = _result(result_document(name, _HOW_A_RESULT, value))
-    return _profile(whole) if _is_profile(whole) else _findings(whole)
+    return whole.read(StoredProfile) if _is_profile(whole) else _findings(whole)
 
 
 def _findings(whole: JsonValue) -> AuditFindings:
@@ -151,7 +137,7 @@ class ToSign:
     path: Path
     text: str
     result: AuditFindings
-    costs: Costs | None = None
+    costs: Tradeoff | None = None
     """The cost of each k, for a trade-off result."""
 
 
@@ -163,11 +149,11 @@ def read_to_sign(path: Path) -> ToSign:
     text = text_of(path, _HOW_A_RESULT)
     value = loaded(text.lstrip("\ufeff"), path, _HOW_A_RESULT)
     if isinstance(value, dict) and "tradeoff" in value:
-        whole = read_format(JsonValue(path, _HOW_COSTS, "", value))
-        written = whole.read(_Written)
-        audited = whole.part("tradeoff").read(_StoredCurve).audited
-        nothing_audited = AuditFindings((), written.kanon_sql, audited=audited, asked=written.asked)
-        return ToSign(path, text, nothing_audited, _costs(whole))
+        found = _tradeoff(path, value)
+        audited = AuditFindings(
+            (), found.kanon_sql, audited=found.tradeoff.audited, asked=found.asked
+        )
+        return ToSign(path, text, audited, found.tradeoff)
     whole = _result(result_document(path, _HOW_A_RESULT, value))
     if any(_of_profile(whole)):
         raise InputError(
@@ -182,12 +168,7 @@ def read_profile(path: Path) -> tuple[TableProfile, ...]:
     whole = result_document(path, _HOW_A_PROFILE, parsed(path, _HOW_A_PROFILE))
     if not _is_profile(whole):
         raise InputError(f"{path} is no profile. {_HOW_A_PROFILE}")
-    return _profile(whole).tables
-
-
-def _is_profile(whole: JsonValue) -> bool:
-    found = _of_profile(whole)
-    return bool(found) and all(found)
+    return whole.read(StoredProfile).tables
 
 
 def _of_profile(whole: JsonValue) -> list[bool]:
@@ -197,75 +178,21 @@ def _of_profile(whole: JsonValue) -> list[bool]:
     return ["attacker_knows" in each for each in parts if isinstance(each, dict)]
 
 
-def _profile(whole: JsonValue) -> StoredProfile:
-    return whole.read(StoredProfile)
+def _is_profile(whole: JsonValue) -> bool:
+    found = _of_profile(whole)
+    return bool(found) and all(found)
 
 
-def read_costs(path: Path) -> Costs:
+def read_costs(path: Path) -> Tradeoff:
     """Read the cost of each k. Raises `InputError` unless it is a trade-off result."""
     value = parsed(path, _HOW_COSTS)
     if not (isinstance(value, dict) and {"kanon_sql", "tradeoff"} <= set(value)):
         raise InputError(f"{path} is no result of tradeoff. {_HOW_COSTS}")
-    whole = read_format(JsonValue(path, _HOW_COSTS, "", value))
-    return _costs(whole)
+    return _tradeoff(path, value).tradeoff
 
 
-def costs_of(result: Mapping[str, Any]) -> Costs:
-    """The cost of each k from a trade-off result as plain values."""
-    return _costs(JsonValue("the result", _HOW_COSTS, "", result))
-
-
-@dataclass(frozen=True)
-class _StoredMetrics:
-    """The metrics that a search can minimise."""
-
-    loss: float | None = None
-    loss_geometric: float | None = None
-    precision: float | None = None
-    non_uniform_entropy: float | None = None
-    discernibility: float | None = None
-    average_class_size: float | None = None
-
-
-@dataclass(frozen=True)
-class _StoredPoint:
-    """What a report needs of a point."""
-
-    k: int
-    levels: Mapping[str, int] | None = None
-    suppressed: int | None = None
-    classes: int | None = None
-    metrics: _StoredMetrics = _StoredMetrics()
-
-    def cost(self, metric: str) -> CostOfK:
-        lost = vars(self.metrics).get(metric)
-        if lost is not None and metric == "precision":
-            lost = 1 - lost
-        return CostOfK(self.k, lost, self.suppressed, self.classes, self.levels)
-
-
-@dataclass(frozen=True)
-class _StoredCurve:
-    """What a report needs of a trade-off, or of its other curve."""
-
-    points: tuple[_StoredPoint, ...]
-    metric: str = "loss"
-    algorithm: str = "optimal"
-    name: str = ""
-    audited: str | None = None
-    optimal: _StoredCurve | None = None
-
-
-def _costs(whole: JsonValue) -> Costs:
-    found = whole.part("tradeoff").read(_StoredCurve)
-    optimal_points = found.optimal.points if found.optimal else ()
-    return Costs(
-        found.metric,
-        found.algorithm,
-        tuple(each.cost(found.metric) for each in found.points),
-        found.name,
-        tuple(each.cost(found.metric) for each in optimal_points),
-    )
+def _tradeoff(path: Path | str, value: Any) -> StoredTradeoff:
+    return read_format(JsonValue(path, _HOW_COSTS, "", value)).read(StoredTradeoff)
 
 
 def _named(source: Any) -> tuple[Path | str, Any]:
@@ -339,7 +266,7 @@ def _audit(whole: JsonValue) -> AuditFindings:
     parts = [whole.part("tables").part(place) for place in range(len(read.tables))]
     tables = tuple(
         _of_cells(part, table)
-        if _is_of_cells(part.value)
+        if isinstance(part.value, Mapping) and {"by", "published"} <= part.value.keys()
         else replace(table, checks=Rows(_checks(part.part("checks"), table.checks)))
         for part, table in zip(parts, read.tables, strict=True)
     )
@@ -365,11 +292,6 @@ class _StoredCells:
     weight: str | None = None
     against: Mapping[str, str] = field(default_factory=dict)
     confidential: tuple[str, ...] = ()
-
-
-def _is_of_cells(table: Any) -> bool:
-    """Whether a table of a result is one that is published."""
-    return isinstance(table, Mapping) and "by" in table and "published" in table
 
 
 def _of_cells(part: JsonValue, table: TableResult) -> CellsResult:

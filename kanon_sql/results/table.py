@@ -143,34 +143,41 @@ IF_SET = {"json": "if set"}
 """Metadata of a field that JSON lacks while it has its default."""
 UNWRITTEN = {"json": "never"}
 """Metadata of a field that JSON never has."""
+BESIDE = {"json": "beside"}
+"""Metadata of a field whose keys stand beside those of the other fields."""
 
 
 @dataclass(frozen=True)
 class JsonPart:
-    """A part of a result, whose JSON is its fields."""
+    """A part of a result, whose JSON is its fields in their order."""
 
     def to_dict(self) -> dict[str, Any]:
-        return {
-            each.name: _json_part(getattr(self, each.name))
-            for each in fields(self)
-            if each.metadata != UNWRITTEN
-            and (each.metadata != IF_SET or getattr(self, each.name) != _default(each))
-        }
+        written: dict[str, Any] = {}
+        for each in fields(self):
+            value = getattr(self, each.name)
+            if each.metadata == BESIDE:
+                written |= json_part(value or {})
+            elif each.metadata != UNWRITTEN and (
+                each.metadata != IF_SET or value != _default(each)
+            ):
+                written[each.name] = json_part(value)
+        return written
 
 
 def _default(part: Field[Any]) -> Any:
     return part.default if part.default_factory is MISSING else part.default_factory()
 
 
-def _json_part(value: Any) -> Any:
+def json_part(value: Any) -> Any:
+    """The JSON of a part of a result."""
     match value:
         case JsonPart():
             return value.to_dict()
         case Mapping():
             # Levels are numbers here, and texts in JSON.
-            return {str(name): _json_part(part) for name, part in value.items()}
+            return {str(name): json_part(part) for name, part in value.items()}
         case list() | tuple():
-            return [_json_part(part) for part in value]
+            return [json_part(part) for part in value]
     return value
 
 
@@ -186,6 +193,17 @@ class HistogramBin(JsonPart):
     classes: int
     records: int
     people: int | None = field(default=None, metadata=IF_SET)
+
+
+def members_by_size(histogram: Iterable[HistogramBin], entity: str | None) -> list[tuple[int, int]]:
+    """Each size of a class with the people of its bin, or the records without an entity. Older
+    versions stored no people, so that a person counts in each class."""
+    return [
+        (each.size, each.records)
+        if not entity
+        else (each.size, each.size * each.classes if each.people is None else each.people)
+        for each in histogram
+    ]
 
 
 @dataclass(frozen=True)
@@ -229,16 +247,12 @@ class InBaseline(JsonPart):
     """A check's result in the baseline, and the figures that got worse."""
 
     holds: bool
-    figures: Mapping[str, Any]
+    figures: Mapping[str, Any] = field(metadata=BESIDE)
     """Its former achieved value, violation counts, details and denominators, as far as stored."""
     worse: tuple[str, ...] = ()
     """Names of the figures that got worse; `holds` if the check held and is now violated."""
     better: tuple[str, ...] = ()
     """Names of the figures that got better."""
-
-    def to_dict(self) -> dict[str, Any]:
-        named = {"worse": list(self.worse), "better": list(self.better)}
-        return {"holds": self.holds, **self.figures, **named}
 
     @classmethod
     def __get_pydantic_core_schema__(cls, source: Any, handler: Any) -> Any:
@@ -367,20 +381,16 @@ class CheckResult(JsonPart):
 
     model: str
     parameters: Mapping[str, Any]
+    policy: str | None = field(default=None, kw_only=True, metadata=IF_SET)
+    """The policy that requires the check; None if the user does."""
     holds: bool | None
     achieved: Any
     violating_classes: int | None = None
     violating_records: int | None = None
-    details: Mapping[str, Any] = field(default_factory=dict)
-    accepted: bool | None = None
-    baseline: InBaseline | None = None
-    violating_people: int | None = None
-    policy: str | None = None
-    """The policy that requires the check; None if the user does."""
-
-    @property
-    def _of_policy(self) -> dict[str, str]:
-        return {} if self.policy is None else {"policy": self.policy}
+    violating_people: int | None = field(default=None, kw_only=True, metadata=IF_SET)
+    details: Mapping[str, Any] = field(default_factory=dict, metadata=BESIDE)
+    accepted: bool | None = field(default=None, metadata=IF_SET)
+    baseline: InBaseline | None = field(default=None, metadata=IF_SET)
 
     def __repr__(self) -> str:
         """One line with the verdict."""
@@ -401,35 +411,19 @@ class CheckResult(JsonPart):
     @property
     def figures(self) -> dict[str, Any]:
         """Every figure by name; both ends of an achieved range."""
-        is_range = isinstance(self.achieved, Mapping)
+        is_range, people = isinstance(self.achieved, Mapping), self.violating_people
         return {
             **(self.achieved if is_range else {"achieved": self.achieved}),
             "violating_classes": self.violating_classes,
             "violating_records": self.violating_records,
-            **self._people,
+            **({} if people is None else {"violating_people": people}),
             **self.details,
         }
-
-    @property
-    def _people(self) -> dict[str, int]:
-        """The violating people, where people are counted."""
-        people = self.violating_people
-        return {} if people is None else {"violating_people": people}
 
     def to_dict(self) -> dict[str, Any]:
-        baseline = self.baseline.to_dict() if self.baseline else None
-        return {
-            "model": self.model,
-            "parameters": dict(self.parameters),
-            **self._of_policy,
-            "holds": self.holds,
-            "achieved": self.achieved,
-            "violating_classes": self.violating_classes,
-            "violating_records": self.violating_records,
-            **self._people,
-            **self.details,
-            **({} if self.accepted is None else {"accepted": self.accepted, "baseline": baseline}),
-        }
+        """Beside `accepted`, the baseline is null for a check that it lacks."""
+        written = super().to_dict()
+        return written if self.accepted is None else written | {"baseline": written.get("baseline")}
 
     @classmethod
     def __get_pydantic_core_schema__(cls, source: Any, handler: Any) -> Any:

@@ -58,15 +58,11 @@ def write_atomically(path: Path, text: str, *, private: bool = False) -> None:
         if path.exists() and not path.is_file():
             path.write_text(text, encoding="utf-8", newline="\n")
         else:
-            _write_and_rename(path, text, private=private)
+            with temporary_file(path) as new:
+                new.write_text(text, encoding="utf-8", newline="\n")
+                put_in_place(new, path, private=private)
     except OSError as error:
         raise SpecError(f"{path} can't be written: {error.strerror}.") from None
-
-
-def _write_and_rename(path: Path, text: str, *, private: bool) -> None:
-    with temporary_file(path) as new:
-        new.write_text(text, encoding="utf-8", newline="\n")
-        put_in_place(new, path, private=private)
 
 
 @contextmanager

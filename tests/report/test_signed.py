@@ -25,6 +25,7 @@ from kanon_sql.errors import InputError, SpecError
 from kanon_sql.report import html, plots
 from kanon_sql.report.signed import figures
 from kanon_sql.report.words.models import margins
+from kanon_sql.results.release import Metrics, Point, Tradeoff
 from kanon_sql.results.table import CheckResult
 
 PEOPLE = 60
@@ -278,11 +279,11 @@ def test_a_local_recoding_is_read_back_and_told(clinic, capsys):
 
 def test_what_each_k_costs_marks_the_chosen_one(page, capsys):
     points = [
-        {"k": k, "levels": {"zip": 1}, "suppressed": k, "classes": 9, "metrics": {"loss": lost}}
+        Point(k, {"zip": 1}, {"zip": "mask 1"}, k, 9, Metrics(None, lost, *[None] * 5, {}), 0.0)
         for k, lost in ((2, 0.1), (3, 0.25), (5, 0.5))
     ]
-    found = {"metric": "loss", "algorithm": "optimal", "max_suppressed": 0, "points": points}
-    costs = {"kanon_sql": "0.1.0", "status": "measured", "tradeoff": found}
+    found = Tradeoff("people.csv", "duckdb", 100, "loss", 0, "optimal", tuple(points), None)
+    costs = {"kanon_sql": "0.1.0", "status": "measured", "tradeoff": found.to_dict()}
     Path("costs.json").write_text(json.dumps(costs))
     code, alone, _ = run(capsys, "report", "costs.json")
     assert (code, "What k costs" in parts(alone)) == (0, True)

@@ -20,15 +20,10 @@ from kanon_sql.spec.spec import TablePlaces
 from kanon_sql.spec.yaml_document import Place
 
 _COMMANDS = {
-    "violated": "error",
-    "no_data": "error",
-    "error": "error",
-    "accepted": "notice",
-    "undecided": "notice",
-    "holds": "debug",
-    "measured": "debug",
-    "unasked": "debug",
+    **dict.fromkeys(("violated", "no_data", "error"), "error"),
+    **dict.fromkeys(("accepted", "undecided"), "notice"),
 }
+"""The command of an outcome; the others are debug lines."""
 
 
 def render(result: AuditFindings, places: Sequence[TablePlaces] = ()) -> str:
@@ -47,8 +42,8 @@ def _of_table(found: TableOutcomes) -> Iterator[str]:
 
 
 def _of_check(outcome: CheckOutcome) -> str:
-    command = _COMMANDS[outcome.kind]
-    if command == "debug":
+    command = _COMMANDS.get(outcome.kind)
+    if command is None:
         return f"::debug::{_message(outcome.text)}"
     return _command(command, outcome.title, outcome.text, outcome.place)
 

@@ -15,13 +15,9 @@ from kanon_sql.results.table import AuditFindings
 from kanon_sql.spec.spec import TablePlaces
 
 _ENDS = {
-    "violated": "failure",
-    "no_data": "failure",
+    **dict.fromkeys(("violated", "no_data"), "failure"),
     "error": "error",
-    "accepted": "skipped",
-    "undecided": "skipped",
-    "measured": "skipped",
-    "unasked": "skipped",
+    **dict.fromkeys(("accepted", "undecided", "measured", "unasked"), "skipped"),
 }
 """The child element of a test case, by outcome; none if the check holds."""
 

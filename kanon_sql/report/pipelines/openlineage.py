@@ -17,27 +17,27 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from kanon_sql.errors import SpecError
-from kanon_sql.report.pipelines.outcomes import CheckOutcome, Kind, TableOutcomes, outcomes
+from kanon_sql.report.pipelines.outcomes import CheckOutcome, TableOutcomes, outcomes
 from kanon_sql.results.cells import CellsResult
-from kanon_sql.results.table import AuditFindings, CheckResult, Dataset, TableResult, plain_json
+from kanon_sql.results.table import AuditFindings, CheckResult, TableResult, plain_json
 from kanon_sql.results.version import VERSION
 from kanon_sql.spec.models.catalogue import ALL_MODELS
 from kanon_sql.spec.spec import TablePlaces
 
 PRODUCER = f"https://github.com/kanon-sql/kanon-sql/tree/v{VERSION}"
 SCHEMA = "https://openlineage.io/spec/2-0-2/OpenLineage.json#/$defs/RunEvent"
-_FACETS = "https://openlineage.io/spec/facets"
-_STATUS: dict[Kind, str] = {
-    "holds": "pass",
-    "violated": "fail",
-    "accepted": "fail",
-    "no_data": "fail",
-    "error": "skip",
-    "undecided": "skip",
-    "measured": "skip",
-    "unasked": "skip",
+_FACETS = {
+    "jobType": ("JobTypeJobFacet", "2-0-4"),
+    "processing_engine": ("ProcessingEngineRunFacet", "1-1-1"),
+    "parent": ("ParentRunFacet", "1-2-0"),
+    "test": ("TestRunFacet", "1-0-1"),
+    "errorMessage": ("ErrorMessageRunFacet", "1-0-1"),
+    "dataQualityMetrics": ("DataQualityMetricsInputDatasetFacet", "1-0-3"),
+    "dataQualityAssertions": ("DataQualityAssertionsDatasetFacet", "1-1-0"),
 }
-"""The status of a test, by outcome."""
+"""The schema of each facet with its version, by key."""
+_STATUS = {"holds": "pass", **dict.fromkeys(("violated", "accepted", "no_data"), "fail")}
+"""The status of a test, by outcome; the others are skipped."""
 _ASSERTED = ("holds", "violated", "accepted")
 """The outcomes that say something about the dataset."""
 _FAILED = ("violated", "no_data", "error")
@@ -100,9 +100,7 @@ def _fixed_time(given: str) -> datetime | None:
 
 
 def render(
-    result: AuditFindings,
-    places: Sequence[TablePlaces] = (),
-    emitted: Emission | None = None,
+    result: AuditFindings, places: Sequence[TablePlaces] = (), emitted: Emission | None = None
 ) -> str:
     """The result as JSON Lines, without a final newline."""
     emitted = emitted or emission()
@@ -119,30 +117,21 @@ def _run(found: TableOutcomes, place: int, emitted: Emission) -> Iterator[dict[s
     job = {
         "namespace": emitted.namespace,
         "name": f"kanon-sql.{_command(table)}.{found.name}",
-        "facets": {
-            "jobType": _facet(
-                "JobTypeJobFacet",
-                "2-0-4",
-                processingType="BATCH",
-                integration="KANON_SQL",
-                jobType="TEST",
-            )
-        },
+        "facets": _facet(
+            "jobType", processingType="BATCH", integration="KANON_SQL", jobType="TEST"
+        ),
     }
     run_id = str(_run_id(table, place, emitted))
-    facets = dict(_run_facets(table, emitted))
-    inputs: list[Facet] = [
-        {"namespace": each.namespace, "name": each.name} for each in _datasets(table)
-    ]
+    facets = _run_facets(table, emitted)
+    datasets = table.lineage.datasets if table.lineage else ()
+    inputs: list[Facet] = [{"namespace": each.namespace, "name": each.name} for each in datasets]
     yield _event(began, "START", job, {"runId": run_id, "facets": facets}, inputs)
     tests = [_test(outcome, check) for outcome, check in _checked(found)]
-    facets = facets | {"test": _facet("TestRunFacet", "1-0-1", tests=tests)}
+    facets = facets | _facet("test", tests=tests)
     if table.status == "error":
         [failed] = [each for each in found.outcomes if each.kind == "error"]
-        facets["errorMessage"] = _facet(
-            "ErrorMessageRunFacet", "1-0-1", message=failed.text, programmingLanguage="SQL"
-        )
-    if inputs and (of_input := dict(_input_facets(found))):
+        facets |= _facet("errorMessage", message=failed.text, programmingLanguage="SQL")
+    if inputs and (of_input := _input_facets(found)):
         inputs = [{**inputs[0], "inputFacets": of_input}, *inputs[1:]]
     kind = "FAIL" if table.status in _FAILED else "COMPLETE"
     yield _event(ended, kind, job, {"runId": run_id, "facets": facets}, inputs)
@@ -179,50 +168,32 @@ def _run_id(table: TableResult, place: int, emitted: Emission) -> uuid.UUID:
     return uuid.uuid5(_OF_RESULTS, json.dumps(parts, sort_keys=True))
 
 
-def _facet(kind: str, release: str, /, **parts: Any) -> Facet:
-    return {
-        "_producer": PRODUCER,
-        "_schemaURL": f"{_FACETS}/{release}/{kind}.json#/$defs/{kind}",
-        **parts,
-    }
+def _facet(key: str, /, **parts: Any) -> Facet:
+    """A facet by its key, as part of the facets of a job, a run or a dataset."""
+    kind, release = _FACETS[key]
+    schema = f"https://openlineage.io/spec/facets/{release}/{kind}.json#/$defs/{kind}"
+    return {key: {"_producer": PRODUCER, "_schemaURL": schema, **parts}}
 
 
-def _run_facets(table: TableResult, emitted: Emission) -> Iterator[tuple[str, Facet]]:
+def _run_facets(table: TableResult, emitted: Emission) -> Facet:
+    facets: Facet = {}
     if table.lineage and table.lineage.engine_version:
-        yield (
-            "processing_engine",
-            _facet(
-                "ProcessingEngineRunFacet",
-                "1-1-1",
-                name=table.engine,
-                version=table.lineage.engine_version,
-            ),
-        )
+        version = table.lineage.engine_version
+        facets |= _facet("processing_engine", name=table.engine, version=version)
     if emitted.parent:
         namespace, job, run = emitted.parent
-        named = {"run": {"runId": run}, "job": {"namespace": namespace, "name": job}}
-        yield "parent", _facet("ParentRunFacet", "1-2-0", **named)
+        facets |= _facet("parent", run={"runId": run}, job={"namespace": namespace, "name": job})
+    return facets
 
 
-def _datasets(table: TableResult) -> Sequence[Dataset]:
-    return table.lineage.datasets if table.lineage else ()
-
-
-def _input_facets(found: TableOutcomes) -> Iterator[tuple[str, Facet]]:
+def _input_facets(found: TableOutcomes) -> Facet:
+    facets: Facet = {}
     records = found.table.summary.records
     if records is not None:
-        yield (
-            "dataQualityMetrics",
-            _facet(
-                "DataQualityMetricsInputDatasetFacet", "1-0-3", rowCount=records, columnMetrics={}
-            ),
-        )
-    asserted = list(_assertions(found))
-    if asserted:
-        yield (
-            "dataQualityAssertions",
-            _facet("DataQualityAssertionsDatasetFacet", "1-1-0", assertions=asserted),
-        )
+        facets |= _facet("dataQualityMetrics", rowCount=records, columnMetrics={})
+    if asserted := list(_assertions(found)):
+        facets |= _facet("dataQualityAssertions", assertions=asserted)
+    return facets
 
 
 def _checked(found: TableOutcomes) -> Iterator[tuple[CheckOutcome, CheckResult | None]]:
@@ -259,7 +230,7 @@ def _assertions(found: TableOutcomes) -> Iterator[Facet]:
 def _test(outcome: CheckOutcome, check: CheckResult | None) -> Facet:
     return {
         "name": outcome.name,
-        "status": _STATUS[outcome.kind],
+        "status": _STATUS.get(outcome.kind, "skip"),
         "severity": _severity(outcome),
         "type": f"kanon_sql.{check.model if check else 'audit'}",
         **(_figures(check) if check else {}),

@@ -59,7 +59,7 @@ def _run(result: AuditFindings, found: Sequence[TableOutcomes]) -> dict[str, Any
         "tool": {"driver": driver},
         "columnKind": "unicodeCodePoints",
         "originalUriBaseIds": {
-            "%SRCROOT%": {"description": {"text": "The root of the repository."}},
+            "%SRCROOT%": {"description": {"text": "The root of the repository."}}
         },
         "invocations": [invocation],
         "results": [

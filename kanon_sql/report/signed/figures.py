@@ -8,11 +8,21 @@ from itertools import accumulate
 from typing import Any
 
 from kanon_sql.report.audit import curve_grid
-from kanon_sql.report.document import Bars, Block, Drawing, Facts, Grid, GridRow, Points, Prose
+from kanon_sql.report.document import (
+    Bars,
+    Block,
+    Drawing,
+    Facts,
+    Grid,
+    GridRow,
+    Points,
+    Prose,
+    named_row,
+)
 from kanon_sql.report.guides import in_words
-from kanon_sql.report.identifying import in_turn
 from kanon_sql.report.plots import Chart, EventPoint, RiskPoint, SizeBin, class_sizes, risk_curve
 from kanon_sql.report.plots import known_events as known_events_chart
+from kanon_sql.report.profile import in_turn
 from kanon_sql.report.signed.subject import Signed, members_of
 from kanon_sql.report.words import events
 from kanon_sql.report.words.models import title
@@ -31,9 +41,8 @@ from kanon_sql.report.words.sensitive import in_order, worst_class
 from kanon_sql.report.words.tables import Bin, histogram, histogram_title, required_k
 from kanon_sql.results.profile import TableProfile
 from kanon_sql.results.release import Before
-from kanon_sql.results.table import CheckResult, HistogramBin, TableResult
+from kanon_sql.results.table import ATTACKERS, CheckResult, TableResult, members_by_size
 
-_ATTACKERS = {"prosecutor": "prosecutor", "journalist": "journalist", "marketer": "marketer"}
 _AT = (1, 1 / 2, 1 / 3, 0.2, 0.1, 0.05, 0.02, 0.01)
 """The risks listed in the curve's table."""
 _MOST_POINTS = 200
@@ -42,11 +51,7 @@ _MOST_SETS = 10
 
 def _with_figures(signed: Signed) -> list[TableResult]:
     """The tables whose class sizes this audience may see."""
-    return [
-        each
-        for each in signed.answered
-        if not signed.withholds(each) and not signed.is_coarse(each.summary)
-    ]
+    return [each for each in signed.answered if not signed.hides_sizes(each)]
 
 
 # --- 4 ----------------------------------------------------------------------------------------
@@ -63,8 +68,8 @@ def risk(signed: Signed) -> Iterator[Block]:
 
 def _risk(table: TableResult, signed: Signed) -> Iterator[Block]:
     rows = [
-        GridRow((name, measure), figures)
-        for attacker, name in _ATTACKERS.items()
+        GridRow((attacker, measure), figures)
+        for attacker in ATTACKERS
         if table.risk.get(attacker)
         for measure, figures in _measures(attacker, table, signed)
     ]
@@ -233,11 +238,8 @@ def _curve(table: TableResult, before: Sequence[RiskPoint]) -> Iterator[Block]:
     at = {chance: _share_at(steps, chance) for chance in _AT}
     yield Grid(
         caption,
-        GridRow(("chance",), (f"{of_all} at or above it",)),
-        [
-            GridRow((significant_percent(round(chance, 3)),), (share,))
-            for chance, share in at.items()
-        ],
+        named_row("chance", f"{of_all} at or above it"),
+        [named_row(significant_percent(round(chance, 3)), share) for chance, share in at.items()],
         drawing=Drawing(
             risk_curve(_thinned(steps), of_all, bounds, before),
             f"{caption} {_in_words(at, of_all)}"
@@ -262,7 +264,7 @@ def _known_events(table: TableResult) -> Iterator[Block]:
         described = f"{grid.title}: the share of the {number(people)} people."
         yield grid
         drawing = Drawing(known_events_chart(points), described)
-        yield Grid("", GridRow(("",), ()), (), drawing=drawing)
+        yield Grid("", named_row(""), (), drawing=drawing)
     if found:
         yield Prose(events.worst_case(found, people))
         yield Points([*events.how_drawn(table), *events.LIMITS])
@@ -296,13 +298,12 @@ def risk_points(table: TableResult) -> list[RiskPoint]:
 
 def _steps(table: TableResult | Before) -> list[RiskPoint]:
     """A point for each class size."""
-    sizes_of_all = sorted(table.histogram, key=lambda each: each.size)
-    entity = getattr(table, "entity", None)
-    total = sum(_counted(each, entity) for each in sizes_of_all)
-    so_far = accumulate(_counted(each, entity) for each in sizes_of_all)
+    sizes_of_all = sorted(members_by_size(table.histogram, getattr(table, "entity", None)))
+    total = sum(count for _, count in sizes_of_all)
+    so_far = accumulate(count for _, count in sizes_of_all)
     return [
-        RiskPoint(1 / each.size, count / total)
-        for each, count in zip(sizes_of_all, so_far, strict=True)
+        RiskPoint(1 / size, count / total)
+        for (size, _), count in zip(sizes_of_all, so_far, strict=True)
     ]
 
 
@@ -314,12 +315,6 @@ def _thinned(points: Sequence[RiskPoint]) -> list[RiskPoint]:
     rest = points[len(kept) :]
     step = len(rest) // (_MOST_POINTS // 2) + 1
     return [*kept, *rest[::step][:-1], points[-1]]
-
-
-def _counted(each: HistogramBin, entity: str | None) -> int:
-    if not entity:
-        return each.records
-    return each.size * each.classes if each.people is None else each.people
 
 
 def _share_at(points: Sequence[RiskPoint], chance: float) -> str:
@@ -366,11 +361,7 @@ def _added(profile: TableProfile) -> Iterator[Block]:
 
 def _by_themselves(profile: TableProfile, of_all: str) -> Iterator[Block]:
     """What each candidate adds, if no quasi-identifiers were named."""
-    ranked = sorted(
-        (each for each in profile.columns or () if each.rank is not None),
-        key=lambda each: each.rank or 0,
-    )
-    if ranked:
+    if ranked := profile.ranked:
         yield Bars(
             f"{of_all.capitalize()} newly alone by each candidate of {printable(profile.name)}, "
             f"{in_turn(len(ranked))}.",

@@ -11,21 +11,14 @@ from kanon_sql.errors import InputError, SpecError, did_you_mean, option
 from kanon_sql.report import html
 from kanon_sql.report.display import Chart
 from kanon_sql.report.document import Block, Heading
-from kanon_sql.report.signed import costs, evidence, figures, losses, scope
+from kanon_sql.report.signed import costs, evidence, figures, scope
 from kanon_sql.report.signed.figures import risk_chart, sizes_chart
 from kanon_sql.report.signed.subject import LEAST_CELL, Audience, Signed, digest_of
 from kanon_sql.report.words.numbers import listed
 from kanon_sql.results.cells import CellsResult
 from kanon_sql.results.diff import diff
-from kanon_sql.results.release import Costs, ReleaseFindings
-from kanon_sql.results.stored import (
-    ResultFile,
-    costs_of,
-    read_costs,
-    read_profile,
-    read_result,
-    read_to_sign,
-)
+from kanon_sql.results.release import ReleaseFindings, Tradeoff
+from kanon_sql.results.stored import ResultFile, read_costs, read_profile, read_result, read_to_sign
 from kanon_sql.results.table import AuditFindings, TableResult
 from kanon_sql.results.worksheet import read_worksheet
 from kanon_sql.results.writing import check_writable, write_atomically
@@ -108,9 +101,10 @@ def page_of_costs(tradeoff: Any, *, audience: Audience, min_cell: int) -> str:
     )
 
 
-def _costs_of(tradeoff: Any) -> Costs:
+def _costs_of(tradeoff: Any) -> Tradeoff:
     is_file = isinstance(tradeoff, str | Path)
-    return read_costs(Path(tradeoff)) if is_file else costs_of(tradeoff.to_dict())
+    found: Tradeoff = read_costs(Path(tradeoff)) if is_file else tradeoff.tradeoff
+    return found
 
 
 def given(write_page: Callable[[], str], path: str | Path | None, *, overwrite: bool) -> str | None:
@@ -165,7 +159,7 @@ PARTS: tuple[tuple[str, Callable[[Signed], Iterator[Block]]], ...] = (
     ("What was audited", scope.subject),
     ("The finding", scope.finding),
     ("The data audited", scope.looked_at),
-    ("What was lost", losses.losses),
+    ("What was lost", costs.losses),
     ("Risk", figures.risk),
     ("Class sizes", figures.sizes),
     ("Risk curve", figures.curve),

@@ -86,7 +86,7 @@ def _files(signed: Signed) -> Iterator[tuple[str, str]]:
 def _names(signed: Signed) -> str:
     made = signed.made
     names = [*([made.before.name] if made else []), *(each.name for each in signed.result.tables)]
-    names = names or [each.table for each in signed.costs if each.table]
+    names = names or [each.name for each in signed.costs if each.name]
     return (" → " if made else ", ").join(map(printable, dict.fromkeys(names))) or _NOT_RECORDED
 
 
@@ -111,9 +111,7 @@ def headline(signed: Signed) -> str:
     found = [
         f"What was asked holds; {given_away_sentence(table, signed.share)}."
         for table in signed.answered
-        if holds_and_discloses(table)
-        and not signed.withholds(table)
-        and not signed.is_coarse(table.summary)
+        if holds_and_discloses(table) and not signed.hides_sizes(table)
     ]
     return " ".join(found[:1])
 
@@ -164,8 +162,7 @@ def outcome(table: TableResult, signed: Signed) -> str:
         return f"Nothing was required of {name}, so nothing is shown to hold or to fail."
     if not violated:
         which = "the one check" if all_of == 1 else f"all {all_of} checks"
-        coarse = signed.withholds(table) or signed.is_coarse(table.summary)
-        away = "" if coarse else given_away_sentence(table, signed.share)
+        away = "" if signed.hides_sizes(table) else given_away_sentence(table, signed.share)
         return f"What was required of {name} holds: {which}{away and f'; {away}'}."
     what = f"{_of_all(violated, table)} violated"
     if undecided:
@@ -220,9 +217,8 @@ def _rows(check: CheckResult, table: TableResult, signed: Signed) -> Iterator[Gr
     word = f"{SIGNS[status]}{KEPT_TOGETHER}{STATUS_WORDS[status]}"
     for place, each in enumerate(margins(check)):
         fails = check.holds is False or MODELS[check.model].counts_violations
-        is_shown = not signed.withholds(table) and not signed.is_coarse(table.summary)
-        is_told = not place and fails and is_shown
-        reach = violating(check, table, signed) if is_told else ""
+        is_shown = not place and fails and not signed.hides_sizes(table)
+        reach = violating(check, table, signed) if is_shown else ""
         first = (word, title(check)) if not place else ("", "")
         shown = _pooled(each, check, table, signed)
         yield GridRow((*first, shown.asked, shown.found, shown.distance, reach), ())
@@ -230,12 +226,10 @@ def _rows(check: CheckResult, table: TableResult, signed: Signed) -> Iterator[Gr
 
 def _pooled(margin: Margin, check: CheckResult, table: TableResult, signed: Signed) -> Margin:
     """The margin without figures from which external readers could derive a small count."""
-    if signed.withholds(table):
+    if signed.hides_sizes(table):
         return margin._replace(found=NONE, distance="")
     if not signed.is_rounded:
         return margin
-    if signed.is_coarse(table.summary):
-        return margin._replace(found=NONE, distance="")
     if MODELS[check.model].counts_violations:
         if not check.achieved:
             return margin
@@ -394,7 +388,7 @@ def _untouched(table: TableResult, signed: Signed) -> Iterator[tuple[str, str]]:
     """Insensitive and unassigned columns, which are released unchanged."""
     if table.insensitive:
         whose = [
-            f"{printable(name)} ({_why(name, table)})" if table.why.get(name) else printable(name)
+            printable(name) + (f" ({_why(name, table)})" if table.why.get(name) else "")
             for name in table.insensitive
         ]
         yield "Insensitive", f"{', '.join(whose)}: by decision, unchanged"
@@ -420,21 +414,18 @@ def _untouched(table: TableResult, signed: Signed) -> Iterator[tuple[str, str]]:
 def _treatment(name: str, table: TableResult, signed: Signed) -> str:
     made = signed.made
     clipped = _clipped(table.clip.get(name))
-    if made:
-        level = (made.levels or {}).get(name)
-        if level is None:
-            return f"{clipped}{_by_group(name, made)}"
-        label = printable(made.labels.get(name, ""))
-        lost = made.metrics.loss_by_quasi_identifier.get(name)
-        # What few suppressed records add to a loss would tell their number.
-        share = (
-            "" if lost is None or signed.is_small(made.suppressed) else f", {percent(lost)} lost"
-        )
-        if not level:
-            return "level 0: unchanged"
-        return f"{clipped}level {number(level)}: {label}{share}"
-    level = (table.levels or {}).get(name)
-    return f"{clipped}audited at level {number(level)}" if level else "unchanged"
+    if made is None:
+        level = (table.levels or {}).get(name)
+        return f"{clipped}audited at level {number(level)}" if level else "unchanged"
+    level = (made.levels or {}).get(name)
+    if level is None:
+        return f"{clipped}{_by_group(name, made)}"
+    if not level:
+        return "level 0: unchanged"
+    lost = made.metrics.loss_by_quasi_identifier.get(name)
+    # What few suppressed records add to a loss would tell their number.
+    share = "" if lost is None or signed.is_small(made.suppressed) else f", {percent(lost)} lost"
+    return f"{clipped}level {number(level)}: {printable(made.labels.get(name, ''))}{share}"
 
 
 def _by_group(name: str, made: Anonymization) -> str:

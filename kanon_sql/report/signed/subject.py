@@ -13,7 +13,7 @@ from kanon_sql.report.words.numbers import KEPT_TOGETHER, counted, number, perce
 from kanon_sql.results.confidential import for_outsiders, is_hidden
 from kanon_sql.results.diff import Diff
 from kanon_sql.results.profile import TableProfile
-from kanon_sql.results.release import Anonymization, Costs, ReleaseFindings
+from kanon_sql.results.release import Anonymization, ReleaseFindings, Tradeoff
 from kanon_sql.results.table import AuditFindings, CheckResult, Summary, TableResult
 from kanon_sql.results.worksheet import Attempts
 from kanon_sql.spec.models.catalogue import MODELS
@@ -33,7 +33,7 @@ class Signed:
     digest: str
     earlier: Diff | None = None
     profiles: tuple[TableProfile, ...] = ()
-    costs: tuple[Costs, ...] = ()
+    costs: tuple[Tradeoff, ...] = ()
     attempts: Attempts | None = None
     audience: Audience = "internal"
     min_cell: int = LEAST_CELL
@@ -98,6 +98,10 @@ class Signed:
         each class bounds it."""
         return self.is_external and any(map(is_hidden, table.checks))
 
+    def hides_sizes(self, table: TableResult) -> bool:
+        """Whether this audience gets nothing but verdicts, for either reason."""
+        return self.withholds(table) or self.is_coarse(table.summary)
+
     def is_small(self, count: int) -> bool:
         """Whether a count is too small to be shown to this audience."""
         return self.is_external and 0 < count < self.min_cell
@@ -111,21 +115,20 @@ class Signed:
         return self._cell(count, noun, max(self.fewest_classes, 1))
 
     def _cell(self, count: int, noun: str, least: int) -> str:
+        def words(many: int) -> str:
+            return counted(many, noun) if noun else number(many)
+
         if self.is_external and 0 < count < least:
             few = f"fewer than {number(least)}"
             return f"{few} {counted(2, noun).split(KEPT_TOGETHER)[1]}" if noun else few
         if count and self.is_rounded:
-            return f"about {self._counted(self._rounded(count, least), noun)}"
-        return self._counted(count, noun)
+            return f"about {words(self._rounded(count, least))}"
+        return words(count)
 
     @staticmethod
     def _rounded(count: float, least: int) -> int:
         """Round to a multiple of the minimum cell, so that differences reveal no small count."""
         return max(1, round(count / least)) * least
-
-    @staticmethod
-    def _counted(count: int, noun: str) -> str:
-        return counted(count, noun) if noun else number(count)
 
     def portion(self, count: int, whole: int, noun: str) -> str:
         """A count with its share of the whole, which a small one lacks."""

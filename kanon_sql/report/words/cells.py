@@ -315,8 +315,9 @@ def cost_sentence(table: CellsResult) -> str | None:
         return None
     whole = "total" if table.figure == "magnitude" else "counts"
     share = _percent(100 * summary.share_of_total)
+    the_cells = "the cell" if cells == 1 else f"the {counted(cells, 'cell')}"
     return (
-        f"Suppressing {_the(cells)} takes "
+        f"Suppressing {the_cells} takes "
         f"{counted(summary.sensitive_records or 0, 'record')} and {share} of the {whole}"
         f"{_what_it_hides(table)}."
     )
@@ -332,10 +333,6 @@ def _what_it_hides(table: CellsResult) -> str:
     kept = hidden - derived
     only = "none" if not kept else "only one" if kept == 1 else f"only {number(kept)}"
     return f", and hides {only} of them: more cells must go, or fewer dimensions"
-
-
-def _the(cells: int) -> str:
-    return "the cell" if cells == 1 else f"the {counted(cells, 'cell')}"
 
 
 def advice_on_cells(table: CellsResult) -> list[str]:

@@ -191,11 +191,7 @@ def known_events_phrases(check: CheckResult, table: TableResult) -> tuple[str, s
         return found, extent, asked
     if check.undecided:
         found = f"a draw found {share} {few(k)}{_others(check)}"
-        return (
-            found,
-            f"that does not show that no choice of {m} {events} does worse",
-            asked,
-        )
+        return (found, f"that does not show that no choice of {m} {events} does worse", asked)
     of_all = "at least " if attacked == people else ""
     found = f"{of_all}{share} {few(k)}{_others(check)}"
     whom = counted(attacked, "person")

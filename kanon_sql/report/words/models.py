@@ -9,6 +9,7 @@ from typing import Any, Literal, NamedTuple
 from kanon_sql.report.words.cells import title_of_rule
 from kanon_sql.report.words.numbers import (
     KEPT_TOGETHER,
+    NONE,
     figure,
     figure_name,
     number,
@@ -25,7 +26,6 @@ from kanon_sql.spec.models.catalogue import ALL_MODELS, CELL_MODELS, MODELS
 _LETTERS = {"alpha": "α", "delta": "δ", "beta": "β", "max_highest": "highest", "min": "least",
             "max_average": "average", "max_at_risk": "at risk", "max_share": "share",
             "max": "greatest"}  # fmt: skip
-NONE = "\u2013"
 
 
 class Margin(NamedTuple):
@@ -47,18 +47,15 @@ def margins(check: CheckResult) -> list[Margin]:
     if is_hidden(check):
         return [Margin(CONFIDENTIAL, NONE, "")]
     if MODELS[check.model].counts_violations:
-        missed = "" if check.holds is None else _signed(-check.achieved, check.holds)
-        return [
-            Margin(
-                "" if check.holds is None else "none",
-                number(check.achieved) if check.achieved else "none",
-                missed,
-            )
-        ]
+        found = number(check.achieved) if check.achieved else "none"
+        if check.holds is None:
+            return [Margin("", found, "")]
+        return [Margin("none", found, _signed(-check.achieved, check.holds))]
     is_required = check.holds is not None or check.undecided
     judged = judged_figures(check) if is_required else ()
-    found = [_margin(check, *each) for each in judged]
-    return found or [Margin("", _plain(check, check.achieved), "", "", check.achieved)]
+    return [_margin(check, *each) for each in judged] or [
+        Margin("", _plain(check, check.achieved), "", "", check.achieved)
+    ]
 
 
 def _margin(check: CheckResult, name: str, figure: Any, asked: Any, worst: Worst) -> Margin:
@@ -122,16 +119,16 @@ VerdictStatus = Literal["holds", "violated", "accepted", "undecided", "measured"
 
 
 class Verdict(NamedTuple):
-    """One check in words."""
+    """One check in words; of a comparison, the status is its change."""
 
-    status: VerdictStatus
+    status: str
     title: str
     achieved: str
     extent: str
 
     @property
     def word(self) -> str:
-        return STATUS_WORDS[self.status]
+        return STATUS_WORDS.get(self.status, self.status)
 
 
 def verdict(check: CheckResult, table: TableResult) -> Verdict:
@@ -157,16 +154,8 @@ def _beside_baseline(check: CheckResult, table: TableResult) -> str:
     if check.accepted:
         then = check.baseline.figures if check.baseline else {}
         had, records = then.get("violating_records"), then.get("records")
-        if (
-            not had
-            or not records
-            or ALL_MODELS[check.model].of_reference
-            or (had, records)
-            == (
-                check.violating_records,
-                table.summary.records,
-            )
-        ):
+        is_same = (had, records) == (check.violating_records, table.summary.records)
+        if not had or not records or is_same or ALL_MODELS[check.model].of_reference:
             return "accepted by the baseline"
         return f"accepted by the baseline, which had {share_of(had, records, 'records')}"
     if check.baseline is None:

@@ -7,42 +7,11 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields, is_dataclass, replace
 from decimal import Decimal
+from functools import cache
 from typing import Any, Protocol, TypeVar
 
 from kanon_sql.errors import printable as printable
 
-_SENTENCES = {
-    "With --k 5 the audit ends with exit code 1 if a class is smaller than 5.": (
-        "With k=5 the result is violated if a class is smaller than 5, and raise_if_violated() "
-        "raises."
-    ),
-    "With --check km_anonymity:k=5,m=2 the audit ends with exit code 1 if": (
-        "With checks=[kanon.KmAnonymity(k=5, m=2)] the result is violated if"
-    ),
-    "With --threshold 10 the command ends with exit code 1 if": (
-        "With threshold=10 the result is violated if"
-    ),
-    "With a rule, as in --derivable, the command ends with exit code 1 if it fails.": (
-        "With a rule, as in derivable=True, the result is violated if it fails."
-    ),
-    "--show-values lists classes that are too small.": (
-        "show_values=True lists classes that are too small."
-    ),
-    "kanon-sql compile shows it": "kanon.compile(…) shows it",
-    "kanon-sql compile shows them": "kanon.compile(…) shows them",
-    "--format json holds it": "to_dict() has it",
-    "--format json holds them": "to_dict() has them",
-    "kanon-sql baseline writes it again": "kanon-sql baseline in a shell writes it again",
-    "The same as SQL: --output release.sql.": "The same as SQL: anonymization.views.",
-    "(exit code 4)": "(status no_data)",
-    "(add it to --qi)": "(add it to quasi_identifiers)",
-    "(--show-values)": "(show_values=True)",
-    "(--force)": "(force=True)",
-    "--force writes it": "force=True writes it",
-    "in --format json.": "in to_dict().",
-    "-v shows how the release": "A notebook, or to_html(), shows how the release",
-    "--compare shows all three": "compare=True shows all three",
-}
 _CALL = re.compile(r"kanon-sql (?P<name>\w+) …(?P<options>(?: --[a-z-]+ [^\s;,]+)+)")
 """A command with options."""
 _FUNCTION = re.compile(r"kanon-sql (tradeoff|compile|profile|anonymize|init|audit|explain)\b")
@@ -104,7 +73,7 @@ def spoken(text: str) -> str:
     'Which thresholds there are: kanon.explain("thresholds").'
     """
     # Several of them contain non-breaking spaces.
-    for ours, theirs in _SENTENCES.items():
+    for ours, theirs in _python_words().items():
         text = text.replace(ours, theirs)
     text = _CALL.sub(_called, text)
     text = _PAGE.sub(lambda found: f'kanon.explain("{found["page"]}")', text)
@@ -116,6 +85,16 @@ def spoken(text: str) -> str:
 
 def _levels(options: re.Match[str]) -> str:
     return json.dumps(dict(_HIERARCHY.findall(options[0])), ensure_ascii=False)
+
+
+@cache
+def _python_words() -> dict[str, Any]:
+    """What a command line says, with what Python says in its place."""
+    import tomllib
+    from importlib.resources import files
+
+    text = files("kanon_sql.report.words").joinpath("python_words.toml").read_text("utf-8")
+    return tomllib.loads(text)
 
 
 def _called(command: re.Match[str]) -> str:

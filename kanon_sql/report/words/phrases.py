@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from kanon_sql.report.words import events
 from kanon_sql.report.words.cells import has_words, words_of_rule
@@ -324,15 +324,7 @@ def _composed_l(check: CheckResult, table: TableResult) -> Phrases:
     return Phrases(found, "; ".join(parts) or f"none of {both} in both is left with one", l)
 
 
-def _known_events(check: CheckResult, table: TableResult) -> Phrases:
-    return Phrases(*events.known_events_phrases(check, table))
-
-
-def _km_anonymity(check: CheckResult, table: TableResult) -> Phrases:
-    return Phrases(*events.km_anonymity_phrases(check, table))
-
-
-_CHOSEN: dict[str, Callable[[CheckResult, TableResult], Phrases]] = {
+_CHOSEN: dict[str, Callable[[CheckResult, TableResult], tuple[Any, ...]]] = {
     "k_anonymity": _k_anonymity,
     "k_map": _k_map,
     "delta_presence": _delta_presence,
@@ -347,8 +339,8 @@ _CHOSEN: dict[str, Callable[[CheckResult, TableResult], Phrases]] = {
     "k_map_estimate": _k_map_estimate,
     "composed_k_anonymity": _composed_k,
     "composed_l_diversity": _composed_l,
-    "km_anonymity": _km_anonymity,
-    "known_events": _known_events,
+    "km_anonymity": events.km_anonymity_phrases,
+    "known_events": events.known_events_phrases,
 }
 """Phrases of models without declared words, or with words that depend on the result."""
 
@@ -366,7 +358,9 @@ def phrases(check: CheckResult, table: TableResult) -> Phrases:
     model = MODELS[check.model]
     if model.words:
         return _of_worst_class(model.words, check, table)
-    return _share(check, table) if model.share_words else _CHOSEN[check.model](check, table)
+    if model.share_words:
+        return _share(check, table)
+    return Phrases(*_CHOSEN[check.model](check, table))
 
 
 def _violating(check: CheckResult, table: TableResult) -> str:

@@ -164,11 +164,7 @@ def _range(check: CheckResult, table: TableResult, say: Counted) -> WorstClass:
 
 def _t(check: CheckResult, table: TableResult, say: Counted) -> WorstClass:
     distance = check.parameters.get("distance", "equal")
-    by = {
-        "equal": "",
-        "ordered": " by rank",
-        "hierarchical": " in the tree",
-    }[distance]
+    by = {"equal": "", "ordered": " by rank", "hierarchical": " in the tree"}[distance]
     ignored = (
         EQUAL_IGNORES_DISTANCE
         if distance == "equal" and check.parameters.get("sensitive") in table.numbers

@@ -28,12 +28,13 @@ from kanon_sql.report.words.numbers import (
 )
 from kanon_sql.report.words.sensitive import ORDER, in_order, worst_class
 from kanon_sql.results.cells import CellsResult
+from kanon_sql.results.profile import TableProfile
 from kanon_sql.results.table import (
     AuditFindings,
     CheckResult,
-    HistogramBin,
     TableResult,
     given_away,
+    members_by_size,
 )
 from kanon_sql.spec.models.catalogue import ALL_MODELS
 from kanon_sql.spec.other_tables import REFERENCE
@@ -61,25 +62,29 @@ class Bin:
 
 def headline(table: TableResult) -> list[str]:
     """The parts of the headline, joined on one line if it is wide enough."""
-    people = table.summary.people
     hypothetical = []
     if table.levels:
         levels = ", ".join(f"{printable(name)} {level}" for name, level in table.levels.items())
         hypothetical = [f"If the table were generalised to {levels}"]
-    records = counted(table.summary.records or 0, "record")
-    parts = [*hypothetical, name_and_snapshot(table)]
-    if table.events:
-        parts += [f"{records} of {counted(people or 0, 'person')}", *events.headline(table)]
-    else:
-        parts.append(records)
-        if people is not None:
-            parts.append(f"{counted(people, 'person')} ({printable(table.entity or '')})")
+    parts = [*hypothetical, name_and_snapshot(table), *sizes(table)]
+    if not table.events:
         parts.append(quasi_identifiers(table.quasi_identifiers))
     if table.sensitive:
         parts.append(f"sensitive {listed(table.sensitive)}")
     if table.nulls == "wildcard":
         parts.append("NULL matches every value")
     return parts
+
+
+def sizes(table: TableResult | TableProfile) -> list[str]:
+    """How many records and people a table has, and which events."""
+    summary = table.summary
+    records, people = counted(summary.records or 0, "record"), summary.people
+    if table.events:
+        return [f"{records} of {counted(people or 0, 'person')}", *events.headline(table)]
+    if people is None:
+        return [records]
+    return [records, f"{counted(people, 'person')} ({printable(table.entity or '')})"]
 
 
 def verdicts(table: TableResult) -> list[Verdict]:
@@ -117,7 +122,11 @@ def histogram(table: TableResult, fewest: int = 0) -> list[Bin]:
     required = _required(table)
     starts = _merged(sorted({*_BIN_STARTS, *required}), table, fewest)
     ends = [*(start - 1 for start in starts[1:]), None]
-    counts = [_members_between(table, start, end) for start, end in zip(starts, ends, strict=True)]
+    sizes = members_by_size(table.histogram, table.entity)
+    counts = [
+        sum(count for size, count in sizes if start <= size and (end is None or size <= end))
+        for start, end in zip(starts, ends, strict=True)
+    ]
     total = sum(counts)
     bins = [
         Bin(
@@ -161,24 +170,6 @@ def _required(table: TableResult) -> set[int]:
         for check in table.checks
         if check.model == "k_anonymity" and "k" in check.parameters
     }
-
-
-def _members_between(table: TableResult, start: int, end: int | None) -> int:
-    """The records (people, by their smallest class) in classes of these sizes.
-
-    Older versions stored no people, so a person counts in each class.
-    """
-
-    def of(size: HistogramBin) -> int:
-        if not table.entity:
-            return size.records
-        return size.size * size.classes if size.people is None else size.people
-
-    return sum(
-        of(size)
-        for size in table.histogram
-        if start <= size.size and (end is None or size.size <= end)
-    )
 
 
 def _bin_label(start: int, end: int | None) -> str:
@@ -312,15 +303,14 @@ def outcome(table: TableResult) -> str:
     undecided = sum(check.undecided for check in table.checks)
     required = len(gated) + undecided
     if undecided and not violated:
-        return _outcome_undecided(undecided, required)
+        which = _some(undecided, required)
+        return f"{which} undecided, so the table is not shown to hold what was required."
     if not gated:
         return "Nothing was required, so nothing can fail."
     if accepted:
         return _outcome_with_baseline(violated, accepted, required)
-    if violated and required == 1:
-        return "The check is violated."
     if violated:
-        return f"{violated} of {required} checks {'is' if violated == 1 else 'are'} violated."
+        return f"{_some(violated, required)} violated."
     if holds_and_discloses(table):
         return f"What was asked holds; {given_away_sentence(table)}."
     if len(gated) == 1:
@@ -333,11 +323,11 @@ def holds_and_discloses(table: TableResult) -> bool:
     return table.status == "holds" and bool(given_away_sentence(table))
 
 
-def _outcome_undecided(undecided: int, gated: int) -> str:
-    which = "The check is" if gated == 1 else f"{undecided} of {gated} checks "
-    if gated > 1:
-        which += "is" if undecided == 1 else "are"
-    return f"{which} undecided, so the table is not shown to hold what was required."
+def _some(checks: int, of: int) -> str:
+    """As in `The check is`, or `2 of 3 checks are`."""
+    return (
+        "The check is" if of == 1 else f"{checks} of {of} checks {'is' if checks == 1 else 'are'}"
+    )
 
 
 def given_away_sentence(
@@ -353,17 +343,11 @@ def given_away_sentence(
 
 
 def _outcome_with_baseline(violated: int, accepted: int, gated: int) -> str:
-    accepts = f"the baseline accepts {'that' if not violated else f'{accepted} more'}"
     if violated:
-        return (
-            f"{violated} of {gated} checks {'is' if violated == 1 else 'are'} violated; {accepts}."
-        )
-    what = (
-        "The check is"
-        if gated == 1
-        else f"{accepted} of {gated} checks {'is' if accepted == 1 else 'are'}"
-    )
-    return f"{what} violated, and {accepts}: nothing got worse."
+        accepts = f"the baseline accepts {accepted} more"
+        return f"{_some(violated, gated)} violated; {accepts}."
+    accepts = "the baseline accepts that: nothing got worse."
+    return f"{_some(accepted, gated)} violated, and {accepts}"
 
 
 THRESHOLDS = "Thresholds in use, and whose they are: kanon-sql explain thresholds."
@@ -417,24 +401,25 @@ def _is_better(check: CheckResult) -> bool:
     return bool(check.holds or check.baseline.better)
 
 
-def footer(table: TableResult) -> str:
-    """Duration, engine and number of statements."""
+def footer(table: TableResult | TableProfile, where: str = "kanon-sql compile shows") -> str:
+    """Duration, engine and number of statements, and where they are found."""
     statements = counted(len(table.sql), "statement")
-    return (
-        f"{table.seconds:.1f}{KEPT_TOGETHER}s · {table.engine} · {statements}, "
-        f"kanon-sql compile shows {'it' if len(table.sql) == 1 else 'them'}"
-    )
+    them = "it" if len(table.sql) == 1 else "them"
+    engine = f"{table.seconds:.1f}{KEPT_TOGETHER}s · {table.engine}"
+    return f"{engine} · {statements}, {where} {them}"
 
 
-def unanswered(table: TableResult) -> str | None:
+def unanswered(
+    table: TableResult | TableProfile, what: str = "audit", why: str = "nothing is shown to hold"
+) -> str | None:
     """The sentence for a table without results, or None."""
     name = printable(table.name)
     if table.status == "error":
-        return f"{name}: the audit failed: {table.error}"
+        return f"{name}: the {what} failed: {table.error}"
     if table.status == "no_data":
         return (
-            f"{name}: no data. No record was found, so nothing is shown to hold (exit code 4). "
-            "Check the source and the filter."
+            f"{name}: no data. No record was found, so {why} (exit code 4). Check the source and "
+            "the filter."
         )
     return None
 
