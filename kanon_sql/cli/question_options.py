@@ -19,7 +19,7 @@ OF_TABLE = Fields("spec/spec.py", "TableSpec")
 _OF_OTHERS = {
     REFERENCE: Fields("spec/question_parts.py", "ReferenceSpec"),
     EARLIER: Fields("spec/question_parts.py", "EarlierReleaseSpec"),
-    AGAINST: Fields("spec/published.py", "AgainstSpec"),
+    AGAINST: Fields("spec/question_parts.py", "AgainstSpec"),
 }
 _METAVARS = {
     "columns": "COL=COL,…",

@@ -22,7 +22,6 @@ from kanon_sql.spec.hierarchy import (
 from kanon_sql.spec.models.base import Model
 from kanon_sql.spec.models.catalogue import short_checks, short_rules
 from kanon_sql.spec.other_tables import AGAINST, EARLIER, REFERENCE, OtherTableKind
-from kanon_sql.spec.published import AgainstSpec
 from kanon_sql.spec.question_parts import SPECS
 from kanon_sql.spec.spec import AuditSpec, TableSpec, Unassigned, advice, published_spec, table_spec
 
@@ -250,7 +249,7 @@ def published_from_arguments(
         if not data.published:
             raise SpecError("the AuditSpec has no published tables; audit checks its records.")
         return data
-    others = _against(against)
+    others = _other_tables(AGAINST, against)
     # None is the label of a total in GROUPING SETS, and elsewhere not given.
     settings = {
         key: value for key, value in settings.items() if value is not None or key == "total_label"
@@ -268,19 +267,6 @@ def published_from_arguments(
     settings["checks"] = [*_rules(rules, list(others)), *_models(checks)]
     spec = published_spec(source=data, by=column_list("by", by), against=others, **settings)
     return AuditSpec(published=[spec])
-
-
-def _against(tables: Any) -> dict[str, Any]:
-    """Second tables by name; the only one may stand alone, also as a mapping."""
-    if tables is None:
-        return {}
-    is_mapping = isinstance(tables, Mapping)
-    is_one = is_mapping and {"source"} <= set(tables) <= set(AgainstSpec.model_fields)
-    named = tables if is_mapping and not is_one else {AGAINST.prefix: tables}
-    return {
-        str(name): each if isinstance(each, AgainstSpec | Mapping) else {"source": each}
-        for name, each in named.items()
-    }
 
 
 def _rules(rules: Mapping[str, Any], against: list[str]) -> list[Any]:
@@ -419,11 +405,13 @@ def _threshold_checks(
 
 
 def _other_tables(kind: OtherTableKind, tables: Any) -> dict[str, Any]:
-    """References or earlier releases by name. The only one may stand alone, also as a mapping."""
+    """Other tables of a kind by name. The only one may stand alone, also as a mapping."""
     if tables is None:
         return {}
     spec, is_mapping = SPECS[kind.key], isinstance(tables, Mapping)
-    is_one = is_mapping and len(tables) > 1 and {"source"} <= set(tables) <= set(spec.model_fields)
+    # One table alone may be called "source".
+    is_one = is_mapping and {"source"} <= set(tables) <= set(spec.model_fields)
+    is_one = is_one and (kind is AGAINST or len(tables) > 1)
     named = tables if is_mapping and not is_one else {kind.prefix: tables}
     return {
         str(name): each if isinstance(each, spec | Mapping) else {"source": each}
