@@ -20,7 +20,7 @@ from kanon_sql.plan.check_sql import (
 )
 from kanon_sql.plan.earlier_plan import EarlierStep, steps_with_earlier
 from kanon_sql.plan.event_plan import EventPlan, plan_events
-from kanon_sql.plan.join_columns import pairs
+from kanon_sql.plan.join_columns import sides
 from kanon_sql.plan.preconditions import preconditions
 from kanon_sql.plan.question import BoundCheck, BoundColumn, ResolvedQuestion
 from kanon_sql.plan.resolve import bound_column
@@ -44,7 +44,6 @@ from kanon_sql.plan.steps import (
     Precondition,
     counted,
     name_list,
-    other_records,
     records,
     step,
     with_entity,
@@ -302,16 +301,9 @@ def _references(bound: ResolvedQuestion) -> Iterator[ReferenceStep]:
         measures = [*([those] if macro == "k_map" else []), *reference_measures(bound, checks)]
         at_risk = f" At risk is whoever has a chance above {AT_RISK:g}." if macro == "k_map" else ""
         asked_of: dict[str, Any] = {
-            "release": records(bound, with_entity(bound, list(bound.quasi_identifiers))),
-            "columns": list(bound.quasi_identifiers),
-            "entity": bound.entity,
-            "reference": other_records(reference),
-            "pairs": list(pairs(bound, reference, match)),
-            "reference_entity": reference.entity,
-            "reference_weight": reference.weight,
+            "sides": sides(bound, reference, match),
             "measures": measures,
             "union": any(check.model.parameters["missing"] == "union" for check in asking),
-            "wildcard": bound.wildcard,
         }
         models = dict.fromkeys(type(check.model) for check in asking)
         step_name = f"{macro}_{name}" if match == "containment" else f"exact_{macro}_{name}"

@@ -125,6 +125,10 @@
     given.get("quasi_identifiers") if known is none else known + kanon_sql.events_of_test(test, given),
     given.get("quote_columns"), entity, sensitive
 ) %}
+{% if "reference" in parts %}
+{% do asked.update(kanon_sql.reference_of_test(test, given, own, asked.pop("wildcard", false))) %}
+{{ return(asked) }}
+{% endif %}
 {% do asked.update({"relation": own["relation"], "columns": own["columns"]}) %}
 {% do asked.update({"known": own["columns"][: known | length]} if known is not none else {}) %}
 {% if "earlier" in parts %}
@@ -132,9 +136,6 @@
 {% else %}
 {% do asked.update({"entity": own["entity"]}) %}
 {% do asked.update({"sensitive": own["sensitive"]} if sensitive is not none else {}) %}
-{% endif %}
-{% if "reference" in parts %}
-{% do asked.update(kanon_sql.reference_of_test(test, given, asked.get("wildcard", false))) %}
 {% endif %}
 {{ return(asked) }}
 {%- endmacro %}
@@ -373,10 +374,11 @@
 
 
 {#
-    The reference of a test, with its quasi-identifiers paired with the release's, whether classes that
-    it lacks are in the `union`, and whether there must be none of them for it to be `complete`.
+    The `sides` of a test, which are its release, of which `own` has the columns, and its reference;
+    whether classes that this lacks are in the `union`, and whether there must be none of them for it
+    to be `complete`.
 #}
-{% macro reference_of_test(test, given, wildcard=false) -%}
+{% macro reference_of_test(test, given, own, wildcard=false) -%}
 {% set relation = kanon_sql.relation_of_test(test, "reference", given.get("reference"), "voters") %}
 {% set match = kanon_sql.one_of(test, "match", given.get("match", "containment"), ["containment", "exact"]) %}
 {% set missing = kanon_sql.one_of(test, "missing", given.get("missing", "strict"), ["strict", "union", "error"]) %}
@@ -404,12 +406,20 @@
 {% set weight = kanon_sql.column_of(test, "reference_weight", weight, quoted) %}
 {% set compared = pairs | map(attribute="reference") | list + [entity] %}
 {{ return({
-    "reference": kanon_sql.records_of_other(
-        test, relation, "kanon_reference", compared, given.get("reference_where"), weight
-    ),
-    "pairs": pairs,
-    "reference_entity": entity,
-    "reference_weight": weight,
+    "sides": {
+        "release": own["relation"],
+        "columns": own["columns"],
+        "entity": own["entity"],
+        "wildcard": wildcard,
+        "reference": kanon_sql.records_of_other(
+            test, relation, "kanon_reference", compared, given.get("reference_where"), weight
+        ),
+        "pairs": pairs,
+        "matched": pairs if how != "as_is" else [],
+        "referring": "reference_classes" if entity is none else "reference_people",
+        "reference_entity": entity,
+        "reference_weight": weight,
+    },
     "union": missing == "union",
     "complete": missing == "error",
 }) }}
