@@ -89,27 +89,27 @@ class Plan:
 
     bound: ResolvedQuestion
     preconditions: tuple[Precondition, ...]
-    keys: Statement | None
-    """Proves that grouping by hash is exact; None if nothing is hashed."""
-    classes: Statement | None
-    sensitive: tuple[SensitiveStep, ...]
-    distances: tuple[DistanceStep, ...]
-    looks: tuple[SpellingLook, ...]
-    named_values: tuple[NamedValuesStep, ...]
-    profiles: Statement | None
-    people: Statement | None
-    """Counts people by the smallest of their classes; None without an entity."""
-    survey: Statement | None
-    references: tuple[ReferenceStep, ...]
-    earlier: tuple[EarlierStep, ...]
-    unassigned: ColumnsStep | None
-    """Counts the distinct values of the unassigned columns approximately; None without such
-    columns, or if the database has no approximate count."""
-    insensitive: ColumnsStep | None
-    """Counts who is alone in each insensitive column that the spec gives no reason for."""
-    shown: tuple[Statement, ...]
     events: EventPlan | None = None
     """The steps on events; None unless event columns are named."""
+    keys: Statement | None = None
+    """Proves that grouping by hash is exact; None if nothing is hashed."""
+    classes: Statement | None = None
+    sensitive: tuple[SensitiveStep, ...] = ()
+    distances: tuple[DistanceStep, ...] = ()
+    looks: tuple[SpellingLook, ...] = ()
+    named_values: tuple[NamedValuesStep, ...] = ()
+    profiles: Statement | None = None
+    people: Statement | None = None
+    """Counts people by the smallest of their classes; None without an entity."""
+    survey: Statement | None = None
+    references: tuple[ReferenceStep, ...] = ()
+    earlier: tuple[EarlierStep, ...] = ()
+    unassigned: ColumnsStep | None = None
+    """Counts the distinct values of the unassigned columns approximately; None without such
+    columns, or if the database has no approximate count."""
+    insensitive: ColumnsStep | None = None
+    """Counts who is alone in each insensitive column that the spec gives no reason for."""
+    shown: tuple[Statement, ...] = ()
 
     @property
     def steps(self) -> tuple[Statement, ...]:
@@ -150,32 +150,16 @@ def plan_audit(bound: ResolvedQuestion, *, short_keys: bool = True) -> Plan:
     where two columns can never be equal.
     """
     events = plan_events(bound) if bound.events else None
+    tested = tuple(preconditions(bound))
     if events and not bound.quasi_identifiers:
-        return Plan(
-            bound=bound,
-            preconditions=tuple(preconditions(bound)),
-            keys=None,
-            classes=None,
-            sensitive=(),
-            distances=(),
-            looks=(),
-            named_values=(),
-            profiles=None,
-            people=None,
-            survey=None,
-            references=(),
-            earlier=(),
-            unassigned=None,
-            insensitive=None,
-            shown=(),
-            events=events,
-        )
+        return Plan(bound, tested, events)
     keyed = with_short_keys(bound) if short_keys else bound
     reads_sensitive = bound.sensitive and not bound.wildcard
     looked = keyed.sensitive if reads_sensitive else ()
     return Plan(
-        bound=bound,
-        preconditions=tuple(preconditions(bound)),
+        bound,
+        tested,
+        events,
         keys=proof_of_keys(keyed),
         classes=None if reads_sensitive else _classes(keyed),
         sensitive=tuple(sensitive_steps(keyed)) if reads_sensitive else (),
@@ -190,7 +174,6 @@ def plan_audit(bound: ResolvedQuestion, *, short_keys: bool = True) -> Plan:
         unassigned=_unassigned(bound),
         insensitive=_insensitive(bound),
         shown=tuple(_shown(bound)),
-        events=events,
     )
 
 
@@ -198,36 +181,26 @@ def _classes(bound: ResolvedQuestion) -> Statement:
     columns = list(bound.quasi_identifiers)
     size = required_size(bound)
     if bound.wildcard:
-        return step(
-            bound,
-            "classes",
-            f"How many combinations of {name_list(bound.quasi_identifiers)} in {audited(bound)} "
-            "are compatible with each number of records, if NULL matches everything?",
-            render(
-                "k_anonymity_with_wildcards",
-                relation=records(bound, columns),
-                columns=columns,
-                k=size,
-            ),
-            KAnonymity,
-            pass_conditions=size_conditions(size),
+        question = (
+            f"How many combinations of {name_list(columns)} in {audited(bound)} are compatible "
+            "with each number of records, if NULL matches everything?"
         )
-    relation = records(bound, with_entity(bound, columns))
-    return step(
-        bound,
-        "classes",
-        f"How many classes of {audited(bound)} by {name_list(bound.quasi_identifiers)} have each "
-        f"size, in {counted(bound)}?",
-        render(
+        relation = records(bound, columns)
+        sql = render("k_anonymity_with_wildcards", relation=relation, columns=columns, k=size)
+    else:
+        question = (
+            f"How many classes of {audited(bound)} by {name_list(columns)} have each size, in "
+            f"{counted(bound)}?"
+        )
+        sql = render(
             "k_anonymity",
-            relation=relation,
+            relation=records(bound, with_entity(bound, columns)),
             columns=list(bound.keys),
             entity=bound.entity,
             k=size,
-        ),
-        KAnonymity,
-        pass_conditions=size_conditions(size),
-    )
+        )
+    conditions = size_conditions(size)
+    return step(bound, "classes", question, sql, KAnonymity, pass_conditions=conditions)
 
 
 def _survey(bound: ResolvedQuestion) -> Statement:
