@@ -348,11 +348,7 @@ summed_values as (
         ) as kanon_up_to
     from ranked_values
     inner join class_totals
-{% for column in columns %}
-        {{ "on" if loop.first else "and" }} {{ kanon_sql.same(
-            "class_totals." ~ kanon_sql.alias(column), "ranked_values." ~ kanon_sql.alias(column)
-        ) }}
-{% endfor %}
+        on {{ kanon_sql.same_class(columns, "class_totals", "ranked_values", other_is_set=true) | indent(8) }}
 ),
 {% endif %}
 
