@@ -213,10 +213,7 @@ def spec_from_arguments(
             for key, value in {**arguments, **thresholds}.items()
             if value not in defaults or key == "unassigned" or (key == "header" and value is False)
         ]
-        if superfluous:
-            raise SpecError(
-                f"an AuditSpec can't be combined with {', '.join(superfluous)}. Set it in the spec."
-            )
+        _refuse_beside_a_spec(superfluous)
         if not data.tables:
             raise SpecError("the AuditSpec has published tables only, which tables() checks.")
         return data
@@ -237,29 +234,20 @@ def published_from_arguments(
 ) -> AuditSpec:
     """The spec of a published table, from the arguments of `tables`."""
     if isinstance(data, AuditSpec):
-        given = [
-            *(["by"] if column_list("by", by) else []),
-            *(["checks"] if _models(checks) else []),
-            *(["against"] if against else []),
-        ]
-        if given:
-            raise SpecError(
-                f"an AuditSpec can't be combined with {', '.join(given)}. Set it in the spec."
-            )
+        named = {"by": column_list("by", by), "checks": _models(checks), "against": against}
+        _refuse_beside_a_spec([name for name, each in named.items() if each])
         if not data.published:
             raise SpecError("the AuditSpec has no published tables; audit checks its records.")
         return data
     others = _other_tables(AGAINST, against)
-    # None is the label of a total in GROUPING SETS, and elsewhere not given.
-    settings = {
-        key: value for key, value in settings.items() if value is not None or key == "total_label"
-    }
     # What is a default here is not given, so that it contradicts nothing.
     defaults = {"margins": "all", "absent": "zero", "suppressed": (), "magnitude": False}
+    # None is the label of a total in GROUPING SETS, and elsewhere not given.
     settings = {
         key: value
         for key, value in settings.items()
-        if key not in defaults or value != defaults[key]
+        if (value is not None or key == "total_label")
+        and (key not in defaults or value != defaults[key])
     }
     for key in ("hierarchies", "total_flag"):
         settings[key] = by_column(key, settings.get(key))
@@ -267,6 +255,13 @@ def published_from_arguments(
     settings["checks"] = [*_rules(rules, list(others)), *_models(checks)]
     spec = published_spec(source=data, by=column_list("by", by), against=others, **settings)
     return AuditSpec(published=[spec])
+
+
+def _refuse_beside_a_spec(given: Sequence[str]) -> None:
+    if given:
+        raise SpecError(
+            f"an AuditSpec can't be combined with {', '.join(given)}. Set it in the spec."
+        )
 
 
 def _rules(rules: Mapping[str, Any], against: list[str]) -> list[Any]:
