@@ -370,7 +370,7 @@ def cells_step(question: CellQuestion, exact: Exactness) -> Statement:
         "cells",
         f"What do the cells of {bound.table.name} by {names} hold of their "
         f"{'contributors' if bound.entity else 'records'}?",
-        render("cell_rules", rules=rules, nodes=_nodes(question), **_cells_of(question, exact)),
+        render("cell_rules", cells=_sums(question, exact), rules=rules, nodes=_nodes(question)),
         *dict.fromkeys(type(model) for model, _ in question.checks if model.is_primary),
     )
 
@@ -399,24 +399,38 @@ def sensitive_cells_step(
             "sensitive_cells",
             violated=" or ".join(f"({rule['violated']})" for rule in rules),
             first=first,
-            **_cells_of(question, exact),
+            cells=_sums(question, exact),
         ),
     )
 
 
-def _cells_of(question: CellQuestion, exact: Exactness) -> dict[str, Any]:
-    """The arguments of the macros that make the cells of a table."""
+def _sums(question: CellQuestion, exact: Exactness) -> dict[str, Any]:
+    """The cells with the sum of their figures, for the macros."""
     figure, weighted = _figures(question, exact)
     return {
-        "relation": question.relation,
-        "columns": question.columns,
-        "groupings": question.groupings,
-        "contributor": question.bound.entity,
+        **_counts(question, question.groupings),
+        "counted": None,
         "figure": figure,
         "weighted": weighted,
         "ranks": question.rank,
         "repeated": list(_repeated(question)),
         "top": question.has_largest,
+    }
+
+
+def _counts(question: CellQuestion, groupings: Sequence[Grouping]) -> dict[str, Any]:
+    """The cells with their numbers of contributors, for the macros."""
+    return {
+        "relation": question.relation,
+        "columns": question.columns,
+        "groupings": groupings,
+        "contributor": question.bound.entity,
+        "counted": question.value,
+        "figure": None,
+        "weighted": None,
+        "ranks": [],
+        "repeated": [],
+        "top": False,
     }
 
 
@@ -567,14 +581,13 @@ def groups_step(question: CellQuestion) -> Statement | None:
         f"In which groups of {bound.table.name} do all members fall into one category?",
         render(
             "group_counts",
-            relation=question.relation,
-            columns=question.columns,
-            groupings=[question.grouping(number, levels) for levels, number in numbers.items()],
+            cells=_counts(
+                question,
+                [question.grouping(number, levels) for levels, number in numbers.items()],
+            ),
             families=families,
             nodes=_nodes(question),
             checks=checks,
-            contributor=bound.entity,
-            counted=question.value,
         ),
         GroupDisclosure,
     )
@@ -607,13 +620,7 @@ def differences_step(
         )
 
     def side(asked: CellQuestion) -> dict[str, Any]:
-        return {
-            "relation": asked.relation,
-            "columns": asked.columns,
-            "groupings": [asked.grouping(number, each) for number, each in enumerate(levels)],
-            "contributor": asked.bound.entity,
-            "counted": asked.value,
-        }
+        return _counts(asked, [asked.grouping(number, each) for number, each in enumerate(levels)])
 
     here = replace(question, dimensions=tuple(question.dimensions[place] for place in places))
     tables = frozenset(each.bound.table.sql for each in (question, other))

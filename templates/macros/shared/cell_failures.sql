@@ -15,15 +15,14 @@
 ) %}
 {% set rules = [{"number": 1, "violated": violated, "measured": achieved}] %}
 {% set empty = kanon_sql.empty_combinations(columns, groupings) if nodes else [] %}
+{% set cells = kanon_sql.cells_of(relation, columns, groupings, contributor, figure, ranks=ranks) %}
 {% set ctes %}
 with
 
-{{ kanon_sql.sets_of_cell_rules(
-    relation, columns, groupings, rules, nodes, contributor, figure, none, ranks
-) | trim }},
+{{ kanon_sql.sets_of_cell_rules(cells, rules, nodes) | trim }},
 
 counted_cells as (
-    {{ kanon_sql.counts_of_cell_rules(groupings, rules, nodes, figure) | trim | indent(4) }}
+    {{ kanon_sql.counts_of_cell_rules(cells, rules, nodes) | trim | indent(4) }}
 ),
 
 measured as (
