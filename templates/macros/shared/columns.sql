@@ -78,7 +78,7 @@
 
 {# Join condition on the class; records have its columns under their own names. #}
 {% macro same_class(columns, set, other="records", other_is_set=false) -%}
-{% for column in columns %}
+{% for column in columns -%}
 {{ "and " if not loop.first }}{{ kanon_sql.same(
     set ~ "." ~ kanon_sql.alias(column),
     other ~ "." ~ (kanon_sql.alias(column) if other_is_set else kanon_sql.ident(column))
