@@ -132,7 +132,7 @@ class Plan:
             *(distance.people for distance in self.distances),
             self.survey,
             *(step for each in self.references for step in (each.step, each.people)),
-            *(step for each in self.earlier for step in each.steps),
+            *(step for each in self.earlier for step in each.asked),
             self.unassigned and self.unassigned.step,
             self.insensitive and self.insensitive.step,
             *(self.events.steps if self.events else ()),

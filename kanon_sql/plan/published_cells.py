@@ -89,11 +89,6 @@ class PublishedDimension:
     parent: str | None = None
     """The label above it, NULL for the total."""
 
-    @property
-    def nodes(self) -> dict[str, tuple[int, str | None]]:
-        """Each label of the hierarchy with its level and the label above it."""
-        return nodes_of(self.dimension)
-
 
 def nodes_of(dimension: Dimension) -> dict[str, tuple[int, str | None]]:
     """Each label of a hierarchy with its lowest level, and the label above it, None below the
@@ -484,7 +479,7 @@ def _family(
     table: PublishedTable, place: int, each: PublishedDimension, row: Row
 ) -> dict[str, Any] | None:
     """The groups along one dimension; None where it has a single node."""
-    nodes = each.nodes
+    nodes = nodes_of(each.dimension)
     top = len(each.dimension.levels) - 1 if each.level is not None else 0
     below_total = int(row[f"kanon_nodes_{node_name(place, top)}"])
     if below_total <= 1 and not nodes:

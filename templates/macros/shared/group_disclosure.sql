@@ -53,11 +53,9 @@ groups as (
         from cells
         where kanon_grouping = {{ family.children }}
     ) as children
-{% for column in family.keyed_by %}
-        {{ "on" if loop.first else "and" }} {{ kanon_sql.same(
-            "children." ~ kanon_sql.alias(column), "parents." ~ kanon_sql.alias(column)
-        ) }}
-{% endfor %}
+{% if family.keyed_by %}
+        on {{ kanon_sql.same_class(family.keyed_by, "children", "parents", other_is_set=true) | indent(8) }}
+{% endif %}
 {% if family.node %}
     cross join nodes
     where nodes.kanon_nodes_{{ family.node }} > 1

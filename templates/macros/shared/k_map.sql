@@ -155,16 +155,7 @@ reference_as_released as (
 {{ kanon_sql.reason_for_both_sides(true, union) }}
 {{ named }} as (
     select
-        release_classes.*,
-        coalesce({{ referred }}.kanon_population, 0) as kanon_population
-{%- if union %},
-        case
-            when {{ referred }}.kanon_population > release_classes.{{ kanon_sql.size_in_release(sides.wildcard) }}
-            then {{ referred }}.kanon_population
-            else release_classes.{{ kanon_sql.size_in_release(sides.wildcard) }}
-        end as kanon_union
-{%- endif %}
-
+        {{ kanon_sql.population_of_class(referred, union, sides.wildcard) | indent(8) }}
     from release_classes
     left join {{ referred }}
 {% for pair in sides.pairs %}
@@ -175,6 +166,21 @@ reference_as_released as (
 {{ kanon_sql.classes_of_both_sides(
     sides.columns, sides.entity if counted else none, referred, named, of_release=true, union=union
 ) }}
+{%- endif %}
+{%- endmacro %}
+
+
+{# Columns of a class of the release with its people in the reference, and in their union. #}
+{% macro population_of_class(referred, union=true, wildcard=false) -%}
+{% set size = "release_classes." ~ kanon_sql.size_in_release(wildcard) -%}
+release_classes.*,
+coalesce({{ referred }}.kanon_population, 0) as kanon_population
+{%- if union %},
+case
+    when {{ referred }}.kanon_population > {{ size }}
+    then {{ referred }}.kanon_population
+    else {{ size }}
+end as kanon_union
 {%- endif %}
 {%- endmacro %}
 
@@ -468,13 +474,7 @@ reference_classes as (
 
 classes as (
     select
-        release_classes.*,
-        coalesce(reference_classes.kanon_population, 0) as kanon_population,
-        case
-            when reference_classes.kanon_population > release_classes.kanon_size
-            then reference_classes.kanon_population
-            else release_classes.kanon_size
-        end as kanon_union
+        {{ kanon_sql.population_of_class("reference_classes") | indent(8) }}
     from release_classes
     left join reference_classes
 {% for cell in cells %}
