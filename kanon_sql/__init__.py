@@ -54,8 +54,8 @@ if TYPE_CHECKING:
     from kanon_sql.spec.models.risk import *
     from kanon_sql.spec.models.sizes import *
     from kanon_sql.spec.policy import Policy
-    from kanon_sql.spec.published import AgainstSpec, PublishedSpec
-    from kanon_sql.spec.question_parts import EarlierReleaseSpec, ReferenceSpec
+    from kanon_sql.spec.published import PublishedSpec
+    from kanon_sql.spec.question_parts import AgainstSpec, EarlierReleaseSpec, ReferenceSpec
     from kanon_sql.spec.spec import AuditSpec, TableSpec
 
 _HOMES = {
@@ -85,7 +85,7 @@ _HOMES = {
     "AuditResult": "auditing.result",
     "CheckResult": "results.table",
     "TableResult": "results.table",
-    "AgainstSpec": "spec.published",
+    "AgainstSpec": "spec.question_parts",
     "AuditSpec": "spec.spec",
     "EarlierReleaseSpec": "spec.question_parts",
     "PublishedSpec": "spec.published",

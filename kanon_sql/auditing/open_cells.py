@@ -15,8 +15,8 @@ from kanon_sql.plan.question import DataFacts, Roles, same_name
 from kanon_sql.plan.resolve import bind
 from kanon_sql.plan.resolve_roles import resolve
 from kanon_sql.spec.models.cells import Differences
-from kanon_sql.spec.published import AgainstSpec, PublishedSpec
-from kanon_sql.spec.question_parts import ReferenceSpec
+from kanon_sql.spec.published import PublishedSpec
+from kanon_sql.spec.question_parts import AgainstSpec, ReferenceSpec
 from kanon_sql.spec.spec import AuditSpec, TableSpec
 from kanon_sql.sql.tables import Table
 

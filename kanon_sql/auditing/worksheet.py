@@ -15,10 +15,10 @@ from kanon_sql.auditing.opening import OpenTable, answer_of_one_table
 from kanon_sql.auditing.result import refuse_unmet
 from kanon_sql.engines.session import RunOptions, Session
 from kanon_sql.errors import NoDataError, SpecError, option
-from kanon_sql.plan.join_columns import pairs
+from kanon_sql.plan.join_columns import sides
 from kanon_sql.plan.preconditions import entity_known, preconditions
 from kanon_sql.plan.question import ResolvedQuestion
-from kanon_sql.plan.steps import name_list, other_records, records, step, with_entity
+from kanon_sql.plan.steps import name_list, records, step, with_entity
 from kanon_sql.results.worksheet import FILLED_IN, NUMBER, SIZES
 from kanon_sql.results.writing import write_atomically
 from kanon_sql.spec.spec import AuditSpec
@@ -93,7 +93,7 @@ def _riskiest(
 ) -> Iterator[list[list[str]]]:
     """The riskiest classes, each with an equal row for each of its records, or people."""
     reference = next(iter(bound.references.values()), None)
-    compared = list(pairs(bound, reference, "containment")) if reference else []
+    compared = sides(bound, reference, "containment") if reference else None
     columns = list(bound.quasi_identifiers)
     asking = step(
         bound,
@@ -104,16 +104,14 @@ def _riskiest(
             release=records(bound, with_entity(bound, columns)),
             columns=columns,
             entity=bound.entity,
-            reference=other_records(reference) if reference else None,
-            pairs=compared,
-            reference_entity=reference.entity if reference else None,
-            reference_weight=reference.weight if reference else None,
+            sides=compared,
             seed=seed,
             first=sample,
         ),
         only="with --show-values only: its rows are personal data",
     )
-    patterns = [pair.how == "by_pattern" for pair in compared] or [False] * len(columns)
+    pairs = compared.pairs if compared else []
+    patterns = [pair.how == "by_pattern" for pair in pairs] or [False] * len(columns)
     for found in session.rows(asking):
         cells = [found[f"kanon_cell_{place}"] for place in range(1, len(columns) + 1)]
         texts = ["" if cell is None else str(cell) for cell in cells]

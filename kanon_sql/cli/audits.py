@@ -1,8 +1,8 @@
-"""The commands that evaluate models: audit, compile, validate, baseline, worksheet."""
+"""The commands that evaluate models: audit, tables, compile, validate, baseline, worksheet."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,11 +11,17 @@ import click
 from kanon_sql.cli.clock import CLOCK
 from kanon_sql.cli.command_record import with_command
 from kanon_sql.cli.main import main, say_error
-from kanon_sql.cli.option_kinds import PIPELINE_FORMATS, Grouped, GroupedWithTables
+from kanon_sql.cli.option_kinds import (
+    PIPELINE_FORMATS,
+    Grouped,
+    GroupedTables,
+    GroupedWithTables,
+)
 from kanon_sql.cli.options import (
     audit_options,
     baseline_options,
     compile_options,
+    tables_options,
     validate_options,
     worksheet_options,
 )
@@ -44,20 +50,29 @@ from kanon_sql.cli.output import (
     writable,
 )
 from kanon_sql.cli.question import are_results, at_most_one, one_or_specs, question, selected
-from kanon_sql.cli.table_options import cells_question
+from kanon_sql.cli.table_options import cells_question, cells_selected
 from kanon_sql.errors import SpecError, plural
 from kanon_sql.spec.flags import with_flags
 
 if TYPE_CHECKING:
     from kanon_sql.auditing.result import AuditResult
-    from kanon_sql.engines.session import Watch
-    from kanon_sql.spec.spec import AuditSpec
+    from kanon_sql.results.diff import ExpectedTable
+    from kanon_sql.spec.spec import AuditSpec, SelectedTables
 
 
 AUDIT_EXAMPLES = """\b
 Examples:
   kanon-sql audit patients.parquet --qi zip,birth_year,sex --sensitive diagnosis --k 5
   kanon-sql audit kanon.yml --output result.json
+"""
+
+
+TABLES_EXAMPLES = """\b
+Examples:
+  kanon-sql tables turnover.parquet --by region,sector --value turnover --contributor firm_id \\
+      --threshold 10 --dominance 2,67
+  kanon-sql tables published.csv --by region --value n --published --suppressed '*=1..9' \\
+      --total-label Total --derivable
 """
 
 
@@ -83,19 +98,69 @@ def audit(context: click.Context, /, target: str | None, **values: Any) -> int:
     options, spec or input; 3 the engine failed; 4 no data; 130 interrupted.
     """
     chosen = selected(context, target, values)
-    spec = chosen.spec
-    if spec is None:
+    if chosen.spec is None:
         say_error(with_flags(chosen.reason))
+    from kanon_sql.auditing.auditor import audit as run
+    from kanon_sql.auditing.auditor import dry_run
+
+    return _judged(context, chosen, values, run, dry_run, by=values["by"])
+
+
+@main.command(cls=GroupedTables, epilog=TABLES_EXAMPLES)
+@click.argument("target", nargs=-1, callback=at_most_one)
+@tables_options
+@click.pass_context
+def tables(context: click.Context, /, target: str | None, **values: Any) -> int:
+    """Check the cells of a table that is published.
+
+    TARGET holds the records, or with --published the table as it goes out: a file or glob, a table
+    (with --connect), or a spec file with published tables (.yml); leave it out with --manifest,
+    which checks the models with config.meta.kanon_sql.published. Without a rule, the cells are
+    measured and nothing is required.
+
+    Exit codes: 0 every check holds, or nothing was required; 1 a check is violated; 2 invalid
+    options, spec or input; 3 the engine failed; 4 no data; 130 interrupted.
+    """
+    from kanon_sql.auditing.published_tables import audit_cells, dry_run_of_cells
+
+    is_external = values["audience"] == "external"
+    if is_external and values["show_values"]:
+        raise SpecError("--show-values is not for an external audience. Leave out one of them.")
+    chosen = cells_selected(context, target, values)
+    if chosen.spec is None:
+        raise Failure(with_flags(chosen.reason), NO_DATA)
+    return _judged(
+        context,
+        chosen,
+        values,
+        audit_cells,
+        dry_run_of_cells,
+        by="count",
+        is_external=is_external,
+    )
+
+
+def _judged(
+    context: click.Context,
+    chosen: SelectedTables,
+    values: dict[str, Any],
+    audit: Callable[..., AuditResult],
+    dry_run: Callable[..., Sequence[ExpectedTable]],
+    *,
+    by: Any,
+    is_external: bool = False,
+) -> int:
+    """Audit the selected tables and write the result in each requested form, or list what would
+    run; the exit code. A baseline is compared `by` share or count."""
+    spec = chosen.spec
     say_skipped(chosen)
     baseline = baseline_of(values)
     output = output_of(context, spec, values)
     also = also_of(spec, output, values)
     if values["dry_run"]:
-        from kanon_sql.auditing.auditor import dry_run
-
         refuse_format(context)
-        tables = dry_run(spec, writes=files_of(output)) if spec else ()
-        deliver(expected_page(tables, to_terminal=output is None), output)
+        expected = dry_run(spec, writes=files_of(output)) if spec else ()
+        deliver(expected_page(expected, to_terminal=output is None), output)
         return 0 if spec else NO_DATA
     forms = [(output, form_of(context, values, output, AUDIT_FORMS)), *also.items()]
     events = any(form == "openlineage" for _, form in forms)
@@ -104,12 +169,19 @@ def audit(context: click.Context, /, target: str | None, **values: Any) -> int:
 
         emission()
     with watching(context) as watch:
-        writes = [*files_of(output), *also]
-        result = CLOCK.timed(_audit_of(spec, watch, values, writes, with_lineage=events))
+        run = run_of(values, watch, [*files_of(output), *also])
+        show = values["show_values"]
+        result = CLOCK.timed(
+            audit(spec, run, show_values=show, with_lineage=events) if spec else _nothing()
+        )
     if chosen.notes:
         result = result.noted(chosen.notes)
     if baseline:
-        result = baseline.applied_to(result, values["by"])
+        result = baseline.applied_to(result, by)
+    if is_external:
+        from kanon_sql.results.confidential import for_outsiders
+
+        result = for_outsiders(result)
     found = result.status.replace("_", " ")
     for path, form in forms:
         if form in PIPELINE_FORMATS:
@@ -117,11 +189,20 @@ def audit(context: click.Context, /, target: str | None, **values: Any) -> int:
     refuse_failed(result)
     for path, form in forms:
         if form not in PIPELINE_FORMATS:
-            recorded = with_command(result, context, path, spec, always=path in also)
-            deliver(
-                rendered(recorded, recorded.page(), form, to_terminal=path is None), path, found
-            )
+            recorded = result
+            if not is_external:
+                recorded = with_command(result, context, path, spec, always=path in also)
+            page = rendered(recorded, recorded.page(), form, to_terminal=path is None)
+            deliver(page, path, found)
     return result.exit_code
+
+
+def _nothing() -> AuditResult:
+    """The result of no table."""
+    from kanon_sql.auditing.result import AuditResult
+    from kanon_sql.results.version import VERSION
+
+    return AuditResult((), VERSION)
 
 
 def _spec_of(
@@ -136,30 +217,6 @@ def _spec_of(
         raise Failure(with_flags(chosen.reason), NO_DATA)
     say_skipped(chosen)
     return chosen.spec, chosen.notes
-
-
-def _audit_of(
-    spec: AuditSpec | None,
-    watch: Watch,
-    values: dict[str, Any],
-    writes: Sequence[Path],
-    *,
-    with_lineage: bool,
-) -> AuditResult:
-    """Run the audit of a spec; without one, return an empty result."""
-    if spec is None:
-        from kanon_sql.auditing.result import AuditResult
-        from kanon_sql.results.version import VERSION
-
-        return AuditResult((), VERSION)
-    from kanon_sql.auditing.auditor import audit as run
-
-    return run(
-        spec,
-        run_of(values, watch, writes),
-        show_values=values["show_values"],
-        with_lineage=with_lineage,
-    )
 
 
 @main.command(name="compile", cls=GroupedWithTables)

@@ -26,8 +26,7 @@ from kanon_sql.cli.option_kinds import (
     Command,
     Seconds,
     WholeNumber,
-    question_option,
-    run_option,
+    declared_option,
 )
 
 _ROOT = Path(__file__).parent.parent
@@ -125,9 +124,11 @@ class Fields:
             declared = field.settings | {"help": field.sentence.removesuffix(".") + ends}
             if not self.is_question and isinstance(field.default, str | int | float):
                 declared |= {"default": field.default, "show_default": bool(field.default)}
-            make = question_option if self.is_question else run_option
             named = flags or (f"--{name.replace('_', '-')}",)
             parameter = () if named[-1].isidentifier() else (name,)
-            return make(*named, *parameter, **declared | settings)(command)
+            make = declared_option(
+                *named, *parameter, is_question=self.is_question, **declared | settings
+            )
+            return make(command)
 
         return decorate

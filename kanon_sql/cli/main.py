@@ -27,9 +27,8 @@ from kanon_sql.errors import KanonError, did_you_mean, without_control
 from kanon_sql.spec.flags import with_flags
 
 COMMANDS = {
-    "audits": ("audit", "compile", "validate", "baseline", "worksheet"),
+    "audits": ("audit", "tables", "compile", "validate", "baseline", "worksheet"),
     "columns": ("profile", "init", "hierarchy"),
-    "tables": ("tables",),
     "releases": ("anonymize", "tradeoff"),
     "results": ("diff", "report"),
     "mcp": ("mcp",),

@@ -363,23 +363,57 @@ class QuestionOption(click.Option):
     """An option that is part of the question."""
 
 
-def _option(
-    flag: str, *names: str, cls: type[click.Option], **settings: Any
+def declared_option(
+    flag: str, *names: str, is_question: bool, **settings: Any
 ) -> Callable[[Command], Command]:
     """An option with an environment variable: `--memory-limit` is KANON_SQL_MEMORY_LIMIT. `names`
     are other flags for it, and its parameter."""
     variable = f"KANON_SQL_{flag.removeprefix('--').replace('-', '_').upper()}"
-    return click.option(flag, *names, cls=cls, envvar=variable, **settings)
-
-
-def question_option(flag: str, *names: str, **settings: Any) -> Callable[[Command], Command]:
-    if settings.get("multiple"):
+    if is_question and settings.get("multiple"):
         settings["type"] = OneALine()
-    return _option(flag, *names, cls=QuestionOption, **settings)
+    kind = QuestionOption if is_question else click.Option
+    return click.option(flag, *names, cls=kind, envvar=variable, **settings)
 
 
-def run_option(flag: str, *parameter: str, **settings: Any) -> Callable[[Command], Command]:
-    return _option(flag, *parameter, cls=click.Option, **settings)
+def question_option(flag: str, help: str, **settings: Any) -> Callable[[Command], Command]:
+    """An option that is part of the question."""
+    return declared_option(flag, help=help, is_question=True, **settings)
+
+
+def question_count(flag: str, help: str) -> Callable[[Command], Command]:
+    return question_option(flag, help, type=WholeNumber(), metavar="N")
+
+
+def check_option(help: str) -> Callable[[Command], Command]:
+    return question_option("--check", help, multiple=True, metavar="MODEL[:KEY=VALUE,…]")
+
+
+def run_option(
+    flag: str, metavar: str, help: str, parameter: str | None = None, **settings: Any
+) -> Callable[[Command], Command]:
+    """An option of execution or output, with a value."""
+    names = [parameter] if parameter else []
+    return declared_option(flag, *names, metavar=metavar, help=help, is_question=False, **settings)
+
+
+def run_flag(flag: str, help: str) -> Callable[[Command], Command]:
+    return declared_option(flag, is_flag=True, help=help, is_question=False)
+
+
+def run_count(flag: str, default: int | None, help: str) -> Callable[[Command], Command]:
+    """An option that is a whole number, with its default in the help."""
+    shown: dict[str, Any] = {} if default is None else {"default": default, "show_default": True}
+    return run_option(flag, "N", help, type=WholeNumber(), **shown)
+
+
+def run_choice(
+    flag: str, words: Sequence[str], help: str, *, show_default: bool = True
+) -> Callable[[Command], Command]:
+    """An option that is one of some words, by default the first."""
+    shown = {"show_default": True} if show_default else {}
+    return declared_option(
+        flag, type=click.Choice(words), default=words[0], help=help, is_question=False, **shown
+    )
 
 
 def retired(flag: str, instead: str) -> Callable[[Command], Command]:
@@ -395,11 +429,11 @@ def retired(flag: str, instead: str) -> Callable[[Command], Command]:
 def format_option(formats: Sequence[str]) -> Callable[[Command], Command]:
     return run_option(
         "--format",
+        "|".join(formats),
+        "The format of the result.",
         type=Format(formats),
-        metavar="|".join(formats),
         default="human",
         show_default=True,
-        help="The format of the result.",
     )
 
 

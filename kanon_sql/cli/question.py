@@ -132,8 +132,6 @@ THRESHOLDS = ("k", "k_map", "l", "t", "check")
 
 def question(context: click.Context, target: str, values: Mapping[str, Any]) -> AuditSpec:
     """The spec of a command's target and options. Raises `SpecError`."""
-    from kanon_sql.spec.spec import AuditSpec, table_spec
-
     if is_spec_file(target):
         spec = _spec_of_records(context, target, values, but=THRESHOLDS)
         return _with_thresholds(spec, values)
@@ -145,15 +143,8 @@ def question(context: click.Context, target: str, values: Mapping[str, Any]) -> 
             "--qi zip,birth_date,sex; --qi '*' takes every column."
         )
     others = {kind.key: other_tables(kind, values) for kind in OTHER_TABLES}
-    required = {
-        **others,
-        "checks": _checks(
-            values,
-            values["sensitive"],
-            list(others[REFERENCE.key]),
-        ),
-    }
-    return AuditSpec(tables=[table_spec(**_table(target, quasi_identifiers, values), **required)])
+    checks = _checks(values, values["sensitive"], list(others[REFERENCE.key]))
+    return _of_table(target, quasi_identifiers, values, **others, checks=checks)
 
 
 def _with_thresholds(spec: AuditSpec, values: Mapping[str, Any]) -> AuditSpec:
@@ -206,12 +197,10 @@ def are_results(context: click.Context, targets: Sequence[str], values: Mapping[
 
 def profile_question(context: click.Context, target: str, values: Mapping[str, Any]) -> AuditSpec:
     """The table to profile. Raises `SpecError`."""
-    from kanon_sql.spec.spec import AuditSpec, table_spec
-
     if is_spec_file(target):
         return _spec_of_records(context, target, values)
     refuse_server(target, values)
-    return AuditSpec(tables=[table_spec(**_table(target, values["quasi_identifiers"], values))])
+    return _of_table(target, values["quasi_identifiers"], values)
 
 
 def known_events(values: Mapping[str, Any]) -> range | None:
@@ -234,26 +223,22 @@ _MOST_KNOWN = 20
 
 def table_question(context: click.Context, target: str, values: Mapping[str, Any]) -> AuditSpec:
     """A table without roles, to propose a spec for. Raises `SpecError`."""
-    from kanon_sql.spec.spec import AuditSpec, table_spec
-
     if is_spec_file(target):
         raise SpecError(f"{target} is already a spec; name the table to write one for.")
-    return AuditSpec(tables=[table_spec(**_table(target, [], values))])
+    return _of_table(target, [], values)
 
 
 def column_question(column: str, target: str, values: Mapping[str, Any]) -> AuditSpec:
     """A single column with a hierarchy builder, as in zip=mask:right. Raises `SpecError`."""
-    from kanon_sql.spec.spec import AuditSpec, table_spec
-
     name, builds, _ = column_first(column)
     hierarchy = [column] if builds else []
-    table = table_spec(**_table(target, [name], {**values, "hierarchy": hierarchy}))
-    [built] = table.quasi_identifiers.values()
+    spec = _of_table(target, [name], {**values, "hierarchy": hierarchy})
+    [built] = spec.tables[0].quasi_identifiers.values()
     if built.hierarchy is not None:
         raise SpecError(
             f"{column}: that is already a hierarchy file; name a builder, as in mask:right."
         )
-    return AuditSpec(tables=[table])
+    return spec
 
 
 def identifying_question(spec: AuditSpec, values: Mapping[str, Any]) -> Identifying:
@@ -276,24 +261,28 @@ def identifying_question(spec: AuditSpec, values: Mapping[str, Any]) -> Identify
     )
 
 
-def _table(
-    target: str, quasi_identifiers: Sequence[str], values: Mapping[str, Any]
-) -> dict[str, Any]:
-    """The table settings shared by all commands."""
-    from kanon_sql.spec.spec import TableSpec
+def _of_table(
+    target: str, quasi_identifiers: Sequence[str], values: Mapping[str, Any], **more: Any
+) -> AuditSpec:
+    """The spec of one table, from the options that it shares with other commands and `more`."""
+    from kanon_sql.spec.spec import AuditSpec, TableSpec, table_spec
 
     events = values.get("events", ())
     of_columns = _generalisable(quasi_identifiers, values, events)
-    return {
-        **given_fields(TableSpec, values),
-        "source": target,
-        "quasi_identifiers": {
-            name: each
-            for name, each in of_columns.items()
-            if name not in events or name in quasi_identifiers
-        },
-        "events": {name: of_columns[name] for name in events},
-    }
+    table = table_spec(
+        **given_fields(TableSpec, values)
+        | {
+            "source": target,
+            "quasi_identifiers": {
+                name: each
+                for name, each in of_columns.items()
+                if name not in events or name in quasi_identifiers
+            },
+            "events": {name: of_columns[name] for name in events},
+        }
+        | more
+    )
+    return AuditSpec(tables=[table])
 
 
 def given_fields(
@@ -339,12 +328,13 @@ def is_spec_file(target: str) -> bool:
 
 def refuse_a_second_question(context: click.Context, target: str, but: Sequence[str] = ()) -> None:
     """Raise if a question option accompanies a spec file, except `but` some."""
-    given = _given(context, but)
+    instead = "Write it into the file, or name a table in place of the file."
+    _refuse_combined(f"{target} is a spec", _given(context, but), instead)
+
+
+def _refuse_combined(what: str, given: Sequence[str], instead: str) -> None:
     if given:
-        raise SpecError(
-            f"{target} is a spec and can't be combined with {', '.join(given)}. "
-            "Write it into the file, or name a table in place of the file."
-        )
+        raise SpecError(f"{what} and can't be combined with {', '.join(given)}. {instead}")
 
 
 def selected(
@@ -381,12 +371,8 @@ def of_manifest(
     given += ["--server"] if values.get("server") else []
     if target is not None:
         given.insert(0, target)
-    if given:
-        raise SpecError(
-            f"{manifest} is a manifest and can't be combined with {', '.join(given)}. Write "
-            f"it into the config.meta.kanon_sql{'.published' if key == 'published' else ''} of the "
-            "model."
-        )
+    meta = "config.meta.kanon_sql.published" if key == "published" else "config.meta.kanon_sql"
+    _refuse_combined(f"{manifest} is a manifest", given, f"Write it into the {meta} of the model.")
     of_project = {name: values[name] for name in _OF_A_MANIFEST}
     return read_manifest(manifest, connect=values["connect"], key=key, **of_project)
 
@@ -427,11 +413,8 @@ def _of_contract(context: click.Context, target: str, values: Mapping[str, Any])
     from kanon_sql.spec.contract import read_contract
 
     given = [option for option in _given(context) if option not in _BESIDE_A_MANIFEST]
-    if given:
-        raise SpecError(
-            f"{target} is a data contract and can't be combined with {', '.join(given)}. Write it "
-            "into its customProperties, or name a table in place of the file."
-        )
+    instead = "Write it into its customProperties, or name a table in place of the file."
+    _refuse_combined(f"{target} is a data contract", given, instead)
     refuse_idle(values, [key for key in _OF_A_MANIFEST if key != "select"])
     return read_contract(
         Path(target),

@@ -6,14 +6,20 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from kanon_sql.cli.fields import Fields
-from kanon_sql.cli.option_kinds import COLUMNS, Share, WholeNumber, question_option
+from kanon_sql.cli.option_kinds import (
+    COLUMNS,
+    Share,
+    check_option,
+    question_count,
+    question_option,
+)
 from kanon_sql.spec.other_tables import AGAINST, EARLIER, REFERENCE, OtherTableKind
 
 OF_TABLE = Fields("spec/spec.py", "TableSpec")
 _OF_OTHERS = {
     REFERENCE: Fields("spec/question_parts.py", "ReferenceSpec"),
     EARLIER: Fields("spec/question_parts.py", "EarlierReleaseSpec"),
-    AGAINST: Fields("spec/published.py", "AgainstSpec"),
+    AGAINST: Fields("spec/question_parts.py", "AgainstSpec"),
 }
 _METAVARS = {
     "columns": "COL=COL,…",
@@ -31,7 +37,7 @@ _EXAMPLES = {"columns": ": zip=zip_code.", "level": ": zip=2."}
 
 def other_table(kind: OtherTableKind, help: str, *parts: str) -> Iterator[Callable[[Any], Any]]:
     """The option for a kind of other table, and one for each of its parts."""
-    yield question_option(f"--{kind.prefix}", multiple=True, metavar="[NAME=]SRC", help=help)
+    yield question_option(f"--{kind.prefix}", help, multiple=True, metavar="[NAME=]SRC")
     for part in parts:
         yield _OF_OTHERS[kind].option(
             _FIELDS.get(part, part),
@@ -53,36 +59,18 @@ PARTS = (
     _ENTITY,
 )
 DEMANDS = (
-    question_option(
-        "--k",
-        type=WholeNumber(),
-        metavar="N",
-        help="k-anonymity: at least N records in each class.",
-    ),
-    question_option(
-        "--k-map",
-        type=WholeNumber(),
-        metavar="N",
-        help="k-map: at least N matches in the reference.",
-    ),
-    question_option(
-        "--l",
-        type=WholeNumber(),
-        metavar="N",
-        help="l-diversity: at least N sensitive values in each class, for each --sensitive.",
+    question_count("--k", "k-anonymity: at least N records in each class."),
+    question_count("--k-map", "k-map: at least N matches in the reference."),
+    question_count(
+        "--l", "l-diversity: at least N sensitive values in each class, for each --sensitive."
     ),
     question_option(
         "--t",
+        "t-closeness: each class within distance X of the whole table, for each --sensitive.",
         type=Share(),
         metavar="X",
-        help="t-closeness: each class within distance X of the whole table, for each --sensitive.",
     ),
-    question_option(
-        "--check",
-        multiple=True,
-        metavar="MODEL[:KEY=VALUE,…]",
-        help="Any model, as in l_diversity:l=3,sensitive=COL; kanon-sql explain lists them.",
-    ),
+    check_option("Any model, as in l_diversity:l=3,sensitive=COL; kanon-sql explain lists them."),
     *other_table(
         REFERENCE,
         "The reidentification dataset. With several, start the value of each option below "
@@ -102,16 +90,16 @@ FAULTS = OF_TABLE.option("hierarchy_faults")
 HIERARCHIES = (
     question_option(
         "--hierarchy",
+        "The generalisation hierarchy of a column: a file, a table, or width:5,10 round:10 "
+        "mask:right date:month,year,5y prefix:3 cuts:18,65 suppress.",
         multiple=True,
         metavar="COL=HOW",
-        help="The generalisation hierarchy of a column: a file, a table, or width:5,10 round:10 "
-        "mask:right date:month,year,5y prefix:3 cuts:18,65 suppress.",
     ),
     question_option(
         "--clip",
+        "Replace values outside the range by its nearer end, before any level: age=10:90.",
         multiple=True,
         metavar="COL=LOW:HIGH",
-        help="Replace values outside the range by its nearer end, before any level: age=10:90.",
     ),
     FAULTS,
 )

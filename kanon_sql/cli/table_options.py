@@ -10,11 +10,12 @@ import click
 from kanon_sql.cli.fields import Fields
 from kanon_sql.cli.option_kinds import (
     Decimal,
-    WholeNumber,
     check_named,
+    check_option,
     column_first,
     column_names,
     of_column,
+    question_count,
     question_option,
 )
 from kanon_sql.cli.question import (
@@ -42,45 +43,34 @@ TABLE = (
     OF_CELLS.option("margins", ends=" (written '()').", multiple=True, metavar="all|none|COL,…"),
 )
 RULES = (
-    question_option(
-        "--threshold",
-        type=WholeNumber(),
-        metavar="N",
-        help="min_contributors: at least N contributors in each cell.",
-    ),
+    question_count("--threshold", "min_contributors: at least N contributors in each cell."),
     question_option(
         "--dominance",
+        "dominance: the N largest contributors have at most K % of a cell.",
         multiple=True,
         metavar="N,K",
-        help="dominance: the N largest contributors have at most K % of a cell.",
     ),
     question_option(
         "--p-percent",
+        "p_percent: the largest contributor can't be estimated to within P %.",
         type=Decimal(),
         metavar="P",
-        help="p_percent: the largest contributor can't be estimated to within P %.",
     ),
     question_option(
         "--derivable",
+        "derivable: no suppressed cell can be computed from the others.",
         is_flag=True,
-        help="derivable: no suppressed cell can be computed from the others.",
     ),
-    question_option(
+    question_count(
         "--min-difference",
-        type=WholeNumber(),
-        metavar="N",
-        help="differences: cells that differ from those of an --against table differ by at least "
-        "N.",
+        "differences: cells that differ from those of an --against table differ by at least N.",
     ),
 )
 POLICY_ON_CELLS = (OF_CELLS.option("policy", multiple=True, metavar="ID|FILE"),)
 CHECK = (
-    question_option(
-        "--check",
-        multiple=True,
-        metavar="MODEL[:KEY=VALUE,…]",
-        help="Any model of cells, as in min_contributors:n=10,zeros=disclosive; kanon-sql explain "
-        "lists them.",
+    check_option(
+        "Any model of cells, as in min_contributors:n=10,zeros=disclosive; kanon-sql explain lists "
+        "them."
     ),
 )
 AS_PUBLISHED = (

@@ -20,7 +20,7 @@ from kanon_sql.plan.check_sql import (
 )
 from kanon_sql.plan.earlier_plan import EarlierStep, steps_with_earlier
 from kanon_sql.plan.event_plan import EventPlan, plan_events
-from kanon_sql.plan.join_columns import pairs
+from kanon_sql.plan.join_columns import sides
 from kanon_sql.plan.preconditions import preconditions
 from kanon_sql.plan.question import BoundCheck, BoundColumn, ResolvedQuestion
 from kanon_sql.plan.resolve import bound_column
@@ -44,7 +44,6 @@ from kanon_sql.plan.steps import (
     Precondition,
     counted,
     name_list,
-    other_records,
     records,
     step,
     with_entity,
@@ -90,27 +89,27 @@ class Plan:
 
     bound: ResolvedQuestion
     preconditions: tuple[Precondition, ...]
-    keys: Statement | None
-    """Proves that grouping by hash is exact; None if nothing is hashed."""
-    classes: Statement | None
-    sensitive: tuple[SensitiveStep, ...]
-    distances: tuple[DistanceStep, ...]
-    looks: tuple[SpellingLook, ...]
-    named_values: tuple[NamedValuesStep, ...]
-    profiles: Statement | None
-    people: Statement | None
-    """Counts people by the smallest of their classes; None without an entity."""
-    survey: Statement | None
-    references: tuple[ReferenceStep, ...]
-    earlier: tuple[EarlierStep, ...]
-    unassigned: ColumnsStep | None
-    """Counts the distinct values of the unassigned columns approximately; None without such
-    columns, or if the database has no approximate count."""
-    insensitive: ColumnsStep | None
-    """Counts who is alone in each insensitive column that the spec gives no reason for."""
-    shown: tuple[Statement, ...]
     events: EventPlan | None = None
     """The steps on events; None unless event columns are named."""
+    keys: Statement | None = None
+    """Proves that grouping by hash is exact; None if nothing is hashed."""
+    classes: Statement | None = None
+    sensitive: tuple[SensitiveStep, ...] = ()
+    distances: tuple[DistanceStep, ...] = ()
+    looks: tuple[SpellingLook, ...] = ()
+    named_values: tuple[NamedValuesStep, ...] = ()
+    profiles: Statement | None = None
+    people: Statement | None = None
+    """Counts people by the smallest of their classes; None without an entity."""
+    survey: Statement | None = None
+    references: tuple[ReferenceStep, ...] = ()
+    earlier: tuple[EarlierStep, ...] = ()
+    unassigned: ColumnsStep | None = None
+    """Counts the distinct values of the unassigned columns approximately; None without such
+    columns, or if the database has no approximate count."""
+    insensitive: ColumnsStep | None = None
+    """Counts who is alone in each insensitive column that the spec gives no reason for."""
+    shown: tuple[Statement, ...] = ()
 
     @property
     def steps(self) -> tuple[Statement, ...]:
@@ -133,7 +132,7 @@ class Plan:
             *(distance.people for distance in self.distances),
             self.survey,
             *(step for each in self.references for step in (each.step, each.people)),
-            *(step for each in self.earlier for step in each.steps),
+            *(step for each in self.earlier for step in each.asked),
             self.unassigned and self.unassigned.step,
             self.insensitive and self.insensitive.step,
             *(self.events.steps if self.events else ()),
@@ -151,32 +150,16 @@ def plan_audit(bound: ResolvedQuestion, *, short_keys: bool = True) -> Plan:
     where two columns can never be equal.
     """
     events = plan_events(bound) if bound.events else None
+    tested = tuple(preconditions(bound))
     if events and not bound.quasi_identifiers:
-        return Plan(
-            bound=bound,
-            preconditions=tuple(preconditions(bound)),
-            keys=None,
-            classes=None,
-            sensitive=(),
-            distances=(),
-            looks=(),
-            named_values=(),
-            profiles=None,
-            people=None,
-            survey=None,
-            references=(),
-            earlier=(),
-            unassigned=None,
-            insensitive=None,
-            shown=(),
-            events=events,
-        )
+        return Plan(bound, tested, events)
     keyed = with_short_keys(bound) if short_keys else bound
     reads_sensitive = bound.sensitive and not bound.wildcard
     looked = keyed.sensitive if reads_sensitive else ()
     return Plan(
-        bound=bound,
-        preconditions=tuple(preconditions(bound)),
+        bound,
+        tested,
+        events,
         keys=proof_of_keys(keyed),
         classes=None if reads_sensitive else _classes(keyed),
         sensitive=tuple(sensitive_steps(keyed)) if reads_sensitive else (),
@@ -191,7 +174,6 @@ def plan_audit(bound: ResolvedQuestion, *, short_keys: bool = True) -> Plan:
         unassigned=_unassigned(bound),
         insensitive=_insensitive(bound),
         shown=tuple(_shown(bound)),
-        events=events,
     )
 
 
@@ -199,36 +181,26 @@ def _classes(bound: ResolvedQuestion) -> Statement:
     columns = list(bound.quasi_identifiers)
     size = required_size(bound)
     if bound.wildcard:
-        return step(
-            bound,
-            "classes",
-            f"How many combinations of {name_list(bound.quasi_identifiers)} in {audited(bound)} "
-            "are compatible with each number of records, if NULL matches everything?",
-            render(
-                "k_anonymity_with_wildcards",
-                relation=records(bound, columns),
-                columns=columns,
-                k=size,
-            ),
-            KAnonymity,
-            pass_conditions=size_conditions(size),
+        question = (
+            f"How many combinations of {name_list(columns)} in {audited(bound)} are compatible "
+            "with each number of records, if NULL matches everything?"
         )
-    relation = records(bound, with_entity(bound, columns))
-    return step(
-        bound,
-        "classes",
-        f"How many classes of {audited(bound)} by {name_list(bound.quasi_identifiers)} have each "
-        f"size, in {counted(bound)}?",
-        render(
+        relation = records(bound, columns)
+        sql = render("k_anonymity_with_wildcards", relation=relation, columns=columns, k=size)
+    else:
+        question = (
+            f"How many classes of {audited(bound)} by {name_list(columns)} have each size, in "
+            f"{counted(bound)}?"
+        )
+        sql = render(
             "k_anonymity",
-            relation=relation,
+            relation=records(bound, with_entity(bound, columns)),
             columns=list(bound.keys),
             entity=bound.entity,
             k=size,
-        ),
-        KAnonymity,
-        pass_conditions=size_conditions(size),
-    )
+        )
+    conditions = size_conditions(size)
+    return step(bound, "classes", question, sql, KAnonymity, pass_conditions=conditions)
 
 
 def _survey(bound: ResolvedQuestion) -> Statement:
@@ -302,16 +274,9 @@ def _references(bound: ResolvedQuestion) -> Iterator[ReferenceStep]:
         measures = [*([those] if macro == "k_map" else []), *reference_measures(bound, checks)]
         at_risk = f" At risk is whoever has a chance above {AT_RISK:g}." if macro == "k_map" else ""
         asked_of: dict[str, Any] = {
-            "release": records(bound, with_entity(bound, list(bound.quasi_identifiers))),
-            "columns": list(bound.quasi_identifiers),
-            "entity": bound.entity,
-            "reference": other_records(reference),
-            "pairs": list(pairs(bound, reference, match)),
-            "reference_entity": reference.entity,
-            "reference_weight": reference.weight,
+            "sides": sides(bound, reference, match),
             "measures": measures,
             "union": any(check.model.parameters["missing"] == "union" for check in asking),
-            "wildcard": bound.wildcard,
         }
         models = dict.fromkeys(type(check.model) for check in asking)
         step_name = f"{macro}_{name}" if match == "containment" else f"exact_{macro}_{name}"

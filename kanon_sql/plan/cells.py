@@ -363,32 +363,14 @@ def _factor(model: CellModel) -> int:
 def cells_step(question: CellQuestion, exact: Exactness) -> Statement:
     """The statement that judges every rule for single cells at once."""
     bound = question.bound
-    figure, weighted = _figures(question, exact)
-    rules = [
-        rule
-        for number, check in enumerate(question.checks, start=1)
-        if (rule := _rule(number, check, exact.is_exact)) is not None
-    ]
+    rules = _rules(question, exact)
     names = name_list([each.raw for each in question.dimensions])
     return step(
         bound,
         "cells",
         f"What do the cells of {bound.table.name} by {names} hold of their "
         f"{'contributors' if bound.entity else 'records'}?",
-        render(
-            "cell_rules",
-            relation=question.relation,
-            columns=question.columns,
-            groupings=question.groupings,
-            rules=rules,
-            nodes=_nodes(question),
-            contributor=bound.entity,
-            figure=figure,
-            weighted=weighted,
-            ranks=question.rank,
-            repeated=list(_repeated(question)),
-            top=question.has_largest,
-        ),
+        render("cell_rules", cells=_sums(question, exact), rules=rules, nodes=_nodes(question)),
         *dict.fromkeys(type(model) for model, _ in question.checks if model.is_primary),
     )
 
@@ -408,31 +390,48 @@ def sensitive_cells_step(
 ) -> Statement:
     """The statement on each cell, its figure, and whether it violates a rule by itself; on the
     `first` that do, if given."""
-    figure, weighted = _figures(question, exact)
-    rules = [
-        rule
-        for number, check in enumerate(question.checks, start=1)
-        if check.gates and (rule := _rule(number, check, exact.is_exact)) is not None
-    ]
+    rules = [rule for rule in _rules(question, exact) if rule["violated"]]
     return step(
         question.bound,
         name,
         f"What would {question.bound.table.name} show if just its sensitive cells were suppressed?",
         render(
             "sensitive_cells",
-            relation=question.relation,
-            columns=question.columns,
-            groupings=question.groupings,
             violated=" or ".join(f"({rule['violated']})" for rule in rules),
-            contributor=question.bound.entity,
-            figure=figure,
-            weighted=weighted,
-            ranks=question.rank,
-            repeated=list(_repeated(question)),
-            top=question.has_largest,
             first=first,
+            cells=_sums(question, exact),
         ),
     )
+
+
+def _sums(question: CellQuestion, exact: Exactness) -> dict[str, Any]:
+    """The cells with the sum of their figures, for the macros."""
+    figure, weighted = _figures(question, exact)
+    return {
+        **_counts(question, question.groupings),
+        "counted": None,
+        "figure": figure,
+        "weighted": weighted,
+        "ranks": question.rank,
+        "repeated": list(_repeated(question)),
+        "top": question.has_largest,
+    }
+
+
+def _counts(question: CellQuestion, groupings: Sequence[Grouping]) -> dict[str, Any]:
+    """The cells with their numbers of contributors, for the macros."""
+    return {
+        "relation": question.relation,
+        "columns": question.columns,
+        "groupings": groupings,
+        "contributor": question.bound.entity,
+        "counted": question.value,
+        "figure": None,
+        "weighted": None,
+        "ranks": [],
+        "repeated": [],
+        "top": False,
+    }
 
 
 def _figures(question: CellQuestion, exact: Exactness) -> tuple[str | None, str | None]:
@@ -449,18 +448,21 @@ def _figures(question: CellQuestion, exact: Exactness) -> tuple[str | None, str 
     return figure, f"{figure} * {factor}"
 
 
-def _rule(number: int, check: CellCheck, exact: bool) -> dict[str, Any] | None:
-    """The predicate of a rule for single cells, and its figure for the worst one."""
-    model = check.model
-    if not model.is_primary:
-        return None
-    parameters = {**model.parameters, "exact": exact}
-    violated = render_known(f"{model.name()}_violated", **parameters) if check.gates else None
-    measured = None
-    if model.needs_value:
-        worst = "max" if model.worst == "greatest" else "min"
-        measured = f"{worst}({render_known(model.name(), **parameters)})"
-    return {"number": number, "violated": violated, "measured": measured}
+def _rules(question: CellQuestion, exact: Exactness) -> list[dict[str, Any]]:
+    """The predicate of each rule for single cells, if it gates, and its figure for the worst."""
+    rules = []
+    for number, check in enumerate(question.checks, start=1):
+        model = check.model
+        if not model.is_primary:
+            continue
+        parameters = {**model.parameters, "exact": exact.is_exact}
+        violated = render_known(f"{model.name()}_violated", **parameters) if check.gates else None
+        measured = None
+        if model.needs_value:
+            worst = "max" if model.worst == "greatest" else "min"
+            measured = f"{worst}({render_known(model.name(), **parameters)})"
+        rules.append({"number": number, "violated": violated, "measured": measured})
+    return rules
 
 
 def _nodes(question: CellQuestion) -> list[dict[str, Any]]:
@@ -579,14 +581,13 @@ def groups_step(question: CellQuestion) -> Statement | None:
         f"In which groups of {bound.table.name} do all members fall into one category?",
         render(
             "group_counts",
-            relation=question.relation,
-            columns=question.columns,
-            groupings=[question.grouping(number, levels) for levels, number in numbers.items()],
+            cells=_counts(
+                question,
+                [question.grouping(number, levels) for levels, number in numbers.items()],
+            ),
             families=families,
             nodes=_nodes(question),
             checks=checks,
-            contributor=bound.entity,
-            counted=question.value,
         ),
         GroupDisclosure,
     )
@@ -619,13 +620,7 @@ def differences_step(
         )
 
     def side(asked: CellQuestion) -> dict[str, Any]:
-        return {
-            "relation": asked.relation,
-            "columns": asked.columns,
-            "groupings": [asked.grouping(number, each) for number, each in enumerate(levels)],
-            "contributor": asked.bound.entity,
-            "counted": asked.value,
-        }
+        return _counts(asked, [asked.grouping(number, each) for number, each in enumerate(levels)])
 
     here = replace(question, dimensions=tuple(question.dimensions[place] for place in places))
     tables = frozenset(each.bound.table.sql for each in (question, other))

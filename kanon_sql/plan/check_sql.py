@@ -7,7 +7,7 @@ several checks of that model.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from kanon_sql.plan.question import BoundCheck, BoundColumn, ResolvedQuestion
@@ -52,25 +52,25 @@ def sensitive_models(
             yield model, each
 
 
-def needs(checks: Iterable[LabelledCheck]) -> list[str]:
-    """The inputs of the class measures that these checks need, such as the table-wide shares."""
+def of_each_class(
+    bound: ResolvedQuestion, sensitive: BoundColumn, checks: Sequence[LabelledCheck]
+) -> dict[str, Any]:
+    """What the checks need of each class: relations such as the table-wide shares, the aggregates
+    that their models declare, each once, and their measures."""
     needed: set[str] = set()
     for model, _ in sensitive_models(checks):
         needed |= model.needs
-    return sorted(needed)
-
-
-def class_columns(
-    bound: ResolvedQuestion, sensitive: BoundColumn, checks: Iterable[LabelledCheck]
-) -> list[Named]:
-    """The aggregates per class that the checks' models declare, deduplicated."""
     columns: dict[Named, None] = {}
     for each in checks:
         macro = f"{each.check.model.name()}_columns"
         if macro in macro_names():
             found = declared(macro, **_arguments(bound, sensitive, each))
             columns |= {Named(column["expression"], column["name"]): None for column in found}
-    return list(columns)
+    return {
+        "needs": sorted(needed),
+        "class_columns": list(columns),
+        "class_measures": list(class_measures(bound, sensitive, checks)),
+    }
 
 
 def columns_of_every_class(bound: ResolvedQuestion, sensitive: BoundColumn) -> list[Named]:
@@ -84,29 +84,35 @@ def columns_of_every_class(bound: ResolvedQuestion, sensitive: BoundColumn) -> l
     return columns
 
 
+def measures_of_every_class(bound: ResolvedQuestion) -> Iterator[str]:
+    """The aggregates over all classes that are measured regardless of the checks."""
+    known = {"entity": bound.entity, "unknown": bound.unknown}
+    homogeneous = render("homogeneity", **known)
+    yield render("classes_where", predicate=homogeneous, name="homogeneous")
+    yield render("records_where", predicate=homogeneous, name="homogeneous", records=held(bound))
+    if bound.entity:
+        among_others = render("certain_among_others", **known)
+        yield render("classes_where", predicate=among_others, name="certain_among_others")
+    if not bound.unknown:
+        by_null = render("diverse_by_null")
+        yield render("classes_where", predicate=by_null, name="diverse_by_null")
+    yield render("classes_where", predicate=render("single_value"), name="single_value")
+
+
 def class_measures(
     bound: ResolvedQuestion, sensitive: BoundColumn, checks: Iterable[LabelledCheck]
 ) -> Iterator[Named]:
     """The measure of each sensitive check on one class, and its companion measure, if any."""
     for model, each in sensitive_models(checks):
-        yield _measure(bound, sensitive, model, each)
+        arguments = _arguments(bound, sensitive, each)
+        yield _measure(model, each, arguments)
         if model.beside:
-            yield _companion_measure(bound, sensitive, model, each)
+            companion = render_known(f"{model.name()}_beside", **arguments)
+            yield Named(companion, f"kanon_{each.label}_{model.beside}")
 
 
-def _measure(
-    bound: ResolvedQuestion, sensitive: BoundColumn, model: SensitiveModel, each: LabelledCheck
-) -> Named:
-    arguments = _arguments(bound, sensitive, each)
+def _measure(model: SensitiveModel, each: LabelledCheck, arguments: Mapping[str, Any]) -> Named:
     return Named(render_known(model.name(), **arguments), f"kanon_{each.label}")
-
-
-def _companion_measure(
-    bound: ResolvedQuestion, sensitive: BoundColumn, model: SensitiveModel, each: LabelledCheck
-) -> Named:
-    arguments = _arguments(bound, sensitive, each)
-    expression = render_known(f"{model.name()}_beside", **arguments)
-    return Named(expression, f"kanon_{each.label}_{model.beside}")
 
 
 def class_verdicts(
@@ -114,8 +120,8 @@ def class_verdicts(
 ) -> Iterator[Named]:
     """Predicates per check: the classes that violate it, and those whose measure is infinite."""
     for model, each in sensitive_models(checks):
-        measure = render("figure", measure=_measure(bound, sensitive, model, each))
-        arguments = _arguments(bound, sensitive, each) | {"measure": measure}
+        arguments = _arguments(bound, sensitive, each)
+        arguments["measure"] = render("figure", measure=_measure(model, each, arguments))
         asked = [("infinite", model.may_be_infinite), ("violated", each.check.gates)]
         for suffix, wanted in asked:
             if wanted:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from kanon_sql.plan.join_columns import of_both_releases, pairs, people_of_both
+from kanon_sql.plan.join_columns import of_both_releases, people_of_both, sides
 from kanon_sql.plan.question import BoundCheck, BoundColumn, OtherTable, ResolvedQuestion
 from kanon_sql.plan.sensitive_plan import order_of_values, other_sensitive
 from kanon_sql.plan.steps import other_records, records, step, with_entity, with_files_once
@@ -77,10 +77,7 @@ def _with_reference(bound: ResolvedQuestion, check: BoundCheck) -> Iterator[tupl
     if not isinstance(model, ReferenceModel):
         return
     reference = reference_of(bound, check)
-    yield "reference", other_records(reference)
-    yield "pairs", list(pairs(bound, reference, model.match))
-    yield "reference_entity", reference.entity
-    yield "reference_weight", reference.weight
+    yield "sides", sides(bound, reference, model.match)
     yield "union", model.missing == "union"
     yield "complete", model.missing == "error"
 

@@ -49,11 +49,6 @@ class EarlierStep(NamedTuple):
         """The name of the merged row."""
         return self.asked[0].name
 
-    @property
-    def steps(self) -> Iterator[Statement]:
-        """Every step, in execution order."""
-        yield from self.asked
-
 
 def steps_with_earlier(bound: ResolvedQuestion) -> Iterator[EarlierStep]:
     """One `EarlierStep` per earlier release, with the checks on it."""

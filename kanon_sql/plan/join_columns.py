@@ -16,7 +16,7 @@ from kanon_sql.plan.question import (
     Pair,
     ResolvedQuestion,
 )
-from kanon_sql.plan.steps import other_records
+from kanon_sql.plan.steps import other_records, records, with_entity
 from kanon_sql.plan.violating_classes import reference_of, reference_requirements, too_rare
 from kanon_sql.sql.macros import render
 from kanon_sql.sql.quoting import identifier
@@ -90,6 +90,45 @@ def _labelled(
     labels = levels.labels_sql(level, portable=True)
     joined = JoinedLabels(name, labels, levels.key(value))
     return ReferredCell(column, value, f"{name}.kanon_label", joined, "")
+
+
+@dataclass(frozen=True)
+class Sides:
+    """A release and a reference, with what the macros read of both."""
+
+    release: str
+    columns: list[BoundColumn]
+    entity: BoundColumn | None
+    wildcard: bool
+    reference: str
+    pairs: list[Pair]
+    reference_entity: BoundColumn | None
+    reference_weight: BoundColumn | None
+
+    @property
+    def matched(self) -> list[Pair]:
+        """The pairs compared by more than equality."""
+        return [pair for pair in self.pairs if pair.how in ("by_pattern", "by_wildcard")]
+
+    @property
+    def referring(self) -> str:
+        """The CTE of the reference's combinations."""
+        return "reference_people" if self.reference_entity else "reference_classes"
+
+
+def sides(bound: ResolvedQuestion, reference: OtherTable, match: str) -> Sides:
+    """The table and a reference. Raises `SpecError` where two columns can never be equal."""
+    columns = list(bound.quasi_identifiers)
+    return Sides(
+        release=records(bound, with_entity(bound, columns)),
+        columns=columns,
+        entity=bound.entity,
+        wildcard=bound.wildcard,
+        reference=other_records(reference),
+        pairs=list(pairs(bound, reference, match)),
+        reference_entity=reference.entity,
+        reference_weight=reference.weight,
+    )
 
 
 _FLOATS = {"DOUBLE", "FLOAT", "REAL"}

@@ -3,7 +3,7 @@ identifying columns."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 from math import comb
@@ -203,23 +203,9 @@ def plan_profile(
         classes=_classes(bound),
         people=smallest_classes(bound) if bound.entity else None,
         looks=tuple(_looks(bound, known)),
-        knows=tuple(
-            ColumnStep(
-                column,
-                _knows(bound, column, k),
-                _knows(bound, column, k, each_person=True) if bound.entity else None,
-            )
-            for column in known
-        ),
+        knows=tuple(_of_both(_knows, bound, column, k) for column in known),
         combinations=_combinations(bound),
-        lacks=tuple(
-            ColumnStep(
-                column,
-                _lacks(bound, column, k),
-                _lacks(bound, column, k, each_person=True) if bound.entity else None,
-            )
-            for column in bound.quasi_identifiers
-        ),
+        lacks=tuple(_of_both(_lacks, bound, column, k) for column in bound.quasi_identifiers),
         eliminations=tuple(
             ColumnStep(column, _elimination(bound, column)) for column in bound.sensitive
         ),
@@ -227,6 +213,14 @@ def plan_profile(
         if attacker_knows
         else tuple(column.name for column in bound.roles.unassigned if not _comparable(column)),
     )
+
+
+def _of_both(
+    asking: Callable[..., Statement], bound: ResolvedQuestion, column: BoundColumn, k: int
+) -> ColumnStep:
+    """A question on a column, and the same per person with an entity."""
+    people = asking(bound, column, k, each_person=True) if bound.entity else None
+    return ColumnStep(column, asking(bound, column, k), people)
 
 
 def as_profiled(spec: TableSpec) -> TableSpec:
@@ -295,15 +289,17 @@ def _named(name: str, bound: ResolvedQuestion, free: set[str]) -> str:
         raise SpecError(
             f'attacker_knows: column "{column}" is a quasi-identifier, so it is known already.'
         )
-    parts = {
-        each.name: part
-        for part, each in (("the entity", bound.entity), ("the weight", bound.weight))
-        if each
-    }
+    role = _about(bound).get(column, "an identifier")
     raise SpecError(
-        f'attacker_knows: column "{column}" is {parts.get(column, "an identifier")}, which is no '
+        f'attacker_knows: column "{column}" is {role}, which is no '
         "knowledge of a person: it says whom a record is about, or stands for. Name another column."
     )
+
+
+def _about(bound: ResolvedQuestion) -> dict[str, str]:
+    """The columns that say whom a record is about, or stands for, with their roles."""
+    roles = (("the entity", bound.entity), ("the weight", bound.weight))
+    return {column.name: role for role, column in roles if column}
 
 
 def _comparable(column: Column) -> bool:
@@ -550,11 +546,7 @@ def named_columns(names: Sequence[str], bound: ResolvedQuestion) -> tuple[BoundC
     Raises `SpecError` for a missing or repeated column, the entity or the weight.
     """
     found: list[BoundColumn] = []
-    parts = {
-        each.name: part
-        for part, each in (("the entity", bound.entity), ("the weight", bound.weight))
-        if each
-    }
+    parts = _about(bound)
     for name in names:
         try:
             column = column_named(name, bound.table, ("columns", name))

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import Any, Literal
 
 from kanon_sql.errors import SpecError
 from kanon_sql.plan.cells import (
+    CellCheck,
     CellQuestion,
     Dimension,
     Exactness,
@@ -19,7 +20,13 @@ from kanon_sql.plan.cells import (
 from kanon_sql.plan.question import BoundColumn, same_name
 from kanon_sql.plan.resolve import column_named
 from kanon_sql.plan.steps import records, step
-from kanon_sql.spec.models.cells import Differences, GroupDisclosure, MinContributors, Rounded
+from kanon_sql.spec.models.cells import (
+    CellModel,
+    Differences,
+    GroupDisclosure,
+    MinContributors,
+    Rounded,
+)
 from kanon_sql.spec.spec import SHOWN
 from kanon_sql.sql.macros import render, render_known
 from kanon_sql.sql.quoting import literal
@@ -82,11 +89,6 @@ class PublishedDimension:
     parent: str | None = None
     """The label above it, NULL for the total."""
 
-    @property
-    def nodes(self) -> dict[str, tuple[int, str | None]]:
-        """Each label of the hierarchy with its level and the label above it."""
-        return nodes_of(self.dimension)
-
 
 def nodes_of(dimension: Dimension) -> dict[str, tuple[int, str | None]]:
     """Each label of a hierarchy with its lowest level, and the label above it, None below the
@@ -138,6 +140,11 @@ class PublishedTable:
         yield self.value
         if self.count:
             yield self.count
+
+    @property
+    def places(self) -> list[int]:
+        """The numbers of its dimensions, from 1."""
+        return list(range(1, len(self.dimensions) + 1))
 
     @property
     def suppressed(self) -> str:
@@ -202,7 +209,7 @@ def _published(
         ]
         total = " or ".join(dict.fromkeys(alike)) or NOWHERE
     is_said = flag is not None or (declared and label is None)
-    like = ", ".join(literal(each) for each in LIKE_A_TOTAL)
+    like = _listed(LIKE_A_TOTAL)
     found = PublishedDimension(
         dimension,
         label=text,
@@ -225,13 +232,9 @@ def _published(
     for each, (_, above) in nodes.items():
         if above is not None:
             parents.setdefault(above, []).append(each)
-    return PublishedDimension(
-        dimension,
-        label=text,
-        total=total,
-        doubtful=found.doubtful,
+    return replace(
+        found,
         like_total=NOWHERE,
-        no_flag=no_flag,
         unknown=f"not ({total}) and {text} is not null and {text} not in ({_listed(list(nodes))})",
         level=_case(
             [(f"{text} in ({_listed(own)})", str(level)) for level, own in enumerate(by_level)],
@@ -329,7 +332,7 @@ def repeated_step(table: PublishedTable, exact: Exactness) -> Statement:
         render(
             "repeated_cells",
             sets=sets_of_published(table, exact),
-            dimensions=list(range(1, len(table.dimensions) + 1)),
+            dimensions=table.places,
         ),
     )
 
@@ -348,12 +351,8 @@ def published_rules_step(table: PublishedTable, exact: Exactness) -> Statement:
     """The statement that judges every rule for single cells at once."""
     question, bound = table.question, table.question.bound
     rules = [
-        {
-            "number": number,
-            "violated": render_known(f"{check.model.name()}_violated", **check.model.parameters),
-        }
-        for number, check in enumerate(question.checks, start=1)
-        if isinstance(check.model, MinContributors | Rounded) and check.gates
+        {"number": number, "violated": violated}
+        for number, violated in _violated(question.checks).items()
     ]
     return step(
         bound,
@@ -367,22 +366,28 @@ def published_rules_step(table: PublishedTable, exact: Exactness) -> Statement:
             nodes=_nodes(table),
             contributors=table.counts,
         ),
-        *dict.fromkeys(
-            type(check.model)
-            for check in question.checks
-            if isinstance(check.model, MinContributors | Rounded)
-        ),
+        *dict.fromkeys(type(model) for model, _ in question.checks if _is_of_one_cell(model)),
     )
+
+
+def _is_of_one_cell(model: CellModel) -> bool:
+    """Whether a model judges each cell of a published table by itself."""
+    return isinstance(model, MinContributors | Rounded)
+
+
+def _violated(checks: Sequence[CellCheck]) -> dict[int, str]:
+    """The predicate of each gating check on single cells, by the number of the check."""
+    return {
+        number: render_known(f"{check.model.name()}_violated", **check.model.parameters)
+        for number, check in enumerate(checks, start=1)
+        if check.gates and _is_of_one_cell(check.model)
+    }
 
 
 def violating_published_step(table: PublishedTable, exact: Exactness) -> Statement | None:
     """The statement on the first cells that violate a rule by themselves, which shows values; None
     without such a rule."""
-    violated = [
-        f"({render_known(f'{check.model.name()}_violated', **check.model.parameters)})"
-        for check in table.question.checks
-        if isinstance(check.model, MinContributors | Rounded) and check.gates
-    ]
+    violated = [f"({each})" for each in _violated(table.question.checks).values()]
     if not violated:
         return None
     bound = table.question.bound
@@ -393,7 +398,7 @@ def violating_published_step(table: PublishedTable, exact: Exactness) -> Stateme
         render(
             "violating_published",
             sets=sets_of_published(table, exact),
-            dimensions=list(range(1, len(table.dimensions) + 1)),
+            dimensions=table.places,
             violated=violated,
             first=SHOWN,
         ),
@@ -474,7 +479,7 @@ def _family(
     table: PublishedTable, place: int, each: PublishedDimension, row: Row
 ) -> dict[str, Any] | None:
     """The groups along one dimension; None where it has a single node."""
-    nodes = each.nodes
+    nodes = nodes_of(each.dimension)
     top = len(each.dimension.levels) - 1 if each.level is not None else 0
     below_total = int(row[f"kanon_nodes_{node_name(place, top)}"])
     if below_total <= 1 and not nodes:
@@ -559,6 +564,6 @@ def published_cells_step(table: PublishedTable, exact: Exactness, name: str) -> 
         render(
             "rows_of_published",
             sets=sets_of_published(table, exact, ranges=True),
-            dimensions=list(range(1, len(table.dimensions) + 1)),
+            dimensions=table.places,
         ),
     )

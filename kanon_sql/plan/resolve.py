@@ -314,35 +314,28 @@ def refuse_two_parts(parts: Sequence[tuple[BoundColumn | Column, str]]) -> None:
         raise SpecError(f'column "{repeated}" is named twice.')
 
 
-def refuse_uncomparable(column: BoundColumn, table: Table) -> None:
-    """Raise `SpecError` for a column whose values SQL can't compare."""
-    _refuse_nested(column, table)
-    _refuse_span(column, table)
-
-
-def _refuse_nested(column: BoundColumn, table: Table) -> None:
-    if family(column.type) == "nested":
-        raise SpecError(
-            f'column "{column.name}" of {table.name} is nested. A privacy model '
-            "compares single values: take its fields apart into columns of their own."
-        )
-
-
 _DAYS = {"pandas.DataFrame": ".dt.days", "polars.DataFrame": ".dt.total_days()"}
 """How a column of a data frame gives the days of a duration."""
 
 
-def _refuse_span(column: BoundColumn, table: Table) -> None:
-    """Reject types whose equality merges distinct values, such as 1 month and 30 days."""
-    if family(column.type) == "span":
-        if table.name in _DAYS:
-            raise SpecError(
-                f'column "{column.name}" of {table.name} is a timedelta: convert it, for example '
-                f'df["{column.name}"]{_DAYS[table.name]}.'
-            )
+def refuse_uncomparable(column: BoundColumn, table: Table) -> None:
+    """Raise `SpecError` for a column whose values SQL can't compare: nested ones, and types whose
+    equality merges distinct values, such as 1 month and 30 days."""
+    kind, where = family(column.type), f'column "{column.name}" of {table.name}'
+    if kind == "nested":
         raise SpecError(
-            f'column "{column.name}" of {table.name} is {column.type}, of which SQL takes '
-            "different values for one. Cast it to text in a view, or leave it out."
+            f"{where} is nested. A privacy model compares single values: take its fields apart "
+            "into columns of their own."
+        )
+    if kind == "span" and table.name in _DAYS:
+        raise SpecError(
+            f"{where} is a timedelta: convert it, for example "
+            f'df["{column.name}"]{_DAYS[table.name]}.'
+        )
+    if kind == "span":
+        raise SpecError(
+            f"{where} is {column.type}, of which SQL takes different values for one. Cast it to "
+            "text in a view, or leave it out."
         )
 
 

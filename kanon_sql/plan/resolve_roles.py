@@ -250,11 +250,9 @@ def resolve(
             "with_other_sensitive needs two sensitive attributes or more; there "
             f"{'is one' if sensitive else 'are none'}."
         )
-    identifiers = tuple(
-        found_column(name, table, ("identifiers", name)) for name in spec.identifiers
-    )
-    insensitive = tuple(
-        found_column(name, table, ("insensitive", name)) for name in spec.insensitive
+    identifiers, insensitive = (
+        tuple(found_column(name, table, (key, name)) for name in getattr(spec, key))
+        for key in ("identifiers", "insensitive")
     )
     entity = (
         column_named(spec.entity, table, ("entity",), alias="kanon_entity") if spec.entity else None
@@ -273,16 +271,15 @@ def resolve(
         refuse_uncomparable(column, table)
     if spec.first and not table.ordered:
         raise no_first_records(table.name)
-    if spec.nulls == "wildcard" and entity:
-        raise SpecError(
-            "nulls: wildcard is not defined with an entity: compatible records form no classes in "
-            "which people could be counted. Leave out one of the two."
-        )
-    if spec.nulls == "wildcard" and weight:
-        raise SpecError(
-            "nulls: wildcard is not defined with a survey weight: compatible records form no "
-            "classes of which the weights could be added up. Leave out one of the two."
-        )
+    for named, beside, why in (
+        (entity, "an entity", "in which people could be counted"),
+        (weight, "a survey weight", "of which the weights could be added up"),
+    ):
+        if spec.nulls == "wildcard" and named:
+            raise SpecError(
+                f"nulls: wildcard is not defined with {beside}: compatible records form no classes "
+                f"{why}. Leave out one of the two."
+            )
     resolved = tuple(
         resolve_other(kind, name, other, others[kind, name], quasi_identifiers, sensitive, entity)
         for kind, name, other in spec.other_tables()

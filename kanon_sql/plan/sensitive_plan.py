@@ -10,13 +10,12 @@ from typing import Any, NamedTuple
 
 from kanon_sql.plan.check_sql import (
     LabelledCheck,
-    class_columns,
     class_measures,
     class_violations,
     columns_of_every_class,
-    held,
     labelled,
-    needs,
+    measures_of_every_class,
+    of_each_class,
     sensitive_measures,
 )
 from kanon_sql.plan.question import AtLevel, BoundCheck, BoundColumn, ResolvedQuestion
@@ -152,9 +151,6 @@ def _classes_of(
     columns = [*bound.quasi_identifiers, *others]
     checks = labelled(asked)
     size = required_size(bound) if name == "classes" else None
-    homogeneous = render("homogeneity", entity=bound.entity, unknown=bound.unknown)
-    among_others = render("certain_among_others", entity=bound.entity, unknown=bound.unknown)
-    by_null, single = render("diverse_by_null"), render("single_value")
     asked_of: dict[str, Any] = {
         "relation": records(bound, with_entity(bound, [*columns, sensitive])),
         "columns": [*bound.keys, *others],
@@ -162,8 +158,9 @@ def _classes_of(
         "entity": bound.entity,
         "unknown": bound.unknown,
     }
+    of_checks = of_each_class(bound, sensitive, checks)
     of_every_class = columns_of_every_class(bound, sensitive)
-    of_models = class_columns(bound, sensitive, checks)
+    columns_of_class = list(dict.fromkeys([*of_every_class, *of_checks["class_columns"]]))
     asking = step(
         bound,
         name,
@@ -172,26 +169,10 @@ def _classes_of(
         render(
             "sensitive_values",
             **asked_of,
-            needs=needs(checks),
-            class_columns=list(dict.fromkeys([*of_every_class, *of_models])),
-            class_measures=list(class_measures(bound, sensitive, checks)),
+            **of_checks | {"class_columns": columns_of_class},
             k=size,
             measures=[
-                render("classes_where", predicate=homogeneous, name="homogeneous"),
-                render(
-                    "records_where", predicate=homogeneous, name="homogeneous", records=held(bound)
-                ),
-                *(
-                    [render("classes_where", predicate=among_others, name="certain_among_others")]
-                    if bound.entity
-                    else []
-                ),
-                *(
-                    []
-                    if bound.unknown
-                    else [render("classes_where", predicate=by_null, name="diverse_by_null")]
-                ),
-                render("classes_where", predicate=single, name="single_value"),
+                *measures_of_every_class(bound),
                 *sensitive_measures(bound, sensitive, checks),
             ],
         ),
@@ -212,9 +193,7 @@ def _classes_of(
             render(
                 "sensitive_values",
                 **asked_of,
-                needs=needs(counted_in_people),
-                class_columns=class_columns(bound, sensitive, counted_in_people),
-                class_measures=list(class_measures(bound, sensitive, counted_in_people)),
+                **of_each_class(bound, sensitive, counted_in_people),
                 flags=violated,
             ),
             *({type(each.check.model): None for each in counted_in_people}),
@@ -245,12 +224,7 @@ def distance_steps(bound: ResolvedQuestion) -> Iterator[DistanceStep]:
         assert isinstance(model, TCloseness)
         assert sensitive is not None
         columns = [*bound.quasi_identifiers, *other_sensitive(bound, each.check)]
-        by: dict[str, Any] = (
-            {"order": order_of_values(each.check)}
-            if model.distance == "ordered"
-            else {"paths": [list(path) for path in each.check.paths]}
-        )
-        asked_of: dict[str, Any] = by | {
+        asked_of: dict[str, Any] = of_distance(each.check) | {
             "relation": records(bound, with_entity(bound, [*columns, sensitive])),
             "columns": columns,
             "sensitive": sensitive,
@@ -292,6 +266,13 @@ def distance_steps(bound: ResolvedQuestion) -> Iterator[DistanceStep]:
             else None
         )
         yield DistanceStep(each, asking, people)
+
+
+def of_distance(check: BoundCheck) -> dict[str, Any]:
+    """What the distance of a check is measured by: an order, or the paths of a tree."""
+    if check.paths:
+        return {"paths": [list(path) for path in check.paths]}
+    return {"order": order_of_values(check)}
 
 
 def order_of_values(check: BoundCheck) -> list[list[object]] | None:

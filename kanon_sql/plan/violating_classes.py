@@ -4,19 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
 
 from kanon_sql.plan.check_sql import (
     LabelledCheck,
-    class_columns,
-    class_measures,
     class_verdicts,
     labelled,
-    needs,
+    of_each_class,
     out_of_bounds,
 )
 from kanon_sql.plan.question import BoundCheck, OtherTable, ResolvedQuestion
-from kanon_sql.plan.sensitive_plan import order_of_values, other_sensitive
+from kanon_sql.plan.sensitive_plan import of_distance, other_sensitive
 from kanon_sql.spec.models.base import ReferenceModel
 from kanon_sql.spec.models.closeness import TCloseness
 from kanon_sql.spec.models.composition import ComposedKAnonymity
@@ -197,12 +194,10 @@ def _statements(
     together = [each for each in alone if not each.model.has_own_distance]
     for sensitive in dict.fromkeys(check.column for check in together):
         asked = labelled(check for check in together if check.column == sensitive)
-        yield _statement(
-            bound, relation, rolled_up, whole, "sensitive_values", asked, also=too_small
-        )
+        yield _statement(bound, relation, rolled_up, whole, asked, also=too_small)
         too_small = None
     for each in labelled(check for check in alone if check.model.has_own_distance):
-        yield _statement(bound, relation, rolled_up, whole, _distance(each), [each])
+        yield _statement(bound, relation, rolled_up, whole, [each])
     if too_small:
         yield render(
             "k_anonymity",
@@ -230,19 +225,13 @@ def _whole_classes(
     others = other_sensitive(bound, each.check)
     columns = (*bound.quasi_identifiers, *others)
     by_parts = replace(bound, quasi_identifiers=columns, keys=columns)
-    macro = _distance(each) if each.check.model.has_own_distance else "sensitive_values"
     return render(
         "classes_with_parts",
         relation=relation,
         columns=list(bound.quasi_identifiers),
-        parts=_statement(by_parts, relation, rolled_up, whole, macro, [each]),
+        parts=_statement(by_parts, relation, rolled_up, whole, [each]),
         rolled_up=rolled_up,
     )
-
-
-def _distance(each: LabelledCheck) -> str:
-    assert isinstance(each.check.model, TCloseness)
-    return f"{each.check.model.distance}_distance"
 
 
 def _statement(
@@ -250,27 +239,22 @@ def _statement(
     relation: str,
     rolled_up: bool,
     whole: Mapping[str, str],
-    macro: str,
     asked: Sequence[LabelledCheck],
     *,
     also: str | None = None,
 ) -> str:
-    sensitive = asked[0].check.column
+    check = asked[0].check
+    sensitive = check.column
     assert sensitive is not None
     verdicts = list(class_verdicts(bound, sensitive, asked))
     failed = [each.expression for each in verdicts if each.name.endswith("_violated")]
     if any(each.check.model.counts_violations for each in asked):
         failed.append(render("homogeneity", entity=bound.entity, unknown=bound.unknown))
-    own: dict[str, Any] = {}
-    if macro == "sensitive_values":
-        own = {
-            "needs": needs(asked),
-            "class_columns": class_columns(bound, sensitive, asked),
-        }
-    elif macro == "ordered_distance":
-        own = {"order": order_of_values(asked[0].check)}
-    else:
-        own = {"paths": [list(path) for path in asked[0].check.paths]}
+    own = of_each_class(bound, sensitive, asked)
+    macro = "sensitive_values"
+    if isinstance(check.model, TCloseness) and check.model.has_own_distance:
+        macro = f"{check.model.distance}_distance"
+        own = {"class_measures": own["class_measures"], **of_distance(check)}
     return render(
         macro,
         relation=relation,
@@ -278,7 +262,6 @@ def _statement(
         sensitive=sensitive,
         entity=bound.entity,
         unknown=bound.unknown,
-        class_measures=list(class_measures(bound, sensitive, asked)),
         rolled_up=rolled_up,
         whole=whole.get(sensitive.alias),
         violating=render("any_of", predicates=[*([also] if also else []), *failed]),

@@ -22,7 +22,6 @@ from kanon_sql.spec.hierarchy import (
 from kanon_sql.spec.models.base import Model
 from kanon_sql.spec.models.catalogue import short_checks, short_rules
 from kanon_sql.spec.other_tables import AGAINST, EARLIER, REFERENCE, OtherTableKind
-from kanon_sql.spec.published import AgainstSpec
 from kanon_sql.spec.question_parts import SPECS
 from kanon_sql.spec.spec import AuditSpec, TableSpec, Unassigned, advice, published_spec, table_spec
 
@@ -214,10 +213,7 @@ def spec_from_arguments(
             for key, value in {**arguments, **thresholds}.items()
             if value not in defaults or key == "unassigned" or (key == "header" and value is False)
         ]
-        if superfluous:
-            raise SpecError(
-                f"an AuditSpec can't be combined with {', '.join(superfluous)}. Set it in the spec."
-            )
+        _refuse_beside_a_spec(superfluous)
         if not data.tables:
             raise SpecError("the AuditSpec has published tables only, which tables() checks.")
         return data
@@ -238,29 +234,20 @@ def published_from_arguments(
 ) -> AuditSpec:
     """The spec of a published table, from the arguments of `tables`."""
     if isinstance(data, AuditSpec):
-        given = [
-            *(["by"] if column_list("by", by) else []),
-            *(["checks"] if _models(checks) else []),
-            *(["against"] if against else []),
-        ]
-        if given:
-            raise SpecError(
-                f"an AuditSpec can't be combined with {', '.join(given)}. Set it in the spec."
-            )
+        named = {"by": column_list("by", by), "checks": _models(checks), "against": against}
+        _refuse_beside_a_spec([name for name, each in named.items() if each])
         if not data.published:
             raise SpecError("the AuditSpec has no published tables; audit checks its records.")
         return data
-    others = _against(against)
-    # None is the label of a total in GROUPING SETS, and elsewhere not given.
-    settings = {
-        key: value for key, value in settings.items() if value is not None or key == "total_label"
-    }
+    others = _other_tables(AGAINST, against)
     # What is a default here is not given, so that it contradicts nothing.
     defaults = {"margins": "all", "absent": "zero", "suppressed": (), "magnitude": False}
+    # None is the label of a total in GROUPING SETS, and elsewhere not given.
     settings = {
         key: value
         for key, value in settings.items()
-        if key not in defaults or value != defaults[key]
+        if (value is not None or key == "total_label")
+        and (key not in defaults or value != defaults[key])
     }
     for key in ("hierarchies", "total_flag"):
         settings[key] = by_column(key, settings.get(key))
@@ -270,17 +257,11 @@ def published_from_arguments(
     return AuditSpec(published=[spec])
 
 
-def _against(tables: Any) -> dict[str, Any]:
-    """Second tables by name; the only one may stand alone, also as a mapping."""
-    if tables is None:
-        return {}
-    is_mapping = isinstance(tables, Mapping)
-    is_one = is_mapping and {"source"} <= set(tables) <= set(AgainstSpec.model_fields)
-    named = tables if is_mapping and not is_one else {AGAINST.prefix: tables}
-    return {
-        str(name): each if isinstance(each, AgainstSpec | Mapping) else {"source": each}
-        for name, each in named.items()
-    }
+def _refuse_beside_a_spec(given: Sequence[str]) -> None:
+    if given:
+        raise SpecError(
+            f"an AuditSpec can't be combined with {', '.join(given)}. Set it in the spec."
+        )
 
 
 def _rules(rules: Mapping[str, Any], against: list[str]) -> list[Any]:
@@ -419,11 +400,13 @@ def _threshold_checks(
 
 
 def _other_tables(kind: OtherTableKind, tables: Any) -> dict[str, Any]:
-    """References or earlier releases by name. The only one may stand alone, also as a mapping."""
+    """Other tables of a kind by name. The only one may stand alone, also as a mapping."""
     if tables is None:
         return {}
     spec, is_mapping = SPECS[kind.key], isinstance(tables, Mapping)
-    is_one = is_mapping and len(tables) > 1 and {"source"} <= set(tables) <= set(spec.model_fields)
+    # One table alone may be called "source".
+    is_one = is_mapping and {"source"} <= set(tables) <= set(spec.model_fields)
+    is_one = is_one and (kind is AGAINST or len(tables) > 1)
     named = tables if is_mapping and not is_one else {kind.prefix: tables}
     return {
         str(name): each if isinstance(each, spec | Mapping) else {"source": each}

@@ -16,10 +16,10 @@ from urllib.parse import quote
 
 from kanon_sql.errors import Faults, SpecError, did_you_mean, option
 from kanon_sql.spec.dbt.manifest import (
+    columns_by_role,
     declared_checks,
-    hierarchy_of,
     is_same_check,
-    single_column,
+    settings_of_reference,
     with_defaults,
 )
 from kanon_sql.spec.dbt.node import MARKS, Node, is_spelled_as, refuse_unknown
@@ -168,23 +168,10 @@ class Contract:
     ) -> TableSpec:
         """The spec of a table. Raises `SpecError` for missing or invalid roles and demands."""
         node = each.node
-        quasi_identifiers = node.with_role("quasi_identifier")
-        events = node.with_role("event")
-        if not quasi_identifiers and not events:
-            raise node.fail(
-                "no column has the role quasi_identifier, so nothing can be audited. Give it to "
-                "each column that someone could know of a person."
-            )
-        sensitive = node.with_role("sensitive")
-        settings: dict[str, Any] = {
+        advice = "Give it to each column that someone could know of a person."
+        settings = {
             "name": node.name,
-            "quasi_identifiers": {name: hierarchy_of(node, name) for name in quasi_identifiers},
-            "events": {name: hierarchy_of(node, name) for name in events},
-            "sensitive": sensitive,
-            "identifiers": node.with_role("identifier"),
-            "insensitive": node.with_role("insensitive"),
-            "entity": single_column(node, "entity"),
-            "weight": single_column(node, "weight"),
+            **columns_by_role(node, advice),
             **self._location(each, server, connect),
             REFERENCE.key: self._references(node, server, connect),
         }
@@ -193,7 +180,7 @@ class Contract:
         if EARLIER.key in settings:
             settings[EARLIER.key] = self._others(node, EARLIER.key, server, connect)
         try:
-            of_table = table_spec(**settings, checks=declared_checks(node, sensitive))
+            of_table = table_spec(**settings, checks=declared_checks(node, settings["sensitive"]))
             more = list(_additional(each, of_table))
             return table_spec(**settings, checks=[*of_table.checks, *more])
         except SpecError as error:
@@ -225,11 +212,7 @@ class Contract:
     ) -> dict[str, Any]:
         """The references of a table, the one of the short keys among them."""
         found = self._others(node, REFERENCE.key, server, connect)
-        own = {
-            key.removeprefix("reference_"): value
-            for key, value in node.meta.items()
-            if key.startswith("reference_")
-        }
+        own = settings_of_reference(node)
         name = node.meta.get("reference")
         if name is None or name in found:
             if own:
@@ -363,20 +346,13 @@ def _object(document: YamlDocument, place: int, found: Mapping[str, Any]) -> Sch
         name=name,
         unique_id=name,
         kind="table",
-        path=(),
-        version=None,
-        source=None,
-        package=None,
         relation=name,
         location=str(document.path),
         is_described=True,
         original=str(document.path),
-        tags=(),
         meta=_settings(document, location, found),
         columns=columns,
         personal=tuple(str(each["name"]) for each in properties if _is_marked(each)),
-        parents=(),
-        written=(),
         key=PROPERTY,
         home="the contract",
     )

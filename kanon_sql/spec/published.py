@@ -28,6 +28,7 @@ from kanon_sql.spec.models.catalogue import CELL_MODELS
 from kanon_sql.spec.models.cells import CellModel, Differences, GroupDisclosure
 from kanon_sql.spec.policy import Confidential, NotAsked, Policies, Policy
 from kanon_sql.spec.question_parts import (
+    AgainstSpec,
     AnyCheck,
     CheckSchema,
     ColumnNames,
@@ -218,22 +219,6 @@ Margins = Annotated[
 ]
 CellCheck = Annotated[AnyCheck, AfterValidator(_of_cells), CheckSchema(CELL_MODELS)]
 Absent = Literal["zero", "suppressed"]
-
-
-class AgainstSpec(SpecPart, BaseModel):
-    """A second table of the same kind, to be compared cell by cell."""
-
-    source: Any = Field(repr=False)
-    """A file, a glob or a table."""
-    by: ColumnNames = []
-    """The dimensions of the second table, by the names of this table's (default: all of them)."""
-    columns: dict[str, str] = {}
-    """The second table's name of a dimension, of the figure or of the contributor, if it
-    differs."""
-    where: str | None = None
-    """A SQL condition; only the second table's rows that satisfy it are read."""
-    header: bool | None = None
-    """Whether the first line of the second table names its columns."""
 
 
 class PublishedSpec(SpecPart, BaseModel):

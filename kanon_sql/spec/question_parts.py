@@ -13,7 +13,7 @@ from pydantic_core import CoreSchema
 from kanon_sql.spec.models.base import Model
 from kanon_sql.spec.models.catalogue import MODELS, model_named
 from kanon_sql.spec.models.described import Described
-from kanon_sql.spec.other_tables import EARLIER, REFERENCE
+from kanon_sql.spec.other_tables import AGAINST, EARLIER, REFERENCE
 
 
 class SpecPart(Described, BaseModel):
@@ -131,10 +131,27 @@ class EarlierReleaseSpec(SpecPart):
     """Whether the first line of the earlier release names its columns."""
 
 
+class AgainstSpec(SpecPart):
+    """A second table of the same kind, to be compared cell by cell."""
+
+    source: Any = Field(repr=False)
+    """A file, a glob or a table."""
+    by: ColumnNames = []
+    """The dimensions of the second table, by the names of this table's (default: all of them)."""
+    columns: dict[str, str] = {}
+    """The second table's name of a dimension, of the figure or of the contributor, if it
+    differs."""
+    where: str | None = None
+    """A SQL condition; only the second table's rows that satisfy it are read."""
+    header: bool | None = None
+    """Whether the first line of the second table names its columns."""
+
+
 OtherTableSpec = ReferenceSpec | EarlierReleaseSpec
-SPECS: dict[str, type[OtherTableSpec]] = {
+SPECS: dict[str, type[SpecPart]] = {
     REFERENCE.key: ReferenceSpec,
     EARLIER.key: EarlierReleaseSpec,
+    AGAINST.key: AgainstSpec,
 }
 """The part of a spec that describes each kind of other table, by its key."""
 

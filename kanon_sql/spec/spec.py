@@ -6,12 +6,12 @@ an `AuditSpec`. Invalid input is refused here with its location.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from glob import glob
 from importlib import import_module
 from pathlib import Path
-from typing import Annotated, Any, Literal, TypeVar
+from typing import Annotated, Any, Literal, TypeVar, get_args
 
 from pydantic import (
     AfterValidator,
@@ -31,7 +31,7 @@ from kanon_sql.spec.models.base import Count, Model
 from kanon_sql.spec.models.closeness import TCloseness
 from kanon_sql.spec.other_tables import OTHER_TABLES, OtherTableKind
 from kanon_sql.spec.policy import Policies
-from kanon_sql.spec.published import AgainstSpec, PublishedSpec
+from kanon_sql.spec.published import PublishedSpec
 from kanon_sql.spec.question_parts import (
     BESIDE_A_COLUMN,
     SPECS,
@@ -321,22 +321,17 @@ class AuditSpec(SpecPart, BaseModel):
             yield str(self._document.path)
         if self._contract is not None:
             yield str(self._contract)
-        for connect in (engine, *(table.connect for table in self.tables)):
+        tables: Sequence[TableSpec | PublishedSpec] = (*self.tables, *self.published)
+        for connect in (engine, *(table.connect for table in tables)):
             if isinstance(connect, str) and (file := file_of_url(connect)):
                 yield file
-        for table in self.tables:
-            sources = [table.source, *(other.source for _, _, other in table.other_tables())]
-            sources += [
-                each.hierarchy
-                for each in (*table.quasi_identifiers.values(), *table.events.values())
+        for table in tables:
+            sources = [
+                table.source,
+                *(other.source for _, _, other in _parts(table, SPECS)),
+                *(each.hierarchy for _, _, each in _parts(table, _GENERALISED)),
+                *(getattr(check, "hierarchy", None) for check in table.checks),
             ]
-            sources += [getattr(check, "hierarchy", None) for check in table.checks]
-            yield from (str(each) for each in sources if isinstance(each, str | Path))
-        for cells in self.published:
-            if isinstance(cells.connect, str) and (file := file_of_url(cells.connect)):
-                yield file
-            sources = [cells.source, *(other.source for other in cells.against.values())]
-            sources += [each.hierarchy for each in cells.hierarchies.values()]
             yield from (str(each) for each in sources if isinstance(each, str | Path))
 
     def with_location(self, error: SpecError, table: int, key: TablesKey = "tables") -> SpecError:
@@ -429,8 +424,8 @@ class AuditSpec(SpecPart, BaseModel):
         folder = Path(path).parent
         located = spec.model_copy(
             update={
-                "tables": [with_paths_in(table, folder) for table in spec.tables],
-                "published": [_cells_with_paths_in(table, folder) for table in spec.published],
+                key: [with_paths_in(table, folder) for table in getattr(spec, key)]
+                for key in get_args(TablesKey)
             }
         )
         located._document = document
@@ -486,16 +481,24 @@ def _spec_of_parts(kind: type[OneTable], parts: Mapping[str, Any]) -> OneTable:
         raise SpecError(f"{place}: {message}" if place else message) from None
 
 
+_GENERALISED = ("quasi_identifiers", "events", "hierarchies")
+"""The keys of a table whose columns have hierarchies."""
+
+
+def _parts(table: TableSpec | PublishedSpec, keys: Iterable[str]) -> Iterator[tuple[str, str, Any]]:
+    """What a table has under these keys, each with its key and its name."""
+    for key in keys:
+        for name, each in getattr(table, key, {}).items():
+            yield key, name, each
+
+
 def _sources(spec: AuditSpec) -> Iterator[tuple[Sequence[int | str], Any]]:
-    """The source of each table, reference and earlier release, with its location."""
-    for number, table in enumerate(spec.tables):
-        yield ("tables", number, "source"), table.source
-        for kind, name, other in table.other_tables():
-            yield ("tables", number, kind.key, name, "source"), other.source
-    for number, cells in enumerate(spec.published):
-        yield ("published", number, "source"), cells.source
-        for name, second in cells.against.items():
-            yield ("published", number, "against", name, "source"), second.source
+    """The source of each table and of each other table, with its location."""
+    for key in get_args(TablesKey):
+        for number, table in enumerate(getattr(spec, key)):
+            yield (key, number, "source"), table.source
+            for kind, name, other in _parts(table, SPECS):
+                yield (key, number, kind, name, "source"), other.source
 
 
 def _source_in(source: str, connect: str | None, folder: Path) -> str:
@@ -524,56 +527,25 @@ def _hierarchy_in(
     return hierarchy.model_copy(update={"hierarchy": str(file)})
 
 
-def _cells_with_paths_in(table: PublishedSpec, folder: Path) -> PublishedSpec:
-    """The published table with relative paths resolved against `folder`."""
-    return table.model_copy(
-        update={
-            "source": _source_in(table.source, table.connect, folder),
-            "connect": _connect_in(table.connect, folder),
-            "hierarchies": {
-                name: _hierarchy_in(each, table.connect, folder)
-                for name, each in table.hierarchies.items()
-            },
-            "against": {
-                name: each.model_copy(
-                    update={"source": _source_in(each.source, table.connect, folder)}
-                )
-                for name, each in table.against.items()
-            },
-        }
-    )
-
-
-def with_paths_in(table: TableSpec, folder: Path) -> TableSpec:
+def with_paths_in(table: OneTable, folder: Path) -> OneTable:
     """The table with relative paths resolved against `folder`."""
-    connect = _connect_in(table.connect, folder)
-    others: dict[str, dict[str, OtherTableSpec]] = {kind.key: {} for kind in OTHER_TABLES}
-    for kind, name, other in table.other_tables():
+    moved: dict[str, Any] = {
+        "source": _source_in(table.source, table.connect, folder),
+        "connect": _connect_in(table.connect, folder),
+    }
+    for key, name, other in _parts(table, SPECS):
         source = _source_in(other.source, table.connect, folder)
-        others[kind.key][name] = other.model_copy(update={"source": source})
-    checks = [
-        check.model_copy(update={"hierarchy": str(folder / check.hierarchy)})
-        if isinstance(check, TCloseness) and check.hierarchy
-        else check
-        for check in table.checks
-    ]
-    quasi_identifiers, events = (
-        {
-            name: _hierarchy_in(hierarchy, table.connect, folder)
-            for name, hierarchy in columns.items()
-        }
-        for columns in (table.quasi_identifiers, table.events)
-    )
-    return table.model_copy(
-        update={
-            "source": _source_in(table.source, table.connect, folder),
-            "quasi_identifiers": quasi_identifiers,
-            "events": events,
-            "connect": connect,
-            "checks": checks,
-            **others,
-        }
-    )
+        moved.setdefault(key, {})[name] = other.model_copy(update={"source": source})
+    for key, name, hierarchy in _parts(table, _GENERALISED):
+        moved.setdefault(key, {})[name] = _hierarchy_in(hierarchy, table.connect, folder)
+    if table.checks:
+        moved["checks"] = [
+            check.model_copy(update={"hierarchy": str(folder / check.hierarchy)})
+            if isinstance(check, TCloseness) and check.hierarchy
+            else check
+            for check in table.checks
+        ]
+    return table.model_copy(update=moved)
 
 
 def _is_file_in(source: str, connect: str, folder: Path) -> bool:
@@ -681,8 +653,6 @@ def _class_at(location: Sequence[int | str]) -> type[BaseModel]:
             return SPECS[key]
         case [_, "quasi_identifiers" | "events" | "hierarchies", _]:
             return GeneralizationHierarchy
-        case ["published", "against", _]:
-            return AgainstSpec
         case ["published", *_]:
             return PublishedSpec
         case _:

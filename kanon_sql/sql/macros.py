@@ -88,11 +88,6 @@ def _is_known(column: Any) -> str:
     return f"{_alias(column)} is not null"
 
 
-def _may_be_star(column: Any) -> bool:
-    """Whether a cell of the column can be `*`: only text can."""
-    return _is_text(column)
-
-
 def _is_star(column: Any) -> str:
     """Predicate: a key is `*`."""
     if getattr(column, "hashed", False):
@@ -135,11 +130,6 @@ def _finite_number(column: Any) -> str:
     elif not type.startswith(("DOUBLE", "FLOAT", "REAL")):
         return f"cast({value} as decimal(38, 0))"
     return f"case when abs({value}) <= 1.7976931348623157e308 then {value} end"
-
-
-def _spelled_number(column: Any) -> str:
-    """The number that a text parses to, in any spelling."""
-    return f"try_cast({_alias(column)} as double)"
 
 
 def _least_difference(column: Any, threshold: Any) -> str:
@@ -187,35 +177,6 @@ def _least_size(bound: Any) -> int | None:
     return -(-under // over) if over else None
 
 
-def _only_value(value: str) -> str:
-    """The value of a group known to have one."""
-    return f"any_value({value})"
-
-
-def _texts_in_order(text: str, order: str) -> str:
-    """String aggregate of a group, comma-separated."""
-    return f"string_agg({text}, ',' order by {order})"
-
-
-def _same(left: str, right: str) -> str:
-    """Null-safe equality."""
-    return f"{left} is not distinct from {right}"
-
-
-def _matches(text: str, pattern: str) -> str:
-    """Predicate: a text fully matches a regular expression."""
-    return f"regexp_full_match({text}, '{pattern}')"
-
-
-def _cast_or_null(text: str, type: str) -> str:
-    return f"try_cast({text} as {type})"
-
-
-def _weight_of(column: Any) -> str:
-    """A weight as an integer; a precondition verifies that it is one."""
-    return f"cast({_ident(column)} as bigint)"
-
-
 def _as_text(value: str, type: str) -> str:
     """The text of a value; an integral number has no decimal point."""
     if type.startswith(("DOUBLE", "FLOAT", "REAL", "DECIMAL")):
@@ -229,25 +190,6 @@ def _as_text(value: str, type: str) -> str:
 
 
 _DATE_FORMATS = {"day": "%Y-%m-%d", "month": "%Y-%m", "year": "%Y"}
-
-
-def _date_text(date: str, part: str) -> str:
-    """A date as text, truncated to day, month or year."""
-    return f"strftime({date}, '{_DATE_FORMATS[part]}')"
-
-
-def _pad_right(text: str, length: int) -> str:
-    """The text padded with trailing `*` to a length."""
-    return f"rpad({text}, {length}, '*')"
-
-
-def _pad_left(text: str, length: int) -> str:
-    return f"lpad({text}, {length}, '*')"
-
-
-def _suffix(text: str, length: int) -> str:
-    """The last characters of a text; all of it if shorter."""
-    return f"right({text}, {length})"
 
 
 def _rows_as_text(rows: Sequence[tuple[str, str]], divider: str) -> str:
@@ -279,11 +221,6 @@ def _part(text: str, divider: str, place: int) -> str:
     return f"split_part({text}, {literal(divider)}, {place})"
 
 
-def _raised(message: str) -> str:
-    """An integer expression that raises an error with this message when evaluated."""
-    return f"cast(error({message}) as integer)"
-
-
 HOST = {
     # names of a column
     "ident": _ident,
@@ -296,25 +233,32 @@ HOST = {
     "is_null": _is_null,
     "is_known": _is_known,
     "is_star": _is_star,
-    "may_be_star": _may_be_star,
+    # Only text can be a star.
+    "may_be_star": _is_text,
     "is_value": _is_value,
     "finite_number": _finite_number,
-    "spelled_number": _spelled_number,
+    "spelled_number": lambda column: f"try_cast({_alias(column)} as double)",
     "least_difference": _least_difference,
     "order_keys": _order_keys,
     # functions spelled differently by engines
-    "same": _same,
-    "only_value": _only_value,
-    "texts_in_order": _texts_in_order,
-    "matches": _matches,
-    "cast_or_null": _cast_or_null,
-    "weight_of": _weight_of,
+    "same": lambda left, right: f"{left} is not distinct from {right}",
+    # of a group that is known to have one
+    "only_value": lambda value: f"any_value({value})",
+    "texts_in_order": lambda text, order: f"string_agg({text}, ',' order by {order})",
+    # the whole text
+    "matches": lambda text, pattern: f"regexp_full_match({text}, '{pattern}')",
+    "cast_or_null": lambda text, type: f"try_cast({text} as {type})",
+    # A precondition verifies that a weight is an integer.
+    "weight_of": lambda column: f"cast({_ident(column)} as bigint)",
     "as_text": _as_text,
-    "date_text": _date_text,
-    "pad_right": _pad_right,
-    "pad_left": _pad_left,
-    "suffix": _suffix,
-    "raised": _raised,
+    # truncated to day, month or year
+    "date_text": lambda date, part: f"strftime({date}, '{_DATE_FORMATS[part]}')",
+    "pad_right": lambda text, length: f"rpad({text}, {length}, '*')",
+    "pad_left": lambda text, length: f"lpad({text}, {length}, '*')",
+    # all of a shorter text
+    "suffix": lambda text, length: f"right({text}, {length})",
+    # an integer expression that ends with an error when it is evaluated
+    "raised": lambda message: f"cast(error({message}) as integer)",
     "about_the_test": tuple,
     # values of a question, as SQL
     "literal": literal,

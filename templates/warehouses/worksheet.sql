@@ -5,15 +5,11 @@
     enough for `first` records. Their values are personal data. With a reference, a cell compared by
     pattern has the prefix `=`, and is empty if it is NULL.
 #}
-{% macro riskiest_classes(
-    release, columns, entity, reference, pairs, reference_entity, reference_weight, seed, first
-) %}
+{% macro riskiest_classes(release, columns, entity, sides, seed, first) %}
 with
 
-{% if reference %}
-{{ kanon_sql.release_beside_reference(
-    release, columns, entity, reference, pairs, reference_entity, reference_weight, union=false
-) }}
+{% if sides %}
+{{ kanon_sql.release_beside_reference(sides, union=false) }}
 {% elif entity is not none %}
 class_people as (
     {{ kanon_sql.frequency_set(release, columns + [entity], counted=false) | trim | indent(4) }}
@@ -35,15 +31,15 @@ classes as (
 
 select
 {% for column in columns %}
-{% set kept = not pairs or pairs[loop.index0].how == "as_is" %}
+{% set kept = not sides or sides.pairs[loop.index0].how == "as_is" %}
     {{ kanon_sql.as_text(
         kanon_sql.alias(column), kanon_sql.type_of(column) if kept else "VARCHAR"
     ) }} as kanon_cell_{{ loop.index }},
 {% endfor %}
-    kanon_size{{ ",\n    kanon_population" if reference }}
+    kanon_size{{ ",\n    kanon_population" if sides }}
 from classes
 order by
-    {{ "kanon_population,\n    " if reference }}kanon_size,
+    {{ "kanon_population,\n    " if sides }}kanon_size,
     {{ kanon_sql.seeded_tie(columns, seed) }}
 limit {{ kanon_sql.positive_int(first, "sample") }}
 {%- endmacro %}

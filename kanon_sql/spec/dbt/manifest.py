@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from kanon_sql.errors import Faults, InputError, SpecError, did_you_mean, option
-from kanon_sql.spec.dbt.generic_tests import GenericTest, referenced_node
+from kanon_sql.spec.dbt.generic_tests import GenericTest, Role, referenced_node
 from kanon_sql.spec.dbt.node import (
     KINDS,
     META_KEY,
@@ -190,25 +190,12 @@ class Manifest:
         """
         refuse_unknown(node)
         node.refuse_two_roles()
-        quasi_identifiers = node.with_role("quasi_identifier")
-        events = node.with_role("event")
-        if not quasi_identifiers and not events:
-            raise node.fail(
-                "no column has the role quasi_identifier, so nothing can be audited. Give "
-                "config.meta.kanon_sql.role to each column that someone could know of a person, or "
-                "name the columns in a test."
-            )
-        sensitive = node.with_role("sensitive")
-        settings: dict[str, Any] = {
-            "quasi_identifiers": {name: hierarchy_of(node, name) for name in quasi_identifiers},
-            "events": {name: hierarchy_of(node, name) for name in events},
-            "sensitive": sensitive,
-            "identifiers": node.with_role("identifier"),
-            "insensitive": node.with_role("insensitive"),
-            "entity": single_column(node, "entity"),
-            "weight": single_column(node, "weight"),
-            "references": self._references(node),
-        }
+        settings = columns_by_role(
+            node,
+            "Give config.meta.kanon_sql.role to each column that someone could know of a person, "
+            "or name the columns in a test.",
+        )
+        settings["references"] = self._references(node)
         settings |= {
             key: value
             for key in ("where", "nulls", "sensitive_nulls")
@@ -218,7 +205,7 @@ class Manifest:
             settings["with_other_sensitive"] = node.meta["with_other_sensitive"]
         settings |= {"source": _source(node), "name": self._name(node), "connect": connect}
         try:
-            of_meta = table_spec(**settings, checks=declared_checks(node, sensitive))
+            of_meta = table_spec(**settings, checks=declared_checks(node, settings["sensitive"]))
             more, differences = self._additions_of_tests(node, of_meta)
             checks = [*of_meta.checks, *more.pop("checks")]
             table = table_spec(**{**settings, **more}, checks=checks)
@@ -394,11 +381,10 @@ class Manifest:
     def _references(self, node: Node) -> dict[str, Any]:
         name = node.meta.get("reference")
         if name is None:
-            lonely = [key for key in node.meta if key.startswith("reference_")]
+            lonely = next((f"reference_{key}" for key in settings_of_reference(node)), None)
             if lonely or node.meta.get("k_map") is not None:
                 raise node.fail(
-                    f"{lonely[0] if lonely else 'k_map'} needs a reference: the name of a model, "
-                    "seed or source."
+                    f"{lonely or 'k_map'} needs a reference: the name of a model, seed or source."
                 )
             return {}
         found = [each for each in self.nodes if name in each.names]
@@ -411,12 +397,7 @@ class Manifest:
         if len(found) > 1:
             candidates = " or ".join(each.unique_id for each in found)
             raise node.fail(f'"{name}" for its reference is ambiguous: write {candidates}.')
-        own = {
-            key.removeprefix("reference_"): value
-            for key, value in node.meta.items()
-            if key.startswith("reference_")
-        }
-        return {str(name): {"source": _source(found[0]), **own}}
+        return {str(name): {"source": _source(found[0]), **settings_of_reference(node)}}
 
 
 def _source(node: Node) -> str:
@@ -484,12 +465,43 @@ def _is_kept(written: Any, kept: Any) -> bool:
     return bool(written == kept)
 
 
-def hierarchy_of(node: Node, column: str) -> dict[str, Any]:
-    settings = node.columns.get(column, {})
-    return {key: settings[key] for key in QUASI_IDENTIFIER_KEYS if key in settings}
+def columns_by_role(node: Node, advice: str) -> dict[str, Any]:
+    """The columns of a node as settings of its table. Raises `SpecError` with `advice` if nothing
+    can be audited."""
+
+    def generalisable(role: Role) -> dict[str, Any]:
+        known = {name: node.columns.get(name, {}) for name in node.with_role(role)}
+        return {
+            name: {key: settings[key] for key in QUASI_IDENTIFIER_KEYS if key in settings}
+            for name, settings in known.items()
+        }
+
+    quasi_identifiers, events = generalisable("quasi_identifier"), generalisable("event")
+    if not quasi_identifiers and not events:
+        raise node.fail(
+            f"no column has the role quasi_identifier, so nothing can be audited. {advice}"
+        )
+    return {
+        "quasi_identifiers": quasi_identifiers,
+        "events": events,
+        "sensitive": node.with_role("sensitive"),
+        "identifiers": node.with_role("identifier"),
+        "insensitive": node.with_role("insensitive"),
+        "entity": _single_column(node, "entity"),
+        "weight": _single_column(node, "weight"),
+    }
 
 
-def single_column(node: Node, role: Literal["entity", "weight"]) -> str | None:
+def settings_of_reference(node: Node) -> dict[str, Any]:
+    """What the short keys of a node say of its reference."""
+    return {
+        key.removeprefix("reference_"): value
+        for key, value in node.meta.items()
+        if key.startswith("reference_")
+    }
+
+
+def _single_column(node: Node, role: Literal["entity", "weight"]) -> str | None:
     """The one column of a role, which the model's meta may name too."""
     named = [*node.with_role(role), *([node.meta[role]] if node.meta.get(role) else [])]
     if len(set(named)) > 1:

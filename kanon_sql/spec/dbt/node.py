@@ -119,7 +119,7 @@ _COLUMN_KEYS = ("role", *QUASI_IDENTIFIER_KEYS)
 MARKS = {"pii", "personal", "personal_data"}
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Node:
     """A model, seed, snapshot or source of the project."""
 
@@ -127,27 +127,27 @@ class Node:
     unique_id: str
     kind: str
     """The resource type in dbt: model, seed, snapshot or source."""
-    path: tuple[str, ...]
+    path: tuple[str, ...] = ()
     """The node's fqn in dbt: project or package, folders and name."""
-    version: str | None
-    source: str | None
+    version: str | None = None
+    source: str | None = None
     """The source a source table belongs to."""
-    package: str | None
+    package: str | None = None
     relation: str | None
     location: str
     """The YAML file that describes it, else its own file."""
     is_described: bool
     original: str
-    tags: tuple[str, ...]
+    tags: tuple[str, ...] = ()
     meta: Mapping[str, Any]
     """Its own `meta.kanon_sql`, without a published table."""
     columns: Mapping[str, Mapping[str, Any]]
     """The `meta.kanon_sql` of each column that has one."""
     personal: tuple[str, ...]
     """The columns tagged or classified as personal."""
-    parents: tuple[str, ...]
+    parents: tuple[str, ...] = ()
     """The unique ids of its upstream nodes."""
-    written: tuple[Any, ...]
+    written: tuple[Any, ...] = ()
     """The checksum of its file, and its unrendered configuration."""
     tests: tuple[GenericTest, ...] = ()
     """The tests of this package on it."""

@@ -60,6 +60,15 @@
 
 {# --- a test ---------------------------------------------------------------------------------- #}
 
+{# A test sums its failures. Refuse an argument that is none of the `known`. #}
+{% macro begin_test(test, given, known) -%}
+{% do config(fail_calc="coalesce(sum(failures), 0)") %}
+{% for name in given if name not in known -%}
+{{ exceptions.raise_compiler_error("macro 'dbt_macro__test_" ~ test ~ "' takes no keyword argument '" ~ name ~ "'") }}
+{%- endfor %}
+{%- endmacro %}
+
+
 {# The arguments of a test that has a part in something. #}
 {% macro arguments_by_part() -%}
 {{ return({
@@ -84,14 +93,11 @@
     fail otherwise.
 #}
 {% macro asked_of_test(test, model, given, parameters, parts) -%}
-{% do config(fail_calc="coalesce(sum(failures), 0)") %}
 {% set known = ["quasi_identifiers", "entity", "quote_columns"] + parameters | list %}
 {% for part in parts %}
 {% do known.extend(kanon_sql.arguments_by_part()[part]) %}
 {% endfor %}
-{% for name in given if name not in known -%}
-{{ exceptions.raise_compiler_error("macro 'dbt_macro__test_" ~ test ~ "' takes no keyword argument '" ~ name ~ "'") }}
-{%- endfor %}
+{% do kanon_sql.begin_test(test, given, known) %}
 {% set thresholds = {} %}
 {% for name, values in parameters.items() if values == "count" or values is mapping and "default" not in values %}
 {% do thresholds.update({name: given.get(name)}) %}
@@ -111,9 +117,7 @@
 {% if "sensitive" in parts %}
 {% do asked.update({"unknown": kanon_sql.is_unknown(test, given.get("sensitive_nulls", "value"))}) %}
 {% set sensitive = sensitive if sensitive is not none else given.get("column_name") %}
-{% if sensitive is none -%}
-{{ kanon_sql.refuse(test ~ " needs sensitive, the column with the sensitive values") }}
-{%- endif %}
+{% do kanon_sql.refuse(test ~ " needs sensitive, the column with the sensitive values") if sensitive is none %}
 {% endif %}
 {% set known = given.get("quasi_identifiers") or [] if "events" in parts else none %}
 {% set own = kanon_sql.columns_of_test(
@@ -121,6 +125,10 @@
     given.get("quasi_identifiers") if known is none else known + kanon_sql.events_of_test(test, given),
     given.get("quote_columns"), entity, sensitive
 ) %}
+{% if "reference" in parts %}
+{% do asked.update(kanon_sql.reference_of_test(test, given, own, asked.pop("wildcard", false))) %}
+{{ return(asked) }}
+{% endif %}
 {% do asked.update({"relation": own["relation"], "columns": own["columns"]}) %}
 {% do asked.update({"known": own["columns"][: known | length]} if known is not none else {}) %}
 {% if "earlier" in parts %}
@@ -128,9 +136,6 @@
 {% else %}
 {% do asked.update({"entity": own["entity"]}) %}
 {% do asked.update({"sensitive": own["sensitive"]} if sensitive is not none else {}) %}
-{% endif %}
-{% if "reference" in parts %}
-{% do asked.update(kanon_sql.reference_of_test(test, given, asked.get("wildcard", false))) %}
 {% endif %}
 {{ return(asked) }}
 {%- endmacro %}
@@ -278,36 +283,44 @@
     test ~ ": quasi_identifiers is empty. Name the columns by which someone could recognise a person"
 ) }}
 {%- endif %}
-{% if config.get("limit") == 0 -%}
-{{ kanon_sql.refuse(test ~ ": limit: 0 throws away what the test finds, so it could not fail. Leave it out") }}
-{%- endif %}
+{{ return(kanon_sql.columns_in_parts(
+    test, model, "quasi_identifiers", quasi_identifiers, {"sensitive": sensitive, "entity": entity},
+    "a quasi-identifier, the sensitive attribute or the entity", quote_columns
+)) }}
+{%- endmacro %}
+
+
+{#
+    The relation of a test, its `columns`, which are `names` of the argument `listed`, and its `single`
+    columns by their argument, as they stand in SQL. A column has one of the `parts`; one in `plain` is
+    not compared.
+#}
+{% macro columns_in_parts(test, model, listed, names, single, parts, quote_columns, alias="kanon_source", plain=none) -%}
+{% do kanon_sql.refuse(test ~ ": limit: 0 throws away what the test finds, so it could not fail. Leave it out") if config.get("limit") == 0 %}
 {% set quoted = kanon_sql.quotes_all(quote_columns) %}
-{% set found = namespace(columns=[], names=[]) %}
-{% for name in quasi_identifiers %}
-{% if name is none -%}
-{{ kanon_sql.refuse(test ~ ": each of quasi_identifiers must be the name of a column; found null") }}
-{%- endif %}
-{% set found.columns = found.columns + [kanon_sql.column_of(test, "each of quasi_identifiers", name, quoted)] %}
-{% set found.names = found.names + [kanon_sql.bare_name(name)] %}
+{% set columns = [] %}
+{% set bare = [] %}
+{% for name in names %}
+{% do kanon_sql.refuse(test ~ ": each of " ~ listed ~ " must be the name of a column; found null") if name is none %}
+{% do columns.append(kanon_sql.column_of(test, "each of " ~ listed, name, quoted)) %}
+{% do bare.append(kanon_sql.bare_name(name)) %}
 {% endfor %}
-{% set others = [sensitive, entity] | reject("none") | map("string") | list %}
-{% for name in others %}
-{% set found.names = found.names + [kanon_sql.bare_name(name)] %}
+{% for name in single.values() | reject("none") %}
+{% do bare.append(kanon_sql.bare_name(name)) %}
 {% endfor %}
-{% for name in found.names if found.names.count(name) > 1 %}
-{{ kanon_sql.refuse(test ~ ": the column " ~ name ~ " is named twice. A column is a quasi-identifier, the sensitive attribute or the entity") }}
+{% for name in bare if bare.count(name) > 1 %}
+{{ kanon_sql.refuse(test ~ ": the column " ~ name ~ " is named twice. A column is " ~ parts) }}
 {% endfor %}
-{% set sensitive = kanon_sql.column_of(test, "sensitive", sensitive, quoted) %}
-{% set entity = kanon_sql.column_of(test, "entity", entity, quoted) %}
-{% set compared = found.columns + [sensitive, entity] | reject("none") | list %}
-{% do kanon_sql.needs_columns(test, model, compared) %}
-{% do kanon_sql.needs_plain_comparison(test, model, compared) %}
-{{ return({
-    "relation": kanon_sql.records_of(model, "kanon_source", compared),
-    "columns": found.columns,
-    "sensitive": sensitive,
-    "entity": entity,
-}) }}
+{% set found = {"columns": columns} %}
+{% set compared = columns | list %}
+{% for argument, name in single.items() %}
+{% do found.update({argument: kanon_sql.column_of(test, argument, name, quoted)}) %}
+{% do compared.append(found[argument]) if found[argument] is not none and argument != plain %}
+{% endfor %}
+{% do kanon_sql.needs_columns(test, model, compared + [found.get(plain)]) %}
+{% do kanon_sql.needs_plain_comparison(test, model, compared) if compared %}
+{% do found.update({"relation": kanon_sql.records_of(model, alias, compared)}) %}
+{{ return(found) }}
 {%- endmacro %}
 
 
@@ -361,10 +374,11 @@
 
 
 {#
-    The reference of a test, with its quasi-identifiers paired with the release's, whether classes that
-    it lacks are in the `union`, and whether there must be none of them for it to be `complete`.
+    The `sides` of a test, which are its release, of which `own` has the columns, and its reference;
+    whether classes that this lacks are in the `union`, and whether there must be none of them for it
+    to be `complete`.
 #}
-{% macro reference_of_test(test, given, wildcard=false) -%}
+{% macro reference_of_test(test, given, own, wildcard=false) -%}
 {% set relation = kanon_sql.relation_of_test(test, "reference", given.get("reference"), "voters") %}
 {% set match = kanon_sql.one_of(test, "match", given.get("match", "containment"), ["containment", "exact"]) %}
 {% set missing = kanon_sql.one_of(test, "missing", given.get("missing", "strict"), ["strict", "union", "error"]) %}
@@ -392,12 +406,20 @@
 {% set weight = kanon_sql.column_of(test, "reference_weight", weight, quoted) %}
 {% set compared = pairs | map(attribute="reference") | list + [entity] %}
 {{ return({
-    "reference": kanon_sql.records_of_other(
-        test, relation, "kanon_reference", compared, given.get("reference_where"), weight
-    ),
-    "pairs": pairs,
-    "reference_entity": entity,
-    "reference_weight": weight,
+    "sides": {
+        "release": own["relation"],
+        "columns": own["columns"],
+        "entity": own["entity"],
+        "wildcard": wildcard,
+        "reference": kanon_sql.records_of_other(
+            test, relation, "kanon_reference", compared, given.get("reference_where"), weight
+        ),
+        "pairs": pairs,
+        "matched": pairs if how != "as_is" else [],
+        "referring": "reference_classes" if entity is none else "reference_people",
+        "reference_entity": entity,
+        "reference_weight": weight,
+    },
     "union": missing == "union",
     "complete": missing == "error",
 }) }}
@@ -486,10 +508,7 @@
 
 {# The columns of what a test reads, where that can be known before it runs. #}
 {% macro known_columns(relation) -%}
-{% if not kanon_sql.may_be_asked(relation) -%}
-{{ return([]) }}
-{%- endif %}
-{{- return(get_columns_in_query("select * from " ~ relation)) -}}
+{{ return(get_columns_in_query("select * from " ~ relation) if kanon_sql.may_be_asked(relation) else []) }}
 {%- endmacro %}
 
 
@@ -498,18 +517,13 @@
 {# Refuse a test without a threshold: it could not fail. #}
 {% macro needs_one_of(test, thresholds) -%}
 {% set given = thresholds.values() | reject("none") | list %}
-{% if not given -%}
-{{ kanon_sql.refuse(test ~ " needs " ~ thresholds | join(" or ")) }}
-{%- endif %}
+{% do kanon_sql.refuse(test ~ " needs " ~ thresholds | join(" or ")) if not given %}
 {%- endmacro %}
 
 
 {# A count, or none where none is given. #}
 {% macro count_of(test, name, value) -%}
-{% if value is not none -%}
-{{ return(kanon_sql.positive_int(value, test ~ ": " ~ name)) }}
-{%- endif %}
-{{- return(none) -}}
+{{ return(kanon_sql.positive_int(value, test ~ ": " ~ name) if value is not none else none) }}
 {%- endmacro %}
 
 
@@ -578,13 +592,9 @@
 {% set numbers = order | select("number") | reject("boolean") | list | length == order | length %}
 {% set found = namespace(values=[], texts=[]) %}
 {% for value in order %}
-{% if value is none -%}
-{{ kanon_sql.refuse(test ~ ": order must not name NULL, which ranks last") }}
-{%- endif %}
+{% do kanon_sql.refuse(test ~ ": order must not name NULL, which ranks last") if value is none %}
 {% set text = kanon_sql.value_as_text(value) %}
-{% if text in found.texts -%}
-{{ kanon_sql.refuse(test ~ ": order names " ~ text ~ " twice") }}
-{%- endif %}
+{% do kanon_sql.refuse(test ~ ": order names " ~ text ~ " twice") if text in found.texts %}
 {% set found.texts = found.texts + [text] %}
 {% set found.values = found.values + [[value if numbers else text, loop.index]] %}
 {% endfor %}

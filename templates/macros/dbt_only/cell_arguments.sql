@@ -8,14 +8,7 @@
     the model's own, each with the values that it may have; `takes` are its other arguments.
 #}
 {% macro asked_of_cells(test, model, given, parameters, takes) -%}
-{% do config(fail_calc="coalesce(sum(failures), 0)") %}
-{% set known = takes + ["quote_columns"] + parameters | list %}
-{% for name in given if name not in known and name != "column_name" -%}
-{{ exceptions.raise_compiler_error("macro 'dbt_macro__test_" ~ test ~ "' takes no keyword argument '" ~ name ~ "'") }}
-{%- endfor %}
-{% if config.get("limit") == 0 -%}
-{{ kanon_sql.refuse(test ~ ": limit: 0 throws away what the test finds, so it could not fail. Leave it out") }}
-{%- endif %}
+{% do kanon_sql.begin_test(test, given, takes + ["quote_columns", "column_name"] + parameters | list) %}
 {% set asked = {} %}
 {% for name, values in parameters.items() %}
 {% do asked.update({name: kanon_sql.parameter_of_cells(test, name, given, values)}) %}
@@ -126,35 +119,12 @@
 
 {# The relation of a test, its dimensions, contributor and figure, as they stand in SQL. #}
 {% macro columns_of_cells(test, model, by, quote_columns, contributor, figure, alias="kanon_source") -%}
-{% set quoted = kanon_sql.quotes_all(quote_columns) %}
-{% set columns = [] %}
-{% for name in by %}
-{% if name is none -%}
-{{ kanon_sql.refuse(test ~ ": each of by must be the name of a column; found null") }}
-{%- endif %}
-{% do columns.append(kanon_sql.column_of(test, "each of by", name, quoted)) %}
-{% endfor %}
-{% set names = (by + [contributor, figure]) | reject("none") | map("string") | list %}
-{% set bare = [] %}
-{% for name in names %}
-{% do bare.append(kanon_sql.bare_name(name)) %}
-{% endfor %}
-{% for name in bare if bare.count(name) > 1 -%}
-{{ kanon_sql.refuse(test ~ ": the column " ~ name ~ " is named twice. A column is a dimension, the contributor or the figure") }}
-{%- endfor %}
-{% set contributor = kanon_sql.column_of(test, "contributor", contributor, quoted) %}
-{% set figure = kanon_sql.column_of(test, "value or count", figure, quoted) %}
-{% set compared = columns + [contributor] | reject("none") | list %}
-{% do kanon_sql.needs_columns(test, model, compared + [figure]) %}
-{% if compared %}
-{% do kanon_sql.needs_plain_comparison(test, model, compared) %}
-{% endif %}
-{{ return({
-    "relation": kanon_sql.records_of(model, alias, compared),
-    "columns": columns,
-    "contributor": contributor,
-    "figure": figure,
-}) }}
+{% set found = kanon_sql.columns_in_parts(
+    test, model, "by", by, {"contributor": contributor, "value or count": figure},
+    "a dimension, the contributor or the figure", quote_columns, alias, plain="value or count"
+) %}
+{% do found.update({"figure": found["value or count"]}) %}
+{{ return(found) }}
 {%- endmacro %}
 
 
@@ -268,10 +238,7 @@
 {%- endif %}
 {% set facts = run_query(kanon_sql.figure_facts(relation, value)).rows[0].values() %}
 {% set digits = 0 if not facts[4] else 6 if not facts[5] else none %}
-{% if digits is not none and (facts[6] or 0) | float * 10 ** digits * factor > 1e36 -%}
-{{ return(none) }}
-{%- endif %}
-{{- return(digits) -}}
+{{ return(none if digits is not none and (facts[6] or 0) | float * 10 ** digits * factor > 1e36 else digits) }}
 {%- endmacro %}
 
 

@@ -239,24 +239,21 @@ from (select * from {{ relation }}) as kanon_source
 
 
 {% macro duckdb__told_apart(relation, names) -%}
-{% set texts = [] %}
-{% for name in names %}
-{% do texts.append("case when typeof(" ~ name ~ ") not in ('DOUBLE', 'FLOAT') then encode(cast(" ~ name ~ " as varchar)) end") %}
-{% endfor %}
-{{ return(kanon_sql.each_told_apart(relation, names, texts)) }}
+{{ return(kanon_sql.each_told_apart(
+    relation, names, "case when typeof({0}) not in ('DOUBLE', 'FLOAT') then encode(cast({0} as varchar)) end"
+)) }}
 {%- endmacro %}
 
 
 {% macro postgres__told_apart(relation, names) -%}
-{% set texts = [] %}
-{% for name in names %}
-{% do texts.append("case when pg_typeof(" ~ name ~ ") not in (cast('real' as regtype), cast('double precision' as regtype)) then format('%s', " ~ name ~ ') collate "C" end') %}
-{% endfor %}
-{{ return(kanon_sql.each_told_apart(relation, names, texts)) }}
+{{ return(kanon_sql.each_told_apart(
+    relation, names, "case when pg_typeof({0}) not in (cast('real' as regtype), cast('double precision' as regtype)) then format('%s', {0}) collate \"C\" end"
+)) }}
 {%- endmacro %}
 
 
-{% macro each_told_apart(relation, names, texts) -%}
+{# `spelled`: a value as it is spelled, with the column as {0}. #}
+{% macro each_told_apart(relation, names, spelled) -%}
 {% set found = [] %}
 {% for name in names %}
 {% set sql -%}
@@ -266,7 +263,7 @@ from (select * from {{ relation }}) as kanon_source
         select 1 as kanon_one
         from {{ relation }}
         group by {{ name }}
-        having count(distinct {{ texts[loop.index0] }}) > 1
+        having count(distinct {{ spelled.format(name) }}) > 1
     ) as kanon_merged
 ) = 1
 {%- endset %}

@@ -85,24 +85,8 @@ case when abs({{ kanon_sql.spelled_number(column) }}) <= 1.7976931348623157e308 
 {%- endmacro %}
 
 
-{# An engine that has no such cast ends with its error. #}
 {% macro default__spelled_number(column) -%}
-cast({{ column }} as {{ kanon_sql.float_type() }})
-{%- endmacro %}
-
-
-{% macro duckdb__spelled_number(column) -%}
-try_cast({{ column }} as {{ kanon_sql.float_type() }})
-{%- endmacro %}
-
-
-{% macro spark__spelled_number(column) -%}
-try_cast({{ column }} as {{ kanon_sql.float_type() }})
-{%- endmacro %}
-
-
-{% macro bigquery__spelled_number(column) -%}
-safe_cast({{ column }} as {{ kanon_sql.float_type() }})
+{{ kanon_sql.cast_or_null(column, kanon_sql.float_type()) }}
 {%- endmacro %}
 
 
@@ -373,8 +357,6 @@ right({{ text }}, {{ length }})
 {%- endmacro %}
 
 
-{# A whole number that is none: the statement ends with an error that says the text, which must
-   depend on a record so that no planner looks for the number beforehand. #}
 {# What the row of a failing test says of its question: of other arguments than numbers nothing,
    as they may hold values of the table. `model` is the test's node here. #}
 {% macro about_the_test() -%}
@@ -394,6 +376,8 @@ right({{ text }}, {{ length }})
 {%- endmacro %}
 
 
+{# A whole number that is none: the statement ends with an error that says the text, which must
+   depend on a record so that no planner looks for the number beforehand. #}
 {% macro raised(message) -%}
 {{ return(adapter.dispatch("raised", "kanon_sql")(message) | trim) }}
 {%- endmacro %}

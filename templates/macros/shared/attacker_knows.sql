@@ -153,11 +153,9 @@ compared_classes as (
         classes_without.kanon_size_without
     from classes
     {{ "inner" if others else "cross" }} join classes_without
-{% for column in others %}
-        {{ "on" if loop.first else "and" }} {{ kanon_sql.same(
-            "classes_without." ~ kanon_sql.alias(column), "classes." ~ kanon_sql.alias(column)
-        ) }}
-{% endfor %}
+{% if others %}
+        on {{ kanon_sql.same_class(others, "classes_without", "classes", other_is_set=true) | indent(8) }}
+{% endif %}
 )
 {%- endif %}
 {% if ordered_by is none and each_person %},
@@ -348,11 +346,7 @@ summed_values as (
         ) as kanon_up_to
     from ranked_values
     inner join class_totals
-{% for column in columns %}
-        {{ "on" if loop.first else "and" }} {{ kanon_sql.same(
-            "class_totals." ~ kanon_sql.alias(column), "ranked_values." ~ kanon_sql.alias(column)
-        ) }}
-{% endfor %}
+        on {{ kanon_sql.same_class(columns, "class_totals", "ranked_values", other_is_set=true) | indent(8) }}
 ),
 {% endif %}
 

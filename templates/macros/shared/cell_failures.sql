@@ -15,15 +15,14 @@
 ) %}
 {% set rules = [{"number": 1, "violated": violated, "measured": achieved}] %}
 {% set empty = kanon_sql.empty_combinations(columns, groupings) if nodes else [] %}
+{% set cells = kanon_sql.cells_of(relation, columns, groupings, contributor, figure, ranks=ranks) %}
 {% set ctes %}
 with
 
-{{ kanon_sql.sets_of_cell_rules(
-    relation, columns, groupings, rules, nodes, contributor, figure, none, ranks
-) | trim }},
+{{ kanon_sql.sets_of_cell_rules(cells, rules, nodes) | trim }},
 
 counted_cells as (
-    {{ kanon_sql.counts_of_cell_rules(groupings, rules, nodes, figure) | trim | indent(4) }}
+    {{ kanon_sql.counts_of_cell_rules(cells, rules, nodes) | trim | indent(4) }}
 ),
 
 measured as (
@@ -118,36 +117,32 @@ measured as (
 
 {# Values that are no finite number, and records of nobody. #}
 {% macro figure_errors(relation, value=none, contributor=none) -%}
-{% set found = namespace(errors=[]) %}
-{% if value is not none %}
-{% set number = kanon_sql.figure_number(value) | trim %}
-{% set found.errors = [
-    kanon_sql.counted_error(
-        "values_without_number", "values that are no number", "kanon_no_number",
-        kanon_sql.rows_where(relation, kanon_sql.ident(value) ~ " is not null and " ~ number ~ " is null", "kanon_no_number")
-    ),
-    kanon_sql.counted_error(
-        "values_not_finite", "values that are NaN or infinite", "kanon_not_finite",
-        kanon_sql.rows_where(
-            relation, number ~ " is not null and not (" ~ kanon_sql.is_finite(number) ~ ")", "kanon_not_finite"
-        )
-    ),
-] %}
-{% endif %}
-{% if contributor is not none %}
-{% set found.errors = found.errors + [kanon_sql.counted_error(
-    "records_of_nobody", "records without a contributor", "kanon_of_nobody",
-    kanon_sql.rows_where(relation, kanon_sql.ident(contributor) ~ " is null", "kanon_of_nobody")
-)] %}
-{% endif %}
-{{ return(found.errors) }}
+{% set name = kanon_sql.ident(value) if value is not none -%}
+{% set number = kanon_sql.figure_number(value) | trim if value is not none -%}
+{{ return([
+    kanon_sql.rows_error(
+        relation, name ~ " is not null and " ~ number ~ " is null",
+        "values_without_number", "values that are no number", "kanon_no_number"
+    ) if value is not none else none,
+    kanon_sql.rows_error(
+        relation, number ~ " is not null and not (" ~ kanon_sql.is_finite(number) ~ ")",
+        "values_not_finite", "values that are NaN or infinite", "kanon_not_finite"
+    ) if value is not none else none,
+    kanon_sql.rows_error(
+        relation, kanon_sql.ident(contributor) ~ " is null",
+        "records_of_nobody", "records without a contributor", "kanon_of_nobody"
+    ) if contributor is not none else none,
+] | reject("none") | list) }}
 {%- endmacro %}
 
 
-{# The number of rows that satisfy a predicate. #}
-{% macro rows_where(relation, predicate, counted) %}
+{# An error if rows satisfy a predicate. #}
+{% macro rows_error(relation, predicate, set, are, counted) -%}
+{% set statement %}
 select sum({{ kanon_sql.flag(predicate) | indent(4) }}) as {{ counted }}
 from {{ relation }}
+{%- endset %}
+{{ return(kanon_sql.counted_error(set, are, counted, statement)) }}
 {%- endmacro %}
 
 
@@ -158,43 +153,32 @@ from {{ relation }}
 {% macro mart_errors(relation, dimensions, value, suppressed, counts=true, name="") -%}
 {% set number = kanon_sql.figure_number(value) | trim %}
 {% set shown = "not (" ~ suppressed ~ ")" %}
+{% set nulls = dimensions | map(attribute="doubtful") | reject("equalto", "1 = 0") | join(" or ") %}
+{% set totals = dimensions | map(attribute="like_total") | reject("equalto", "1 = 0") | join(" or ") %}
 {% set found = namespace(errors=[
-    kanon_sql.counted_error(
-        "figures_without_number" ~ name, "figures that are neither a finite number nor suppressed: say suppressed", "kanon_no_number",
-        kanon_sql.rows_where(
-            relation, shown ~ " and (" ~ number ~ " is null or not (" ~ kanon_sql.is_finite(number) ~ "))", "kanon_no_number"
-        )
+    kanon_sql.rows_error(
+        relation, shown ~ " and (" ~ number ~ " is null or not (" ~ kanon_sql.is_finite(number) ~ "))",
+        "figures_without_number" ~ name,
+        "figures that are neither a finite number nor suppressed: say suppressed", "kanon_no_number"
     ),
-]) %}
-{% if counts %}
-{% set found.errors = found.errors + [kanon_sql.counted_error(
-    "counts_below_zero" ~ name, "counts below zero", "kanon_below_zero",
-    kanon_sql.rows_where(relation, shown ~ " and " ~ number ~ " < 0", "kanon_below_zero")
-)] %}
-{% endif %}
-{% set doubts = namespace(nulls=[], totals=[], places=[]) %}
-{% for dimension in dimensions %}
-{% set doubts.places = doubts.places + [loop.index] %}
-{% if dimension.doubtful != "1 = 0" %}{% set doubts.nulls = doubts.nulls + [dimension.doubtful] %}{% endif %}
-{% if dimension.like_total != "1 = 0" %}{% set doubts.totals = doubts.totals + [dimension.like_total] %}{% endif %}
-{% endfor %}
-{% if doubts.nulls %}
-{% set found.errors = found.errors + [kanon_sql.counted_error(
-    "rows_with_null" ~ name, "rows with NULL in a dimension, which may be a total or a value: say total_label", "kanon_doubtful",
-    kanon_sql.rows_where(relation, doubts.nulls | join(" or "), "kanon_doubtful")
-)] %}
-{% endif %}
-{% if doubts.totals %}
-{% set found.errors = found.errors + [kanon_sql.counted_error(
-    "rows_like_totals" ~ name, "rows with a label that reads like a total, and none is declared: say total_label", "kanon_like_totals",
-    kanon_sql.rows_where(relation, doubts.totals | join(" or "), "kanon_like_totals")
-)] %}
-{% endif %}
+    kanon_sql.rows_error(
+        relation, shown ~ " and " ~ number ~ " < 0",
+        "counts_below_zero" ~ name, "counts below zero", "kanon_below_zero"
+    ) if counts else none,
+    kanon_sql.rows_error(
+        relation, nulls, "rows_with_null" ~ name,
+        "rows with NULL in a dimension, which may be a total or a value: say total_label", "kanon_doubtful"
+    ) if nulls else none,
+    kanon_sql.rows_error(
+        relation, totals, "rows_like_totals" ~ name,
+        "rows with a label that reads like a total, and none is declared: say total_label", "kanon_like_totals"
+    ) if totals else none,
+] | reject("none") | list) %}
 {% if dimensions %}
 {% set found.errors = found.errors + [kanon_sql.counted_error(
     "repeated_cells" ~ name, "cells with more than one row, so that a dimension is missing from by", "kanon_repeated",
     "select count(*) as kanon_repeated\nfrom repeated" ~ name,
-    sets=kanon_sql.set_of_repeated_cells(doubts.places, "published_" ~ (name.strip("_") or "cells"), "repeated" ~ name)
+    sets=kanon_sql.set_of_repeated_cells(range(1, dimensions | length + 1) | list, "published_" ~ (name.strip("_") or "cells"), "repeated" ~ name)
 )] %}
 {% endif %}
 {{ return(found.errors) }}

@@ -11,77 +11,88 @@
 #}
 
 {#
-    CTEs up to `cells`. `ranks` are the numbers of largest contributions that a check adds; with `top`
-    the engine has an aggregate for the largest ones. Where contributors are only counted, those with
-    a value in the column `counted`.
+    The cells of a `relation`, keyed by `columns`, in some `groupings`. Each is the sum of a `figure`,
+    as it is `weighted`, or else a count of contributors, or of those with a value in the column
+    `counted`. `ranks` are the numbers of largest contributions that a check adds; with `top` the engine
+    has an aggregate for the largest ones. `repeated` are predicates of cells that repeat others.
 #}
-{% macro sets_of_cells(
-    relation, columns, groupings, contributor=none, figure=none, weighted=none, ranks=[],
-    set="cells", contributions="contributions", top=false, counted=none
-) %}
-{% if figure is none %}
+{% macro cells_of(
+    relation, columns, groupings, contributor=none, figure=none, weighted=none, ranks=[], repeated=[],
+    top=false, counted=none
+) -%}
+{{ return({
+    "relation": relation, "columns": columns, "groupings": groupings, "contributor": contributor,
+    "figure": figure, "weighted": weighted, "ranks": ranks, "repeated": repeated, "top": top,
+    "counted": counted,
+}) }}
+{%- endmacro %}
+
+
+{# CTEs up to `cells`. #}
+{% macro sets_of_cells(cells, set="cells", contributions="contributions") %}
+{% if cells.figure is none %}
 {{ contributions }} as (
     select
-{{ kanon_sql.aliased_keys(columns) | indent(4, first=true) }},
-{% if contributor is not none %}
-        {{ kanon_sql.aliased(kanon_sql.ident(contributor), contributor) }},
+{{ kanon_sql.aliased_keys(cells.columns) | indent(4, first=true) }},
+{% if cells.contributor is not none %}
+        {{ kanon_sql.aliased(kanon_sql.ident(cells.contributor), cells.contributor) }},
 {% endif %}
         count(*) as kanon_records
-{%- if counted is not none %},
-        count({{ kanon_sql.ident(counted) }}) as kanon_values
+{%- if cells.counted is not none %},
+        count({{ kanon_sql.ident(cells.counted) }}) as kanon_values
 {%- endif %}
 
-    from {{ relation | indent(4) }}
+    from {{ cells.relation | indent(4) }}
     group by
-{{ kanon_sql.grouped_by(columns) | indent(4, first=true) }}
-{%- if contributor is not none %},
-        {{ kanon_sql.ident(contributor) }}
+{{ kanon_sql.grouped_by(cells.columns) | indent(4, first=true) }}
+{%- if cells.contributor is not none %},
+        {{ kanon_sql.ident(cells.contributor) }}
 {%- endif %}
 
 ),
-{% elif contributor is not none %}
+{% elif cells.contributor is not none %}
 -- The records of one contributor in a cell are added first.
 contributions as (
     select
-{{ kanon_sql.aliased_keys(columns) | indent(4, first=true) }},
-        {{ kanon_sql.aliased(kanon_sql.ident(contributor), contributor) }},
+{{ kanon_sql.aliased_keys(cells.columns) | indent(4, first=true) }},
+        {{ kanon_sql.aliased(kanon_sql.ident(cells.contributor), cells.contributor) }},
         count(*) as kanon_records,
-        sum(case when {{ figure }} is null then 0 else 1 end) as kanon_values,
-        sum({{ figure }}) as kanon_figure,
-        sum({{ figure if weighted is none else weighted }}) as kanon_weighted
-    from {{ relation | indent(4) }}
+        sum(case when {{ cells.figure }} is null then 0 else 1 end) as kanon_values,
+        sum({{ cells.figure }}) as kanon_figure,
+        sum({{ cells.figure if cells.weighted is none else cells.weighted }}) as kanon_weighted
+    from {{ cells.relation | indent(4) }}
     group by
-{{ kanon_sql.grouped_by(columns) | indent(4, first=true) }},
-        {{ kanon_sql.ident(contributor) }}
+{{ kanon_sql.grouped_by(cells.columns) | indent(4, first=true) }},
+        {{ kanon_sql.ident(cells.contributor) }}
 ),
 {% else %}
 figures as (
     select
-{{ kanon_sql.aliased_keys(columns) | indent(4, first=true) }},
-        abs({{ figure }}) as kanon_size,
-        abs({{ figure if weighted is none else weighted }}) as kanon_weighted,
-        case when {{ figure }} < 0 then 1 else 0 end as kanon_is_negative
-    from {{ relation | indent(4) }}
+{{ kanon_sql.aliased_keys(cells.columns) | indent(4, first=true) }},
+        abs({{ cells.figure }}) as kanon_size,
+        abs({{ cells.figure if cells.weighted is none else cells.weighted }}) as kanon_weighted,
+        case when {{ cells.figure }} < 0 then 1 else 0 end as kanon_is_negative
+    from {{ cells.relation | indent(4) }}
 ),
 
-{% if top %}
+{% if cells.top %}
 -- The largest contributions of a margin are among those of its cells.
 largest_figures as (
     select
-{{ kanon_sql.aliases(columns) | indent(4, first=true) }},
+{{ kanon_sql.aliases(cells.columns) | indent(4, first=true) }},
         count(*) as kanon_records,
         count(kanon_size) as kanon_contributors,
         sum(case when kanon_size is null then 0 else kanon_weighted end) as kanon_total,
-        max(kanon_size, {{ kanon_sql.largest_rank(ranks) }}) as kanon_sizes,
+        max(kanon_size, {{ kanon_sql.largest_rank(cells.ranks) }}) as kanon_sizes,
         sum(kanon_is_negative) as kanon_negatives
     from figures
     group by
-{{ kanon_sql.aliases(columns) | indent(4, first=true) }}
+{{ kanon_sql.aliases(cells.columns) | indent(4, first=true) }}
 ),
 
 contributions as (
     select
-{{ kanon_sql.aliases(columns) | indent(4, first=true) }},
+{{ kanon_sql.aliases(cells.columns) | indent(4, first=true) }},
         kanon_records,
         kanon_contributors,
         kanon_total,
@@ -92,7 +103,7 @@ contributions as (
     union all
 
     select
-{{ kanon_sql.aliases(columns) | indent(4, first=true) }},
+{{ kanon_sql.aliases(cells.columns) | indent(4, first=true) }},
         0 as kanon_records,
         0 as kanon_contributors,
         0 as kanon_total,
@@ -106,7 +117,7 @@ placed_figures as (
         figures.*,
         row_number() over (
             partition by
-{{ kanon_sql.aliases(columns) | indent(16, first=true) }}
+{{ kanon_sql.aliases(cells.columns) | indent(16, first=true) }}
             order by case when kanon_size is null then 0 else kanon_size end desc
         ) as kanon_place
     from figures
@@ -115,26 +126,24 @@ placed_figures as (
 -- The largest contributions of a margin are among those of its cells.
 contributions as (
     select
-{{ kanon_sql.aliases(columns) | indent(4, first=true) }},
-        case when kanon_place <= {{ kanon_sql.largest_rank(ranks) }} then kanon_place else 0 end as kanon_place_of_cell,
+{{ kanon_sql.aliases(cells.columns) | indent(4, first=true) }},
+        case when kanon_place <= {{ kanon_sql.largest_rank(cells.ranks) }} then kanon_place else 0 end as kanon_place_of_cell,
         count(*) as kanon_records,
         sum(case when kanon_size is null then 0 else 1 end) as kanon_contributors,
         sum(case when kanon_size is null then 0 else kanon_weighted end) as kanon_total,
-        max(case when kanon_place <= {{ kanon_sql.largest_rank(ranks) }} and kanon_size is not null then kanon_size else 0 end) as kanon_size,
+        max(case when kanon_place <= {{ kanon_sql.largest_rank(cells.ranks) }} and kanon_size is not null then kanon_size else 0 end) as kanon_size,
         sum(kanon_is_negative) as kanon_negatives
     from placed_figures
     group by
-{{ kanon_sql.aliases(columns) | indent(4, first=true) }},
-        case when kanon_place <= {{ kanon_sql.largest_rank(ranks) }} then kanon_place else 0 end
+{{ kanon_sql.aliases(cells.columns) | indent(4, first=true) }},
+        case when kanon_place <= {{ kanon_sql.largest_rank(cells.ranks) }} then kanon_place else 0 end
 ),
 {% endif %}
 {% endif %}
 
 {{ set }} as (
-{% for grouping in groupings %}
-    {{ kanon_sql.cells_of_grouping(
-        grouping, columns, contributor, figure, ranks, contributions, counted, top
-    ) | trim | indent(4) }}
+{% for grouping in cells.groupings %}
+    {{ kanon_sql.cells_of_grouping(grouping, cells, contributions) | trim | indent(4) }}
 {% if not loop.last %}
 
     union all
@@ -151,31 +160,26 @@ contributions as (
 
 
 {# The cells of one grouping. #}
-{% macro cells_of_grouping(
-    grouping, columns, contributor=none, figure=none, ranks=[], contributions="contributions",
-    counted=none, top=false
-) %}
+{% macro cells_of_grouping(grouping, cells, contributions="contributions") %}
 {% set by = grouping.columns %}
 select
     {{ grouping.number }} as kanon_grouping,
-{% for column in columns %}
+{% for column in cells.columns %}
     {{ "" if column in by else "null as " }}{{ kanon_sql.alias(column) }},
 {% endfor %}
     sum(kanon_records) as kanon_records,
-{% if figure is none %}
-    {{ kanon_sql.number_of_contributors(contributor, counted) }} as kanon_contributors
+{% if cells.figure is none %}
+    {{ kanon_sql.number_of_contributors(cells.contributor, cells.counted) }} as kanon_contributors
 {%- else %}
     sum(kanon_contributors) as kanon_contributors,
     sum(kanon_total) as kanon_total,
-{% for rank in ranks %}
-    {{ kanon_sql.sum_of_largest(rank, ranks, top) }} as kanon_largest_{{ rank }},
+{% for rank in cells.ranks %}
+    {{ kanon_sql.sum_of_largest(rank, cells.ranks, cells.top) }} as kanon_largest_{{ rank }},
 {% endfor %}
     sum(kanon_negatives) as kanon_negatives
 {%- endif %}
 
-from {{ kanon_sql.placed_contributions(
-    by, contributor, figure, contributions, counted, top, by | length == columns | length
-) | trim }}
+from {{ kanon_sql.placed_contributions(by, cells, contributions) | trim }}
 {% if by %}
 group by
 {{ kanon_sql.aliases(by) }}
@@ -204,29 +208,27 @@ sum({{ "kanon_records" if counted is none else "kanon_values" }})
 
 
 {# The contributions of one grouping, each contributor once in a cell and the largest first. #}
-{% macro placed_contributions(
-    by, contributor=none, figure=none, contributions="contributions", counted=none, top=false,
-    inner=false
-) %}
-{% if contributor is none and (figure is none or top) %}
+{% macro placed_contributions(by, cells, contributions="contributions") %}
+{% set inner = by | length == cells.columns | length %}
+{% if cells.contributor is none and (cells.figure is none or cells.top) %}
 {{ contributions }}
-{%- elif figure is none %}
+{%- elif cells.figure is none %}
 (
     select
-{% for column in by + [contributor] %}
+{% for column in by + [cells.contributor] %}
         {{ kanon_sql.alias(column) }},
 {% endfor %}
         sum(kanon_records) as kanon_records
-{%- if counted is not none %},
+{%- if cells.counted is not none %},
         sum(kanon_values) as kanon_values
 {%- endif %}
 
     from {{ contributions }}
     group by
-{{ kanon_sql.aliases(by + [contributor]) | indent(4, first=true) }}
+{{ kanon_sql.aliases(by + [cells.contributor]) | indent(4, first=true) }}
 ) as contributors
-{%- elif top %}
-{{ kanon_sql.summed_contributors(by, contributor, inner) | trim }}
+{%- elif cells.top %}
+{{ kanon_sql.summed_contributors(by, cells.contributor, inner) | trim }}
 {%- else %}
 (
     select
@@ -245,7 +247,7 @@ sum({{ "kanon_records" if counted is none else "kanon_values" }})
 {% endif %}
             order by kanon_size desc
         ) as kanon_place
-    from {{ "contributions" if contributor is none else kanon_sql.summed_contributors(by, contributor, inner) | trim | indent(4) }}
+    from {{ "contributions" if cells.contributor is none else kanon_sql.summed_contributors(by, cells.contributor, inner) | trim | indent(4) }}
 ) as placed
 {%- endif %}
 {%- endmacro %}
@@ -287,36 +289,25 @@ sum({{ "kanon_records" if counted is none else "kanon_values" }})
     predicate and figure; `nodes` the levels whose nodes are counted, for the combinations without a
     record. A label that is repeated on the next level is one cell, on its lowest level.
 #}
-{% macro cell_rules(
-    relation, columns, groupings, rules, nodes=[], contributor=none, figure=none, weighted=none,
-    ranks=[], repeated=[], top=false
-) %}
+{% macro cell_rules(cells, rules, nodes=[]) %}
 with
 
-{{ kanon_sql.sets_of_cell_rules(
-    relation, columns, groupings, rules, nodes, contributor, figure, weighted, ranks, repeated, top
-) | trim }}
+{{ kanon_sql.sets_of_cell_rules(cells, rules, nodes) | trim }}
 
-{{ kanon_sql.counts_of_cell_rules(groupings, rules, nodes, figure) | trim }}
+{{ kanon_sql.counts_of_cell_rules(cells, rules, nodes) | trim }}
 {%- endmacro %}
 
 
 {# CTEs up to `sensitive_cells`, and `nodes`. #}
-{% macro sets_of_cell_rules(
-    relation, columns, groupings, rules, nodes=[], contributor=none, figure=none, weighted=none,
-    ranks=[], repeated=[], top=false
-) %}
-{{ kanon_sql.sets_of_cells(
-    relation, columns, groupings, contributor, figure, weighted, ranks,
-    "all_cells" if repeated else "cells", top=top
-) | trim }},
-{% if repeated %}
+{% macro sets_of_cell_rules(cells, rules, nodes=[]) %}
+{{ kanon_sql.sets_of_cells(cells, "all_cells" if cells.repeated else "cells") | trim }},
+{% if cells.repeated %}
 
 cells as (
     select *
     from all_cells
     where not (
-        {{ repeated | join("\n        or ") }}
+        {{ cells.repeated | join("\n        or ") }}
     )
 ),
 {% endif %}
@@ -327,7 +318,7 @@ nodes as (
 {% for node in nodes %}
         {{ kanon_sql.distinct_nodes(node) }} as kanon_nodes_{{ node.name }}{{ "," if not loop.last }}
 {% endfor %}
-    from {{ "all_cells" if repeated else "cells" }}
+    from {{ "all_cells" if cells.repeated else "cells" }}
     where kanon_grouping = 0
 ),
 {% endif %}
@@ -353,13 +344,13 @@ sensitive_cells as (
 
 
 {# One row of counts. #}
-{% macro counts_of_cell_rules(groupings, rules, nodes=[], figure=none) %}
+{% macro counts_of_cell_rules(cells, rules, nodes=[]) %}
 select
     sum(case when kanon_is_margin = 0 then kanon_records else 0 end) as kanon_records,
     count(*) as kanon_cells,
     sum(kanon_is_margin) as kanon_margin_cells,
-    {{ kanon_sql.sums_of_sensitive(figure) | trim | indent(4) }},
-{% if figure is not none %}
+    {{ kanon_sql.sums_of_sensitive(cells.figure) | trim | indent(4) }},
+{% if cells.figure is not none %}
     sum(case when kanon_contributors > 0 and kanon_largest_1 = 0 then 1 else 0 end) as kanon_zero_cells,
     sum(case when kanon_negatives > 0 then 1 else 0 end) as kanon_cells_with_negatives,
 {% endif %}
@@ -375,7 +366,7 @@ select
 {%- endif %}
 {%- endfor %}
 {%- if nodes %}
-{%- for grouping in groupings %},
+{%- for grouping in cells.groupings %},
     sum(case when kanon_grouping = {{ grouping.number }} then 1 else 0 end) as kanon_cells_{{ grouping.number }}
 {%- endfor %}
 {%- for node in nodes %},

@@ -137,11 +137,7 @@ inner join (
         {{ parts | indent(8) }}
     ) as parts
 ) as failing
-{% for column in columns %}
-    {{ "on" if loop.first else "and" }} {{ kanon_sql.same(
-        "failing." ~ kanon_sql.alias(column), "held." ~ kanon_sql.alias(column)
-    ) }}
-{% endfor %}
+    on {{ kanon_sql.same_class(columns, "failing", "held", other_is_set=true) | indent(4) }}
 group by
 {{ kanon_sql.aliases_in("held", columns) }}
 {%- endmacro %}

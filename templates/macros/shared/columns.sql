@@ -76,6 +76,17 @@
 {%- endmacro %}
 
 
+{# Join condition on the class; records have its columns under their own names. #}
+{% macro same_class(columns, set, other="records", other_is_set=false) -%}
+{% for column in columns -%}
+{{ "and " if not loop.first }}{{ kanon_sql.same(
+    set ~ "." ~ kanon_sql.alias(column),
+    other ~ "." ~ (kanon_sql.alias(column) if other_is_set else kanon_sql.ident(column))
+) }}{{ "\n" if not loop.last }}
+{%- endfor %}
+{%- endmacro %}
+
+
 {# Predicate: the key is one of some values. #}
 {% macro is_one_of(column, values) -%}
 {% for value in values %}{{ "" if loop.first else " or " }}{{ kanon_sql.stands_for(column, value) }}{% endfor %}

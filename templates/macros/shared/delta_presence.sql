@@ -8,38 +8,31 @@
     Nergiz, Atzori, Clifton 2007, Hiding the presence of individuals from shared databases, ACM
     SIGMOD.
 #}
-{% macro delta_presence(
-    release, columns, entity, reference, pairs, reference_entity, reference_weight, measures=[], flags=[],
-    union=true
-) %}
-{% set matched = pairs | selectattr("how", "in", ["by_pattern", "by_wildcard"]) | list %}
+{% macro delta_presence(sides, measures=[], flags=[], union=true) %}
 with
 
-{{ kanon_sql.sets_of_delta_presence(
-    release, columns, entity, reference, pairs, reference_entity, reference_weight, union,
-    named=flags | length > 0
-) }}
+{{ kanon_sql.sets_of_delta_presence(sides, union, named=flags | length > 0) }}
 {%- if flags %},
-{% if matched %}
+{% if sides.matched %}
 
 -- Whoever of the reference is in a class of the release, and whoever is in one that it lacks.
 class_people as (
     select
-{{ kanon_sql.cells_in_release(pairs, matched, reference_entity, aliased=true) | indent(4, first=true) }},
+{{ kanon_sql.cells_in_release(sides, aliased=true) | indent(4, first=true) }},
         reference_people.kanon_entity
-{{ kanon_sql.reference_with_cells_of_release(pairs, matched, reference_entity) | indent(4, first=true) }}
+{{ kanon_sql.reference_with_cells_of_release(sides) | indent(4, first=true) }}
 
     union all
 
     select
-{{ kanon_sql.aliases_in("reference_people", columns) | indent(4, first=true) }},
+{{ kanon_sql.aliases_in("reference_people", sides.columns) | indent(4, first=true) }},
         reference_people.kanon_entity
     from reference_people
     inner join reference_only
-        on {{ kanon_sql.same_class(columns, "reference_only", "reference_people", other_is_set=true) | indent(8) }}
+        on {{ kanon_sql.same_class(sides.columns, "reference_only", "reference_people", other_is_set=true) | indent(8) }}
 ),
 {% endif %}
-{% set class_people = "class_people" if matched else "reference_people" %}
+{% set class_people = "class_people" if sides.matched else "reference_people" %}
 
 -- Each person of the reference once, with the worst of their classes.
 people as (
@@ -50,7 +43,7 @@ people as (
 {% endfor %}
     from {{ class_people }}
     inner join classes
-        on {{ kanon_sql.same_class(columns, "classes", class_people, other_is_set=true) | indent(8) }}
+        on {{ kanon_sql.same_class(sides.columns, "classes", class_people, other_is_set=true) | indent(8) }}
     group by {{ class_people }}.kanon_entity
 )
 
@@ -62,7 +55,7 @@ from people
 {%- else %}
 
 
-{{ kanon_sql.counts_of_delta_presence(measures, entity) }}
+{{ kanon_sql.counts_of_delta_presence(measures, sides.entity) }}
 {%- endif %}
 {%- endmacro %}
 
@@ -94,21 +87,14 @@ from classes
     CTEs up to `classes`. `named`: classes keep their values as keys. `union`: also compute the
     smallest reference that contains the release.
 #}
-{% macro sets_of_delta_presence(
-    release, columns, entity, reference, pairs, reference_entity, reference_weight, union=true, named=false
-) %}
-{% set matched = pairs | selectattr("how", "in", ["by_pattern", "by_wildcard"]) | list %}
-{% if matched %}
-{{ kanon_sql.classes_of_either_by_cells(
-    release, columns, entity, reference, pairs, reference_entity, reference_weight, matched, union, named
-) }}
+{% macro sets_of_delta_presence(sides, union=true, named=false) %}
+{% if sides.matched %}
+{{ kanon_sql.classes_of_either_by_cells(sides, union, named) }}
 {%- else %}
-{{ kanon_sql.classes_of_both(
-    release, columns, entity, reference, pairs, reference_entity, reference_weight, counted=not named
-) }},
+{{ kanon_sql.classes_of_both(sides, counted=not named) }},
 
 {{ kanon_sql.classes_of_both_sides(
-    columns, none if named else entity, "reference_classes", "classes", keyed=named, union=union
+    sides.columns, none if named else sides.entity, "reference_classes", "classes", keyed=named, union=union
 ) }}
 {%- endif %}
 {%- endmacro %}
@@ -118,15 +104,9 @@ from classes
     Classes of either side if some cells are compared by more than equality: those of the release,
     and those of the reference that match no class of the release.
 #}
-{% macro classes_of_either_by_cells(
-    release, columns, entity, reference, pairs, reference_entity, reference_weight, matched, union, named
-) %}
-{% set counts = ["kanon_size"] if entity is none or named else ["kanon_size", "kanon_records"] %}
-{% set referring = "reference_classes" if reference_entity is none else "reference_people" %}
-{{ kanon_sql.release_beside_reference(
-    release, columns, entity, reference, pairs, reference_entity, reference_weight,
-    named="matched", union=union, counted=not named
-) }},
+{% macro classes_of_either_by_cells(sides, union, named) %}
+{% set counts = ["kanon_size"] if sides.entity is none or named else ["kanon_size", "kanon_records"] %}
+{{ kanon_sql.release_beside_reference(sides, named="matched", union=union, counted=not named) }},
 
 {#
     DISTINCT stops the planner from joining the two sides by the first column alone: with a million
@@ -135,24 +115,24 @@ from classes
 -- Each class of the reference with the cells of the release that take it in.
 reference_by_cell as (
     select distinct
-{{ kanon_sql.aliases_in(referring, columns) | indent(4, first=true) }}
-{%- for pair in pairs if pair in matched %},
-        matching_{{ pairs.index(pair) + 1 }}.kanon_released as kanon_released_{{ pairs.index(pair) + 1 }}
+{{ kanon_sql.aliases_in(sides.referring, sides.columns) | indent(4, first=true) }}
+{%- for pair in sides.pairs if pair in sides.matched %},
+        matching_{{ sides.pairs.index(pair) + 1 }}.kanon_released as kanon_released_{{ sides.pairs.index(pair) + 1 }}
 {%- endfor %}
 
-{{ kanon_sql.reference_with_cells_of_release(pairs, matched, reference_entity) | indent(4, first=true) }}
+{{ kanon_sql.reference_with_cells_of_release(sides) | indent(4, first=true) }}
 ),
 
 -- The classes of the reference that a class of the release takes in.
 reference_in_release as (
     select distinct
-{{ kanon_sql.aliases_in("reference_by_cell", columns) | indent(4, first=true) }}
+{{ kanon_sql.aliases_in("reference_by_cell", sides.columns) | indent(4, first=true) }}
     from reference_by_cell
     inner join release_classes
-{% for pair in pairs %}
+{% for pair in sides.pairs %}
         {{ "on" if loop.first else "and" }} {{
             "release_classes." ~ kanon_sql.alias(pair.column) ~ " = reference_by_cell.kanon_released_" ~ loop.index
-            if pair in matched
+            if pair in sides.matched
             else kanon_sql.same_cell(pair, "release_classes", "reference_by_cell")
         }}
 {% endfor %}
@@ -160,15 +140,15 @@ reference_in_release as (
 
 reference_sides as (
     select
-{{ kanon_sql.aliases(columns) | indent(4, first=true) }},
-        {{ "kanon_population" if reference_entity is none else "1 as kanon_population" }},
+{{ kanon_sql.aliases(sides.columns) | indent(4, first=true) }},
+        {{ "kanon_population" if sides.reference_entity is none else "1 as kanon_population" }},
         0 as kanon_in_release
-    from {{ referring }}
+    from {{ sides.referring }}
 
     union all
 
     select
-{{ kanon_sql.aliases(columns) | indent(4, first=true) }},
+{{ kanon_sql.aliases(sides.columns) | indent(4, first=true) }},
         0 as kanon_population,
         1 as kanon_in_release
     from reference_in_release
@@ -177,11 +157,11 @@ reference_sides as (
 -- Those that none takes in.
 reference_only as (
     select
-{{ kanon_sql.aliases(columns) | indent(4, first=true) }},
+{{ kanon_sql.aliases(sides.columns) | indent(4, first=true) }},
         sum(kanon_population) as kanon_population
     from reference_sides
     group by
-{{ kanon_sql.aliases(columns) | indent(4, first=true) }}
+{{ kanon_sql.aliases(sides.columns) | indent(4, first=true) }}
     having max(kanon_in_release) = 0
 ),
 
@@ -189,7 +169,7 @@ reference_only as (
 classes as (
     select
 {% if named %}
-{{ kanon_sql.aliases(columns) | indent(4, first=true) }},
+{{ kanon_sql.aliases(sides.columns) | indent(4, first=true) }},
 {% endif %}
 {% for count in counts %}
         {{ count }},
@@ -205,7 +185,7 @@ classes as (
 
     select
 {% if named %}
-{{ kanon_sql.aliases(columns) | indent(4, first=true) }},
+{{ kanon_sql.aliases(sides.columns) | indent(4, first=true) }},
 {% endif %}
 {% for count in counts %}
         0 as {{ count }},
@@ -248,14 +228,11 @@ and {{ "(\n    " ~ below ~ "\n    or " ~ above ~ "\n)"
     Generic test of delta-presence. Violating classes are classes of the reference, counted in
     people; a class of the release that the reference can't contain is a failure too.
 #}
-{% macro delta_presence_failures(
-    relation, columns, reference, pairs,
-    min=none, max=none, entity=none, reference_entity=none, reference_weight=none, union=false, complete=false
-) %}
+{% macro delta_presence_failures(sides, min=none, max=none, union=false, complete=false) %}
 {% set population = "kanon_union" if union else "kanon_population" %}
 {% set outside = kanon_sql.delta_presence_violated(population, min, max) %}
 {% set measures = [
-    "sum(" ~ kanon_sql.records_of_class(entity) ~ ") as kanon_records",
+    "sum(" ~ kanon_sql.records_of_class(sides.entity) ~ ") as kanon_records",
     kanon_sql.presence(population, "delta_presence"),
     kanon_sql.classes_where(outside, "delta_presence_violated"),
     kanon_sql.population_where(outside, population, "delta_presence_violated"),
@@ -263,12 +240,10 @@ and {{ "(\n    " ~ below ~ "\n    or " ~ above ~ "\n)"
 {% set ctes %}
 with
 
-{{ kanon_sql.sets_of_delta_presence(
-    relation, columns, entity, reference, pairs, reference_entity, reference_weight, union
-) }},
+{{ kanon_sql.sets_of_delta_presence(sides, union) }},
 
 matched_classes as (
-    {{ kanon_sql.counts_of_delta_presence(measures, entity, sized=false) | trim | indent(4) }}
+    {{ kanon_sql.counts_of_delta_presence(measures, sides.entity, sized=false) | trim | indent(4) }}
 ),
 
 measured as (
@@ -292,8 +267,7 @@ measured as (
         "violating_classes", "violating_records", "achieved_min", "achieved_max",
         "unmatched_classes", "unmatched_records", "exceeding_classes",
     ],
-    relation=relation, entity=entity, reference=reference, reference_weight=reference_weight,
-    reference_entity=reference_entity, complete=complete
+    sides=sides, complete=complete
 ) }}
 {%- endmacro %}
 

@@ -18,19 +18,11 @@ kanon_here <> kanon_there and {{ kanon_sql.differences() }} < {{ kanon_sql.posit
 {% macro differences_of_records(here, there, n=none) %}
 with
 
-{{ kanon_sql.sets_of_cells(
-    here.relation, here.columns, here.groupings, here.contributor,
-    set="cells_here", contributions="contributions_here", counted=here.counted
-) | trim }},
+{{ kanon_sql.sets_of_cells(here, "cells_here", "contributions_here") | trim }},
 
-{{ kanon_sql.sets_of_cells(
-    there.relation, there.columns, there.groupings, there.contributor,
-    set="cells_there", contributions="contributions_there", counted=there.counted
-) | trim }},
+{{ kanon_sql.sets_of_cells(there, "cells_there", "contributions_there") | trim }},
 
-{{ kanon_sql.compared_cells(
-    ["kanon_grouping"], here.columns, there.columns
-) | trim }}
+{{ kanon_sql.compared_cells(["kanon_grouping"], here.columns, there.columns) | trim }}
 
 {{ kanon_sql.counts_of_differences(n) | trim }}
 {%- endmacro %}

@@ -147,7 +147,7 @@ coded as (
 {% endif %}
     from held
     inner join slots
-        {{ kanon_sql.in_both("slots", "held", columns) | trim | indent(8) }}
+        on {{ kanon_sql.same_class(columns, "slots", "held", other_is_set=true) | indent(8) }}
 {% if numbered %}
     inner join numbered_people
         on numbered_people.{{ kanon_sql.alias(entity) }} = held.{{ kanon_sql.alias(entity) }}
@@ -319,16 +319,6 @@ case
     ) }}
 end
 {%- endif %}
-{%- endmacro %}
-
-
-{# Join condition: two CTEs have the same values of some columns. #}
-{% macro in_both(one, other, columns) %}
-{% for column in columns %}
-{{ "on" if loop.first else "and" }} {{ kanon_sql.same(
-    one ~ "." ~ kanon_sql.alias(column), other ~ "." ~ kanon_sql.alias(column)
-) }}
-{% endfor %}
 {%- endmacro %}
 
 

@@ -19,17 +19,17 @@
     End of a test. `ctes` end with `measured`, one row of counts; `violated` is the failure
     predicate, `failures` the number of records at risk, `columns` the further columns to return.
     The other arguments describe the preconditions, each an error if records violate it: records
-    with an entity (in the reference and the `earlier` release too), valid weights in the reference,
+    with an entity (in the reference of `sides` and the `earlier` release too), valid weights there,
     sensitive values that are listed, are numbers or have an order, `named` values that occur, a
     `complete` reference without missing classes, and the caller's own counts in `more`. NULL needs
     no place in the list if `nulls_listed`.
 #}
 {% macro told_failures(
     ctes, violated, failures, columns,
-    relation=none, entity=none, reference=none, reference_weight=none, reference_entity=none,
-    sensitive=none, listed=none, named=none, numbers=false, ordered=false, complete=false,
-    earlier=none, earlier_entity=none, more=[], nulls_listed=true
+    relation=none, entity=none, sides=none, sensitive=none, listed=none, named=none, numbers=false,
+    ordered=false, complete=false, earlier=none, earlier_entity=none, more=[], nulls_listed=true
 ) %}
+{% set relation, entity = (relation, entity) if sides is none else (sides.release, sides.entity) %}
 {% set errors = [
     kanon_sql.counted_error(
         "records_without_entity", "records without an entity", "kanon_without_entity",
@@ -37,16 +37,16 @@
     ) if entity is not none else none,
     kanon_sql.counted_error(
         "reference_without_entity", "records of the reference without an entity", "kanon_without_entity",
-        kanon_sql.without_entity(reference, reference_entity, counted=false)
-    ) if reference_entity is not none else none,
+        kanon_sql.without_entity(sides.reference, sides.reference_entity, counted=false)
+    ) if sides is not none and sides.reference_entity is not none else none,
     kanon_sql.counted_error(
         "earlier_without_entity", "records of the earlier release without an entity", "kanon_without_entity",
         kanon_sql.without_entity(earlier, earlier_entity, counted=false)
     ) if earlier_entity is not none else none,
     kanon_sql.counted_error(
         "not_a_weight", "weights of the reference that are no number of people", "kanon_not_a_weight",
-        kanon_sql.not_a_weight(reference, reference_weight, counted=false)
-    ) if reference_weight is not none else none,
+        kanon_sql.not_a_weight(sides.reference, sides.reference_weight, counted=false)
+    ) if sides is not none and sides.reference_weight is not none else none,
     kanon_sql.counted_error(
         "records_not_listed", "records with a value that the order does not list", "kanon_records_not_listed",
         kanon_sql.counts_of_values_not_listed(records_alone=true),

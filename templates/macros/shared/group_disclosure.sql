@@ -15,24 +15,18 @@
     The groups of a table, counted from its records, and those that a check finds disclosed.
     `families` pair the grouping of the children with that of their parents, along a dimension.
 #}
-{% macro group_counts(
-    relation, columns, groupings, families, nodes, checks, contributor=none, counted=none
-) %}
+{% macro group_counts(cells, families, nodes, checks) %}
 with
 
-{{ kanon_sql.sets_of_groups(
-    relation, columns, groupings, families, nodes, contributor, counted
-) | trim }}
+{{ kanon_sql.sets_of_groups(cells, families, nodes) | trim }}
 
 {{ kanon_sql.disclosed_groups(checks) | trim }}
 {%- endmacro %}
 
 
 {# CTEs up to `groups`. A node whose records have no value is one. #}
-{% macro sets_of_groups(
-    relation, columns, groupings, families, nodes, contributor=none, counted=none
-) %}
-{{ kanon_sql.sets_of_cells(relation, columns, groupings, contributor, counted=counted) | trim }},
+{% macro sets_of_groups(cells, families, nodes) %}
+{{ kanon_sql.sets_of_cells(cells) | trim }},
 
 nodes as (
     select
@@ -59,11 +53,9 @@ groups as (
         from cells
         where kanon_grouping = {{ family.children }}
     ) as children
-{% for column in family.keyed_by %}
-        {{ "on" if loop.first else "and" }} {{ kanon_sql.same(
-            "children." ~ kanon_sql.alias(column), "parents." ~ kanon_sql.alias(column)
-        ) }}
-{% endfor %}
+{% if family.keyed_by %}
+        on {{ kanon_sql.same_class(family.keyed_by, "children", "parents", other_is_set=true) | indent(8) }}
+{% endif %}
 {% if family.node %}
     cross join nodes
     where nodes.kanon_nodes_{{ family.node }} > 1
@@ -138,7 +130,7 @@ with
 
 {% if count is none %}
 {{ kanon_sql.sets_of_groups(
-    relation, columns, groupings, found.families, kanon_sql.nodes_of(columns), contributor
+    kanon_sql.cells_of(relation, columns, groupings, contributor), found.families, kanon_sql.nodes_of(columns)
 ) | trim }},
 {% else %}
 {{ kanon_sql.sets_of_published(

@@ -19,12 +19,10 @@
     `union` completes it.
 #}
 {% macro journalist_risk_failures(
-    relation, columns, reference, pairs,
-    max_highest=none, max_average=none, max_at_risk=none, threshold=0.2,
-    entity=none, reference_entity=none, reference_weight=none, union=false, complete=false
+    sides, max_highest=none, max_average=none, max_at_risk=none, threshold=0.2, union=false, complete=false
 ) %}
 {% set bound = max_highest if max_highest is not none else threshold if max_at_risk is not none else none %}
-{% set measures = ["sum(" ~ kanon_sql.records_of_class(entity) ~ ") as kanon_records"] %}
+{% set measures = ["sum(" ~ kanon_sql.records_of_class(sides.entity) ~ ") as kanon_records"] %}
 {% set shares = [
     kanon_sql.people_where(kanon_sql.journalist_risk(threshold), "journalist_risk_at_risk"),
 ] if max_at_risk is not none else [] %}
@@ -32,20 +30,20 @@
 {% set measures = measures + [
     kanon_sql.classes_where(kanon_sql.journalist_risk(bound), "journalist_risk_violated"),
     kanon_sql.records_where(
-        kanon_sql.journalist_risk(bound), "journalist_risk_violated", kanon_sql.records_of_class(entity)
+        kanon_sql.journalist_risk(bound), "journalist_risk_violated", kanon_sql.records_of_class(sides.entity)
     ),
 ] %}
 {% endif %}
 {% set nothing = "cast(null as " ~ kanon_sql.whole_type() ~ ")" %}
-{% set counted = "matched_classes" if entity is none else "matched_people" %}
+{% set counted = "matched_classes" if sides.entity is none else "matched_people" %}
 {% set of_reference = kanon_sql.quotient("matched_classes.kanon_classes", "matched_classes.kanon_unions") %}
 {% set of_release = kanon_sql.quotient(counted ~ ".kanon_reidentified", counted ~ ".kanon_sizes") %}
 {% set ctes %}
 with
 
 {{ kanon_sql.sets_of_matched(
-    relation, columns, entity, reference, pairs, reference_entity, reference_weight, measures, shares,
-    asked=["classes", "least_union", "unions"] if entity is none else ["least_union"]
+    sides, measures, shares,
+    asked=["classes", "least_union", "unions"] if sides.entity is none else ["least_union"]
 ) }},
 
 measured as (
@@ -59,7 +57,7 @@ measured as (
 {% endif %}
         {{ counted }}.kanon_reidentified,
         {{ kanon_sql.quotient("1", "matched_classes.kanon_least_union") }} as achieved,
-{% if entity is none %}
+{% if sides.entity is none %}
         case
             when {{ of_reference }} > {{ of_release }}
             then {{ of_reference }}
@@ -72,7 +70,7 @@ measured as (
         matched_classes.kanon_unmatched_records as unmatched_records,
         matched_classes.kanon_exceeding_classes as exceeding_classes
     from matched_classes
-{% if entity is not none %}
+{% if sides.entity is not none %}
     cross join matched_people
 {% endif %}
 )
@@ -104,8 +102,7 @@ coalesce(
         "violating_classes", "violating_records", "achieved", "average",
         "unmatched_classes", "unmatched_records", "exceeding_classes",
     ],
-    relation=relation, entity=entity, reference=reference, reference_weight=reference_weight,
-    reference_entity=reference_entity, complete=complete
+    sides=sides, complete=complete
 ) }}
 {%- endmacro %}
 

@@ -7,55 +7,48 @@
     IJUFKS 10(5), section 2. Risks: El Emam 2013, Guide to the de-identification of personal
     health information, chapter 16 (journalist and marketer risk).
 
-    `pairs`: the quasi-identifiers with the reference's column for each and how their cells are
-    compared: `as_is` by equality, `as_text` by equality of their text, `by_wildcard` also if either
-    is NULL, `by_pattern` also if a generalised cell covers the reference's (see
-    matching_cells.sql). `measures`: aggregates of the checks over the classes, where
+    `sides`: the release with its quasi-identifiers and its entity, and the reference with its entity
+    or weight. Their `pairs` are the quasi-identifiers with the reference's column for each and how
+    their cells are compared: `as_is` by equality, `as_text` by equality of their text, `by_wildcard`
+    also if either is NULL, `by_pattern` also if a generalised cell covers the reference's (see
+    matching_cells.sql); those of the last two kinds are `matched`. `referring` is the CTE of the
+    reference's combinations, of its classes or of its people. `measures`: aggregates of the checks over the classes, where
     kanon_population is the number of people of the reference in a class. `each_person`: aggregate
     over the people of the release instead, each as a class of one; a person in several classes is
     in the one with the smallest population, where they are easiest to find.
 #}
-{% macro k_map(
-    release, columns, entity, reference, pairs, reference_entity, reference_weight, measures,
-    wildcard=false, each_person=false
-) %}
+{% macro k_map(sides, measures, each_person=false) %}
 with
 
-{{ kanon_sql.sets_of_k_map(
-    release, columns, entity, reference, pairs, reference_entity, reference_weight, wildcard, each_person
-) }}
+{{ kanon_sql.sets_of_k_map(sides, each_person) }}
 
-{{ kanon_sql.counts_of_k_map(measures, entity, wildcard=wildcard) }}
+{{ kanon_sql.counts_of_k_map(measures, sides.entity, wildcard=sides.wildcard) }}
 {%- endmacro %}
 
 
 {# CTEs up to `classes`; with `each_person`, one row for each person. #}
-{% macro sets_of_k_map(
-    release, columns, entity, reference, pairs, reference_entity, reference_weight, wildcard=false,
-    each_person=false, union=true
-) %}
+{% macro sets_of_k_map(sides, each_person=false, union=true) %}
 {{ kanon_sql.release_beside_reference(
-    release, columns, entity, reference, pairs, reference_entity, reference_weight, wildcard,
-    named="linked_classes" if each_person else "classes", union=union
+    sides, named="linked_classes" if each_person else "classes", union=union
 ) }}
 {%- if each_person %},
 
 -- Each person in each of their classes, with cells in the reference's form.
 class_people as (
     select
-{% for pair in pairs %}
+{% for pair in sides.pairs %}
         {{ kanon_sql.aliased(
             kanon_sql.cell(pair, kanon_sql.alias(pair.column), kanon_sql.type_of(pair.column)),
             pair.column
         ) }},
 {% endfor %}
-        {{ kanon_sql.alias(entity) }},
+        {{ kanon_sql.alias(sides.entity) }},
         kanon_records
     from release_people
 ),
 
 classes as (
-    {{ kanon_sql.of_each_person("class_people", "linked_classes", columns, entity, [
+    {{ kanon_sql.of_each_person("class_people", "linked_classes", sides.columns, sides.entity, [
         "1 as kanon_size",
         "sum(class_people.kanon_records) as kanon_records",
         "min(linked_classes.kanon_population) as kanon_population",
@@ -70,28 +63,22 @@ classes as (
     Aggregates over the classes (`asked` selects some of them), and with an entity also over the
     people; the shares are then shares of people.
 #}
-{% macro sets_of_matched(
-    release, columns, entity, reference, pairs, reference_entity, reference_weight, measures,
-    shares, asked=[]
-) %}
+{% macro sets_of_matched(sides, measures, shares, asked=[]) %}
 {% set of_shares = ["sizes", "reidentified"] %}
-{{ kanon_sql.sets_of_k_map(
-    release, columns, entity, reference, pairs, reference_entity, reference_weight,
-    each_person=entity is not none
-) }},
+{{ kanon_sql.sets_of_k_map(sides, each_person=sides.entity is not none) }},
 
 matched_classes as (
     {{ kanon_sql.counts_of_k_map(
-        measures + shares if entity is none else measures, entity,
-        "classes" if entity is none else "linked_classes",
-        asked + ["unmatched", "exceeding"] + (of_shares if entity is none else [])
+        measures + shares if sides.entity is none else measures, sides.entity,
+        "classes" if sides.entity is none else "linked_classes",
+        asked + ["unmatched", "exceeding"] + (of_shares if sides.entity is none else [])
     ) | trim | indent(4) }}
 )
-{%- if entity is not none %},
+{%- if sides.entity is not none %},
 
 -- The same for people: the last CTE above has each person as a class of one.
 matched_people as (
-    {{ kanon_sql.counts_of_k_map(shares, entity, asked=of_shares) | trim | indent(4) }}
+    {{ kanon_sql.counts_of_k_map(shares, sides.entity, asked=of_shares) | trim | indent(4) }}
 )
 {%- endif %}
 {%- endmacro %}
@@ -139,34 +126,28 @@ from {{ classes }}
 
 
 {# CTEs that aggregate and match both sides: each class of the release with its people in both. #}
-{% macro release_beside_reference(
-    release, columns, entity, reference, pairs, reference_entity, reference_weight, wildcard=false,
-    named="classes", union=true, counted=true
-) %}
-{% set matched = pairs | selectattr("how", "in", ["by_pattern", "by_wildcard"]) | list %}
-{% set referred = "reference_as_released" if matched else "reference_classes" %}
-{{ kanon_sql.classes_of_both(
-    release, columns, entity, reference, pairs, reference_entity, reference_weight, counted, wildcard
-) }},
-{% if matched %}
+{% macro release_beside_reference(sides, named="classes", union=true, counted=true) %}
+{% set referred = "reference_as_released" if sides.matched else "reference_classes" %}
+{{ kanon_sql.classes_of_both(sides, counted) }},
+{% if sides.matched %}
 
-{{ kanon_sql.matching_cells(pairs, reference_entity, wildcard) }},
+{{ kanon_sql.matching_cells(sides) }},
 
 -- The people of the reference in each combination of the release's cells.
 reference_as_released as (
     select
-{{ kanon_sql.cells_in_release(pairs, matched, reference_entity, aliased=true) | indent(4, first=true) }},
+{{ kanon_sql.cells_in_release(sides, aliased=true) | indent(4, first=true) }},
         {{ "sum(reference_classes.kanon_population)"
-            if reference_entity is none
+            if sides.reference_entity is none
             else "count(distinct reference_people.kanon_entity)" }} as kanon_population
-{{ kanon_sql.reference_with_cells_of_release(pairs, matched, reference_entity) | indent(4, first=true) }}
+{{ kanon_sql.reference_with_cells_of_release(sides) | indent(4, first=true) }}
     group by
-{{ kanon_sql.cells_in_release(pairs, matched, reference_entity) | indent(4, first=true) }}
+{{ kanon_sql.cells_in_release(sides) | indent(4, first=true) }}
 ),
 {% endif %}
 
 {% set by_types = namespace(joined=true) %}
-{% for pair in pairs if pair.how == "as_is" %}
+{% for pair in sides.pairs if pair.how == "as_is" %}
 {% set type = kanon_sql.type_of(pair.column) %}
 {% if not type or type != kanon_sql.type_of(pair.reference) %}{% set by_types.joined = false %}{% endif %}
 {% endfor %}
@@ -174,26 +155,32 @@ reference_as_released as (
 {{ kanon_sql.reason_for_both_sides(true, union) }}
 {{ named }} as (
     select
-        release_classes.*,
-        coalesce({{ referred }}.kanon_population, 0) as kanon_population
-{%- if union %},
-        case
-            when {{ referred }}.kanon_population > release_classes.{{ kanon_sql.size_in_release(wildcard) }}
-            then {{ referred }}.kanon_population
-            else release_classes.{{ kanon_sql.size_in_release(wildcard) }}
-        end as kanon_union
-{%- endif %}
-
+        {{ kanon_sql.population_of_class(referred, union, sides.wildcard) | indent(8) }}
     from release_classes
     left join {{ referred }}
-{% for pair in pairs %}
+{% for pair in sides.pairs %}
         {{ "on" if loop.first else "and" }} {{ kanon_sql.same_cell(pair, referred, "release_classes") }}
 {% endfor %}
 )
 {%- else %}
 {{ kanon_sql.classes_of_both_sides(
-    columns, entity if counted else none, referred, named, of_release=true, union=union
+    sides.columns, sides.entity if counted else none, referred, named, of_release=true, union=union
 ) }}
+{%- endif %}
+{%- endmacro %}
+
+
+{# Columns of a class of the release with its people in the reference, and in their union. #}
+{% macro population_of_class(referred, union=true, wildcard=false) -%}
+{% set size = "release_classes." ~ kanon_sql.size_in_release(wildcard) -%}
+release_classes.*,
+coalesce({{ referred }}.kanon_population, 0) as kanon_population
+{%- if union %},
+case
+    when {{ referred }}.kanon_population > {{ size }}
+    then {{ referred }}.kanon_population
+    else {{ size }}
+end as kanon_union
 {%- endif %}
 {%- endmacro %}
 
@@ -273,76 +260,72 @@ both_sides as (
 
 
 {# CTEs of the release's and the reference's classes, each with its people. #}
-{% macro classes_of_both(
-    release, columns, entity, reference, pairs, reference_entity, reference_weight, counted=true,
-    wildcard=false
-) %}
-{% set matched = pairs | selectattr("how", "in", ["by_pattern", "by_wildcard"]) | list %}
-{% set aliased = entity is not none or wildcard %}
-{% if entity is not none %}
+{% macro classes_of_both(sides, counted=true) %}
+{% set aliased = sides.entity is not none or sides.wildcard %}
+{% if sides.entity is not none %}
 release_people as (
-    {{ kanon_sql.frequency_set(release, columns + [entity], counted=counted) | trim | indent(4) }}
+    {{ kanon_sql.frequency_set(sides.release, sides.columns + [sides.entity], counted=counted) | trim | indent(4) }}
 ),
 
-{% elif wildcard %}
-{{ kanon_sql.sets_of_wildcards(release, columns, named="release_patterns") }},
+{% elif sides.wildcard %}
+{{ kanon_sql.sets_of_wildcards(sides.release, sides.columns, named="release_patterns") }},
 
 {% endif %}
-{% if wildcard %}
+{% if sides.wildcard %}
 -- kanon_compatible is the size with NULL as a wildcard, kanon_size the pattern's own records.
 {% endif %}
 release_classes as (
     select
-{% for pair in pairs %}
+{% for pair in sides.pairs %}
         {{ kanon_sql.aliased(kanon_sql.released_cell(pair, aliased), pair.column) }},
 {% endfor %}
-{% if wildcard %}
+{% if sides.wildcard %}
         min(release_patterns.kanon_size) as kanon_compatible,
         sum(release_patterns.kanon_records) as kanon_size
 {%- else %}
         count(*) as kanon_size
 {%- endif %}
-{%- if entity is not none and counted %},
+{%- if sides.entity is not none and counted %},
         sum(kanon_records) as kanon_records
 {%- endif %}
 
-    from {{ ("release_people" if entity is not none else "release_patterns" if wildcard else release) | indent(4) }}
+    from {{ ("release_people" if sides.entity is not none else "release_patterns" if sides.wildcard else sides.release) | indent(4) }}
     group by
-{% for pair in pairs %}
+{% for pair in sides.pairs %}
         {{ kanon_sql.released_cell(pair, aliased) }}{{ "," if not loop.last }}
 {% endfor %}
 ),
 
-{{ "reference_people" if reference_entity is not none else "reference_classes" }} as (
+{{ sides.referring }} as (
     select
-{% for pair in pairs %}
+{% for pair in sides.pairs %}
         {{ kanon_sql.aliased(kanon_sql.referred_cell(pair), pair.column) }},
 {% endfor %}
-{% if reference_entity is not none %}
-        {{ kanon_sql.ident(reference_entity) }} as kanon_entity
-{% elif reference_weight is not none %}
-        sum({{ kanon_sql.weight_of(reference_weight) }}) as kanon_population
+{% if sides.reference_entity is not none %}
+        {{ kanon_sql.ident(sides.reference_entity) }} as kanon_entity
+{% elif sides.reference_weight is not none %}
+        sum({{ kanon_sql.weight_of(sides.reference_weight) }}) as kanon_population
 {% else %}
         count(*) as kanon_population
 {% endif %}
-    from {{ reference | indent(4) }}
+    from {{ sides.reference | indent(4) }}
     group by
-{% for pair in pairs %}
-        {{ kanon_sql.referred_cell(pair) }}{{ "," if not loop.last or reference_entity is not none }}
+{% for pair in sides.pairs %}
+        {{ kanon_sql.referred_cell(pair) }}{{ "," if not loop.last or sides.reference_entity is not none }}
 {% endfor %}
-{% if reference_entity is not none %}
-        {{ kanon_sql.ident(reference_entity) }}
+{% if sides.reference_entity is not none %}
+        {{ kanon_sql.ident(sides.reference_entity) }}
 {% endif %}
 )
-{%- if reference_entity is not none and not matched %},
+{%- if sides.reference_entity is not none and not sides.matched %},
 
 reference_classes as (
     select
-{{ kanon_sql.aliases(columns) | indent(4, first=true) }},
+{{ kanon_sql.aliases(sides.columns) | indent(4, first=true) }},
         count(kanon_entity) as kanon_population
     from reference_people
     group by
-{{ kanon_sql.aliases(columns) | indent(4, first=true) }}
+{{ kanon_sql.aliases(sides.columns) | indent(4, first=true) }}
 )
 {%- endif %}
 {%- endmacro %}
@@ -380,12 +363,9 @@ coalesce('=' || {{ kanon_sql.as_text(column, type) }}, '')
     Generic test of k-map. A class that the reference lacks has the population 0, or with `union`
     the release's own size.
 #}
-{% macro k_map_failures(
-    relation, columns, k, reference, pairs,
-    entity=none, reference_entity=none, reference_weight=none, union=false, wildcard=false, complete=false
-) %}
+{% macro k_map_failures(sides, k, union=false, complete=false) %}
 {% set too_few = kanon_sql.k_map_violated("kanon_union" if union else "kanon_population", k) %}
-{% set records = kanon_sql.records_of_class(entity) %}
+{% set records = kanon_sql.records_of_class(sides.entity) %}
 {% set measures = [
     "sum(" ~ records ~ ") as kanon_records",
     kanon_sql.classes_where(too_few, "k_map_violated"),
@@ -394,12 +374,10 @@ coalesce('=' || {{ kanon_sql.as_text(column, type) }}, '')
 {% set ctes %}
 with
 
-{{ kanon_sql.sets_of_k_map(
-    relation, columns, entity, reference, pairs, reference_entity, reference_weight, wildcard, union=union
-) }},
+{{ kanon_sql.sets_of_k_map(sides, union=union) }},
 
 matched_classes as (
-    {{ kanon_sql.counts_of_k_map(measures, entity, wildcard=wildcard, asked=[
+    {{ kanon_sql.counts_of_k_map(measures, sides.entity, wildcard=sides.wildcard, asked=[
         "least_union" if union else "least_population", "unmatched", "exceeding",
     ]) | trim | indent(4) }}
 ),
@@ -424,8 +402,7 @@ measured as (
         "violating_classes", "violating_records", "achieved",
         "unmatched_classes", "unmatched_records", "exceeding_classes",
     ],
-    relation=relation, entity=entity, reference=reference, reference_weight=reference_weight,
-    reference_entity=reference_entity, complete=complete
+    sides=sides, complete=complete
 ) }}
 {%- endmacro %}
 
@@ -497,13 +474,7 @@ reference_classes as (
 
 classes as (
     select
-        release_classes.*,
-        coalesce(reference_classes.kanon_population, 0) as kanon_population,
-        case
-            when reference_classes.kanon_population > release_classes.kanon_size
-            then reference_classes.kanon_population
-            else release_classes.kanon_size
-        end as kanon_union
+        {{ kanon_sql.population_of_class("reference_classes") | indent(8) }}
     from release_classes
     left join reference_classes
 {% for cell in cells %}

@@ -208,7 +208,7 @@ known_slots as (
         ) as kanon_rank
     from known
     inner join slots
-        {{ kanon_sql.in_both("slots", "known", columns) | trim | indent(8) }}
+        on {{ kanon_sql.same_class(columns, "slots", "known", other_is_set=true) | indent(8) }}
     inner join numbered_people
         on numbered_people.{{ kanon_sql.alias(entity) }} = known.{{ kanon_sql.alias(entity) }}
 ),

@@ -13,18 +13,13 @@ sum({{ kanon_sql.quotient("kanon_size", "kanon_union") }}) as kanon_reidentified
 
 
 {# Generic test of marketer risk; the records at risk are the expected re-identifications. #}
-{% macro marketer_risk_failures(
-    relation, columns, reference, pairs, max_average,
-    entity=none, reference_entity=none, reference_weight=none, union=false, complete=false
-) %}
-{% set measures = ["sum(" ~ kanon_sql.records_of_class(entity) ~ ") as kanon_records"] %}
-{% set counted = "matched_classes" if entity is none else "matched_people" %}
+{% macro marketer_risk_failures(sides, max_average, union=false, complete=false) %}
+{% set measures = ["sum(" ~ kanon_sql.records_of_class(sides.entity) ~ ") as kanon_records"] %}
+{% set counted = "matched_classes" if sides.entity is none else "matched_people" %}
 {% set ctes %}
 with
 
-{{ kanon_sql.sets_of_matched(
-    relation, columns, entity, reference, pairs, reference_entity, reference_weight, measures, shares=[]
-) }},
+{{ kanon_sql.sets_of_matched(sides, measures, shares=[]) }},
 
 measured as (
     select
@@ -35,7 +30,7 @@ measured as (
         matched_classes.kanon_unmatched_records as unmatched_records,
         matched_classes.kanon_exceeding_classes as exceeding_classes
     from matched_classes
-{% if entity is not none %}
+{% if sides.entity is not none %}
     cross join matched_people
 {% endif %}
 )
@@ -49,8 +44,7 @@ measured as (
     violated=violated | join(" or "),
     failures=kanon_sql.whole_records("measured.kanon_reidentified"),
     columns=["achieved", "unmatched_classes", "unmatched_records", "exceeding_classes"],
-    relation=relation, entity=entity, reference=reference, reference_weight=reference_weight,
-    reference_entity=reference_entity, complete=complete
+    sides=sides, complete=complete
 ) }}
 {%- endmacro %}
 

@@ -14,27 +14,24 @@
     `pair.labels`. It isn't parsed as a range or a mask then, since a hierarchy may label the ages
     from 21 to 30 as 20-29.
 #}
-{% macro matching_cells(pairs, reference_entity, wildcard=false) %}
-{% set parsed = pairs | selectattr("how", "equalto", "by_pattern") | list %}
-{% set equal = pairs | selectattr("how", "equalto", "by_wildcard") | list %}
-{% set referring = "reference_classes" if reference_entity is none else "reference_people" %}
+{% macro matching_cells(sides) %}
+{% set parsed = sides.pairs | selectattr("how", "equalto", "by_pattern") | list %}
+{% set equal = sides.pairs | selectattr("how", "equalto", "by_wildcard") | list %}
 {% for pair in equal %}
-{{ kanon_sql.cells_by_wildcard(pairs.index(pair) + 1, pair, referring) }}{{ ",\n" if not loop.last or parsed }}
+{{ kanon_sql.cells_by_wildcard(sides.pairs.index(pair) + 1, pair, sides.referring) }}{{ ",\n" if not loop.last or parsed }}
 {% endfor %}
 {% if parsed %}
-{{ kanon_sql.cells_by_pattern(pairs, parsed, referring, wildcard) }}
+{{ kanon_sql.cells_by_pattern(sides, parsed) }}
 {%- endif %}
 {%- endmacro %}
 
 
 {# Cells of the release that match those of a combination of the reference. #}
-{% macro cells_in_release(pairs, matched, reference_entity, aliased=false) -%}
-{% for pair in pairs -%}
+{% macro cells_in_release(sides, aliased=false) -%}
+{% for pair in sides.pairs -%}
 {% set cell = ("matching_" ~ loop.index ~ ".kanon_released")
-    if pair in matched
-    else kanon_sql.aliases_in(
-        "reference_classes" if reference_entity is none else "reference_people", [pair.column]
-    ) | trim -%}
+    if pair in sides.matched
+    else kanon_sql.aliases_in(sides.referring, [pair.column]) | trim -%}
 {{ "" if loop.first else ",\n" }}    {{ cell }}{{ " as " ~ kanon_sql.alias(pair.column) if aliased }}
 {%- endfor %}
 {%- endmacro %}
@@ -44,14 +41,13 @@
     FROM clause: each combination of the reference, once for every matching combination of the
     release.
 #}
-{% macro reference_with_cells_of_release(pairs, matched, reference_entity) -%}
-{% set referring = "reference_classes" if reference_entity is none else "reference_people" -%}
-from {{ referring }}
-{%- for pair in matched %}
-{% set place = pairs.index(pair) + 1 %}
+{% macro reference_with_cells_of_release(sides) -%}
+from {{ sides.referring }}
+{%- for pair in sides.matched %}
+{% set place = sides.pairs.index(pair) + 1 %}
 
 inner join {{ "matching_cells" if pair.how == "by_pattern" else "matching_cells_" ~ place }} as matching_{{ place }}
-    on matching_{{ place }}.kanon_referred = {{ referring }}.{{ kanon_sql.alias(pair.column) }}
+    on matching_{{ place }}.kanon_referred = {{ sides.referring }}.{{ kanon_sql.alias(pair.column) }}
 {%- if pair.how == "by_pattern" %}
 
     and matching_{{ place }}.kanon_column = {{ place }}
@@ -93,11 +89,11 @@ matching_cells_{{ place }} as (
 
 
 {# CTEs for text columns, whose cells may be generalised. #}
-{% macro cells_by_pattern(pairs, parsed, referring, wildcard=false) -%}
+{% macro cells_by_pattern(sides, parsed) -%}
 {% set read = parsed | rejectattr("labels") | list %}
 {% set places %}
 {% for pair in read %}
-{{ pairs.index(pair) + 1 }}{{ ", " if not loop.last }}
+{{ sides.pairs.index(pair) + 1 }}{{ ", " if not loop.last }}
 {%- endfor %}
 {% endset %}
 {% set of_read = " and kanon_column in (" ~ places | trim ~ ")" if read != parsed else "" %}
@@ -112,7 +108,7 @@ cell_texts as (
     from (
 {% for pair in parsed %}
         select distinct
-            {{ pairs.index(pair) + 1 }} as kanon_column,
+            {{ sides.pairs.index(pair) + 1 }} as kanon_column,
             {{ kanon_sql.alias(pair.column) }} as kanon_cell,
             1 as kanon_released,
             0 as kanon_referred
@@ -121,11 +117,11 @@ cell_texts as (
         union all
 
         select distinct
-            {{ pairs.index(pair) + 1 }} as kanon_column,
+            {{ sides.pairs.index(pair) + 1 }} as kanon_column,
             {{ kanon_sql.alias(pair.column) }} as kanon_cell,
             0 as kanon_released,
             1 as kanon_referred
-        from {{ referring }}
+        from {{ sides.referring }}
 {% if not loop.last %}
 
         union all
@@ -222,7 +218,7 @@ stems as (
 
 {% endif %}
 {% for pair in parsed %}
-{% set place = pairs.index(pair) + 1 %}
+{% set place = sides.pairs.index(pair) + 1 %}
 {% for label in pair.labels %}
 labelled_cells_{{ place }}_{{ loop.index }} as (
     select
@@ -263,7 +259,7 @@ matching_cells as (
         released.kanon_released = 1
         and referred.kanon_referred = 1
         and {{ "(released.kanon_kind in ('any', 'null') or referred.kanon_kind = 'null')"
-            if wildcard
+            if sides.wildcard
             else "released.kanon_kind = 'any'" }}
 {%- if read %}
 
@@ -304,7 +300,7 @@ matching_cells as (
         and (referred.kanon_number < ranges.kanon_high or ranges.kanon_high_open = 0)
 {%- endif %}
 {%- for pair in parsed %}
-{% set place = pairs.index(pair) + 1 %}
+{% set place = sides.pairs.index(pair) + 1 %}
 {%- for label in pair.labels %}
 
 

@@ -43,11 +43,7 @@ select
 
 from {{ class_people }}
 inner join {{ classes }}
-{% for column in columns %}
-    {{ "on" if loop.first else "and" }} {{ kanon_sql.same(
-        classes ~ "." ~ kanon_sql.alias(column), class_people ~ "." ~ kanon_sql.alias(column)
-    ) }}
-{% endfor %}
+    on {{ kanon_sql.same_class(columns, classes, class_people, other_is_set=true) | indent(4) }}
 group by {{ class_people }}.{{ kanon_sql.alias(entity) }}
 {%- endmacro %}
 
@@ -152,11 +148,7 @@ people_of_several_classes as (
         ) }} as kanon_profile
     from memberships
     inner join classes
-{% for column in columns %}
-        {{ "on" if loop.first else "and" }} {{ kanon_sql.same(
-            "memberships." ~ kanon_sql.alias(column), "classes." ~ kanon_sql.alias(column)
-        ) }}
-{% endfor %}
+        on {{ kanon_sql.same_class(columns, "memberships", "classes", other_is_set=true) | indent(8) }}
     group by memberships.{{ kanon_sql.alias(entity) }}
 ),
 

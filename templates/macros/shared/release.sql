@@ -63,17 +63,6 @@ from {{ finer }}{{ " as records" if joined is not none }}
 {%- endmacro %}
 
 
-{# Join condition on the class; records have its columns under their own names. #}
-{% macro same_class(columns, set, other="records", other_is_set=false) -%}
-{% for column in columns %}
-{{ "and " if not loop.first }}{{ kanon_sql.same(
-    set ~ "." ~ kanon_sql.alias(column),
-    other ~ "." ~ (kanon_sql.alias(column) if other_is_set else kanon_sql.ident(column))
-) }}{{ "\n" if not loop.last }}
-{%- endfor %}
-{%- endmacro %}
-
-
 {# Every class with its size (people, with an entity) and its records. #}
 {% macro class_counts(relation, columns, entity=none) %}
 select

@@ -58,11 +58,7 @@ people as (
         min(classes.kanon_weight) as kanon_weight
     from class_people
     inner join classes
-{% for column in columns %}
-        {{ "on" if loop.first else "and" }} {{ kanon_sql.same(
-            "classes." ~ kanon_sql.alias(column), "class_people." ~ kanon_sql.alias(column)
-        ) }}
-{% endfor %}
+        on {{ kanon_sql.same_class(columns, "classes", "class_people", other_is_set=true) | indent(8) }}
     group by class_people.kanon_entity
 )
 {%- endif %}

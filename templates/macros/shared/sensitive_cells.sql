@@ -8,43 +8,38 @@
     ESSnet, Handbook on Statistical Disclosure Control, 2nd edition, chapter 4.2.2.
 #}
 
-{% macro sensitive_cells(
-    relation, columns, groupings, violated, contributor=none, figure=none, weighted=none, ranks=[],
-    repeated=[], top=false, first=none
-) %}
+{% macro sensitive_cells(cells, violated, first=none) %}
 with
 
-{{ kanon_sql.sets_of_cells(
-    relation, columns, groupings, contributor, figure, weighted, ranks, top=top
-) | trim }},
+{{ kanon_sql.sets_of_cells(cells) | trim }},
 
-{% if figure is not none %}
+{% if cells.figure is not none %}
 -- One row for each inner cell, from which every margin is added up.
 sums as (
     select
-{{ kanon_sql.aliased_keys(columns) | indent(4, first=true) }},
-        sum({{ figure if weighted is none else weighted }}) as kanon_figure
-    from {{ relation | indent(4) }}
+{{ kanon_sql.aliased_keys(cells.columns) | indent(4, first=true) }},
+        sum({{ cells.figure if cells.weighted is none else cells.weighted }}) as kanon_figure
+    from {{ cells.relation | indent(4) }}
     group by
-{{ kanon_sql.grouped_by(columns) | indent(4, first=true) }}
+{{ kanon_sql.grouped_by(cells.columns) | indent(4, first=true) }}
 ),
 
 {% endif %}
 marked_cells as (
     select
         kanon_grouping,
-{{ kanon_sql.aliases(columns) | indent(4, first=true) }},
+{{ kanon_sql.aliases(cells.columns) | indent(4, first=true) }},
         {{ kanon_sql.flag(violated) | indent(8) if violated else 0 }} as kanon_suppressed,
-        {{ "kanon_contributors" if figure is none else "null" }} as kanon_figure
+        {{ "kanon_contributors" if cells.figure is none else "null" }} as kanon_figure
     from cells
-{% for grouping in groupings if figure is not none %}
+{% for grouping in cells.groupings if cells.figure is not none %}
 {% set by = grouping.columns %}
 
     union all
 
     select
         {{ grouping.number }} as kanon_grouping,
-{% for column in columns %}
+{% for column in cells.columns %}
         {{ "" if column in by else "null as " }}{{ kanon_sql.alias(column) }},
 {% endfor %}
         0 as kanon_suppressed,
@@ -59,24 +54,24 @@ marked_cells as (
 
 select
     kanon_grouping,
-{{ kanon_sql.aliases(columns) }},
+{{ kanon_sql.aliases(cells.columns) }},
     max(kanon_suppressed) as kanon_suppressed,
     max(kanon_figure) as kanon_figure
 from marked_cells
-{% if repeated %}
+{% if cells.repeated %}
 where not (
-    {{ repeated | join("\n    or ") }}
+    {{ cells.repeated | join("\n    or ") }}
 )
 {% endif %}
 group by
     kanon_grouping,
-{{ kanon_sql.aliases(columns) }}
+{{ kanon_sql.aliases(cells.columns) }}
 {%- if first is not none %}
 
 having max(kanon_suppressed) = 1
 order by
     kanon_grouping,
-{{ kanon_sql.aliases(columns) }}
+{{ kanon_sql.aliases(cells.columns) }}
 limit {{ kanon_sql.positive_int(first, "first") }}
 {%- endif %}
 {%- endmacro %}
