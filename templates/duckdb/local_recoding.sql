@@ -453,7 +453,6 @@ from {{ splits }}
 {%- endmacro %}
 
 
-
 {# Levels of the new classes: those of the split class, except for the moved quasi-identifier. #}
 {% macro levels_of_parts(splits, class_levels, many) %}
 select
