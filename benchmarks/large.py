@@ -39,6 +39,7 @@ COLUMNS = {
     "l and t": QUESTIONS["thousands of classes"],
 }
 """The quasi-identifiers of each question."""
+FAILED = "failed: its error is above | | | "
 SPARE = 2
 """How many times the space of the table is needed: its temporary files may be as large."""
 
@@ -121,8 +122,10 @@ class Cost:
         )
 
 
-def cost(side: str, question: str, source: str, memory_limit: str | None, data: Path) -> Cost:
-    """What one side takes in a process of its own."""
+def cost(
+    side: str, question: str, source: str, memory_limit: str | None, data: Path
+) -> Cost | None:
+    """What one side takes in a process of its own; None if it fails, as on a disk that is full."""
     with tempfile.TemporaryDirectory(dir=data) as folder:
         most, done = [0], threading.Event()
 
@@ -139,11 +142,10 @@ def cost(side: str, question: str, source: str, memory_limit: str | None, data: 
             env={**os.environ, "TMPDIR": folder},
             stdout=subprocess.PIPE,
             text=True,
-            check=True,
         )
         done.set()
         watch.join()
-    return Cost(*json.loads(measured.stdout), most[0])
+    return None if measured.returncode else Cost(*json.loads(measured.stdout), most[0])
 
 
 def size_of(path: Path) -> int:
@@ -166,9 +168,10 @@ def rows_of(questions: list[str], source: Path, limit: str | None, data: Path) -
     for question in questions:
         label = f"{question}: {', '.join(COLUMNS[question])}"
         theirs = cost("by hand", question, str(source), limit, data)
-        yield f"| {label} | by hand | {theirs.cells()} | |"
+        yield f"| {label} | by hand | {theirs.cells() if theirs else FAILED} | |"
         ours = cost("audit", question, str(source), limit, data)
-        yield f"| {label} | audit | {ours.cells()} | {ours.wall / theirs.wall:.2f} |"
+        ratio = f"{ours.wall / theirs.wall:.2f}" if ours and theirs else ""
+        yield f"| {label} | audit | {ours.cells() if ours else FAILED} | {ratio} |"
 
 
 def main() -> None:
