@@ -6,6 +6,7 @@ violated, 2 a bad question or input, 3 the engine failed, 4 no data, 130 interru
 
 from __future__ import annotations
 
+import errno
 import gc
 import os
 import sys
@@ -146,6 +147,8 @@ def _failure(error: Exception) -> Failure:
         return Failure(
             "an option or the spec is nested too deeply to be read. Use fewer levels.", 2
         )
+    if isinstance(error, OSError) and error.errno == errno.ENAMETOOLONG:
+        return Failure(f"{str(error.filename)[:60]}…: a file can't have so long a name.", 2)
     kind = type(error).__name__
     return Failure(
         f"something unforeseen went wrong ({kind}). -vv shows where, and may show values.",

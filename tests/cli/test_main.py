@@ -999,3 +999,24 @@ def test_an_interrupt_that_is_lost_in_c_ends_with_130_all_the_same(tmp_path):
         [sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=False
     )
     assert ended.returncode == 130
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        ("audit", "{}.csv", "--qi", "zip"),
+        ("validate", "{}.yml"),
+        ("audit", "{people}", "--qi", "zip", "--output", "{}.json"),
+        ("audit", "{people}", "--qi", "zip", "--hierarchy", "zip={}.csv", "--level", "zip=1"),
+        ("audit", "people", "--qi", "zip", "--connect", "duckdb:{}.duckdb"),
+    ],
+    ids=" ".join,
+)
+def test_a_name_that_no_file_can_have_is_an_error_of_input(run, tmp_path, asked):
+    people = tmp_path / "people.csv"
+    people.write_text("zip,age\n1,2\n")
+
+    done = run(*(each.format("x" * 300, people=people) for each in asked))
+
+    assert (done.code, done.out) == (2, "")
+    assert "unforeseen" not in done.err

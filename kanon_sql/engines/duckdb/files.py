@@ -107,13 +107,13 @@ def list_files(path: str, run: Run) -> tuple[str, ...]:
 def matching_files(path: str, run: Run) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """The files of `path`, and the dot files that a glob leaves out as a shell does."""
     require_one_line(path)
-    if Path(path).is_dir():
+    if os.path.isdir(path):
         folder = path.rstrip("/")
         raise InputError(
             f"{path} is a folder. Its Parquet files are named with a slash at the end, {folder}/, "
             f"others with a glob, {folder}/*.csv."
         )
-    if Path(path).exists():
+    if os.path.exists(path):
         return (path,), ()
     if "://" in path:
         raise InputError(f"{path}: only local files are read; download it first.")

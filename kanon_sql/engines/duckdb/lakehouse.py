@@ -9,8 +9,10 @@ from __future__ import annotations
 
 import gzip
 import json
+import os
 import re
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 from urllib.parse import unquote, urlsplit
@@ -62,11 +64,12 @@ class Snapshot(NamedTuple):
 
 def table_format(path: str) -> TableFormat | None:
     """The format of the table in a folder, or that of an Iceberg metadata file; None for others."""
-    place = Path(path)
-    if (place / _LOG).is_dir():
+    if os.path.isdir(os.path.join(path, _LOG)):
         return "delta"
-    is_metadata = place.match(_METADATA) and place.is_file()
-    return "iceberg" if is_metadata or any((place / "metadata").glob(_METADATA)) else None
+    is_metadata = path.endswith(_METADATA[1:]) and os.path.isfile(path)
+    is_folder = os.path.isdir(os.path.join(path, "metadata"))
+    holds_metadata = is_folder and any(Path(path, "metadata").glob(_METADATA))
+    return "iceberg" if is_metadata or holds_metadata else None
 
 
 def load_extensions(
@@ -76,25 +79,21 @@ def load_extensions(
 
     Raises `MissingDriverError` naming the ones to install.
     """
+    advice = (
+        'installed. Install it, which downloads it: python -c "import duckdb; '
+        "duckdb.default_connection().install_extension('{}')\""
+        if is_ours
+        else "loaded in this session. Load it there: load {}"
+    )
     for name in _EXTENSIONS[found]:
-        if _is_loaded(session, name):
-            continue
-        try:
-            if is_ours:
+        if is_ours:
+            with suppress(duckdb.Error):
                 session.load_extension(name)
-                continue
-        except duckdb.Error:
-            pass
-        raise MissingDriverError(
-            f"{path} is a table in the format of {_TITLES[found]}, and DuckDB "
-            f'{duckdb.__version__} has no extension "{name}" '
-            + (
-                'installed. Install it, which downloads it: python -c "import duckdb; '
-                f"duckdb.default_connection().install_extension('{name}')\""
-                if is_ours
-                else f"loaded in this session. Load it there: load {name}"
+        if not _is_loaded(session, name):
+            raise MissingDriverError(
+                f"{path} is a table in the format of {_TITLES[found]}, and DuckDB "
+                f'{duckdb.__version__} has no extension "{name}" {advice.format(name)}'
             )
-        )
 
 
 def _is_loaded(session: duckdb.DuckDBPyConnection, extension: str) -> bool:
