@@ -66,11 +66,10 @@ def released_by_class(
         tell=_refusing_views(making),
     )
     recoded, starts = RecodedSets(sets, recoding), recoding.starts
-    untouched = making.untouched
     chain: RecodedChain | None = None
     if recoding.fails:
         left_out = nothing_suppressed(sets, starts)
-        after = making.audited_at(sets, starts)
+        judged = making.in_vain(sets, starts)
         released = released_at(sets, starts, recoding.labels)
         reached = {name: {level: before.summary.records or 0} for name, level in starts.items()}
     else:
@@ -82,17 +81,16 @@ def released_by_class(
             for each in sets.quasi_identifiers
             if each.name in chain.published_as_text
         }
-        after, untouched = making.judged(chain, new, before, left_out, mixed)
+        judged = making.judged(chain, new, before, left_out, mixed)
         released = recoded.released
         reached = released.records_by_level
     highest = {name: max(levels, default=0) for name, levels in reached.items()}
     return making.outcome(
         sets,
         before,
-        after,
+        judged,
         left_out,
         chain,
-        untouched,
         released,
         recoding_warnings(making.bound, chain) if chain else (),
         max_suppressed=allowed,
@@ -214,22 +212,20 @@ def released_at_levels(
     steps = tuple(_as_taken(sets, step) for step in path.steps or _straight(sets, path.levels))
     chain = making.chain(ViewChain, sets, steps)
     in_step4 = making.options.algorithm == "datafly" and allowed >= making.k
-    untouched = making.untouched
     if path.reached_top:
         left_out = nothing_suppressed(sets, path.levels)
-        after = making.audited_at(sets, path.levels)
+        judged = making.in_vain(sets, path.levels)
     else:
         left_out, chain = suppress(sets, chain, path.levels, in_step4=in_step4, beside=beside)
-        after, untouched = making.judged(chain, new, before, left_out, _shown(sets, path.levels))
-    if after.status == "violated" and making.options.algorithm != "optimal":
+        judged = making.judged(chain, new, before, left_out, _shown(sets, path.levels))
+    if judged.after.status == "violated" and making.options.algorithm != "optimal":
         made |= _nearest_of_a_failure(_nodes(making, sets), making)
     return making.outcome(
         sets,
         before,
-        after,
+        judged,
         left_out,
         None if path.reached_top else chain,
-        untouched,
         released_at(sets, path.levels),
         max_suppressed=allowed,
         highest=path.levels,

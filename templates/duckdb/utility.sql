@@ -324,6 +324,29 @@ cross join after_bins
 {%- endmacro %}
 
 
+{#
+    The values of a column that a release leaves unchanged, as a relation for `distribution`: those
+    of the records, of which none is released here, and those of the release.
+#}
+{% macro unchanged_values(records, released, column) -%}
+(
+    select
+        {{ kanon_sql.ident(column) }} as {{ kanon_sql.alias(column) }},
+        1 as kanon_records,
+        1 as kanon_suppressed
+    from {{ records | indent(4) }}
+
+    union all
+
+    select
+        {{ kanon_sql.ident(column) }} as {{ kanon_sql.alias(column) }},
+        0 as kanon_records,
+        -1 as kanon_suppressed
+    from {{ released | indent(4) }}
+) as kanon_values
+{%- endmacro %}
+
+
 {% macro cramers_v(when, row, counted) %}
 {{ when }}_cells as (
     select

@@ -30,7 +30,7 @@ from kanon_sql.anonymizing.search.frequency_sets import (
     first_set,
 )
 from kanon_sql.anonymizing.search.lattice import Levels
-from kanon_sql.anonymizing.search.losses import ReleasedSet, metrics
+from kanon_sql.anonymizing.search.losses import ReleasedSet, distribution, metrics
 from kanon_sql.anonymizing.search.optimal_search import Deadline
 from kanon_sql.auditing.auditor import answered, clips
 from kanon_sql.auditing.fetched_sets import announce_fetch
@@ -41,9 +41,9 @@ from kanon_sql.errors import EngineError, InputError, SpecError, option, plural
 from kanon_sql.plan.audit_plan import Plan, plan_audit
 from kanon_sql.plan.levels import ColumnLevels
 from kanon_sql.plan.question import ResolvedQuestion
-from kanon_sql.plan.resolve import bind, column_levels
+from kanon_sql.plan.resolve import bind, bound_column, column_levels
 from kanon_sql.plan.resolve_roles import resolve
-from kanon_sql.plan.steps import counted, name_list
+from kanon_sql.plan.steps import counted, name_list, records
 from kanon_sql.plan.violating_classes import (
     class_size,
     is_judged_by_class,
@@ -51,8 +51,10 @@ from kanon_sql.plan.violating_classes import (
     with_k,
 )
 from kanon_sql.results.release import (
+    RANKS,
     Anonymization,
     Before,
+    Distribution,
     GeneralizationStep,
     Metrics,
     Search,
@@ -84,7 +86,19 @@ Written = Path | NewFolder
 _NAMES_FOLDERS = re.compile(r"VARCHAR|(TINY|SMALL|BIG)INT|INTEGER|BOOLEAN|DATE|DECIMAL\(.*\)")
 """Types whose values are equal after they were the name of a folder."""
 
+_MOST_UNCHANGED = 20
+"""How many columns that are released unchanged have their distributions measured."""
+
 Chain = TypeVar("Chain", bound=ViewChain)
+
+
+class Judged(NamedTuple):
+    """The audit of a release, and its columns that are released unchanged."""
+
+    after: TableResult
+    untouched: Untouched
+    unchanged: tuple[Distribution, ...] = ()
+    """The distributions of untouched and insensitive columns."""
 
 
 class ReleaseOutcome(NamedTuple):
@@ -209,8 +223,8 @@ class ReleaseJob:
             **found,
         )
 
-    def audited_at(self, sets: FrequencySets, levels: Levels) -> TableResult:
-        """The audit of the table at these levels, without suppression."""
+    def in_vain(self, sets: FrequencySets, levels: Levels) -> Judged:
+        """The audit of the table at these levels, where nothing can be released."""
         bound = self.bound
         found = {each.name: each.levels for each in sets.quasi_identifiers}
         facts = replace(
@@ -221,7 +235,7 @@ class ReleaseJob:
             hierarchies={name: each.table for name, each in found.items() if each.table},
         )
         at_levels = bind(bound.roles.at(levels), facts)
-        return answered(plan_audit(at_levels), self.session())
+        return Judged(answered(plan_audit(at_levels), self.session()), self.untouched)
 
     def judged(
         self,
@@ -230,16 +244,16 @@ class ReleaseJob:
         before: TableResult,
         left_out: Suppression,
         shown: ShownAt,
-    ) -> tuple[TableResult, Untouched]:
-        """The audit of the release, which is written to `new`, and the columns released unchanged.
-        Raises if the release differs from the counts of the search."""
+    ) -> Judged:
+        """The audit of the release, which is written to `new`. Raises if the release differs from
+        the counts of the search."""
         published = self._published(chain, new)
         after = self._reading_the_output(self._audited(published, shown), new)
         untouched = replace(self.untouched, alone=self._alone(chain, published))
         self._refuse_changed(before, after, left_out)
         if self.records and isinstance(self.engine, Hub) and self.options.publishes(after.status):
             self.records.write(self.engine, IN_ORDER)
-        return after, untouched
+        return Judged(after, untouched, tuple(self._unchanged(published)))
 
     def audited(self, chain: ViewChain, shown: ShownAt) -> TableResult:
         """The audit of the release of a chain, before it is written."""
@@ -293,10 +307,9 @@ class ReleaseJob:
         self,
         sets: FrequencySets,
         before: TableResult,
-        after: TableResult,
+        judged: Judged,
         left_out: Suppression,
         chain: ViewChain | None,
-        untouched: Untouched,
         shown: ReleasedSet,
         warnings: Iterable[str] = (),
         *,
@@ -308,6 +321,7 @@ class ReleaseJob:
         `shown` is what the release shows of each quasi-identifier, and `highest` the highest level
         of each. `found` are the fields of the `Anonymization` that depend on the algorithm.
         """
+        after, untouched, unchanged = judged
         generalised = [name for name, level in highest.items() if level]
         statements = chain.statements(self.engine.transpile) if chain else ()
         said = (*self.warnings(sets, generalised, untouched, after), *warnings, *after.warnings)
@@ -332,7 +346,7 @@ class ReleaseJob:
             algorithm=self.options.algorithm,
             metrics=cost,
             associations=tuple(shown.associations()),
-            distributions=tuple(shown.distributions()) if chain else (),
+            distributions=(*shown.distributions(), *unchanged) if chain else (),
             reached_top=chain is None,
             suppressed=left_out.records,
             step4=left_out.step4,
@@ -420,6 +434,29 @@ class ReleaseJob:
         question = f"How many {counted(self.bound)} are unique in the columns published unchanged?"
         asked = Statement("untouched", question, sql, tables=frozenset([table.sql]))
         return int(self.session().row(asked)["kanon_alone"])
+
+    def _unchanged(self, released: Table) -> Iterator[Distribution]:
+        """The distributions of the first columns that only suppression changes. None where the
+        release is not held here, and each of them would make it again."""
+        if not (isinstance(self.engine, Hub) and self.engine.materialises):
+            return
+        kept = [*self.bound.roles.insensitive, *self._untouched_columns]
+        usable = [each for each in kept if not each.unusable_because][:_MOST_UNCHANGED]
+        for place, each in enumerate(usable, start=1):
+            column = bound_column(each, "kanon_column")
+            relation = render(
+                "unchanged_values",
+                records=records(self.bound, [column]),
+                released=released.sql,
+                column=column,
+            )
+            asked = Statement(
+                f"unchanged_{place}",
+                f"How frequent are the values of {column.name}, before and after?",
+                render("distribution", relation=relation, value=column, shown=column, firsts=RANKS),
+                tables=frozenset([self.bound.table.sql, released.sql]),
+            )
+            yield distribution(column.name, self.session().row(asked))
 
     def _audited(self, table: Table, shown: ShownAt) -> TableResult:
         """The audit of the release. References are generalised to the same levels."""
