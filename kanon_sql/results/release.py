@@ -305,8 +305,7 @@ class Anonymization(JsonPart):
     metrics: Metrics
     associations: tuple[Association, ...]
     distributions: tuple[Distribution, ...] = field(default=(), metadata=IF_SET)
-    """The distribution of each quasi-identifier and sensitive attribute before and after, and of
-    the first twenty columns that are released unchanged."""
+    """The distribution of each quasi-identifier, sensitive attribute and insensitive column."""
     nearest: NearestLevels | None = field(default=None, metadata=IF_SET)
     """With an earlier release: the nearest levels, if none satisfy."""
     compared: tuple[Compared, ...] = field(default=(), metadata=IF_SET)

@@ -86,9 +86,6 @@ Written = Path | NewFolder
 _NAMES_FOLDERS = re.compile(r"VARCHAR|(TINY|SMALL|BIG)INT|INTEGER|BOOLEAN|DATE|DECIMAL\(.*\)")
 """Types whose values are equal after they were the name of a folder."""
 
-_MOST_UNCHANGED = 20
-"""How many columns that are released unchanged have their distributions measured."""
-
 Chain = TypeVar("Chain", bound=ViewChain)
 
 
@@ -98,7 +95,7 @@ class Judged(NamedTuple):
     after: TableResult
     untouched: Untouched
     unchanged: tuple[Distribution, ...] = ()
-    """The distributions of untouched and insensitive columns."""
+    """The distributions of the insensitive columns."""
 
 
 class ReleaseOutcome(NamedTuple):
@@ -436,13 +433,11 @@ class ReleaseJob:
         return int(self.session().row(asked)["kanon_alone"])
 
     def _unchanged(self, released: Table) -> Iterator[Distribution]:
-        """The distributions of the first columns that only suppression changes. None where the
-        release is not held here, and each of them would make it again."""
+        """The distributions of the insensitive columns, which only suppression changes. None where
+        the release is not held here, and each of them would make it again."""
         if not (isinstance(self.engine, Hub) and self.engine.materialises):
             return
-        kept = [*self.bound.roles.insensitive, *self._untouched_columns]
-        usable = [each for each in kept if not each.unusable_because][:_MOST_UNCHANGED]
-        for place, each in enumerate(usable, start=1):
+        for place, each in enumerate(self.bound.roles.insensitive, start=1):
             column = bound_column(each, "kanon_column")
             relation = render(
                 "unchanged_values",
