@@ -303,8 +303,9 @@ def test_every_link_and_anchor_leads_somewhere(name):
 def test_a_broken_link_or_anchor_is_found():
     text = "[a](nowhere.md) [b](README.md#try-it) [c](README.md#no) ![d](x.png) `[e](y.md)` "
     text += f"[f](https://example.org) [g]({HERE}no.md) [h](#a-title)\n\n[i]: z.md 'Z'\n"
-    text = f"[j](no.md 'J') {text}"
+    text = f"[j](no.md 'J') [k][I] [l][m] [n][] `a[b][c]` {text}"
     broken = ["no.md", "nowhere.md", "README.md#no", "x.png", f"{HERE}no.md", "#a-title", "z.md"]
+    broken += ["m", "n"]
     assert broken_links(ROOT / "unwritten.md", text) == broken
 
 

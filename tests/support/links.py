@@ -43,8 +43,18 @@ def _is_left(file: Path) -> bool:
 
 
 def broken_links(file: Path, text: str) -> list[str]:
-    """The links of a Markdown text that lead nowhere in the repository."""
-    return [link for link in links(text) if not _is_there(link, file)]
+    """The links of a Markdown text that lead nowhere in the repository, and the reference links
+    without a definition."""
+    return [*(link for link in links(text) if not _is_there(link, file)), *undefined(text)]
+
+
+def undefined(text: str) -> list[str]:
+    """The labels of reference links, as in `[text][label]`, that no line defines."""
+    prose = _prose(text)
+    defined = {label.casefold() for label in re.findall(r"^ *\[([^\]]+)\]: ", prose, re.MULTILINE)}
+    used = re.findall(r"\[([^\[\]]+)\]\[([^\[\]]*)\]", prose)
+    labels = (label or words for words, label in used)
+    return [label for label in labels if " ".join(label.split()).casefold() not in defined]
 
 
 def _is_there(link: str, file: Path) -> bool:
@@ -60,10 +70,15 @@ def _is_there(link: str, file: Path) -> bool:
 
 def links(text: str) -> list[str]:
     """The targets of all links and images, of reference links and of HTML."""
-    prose = re.sub(r"`[^`\n]*`", "", _CODE.sub("", text))
+    prose = _prose(text)
     inline = re.findall(rf"\]\(<?([^)\s>]+)>?{_TITLE}\)", prose)
     references = re.findall(rf"^ *\[[^\]]+\]: *<?([^\s>]+)>?{_TITLE}$", prose, re.MULTILINE)
     return [*inline, *references, *re.findall(r"\b(?:href|src)=\"([^\"]+)\"", prose)]
+
+
+def _prose(text: str) -> str:
+    """The text without code."""
+    return re.sub(r"`[^`\n]*`", "", _CODE.sub("", text))
 
 
 def anchors(text: str) -> set[str]:
