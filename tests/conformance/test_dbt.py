@@ -539,7 +539,8 @@ def rendered(name: str) -> str:
     if "nulls" in given:
         arguments["wildcard"] = given["nulls"] == "wildcard"
     if "reference" in given:
-        arguments |= _reference(given)
+        read = ("relation", "columns", "entity", "wildcard")
+        arguments |= _reference(given, *(arguments.pop(name, None) for name in read))
     if "earlier" in given:
         del arguments["entity"]
         arguments.pop("sensitive", None)
@@ -566,19 +567,31 @@ def _earlier(given: Arguments) -> dict[str, Any]:
     return found
 
 
-def _reference(given: Arguments) -> dict[str, Any]:
+def _reference(
+    given: Arguments, release: str, columns: list[str], entity: str | None, wildcard: bool | None
+) -> dict[str, Any]:
     how = "as_is" if given.get("match") == "exact" else "by_pattern"
     named = given.get("reference_columns", {})
     where = f" where {given['reference_where']}" if "reference_where" in given else ""
     relation = '"clinic"."main".' + given["reference"].removeprefix("ref(").rstrip(")")
+    pairs = [
+        {"column": column, "reference": named.get(column, column), "how": how, "labels": ()}
+        for column in given["quasi_identifiers"]
+    ]
+    people = given.get("reference_entity")
     return {
-        "reference": f"(select * from {relation}{where}) as kanon_reference",
-        "pairs": [
-            {"column": column, "reference": named.get(column, column), "how": how, "labels": ()}
-            for column in given["quasi_identifiers"]
-        ],
-        "reference_entity": given.get("reference_entity"),
-        "reference_weight": given.get("reference_weight"),
+        "sides": {
+            "release": release,
+            "columns": columns,
+            "entity": entity,
+            "wildcard": bool(wildcard),
+            "reference": f"(select * from {relation}{where}) as kanon_reference",
+            "pairs": pairs,
+            "matched": pairs if how == "by_pattern" else [],
+            "referring": "reference_people" if people else "reference_classes",
+            "reference_entity": people,
+            "reference_weight": given.get("reference_weight"),
+        },
         "union": given.get("missing") == "union",
         "complete": given.get("missing") == "error",
     }
