@@ -10,13 +10,18 @@ from importlib.metadata import version
 from typing import Any
 from urllib.parse import urlsplit
 
+from kanon_sql.auditing.result import AuditResult
 from kanon_sql.engines.base import Engine
 from kanon_sql.engines.names import url_of
 from kanon_sql.errors import SpecError
 from kanon_sql.files import stem
 from kanon_sql.plan.check_statement import check_statement
 from kanon_sql.plan.question import BoundCheck, ResolvedQuestion
-from kanon_sql.results.table import Dataset, Lineage
+from kanon_sql.results.cells import CellsResult
+from kanon_sql.results.table import Dataset, Lineage, TableResult, today
+from kanon_sql.results.version import VERSION
+from kanon_sql.spec.published import PublishedSpec
+from kanon_sql.spec.spec import TableSpec
 from kanon_sql.sql.redaction import without_texts
 from kanon_sql.sql.tables import Table
 
@@ -57,6 +62,25 @@ def lineage(
         tuple(_statement(bound, check, engine) for check in bound.checks),
         _version(engine),
     )
+
+
+def result_unopened(tables: Sequence[TableSpec | PublishedSpec], error: str) -> AuditResult:
+    """The result of tables of which one could not be opened, so that none was audited."""
+    return AuditResult(tuple(_unopened(table, error) for table in tables), VERSION, audited=today())
+
+
+def _unopened(table: TableSpec | PublishedSpec, error: str) -> TableResult:
+    source, where = str(table.source), table.connect
+    unread = Table(source, "", (), embedded=where is None)
+    facts: dict[str, Any] = {
+        "name": table.name or (source if where else os.path.basename(source)),
+        "engine": where.partition(":")[0] if isinstance(where, str) else "duckdb",
+        "quasi_identifiers": (),
+        "error": error,
+        "lineage": Lineage((dataset(source, where, unread),), ()),
+    }
+    kind = TableResult if isinstance(table, TableSpec) else CellsResult
+    return kind(status="error", **facts)
 
 
 def _statement(bound: ResolvedQuestion, check: BoundCheck, engine: Engine) -> str | None:

@@ -51,13 +51,13 @@ from kanon_sql.cli.output import (
 )
 from kanon_sql.cli.question import are_results, at_most_one, one_or_specs, question, selected
 from kanon_sql.cli.table_options import cells_question, cells_selected
-from kanon_sql.errors import SpecError, plural
+from kanon_sql.errors import EngineError, SpecError, plural
 from kanon_sql.spec.flags import with_flags
 
 if TYPE_CHECKING:
     from kanon_sql.auditing.result import AuditResult
     from kanon_sql.results.diff import ExpectedTable
-    from kanon_sql.spec.spec import AuditSpec, SelectedTables
+    from kanon_sql.spec.spec import AuditSpec, SelectedTables, TablesKey
 
 
 AUDIT_EXAMPLES = """\b
@@ -136,6 +136,7 @@ def tables(context: click.Context, /, target: str | None, **values: Any) -> int:
         audit_cells,
         dry_run_of_cells,
         by="count",
+        key="published",
         is_external=is_external,
     )
 
@@ -148,10 +149,12 @@ def _judged(
     dry_run: Callable[..., Sequence[ExpectedTable]],
     *,
     by: Any,
+    key: TablesKey = "tables",
     is_external: bool = False,
 ) -> int:
     """Audit the selected tables and write the result in each requested form, or list what would
-    run; the exit code. A baseline is compared `by` share or count."""
+    run; the exit code. A baseline is compared `by` share or count; `key` is the tables' in a
+    spec."""
     spec = chosen.spec
     say_skipped(chosen)
     baseline = baseline_of(values)
@@ -168,12 +171,22 @@ def _judged(
         from kanon_sql.report.pipelines.openlineage import emission
 
         emission()
-    with watching(context) as watch:
-        run = run_of(values, watch, [*files_of(output), *also])
-        show = values["show_values"]
-        result = CLOCK.timed(
-            audit(spec, run, show_values=show, with_lineage=events) if spec else _nothing()
-        )
+    of_pipelines = [(path, form) for path, form in forms if form in PIPELINE_FORMATS]
+    try:
+        with watching(context) as watch:
+            run = run_of(values, watch, [*files_of(output), *also])
+            show = values["show_values"]
+            result = CLOCK.timed(
+                audit(spec, run, show_values=show, with_lineage=events) if spec else _nothing()
+            )
+    except EngineError as error:
+        if spec and of_pipelines:
+            from kanon_sql.auditing.lineage import result_unopened
+
+            failed = result_unopened(getattr(spec, key), str(error))
+            for path, form in of_pipelines:
+                deliver(for_pipeline(failed, chosen.places, form), path, "error")
+        raise
     if chosen.notes:
         result = result.noted(chosen.notes)
     if baseline:
@@ -183,9 +196,8 @@ def _judged(
 
         result = for_outsiders(result)
     found = result.status.replace("_", " ")
-    for path, form in forms:
-        if form in PIPELINE_FORMATS:
-            deliver(for_pipeline(result, chosen.places, form), path, found)
+    for path, form in of_pipelines:
+        deliver(for_pipeline(result, chosen.places, form), path, found)
     refuse_failed(result)
     for path, form in forms:
         if form not in PIPELINE_FORMATS:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -412,16 +413,17 @@ def _of_contract(context: click.Context, target: str, values: Mapping[str, Any])
     """The selected tables of a data contract. Raises `SpecError`."""
     from kanon_sql.spec.contract import read_contract
 
-    given = [option for option in _given(context) if option not in _BESIDE_A_MANIFEST]
+    given = [option for option in _given(context, THRESHOLDS) if option not in _BESIDE_A_MANIFEST]
     instead = "Write it into its customProperties, or name a table in place of the file."
     _refuse_combined(f"{target} is a data contract", given, instead)
     refuse_idle(values, [key for key in _OF_A_MANIFEST if key != "select"])
-    return read_contract(
+    found = read_contract(
         Path(target),
         select=[name for text in values["select"] for name in text.split()],
         server=values["server"],
         connect=values["connect"],
     )
+    return replace(found, spec=_with_thresholds(found.spec, values)) if found.spec else found
 
 
 def refuse_idle(values: Mapping[str, Any], keys: Sequence[str] | None = None) -> None:

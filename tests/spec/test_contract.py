@@ -360,6 +360,8 @@ def test_a_contract_is_a_spec_for_every_command(write: Write, run: Run) -> None:
     assert run("audit", path)[0] == 1
     assert run("audit", path, "--select", "patients", "--server", "files")[0] == 1
     assert run("compile", path)[0] == run("validate", path)[0] == run("profile", path)[0] == 0
+    assert run("audit", path, "--k", "1")[0] == 0
+    assert "asked for 1" in run("audit", path, "--k", "1")[1]
     assert run("tradeoff", path, "--k", "2")[0] == 0
     assert run("anonymize", path)[0] != 2
     assert run("audit", path, "--format", "github")[1].startswith(f"::error file={path},line=")
