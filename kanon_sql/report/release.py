@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from os.path import commonprefix
 
 from kanon_sql.report import audit
 from kanon_sql.report.document import Block, Heading, Prose, Verdicts
@@ -116,13 +117,8 @@ def _cost(result: ReleaseFindings) -> Iterator[str]:
 def after_datafly(result: ReleaseFindings) -> Iterator[str]:
     """What the other algorithms are for, after Datafly."""
     made = result.anonymization
-    if made.algorithm != "datafly" or made.reached_top or not made.steps:
-        return
-    others = "" if made.compared else " --compare shows all three."
-    yield (
-        "Datafly is quick; --algorithm optimal loses least with one level for each column, local "
-        f"less still, with several.{others}"
-    )
+    if made.algorithm == "datafly" and made.steps and not made.reached_top and not made.compared:
+        yield "Less is lost by optimal (one level a column) and local (several): --compare."
 
 
 def finer_levels(result: ReleaseFindings) -> Iterator[str]:
@@ -212,6 +208,8 @@ def _shortened(check: CheckResult, verdict: Verdict, before: str) -> Verdict:
     """The verdict on one line where nothing violates the check, with its extent otherwise."""
     if check.holds is False or check.violating_records or check.violating_people:
         return verdict._replace(extent=_joined(verdict.extent, before))
+    same = len(commonprefix([verdict.achieved.split()[::-1], before.split()[::-1]]))
+    before = " ".join(before.split(" ")[: -same or None])
     return verdict._replace(achieved=_joined(verdict.achieved, before), extent="")
 
 
