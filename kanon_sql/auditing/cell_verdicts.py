@@ -312,12 +312,12 @@ def _facts_of_records(question: CellQuestion, session: Session, suffix: str = ""
 def refuse_no_figure(table: str, column: str, row: Row) -> None:
     """Raise `InputError` for values that are no number, NaN or infinite."""
     all_of, named = int(row["kanon_values"]), f'"{column}"'
-    if lacking := row["kanon_no_number"]:
+    if lacking := row.get("kanon_no_number"):
         raise InputError(
             f"{table}: {some_values(lacking, all_of, named)} no number. Mend {them(lacking)}, "
             f"or leave {them(lacking)} out: {option('where')}."
         )
-    if lacking := row["kanon_not_finite"]:
+    if lacking := row.get("kanon_not_finite"):
         where = option("where", f'"{column}" between -1e300 and 1e300')
         raise InputError(
             f"{table}: {some_values(lacking, all_of, named)} NaN or infinite, so "

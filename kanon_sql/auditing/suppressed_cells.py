@@ -79,7 +79,7 @@ def derived_as_published(
     numbers = list(range(1, len(table.dimensions) + 1))
     low, high = question.spec.value_bounds if checks else (None, None)
     with _hub(session) as hub:
-        with _fetched(published_cells_step(table, exact, FIGURES), session, hub):
+        with _fetched(published_cells_step(table, exact, FIGURES), session, hub, once=True):
             _make(hub, CELLS, "typed_cells", dimensions=numbers, type=_type(exact))
         parents: list[str | None] = []
         for number, dimension in zip(numbers, question.dimensions, strict=True):
@@ -258,10 +258,12 @@ def _hub(session: Session) -> Iterator[Session]:
 
 
 @contextmanager
-def _fetched(step: Statement, session: Session, hub: Session) -> Iterator[None]:
-    """The rows of a statement as a relation of the hub."""
+def _fetched(
+    step: Statement, session: Session, hub: Session, *, once: bool = False
+) -> Iterator[None]:
+    """The rows of a statement as a relation of the hub, which is read `once` or more often."""
     if session.engine is hub.engine:
-        session.materialise(step)
+        (session.create_view if once else session.materialise)(step)
     else:
         rows = session.rows(step)
         columns = list(rows[0])

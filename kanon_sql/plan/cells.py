@@ -295,6 +295,10 @@ def facts_step(question: CellQuestion) -> Statement | None:
             column=question.value,
             contributor=bound.entity,
             weight=bound.weight,
+            # SQLite stores text in a column of numbers, too.
+            typed=question.value is not None
+            and _scale(question.value.type) is not None
+            and bound.table.dialect != "sqlite",
         ),
     )
 

@@ -8,10 +8,11 @@ A subject (audit, release, profile, comparison) yields blocks and knows no write
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-from kanon_sql.report.words.models import Verdict
-from kanon_sql.report.words.tables import Bin
+if TYPE_CHECKING:
+    from kanon_sql.report.words.models import Verdict
+    from kanon_sql.report.words.tables import Bin
 
 
 class Heading(NamedTuple):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from os.path import commonprefix
 
 from kanon_sql.report import audit
 from kanon_sql.report.document import Block, Heading, Prose, Verdicts
@@ -208,9 +207,10 @@ def _shortened(check: CheckResult, verdict: Verdict, before: str) -> Verdict:
     """The verdict on one line where nothing violates the check, with its extent otherwise."""
     if check.holds is False or check.violating_records or check.violating_people:
         return verdict._replace(extent=_joined(verdict.extent, before))
-    same = len(commonprefix([verdict.achieved.split()[::-1], before.split()[::-1]]))
-    before = " ".join(before.split(" ")[: -same or None])
-    return verdict._replace(achieved=_joined(verdict.achieved, before), extent="")
+    now, then = verdict.achieved.split(" "), before.split(" ")
+    while now and then and now[-1] == then[-1]:
+        now.pop(), then.pop()
+    return verdict._replace(achieved=_joined(verdict.achieved, " ".join(then)), extent="")
 
 
 def _joined(*parts: str) -> str:

@@ -6,8 +6,6 @@ from datetime import date
 from fractions import Fraction
 from typing import Any
 
-from sqlglot import exp
-
 from kanon_sql.errors import SpecError
 
 SLACK = 1e-12
@@ -38,7 +36,7 @@ def identifier(name: str) -> str:
     """
     if not is_one_line(name):
         raise SpecError(f"{name!r} has a line break in it; give it a name of one line.")
-    return exp.to_identifier(name, quoted=True).sql(dialect=DIALECT, copy=False)
+    return '"' + name.replace('"', '""') + '"'
 
 
 def generated_or_quoted(name: str) -> str:
@@ -60,7 +58,7 @@ def literal(value: str) -> str:
     """
     if not is_one_line(value):
         raise SpecError("a text with a line break in it can't be looked for. Leave it out.")
-    return exp.Literal.string(value).sql(dialect=DIALECT, copy=False)
+    return "'" + value.replace("'", "''") + "'"
 
 
 def is_one_line(text: str) -> bool:

@@ -330,6 +330,18 @@ left join {{ keyed }} using ({{ node_columns(dimensions) }})
 {% macro equation_terms(cells, nodes, dimensions) %}
 with
 
+{% for dimension in dimensions %}
+sums_{{ dimension }} as (
+    select *
+    from {{ cells }}
+    where kanon_n{{ dimension }} in (
+        select kanon_parent
+        from {{ nodes }}
+        where kanon_dimension = {{ dimension }}
+    )
+),
+
+{% endfor %}
 children as (
 {% for dimension in dimensions %}
     select
@@ -340,7 +352,7 @@ children as (
     join {{ nodes }} as nodes
         on nodes.kanon_dimension = {{ dimension }}
         and nodes.kanon_node = cells.kanon_n{{ dimension }}
-    join {{ cells }} as sums
+    join sums_{{ dimension }} as sums
         on sums.kanon_n{{ dimension }} = nodes.kanon_parent
 {% for other in dimensions if other != dimension %}
         and sums.kanon_n{{ other }} = cells.kanon_n{{ other }}

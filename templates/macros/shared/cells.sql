@@ -71,7 +71,7 @@ figures as (
 {{ kanon_sql.aliased_keys(cells.columns) | indent(4, first=true) }},
         abs({{ cells.figure }}) as kanon_size,
         abs({{ cells.figure if cells.weighted is none else cells.weighted }}) as kanon_weighted,
-        case when {{ cells.figure }} < 0 then 1 else 0 end as kanon_is_negative
+        case when {{ cells.figure }} < 0 then 1 end as kanon_negative
     from {{ cells.relation | indent(4) }}
 ),
 
@@ -82,9 +82,9 @@ largest_figures as (
 {{ kanon_sql.aliases(cells.columns) | indent(4, first=true) }},
         count(*) as kanon_records,
         count(kanon_size) as kanon_contributors,
-        sum(case when kanon_size is null then 0 else kanon_weighted end) as kanon_total,
+        coalesce(sum(kanon_weighted), 0) as kanon_total,
         max(kanon_size, {{ kanon_sql.largest_rank(cells.ranks) }}) as kanon_sizes,
-        sum(kanon_is_negative) as kanon_negatives
+        count(kanon_negative) as kanon_negatives
     from figures
     group by
 {{ kanon_sql.aliases(cells.columns) | indent(4, first=true) }}
@@ -129,10 +129,10 @@ contributions as (
 {{ kanon_sql.aliases(cells.columns) | indent(4, first=true) }},
         case when kanon_place <= {{ kanon_sql.largest_rank(cells.ranks) }} then kanon_place else 0 end as kanon_place_of_cell,
         count(*) as kanon_records,
-        sum(case when kanon_size is null then 0 else 1 end) as kanon_contributors,
-        sum(case when kanon_size is null then 0 else kanon_weighted end) as kanon_total,
+        count(kanon_size) as kanon_contributors,
+        coalesce(sum(kanon_weighted), 0) as kanon_total,
         max(case when kanon_place <= {{ kanon_sql.largest_rank(cells.ranks) }} and kanon_size is not null then kanon_size else 0 end) as kanon_size,
-        sum(kanon_is_negative) as kanon_negatives
+        count(kanon_negative) as kanon_negatives
     from placed_figures
     group by
 {{ kanon_sql.aliases(cells.columns) | indent(4, first=true) }},
@@ -439,9 +439,9 @@ cast({{ name }} as {{ kanon_sql.float_type() if digits is none else ("bigint" if
 
 {#
     Facts on the records of a table: values that are no finite number, records of nobody, and
-    whether decimals hold all values exactly.
+    whether decimals hold all values exactly. A `typed` column has only finite numbers that they hold.
 #}
-{% macro figure_facts(relation, column=none, contributor=none, weight=none) %}
+{% macro figure_facts(relation, column=none, contributor=none, weight=none, typed=false) %}
 select
     count(*) as kanon_records
 {%- if contributor is not none %},
@@ -451,10 +451,12 @@ select
 {%- if column is not none %}
 {% set number = kanon_sql.figure_number(column) | trim %},
     count({{ kanon_sql.ident(column) }}) as kanon_values,
+{% if not typed %}
     sum(case when {{ kanon_sql.ident(column) }} is not null and {{ number }} is null then 1 else 0 end) as kanon_no_number,
     sum(case when {{ number }} is not null and not ({{ kanon_sql.is_finite(number) }}) then 1 else 0 end) as kanon_not_finite,
     {{ kanon_sql.not_whole(number) | trim | indent(4) }} as kanon_not_whole,
     {{ kanon_sql.not_decimal(number) | trim | indent(4) }} as kanon_not_decimal,
+{% endif %}
     sum(abs({{ number }})) as kanon_size
 {%- endif %}
 {%- if weight is not none %},

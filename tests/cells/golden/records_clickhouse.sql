@@ -98,9 +98,8 @@ figures as (
             case
                 when cast(toFloat64OrNull(trim(toString("turnover"))) as Nullable(Decimal(38, 6))) < 0
                 then 1
-                else 0
             end
-        ) as kanon_is_negative
+        ) as kanon_negative
     from "ledger"
 ),
 
@@ -125,8 +124,8 @@ contributions as (
         "sector",
         case when kanon_place <= 2 then kanon_place else 0 end as kanon_place_of_cell,
         toInt64(count(*)) as kanon_records,
-        sum(toInt64(case when kanon_size is null then 0 else 1 end)) as kanon_contributors,
-        sum(case when kanon_size is null then 0 else kanon_weighted end) as kanon_total,
+        toInt64(count(kanon_size)) as kanon_contributors,
+        coalesce(sum(kanon_weighted), 0) as kanon_total,
         max(
             case
                 when kanon_place <= 2 and not (
@@ -136,7 +135,7 @@ contributions as (
                 else 0
             end
         ) as kanon_size,
-        sum(kanon_is_negative) as kanon_negatives
+        toInt64(count(kanon_negative)) as kanon_negatives
     from placed_figures
     group by
         "region",

@@ -114,7 +114,7 @@ figures as (
         "sector",
         abs(cast(try_cast("turnover" as double) as bigint)) as kanon_size,
         abs(cast(try_cast("turnover" as double) as bigint)) as kanon_weighted,
-        case when cast(try_cast("turnover" as double) as bigint) < 0 then 1 else 0 end as kanon_is_negative
+        case when cast(try_cast("turnover" as double) as bigint) < 0 then 1 end as kanon_negative
     from records
 ),
 
@@ -125,9 +125,9 @@ largest_figures as (
         "sector",
         count(*) as kanon_records,
         count(kanon_size) as kanon_contributors,
-        sum(case when kanon_size is null then 0 else kanon_weighted end) as kanon_total,
+        coalesce(sum(kanon_weighted), 0) as kanon_total,
         max(kanon_size, 2) as kanon_sizes,
-        sum(kanon_is_negative) as kanon_negatives
+        count(kanon_negative) as kanon_negatives
     from figures
     group by
         "region",

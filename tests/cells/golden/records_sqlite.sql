@@ -261,8 +261,7 @@ figures as (
                 then cast("turnover" as real)
             end as real) < 0
             then 1
-            else 0
-        end as kanon_is_negative
+        end as kanon_negative
     from "ledger"
 ),
 
@@ -283,10 +282,10 @@ contributions as (
         "sector",
         case when kanon_place <= 2 then kanon_place else 0 end as kanon_place_of_cell,
         count(*) as kanon_records,
-        sum(case when kanon_size is null then 0 else 1 end) as kanon_contributors,
-        sum(case when kanon_size is null then 0 else kanon_weighted end) as kanon_total,
+        count(kanon_size) as kanon_contributors,
+        coalesce(sum(kanon_weighted), 0) as kanon_total,
         max(case when kanon_place <= 2 and not kanon_size is null then kanon_size else 0 end) as kanon_size,
-        sum(kanon_is_negative) as kanon_negatives
+        count(kanon_negative) as kanon_negatives
     from placed_figures
     group by
         "region",
