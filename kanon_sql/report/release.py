@@ -208,7 +208,9 @@ def _shortened(check: CheckResult, verdict: Verdict, before: str) -> Verdict:
     if check.holds is False or check.violating_records or check.violating_people:
         return verdict._replace(extent=_joined(verdict.extent, before))
     now, then = verdict.achieved.split(" "), before.split(" ")
-    while now and then and now[-1] == then[-1]:
+    if then[1:] == now:
+        then = ["as", "before"]
+    while now and now[-1] == then[-1]:
         now.pop(), then.pop()
     return verdict._replace(achieved=_joined(verdict.achieved, " ".join(then)), extent="")
 

@@ -6,12 +6,14 @@ import re
 from collections.abc import Callable
 from dataclasses import replace
 
+import pyarrow as pa
 import pytest
 from pages import as_html, as_markdown, as_text
 from places import TESTS
 from releases import FEASIBLE, IN_VAIN, MADE, STEPS, k_anonymity, released
 from rich.cells import cell_len
 
+import kanon_sql as kanon
 from kanon_sql.anonymizing.release.result import AnonymizationResult
 from kanon_sql.report import terminal
 from kanon_sql.report.release_grids import step_line
@@ -246,3 +248,13 @@ def test_a_terminal_shows_the_verdict_first_and_the_tables_on_request() -> None:
     )
     assert "suppressed (at most" in whole
     assert "suppressed (at most" not in brief
+
+
+def test_a_figure_stands_beside_that_of_the_original_table() -> None:
+    changed = kanon.anonymize(
+        pa.table({"a": [1, 1, 2], "s": ["x", "y", "x"]}), ["a"], sensitive="s", k=3
+    )
+    same = kanon.anonymize(pa.table({"a": [1, 1], "s": ["x", "y"]}), ["a"], sensitive="s", k=2)
+
+    assert "no class with a single s; before: 1 class\n" in str(changed)
+    assert "no class with a single s; as before\n" in str(same)
