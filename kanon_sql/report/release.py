@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from kanon_sql.report import audit
@@ -71,14 +71,14 @@ def page(result: ReleaseFindings) -> Iterator[Block]:
 def brief(result: ReleaseFindings) -> Iterator[Block]:
     """The verdict of a release and its cost, without the tables of `page`."""
     [table] = result.tables
-    yield from _opening(result, [_shortened(*each) for each in _compared_checks(result)])
+    yield from _opening(result, (_shortened(*each) for each in _compared_checks(result)))
     if not tables.unanswered(table):
         if result.anonymization.minimal_nodes is not None:
             yield minimal_nodes(result.anonymization.minimal_nodes)
         yield Prose([f"{_footer(table)} · {_MORE}"], "footer")
 
 
-def _opening(result: ReleaseFindings, checks: list[Verdict]) -> Iterator[Block]:
+def _opening(result: ReleaseFindings, checks: Iterable[Verdict]) -> Iterator[Block]:
     sentence = unanswered(result)
     if sentence:
         yield Prose([sentence], "strong")
@@ -87,7 +87,7 @@ def _opening(result: ReleaseFindings, checks: list[Verdict]) -> Iterator[Block]:
     verdict, *rest = outcome(result)
     yield Heading(headline(result))
     yield Prose([verdict], "strong")
-    yield Verdicts(checks)
+    yield Verdicts(list(checks))
     yield from audit.warnings(table)
     made = result.anonymization
     course = searched(made)
@@ -182,12 +182,10 @@ def other_metrics(result: ReleaseFindings) -> str:
     return f"{weighted}Lost by other measures: {each}. kanon-sql explain says what each means."
 
 
-def verdicts(result: ReleaseFindings) -> list[Verdict]:
+def verdicts(result: ReleaseFindings) -> Iterator[Verdict]:
     """The verdicts of the release, each with the original table's."""
-    return [
-        verdict._replace(extent=_joined(verdict.extent, before))
-        for _, verdict, before in _compared_checks(result)
-    ]
+    for _, verdict, before in _compared_checks(result):
+        yield verdict._replace(extent=_joined(verdict.extent, before))
 
 
 def _compared_checks(result: ReleaseFindings) -> Iterator[tuple[CheckResult, Verdict, str]]:

@@ -251,10 +251,17 @@ def test_a_terminal_shows_the_verdict_first_and_the_tables_on_request() -> None:
 
 
 def test_a_figure_stands_beside_that_of_the_original_table() -> None:
-    changed = kanon.anonymize(
-        pa.table({"a": [1, 1, 2], "s": ["x", "y", "x"]}), ["a"], sensitive="s", k=3
-    )
-    same = kanon.anonymize(pa.table({"a": [1, 1], "s": ["x", "y"]}), ["a"], sensitive="s", k=2)
+    table = pa.table({"a": [1, 1, 2, 2], "s": ["x", "y", "x", "x"]})
+    changed = kanon.anonymize(table, ["a"], sensitive="s", k=4, max_suppressed=0)
+    same = kanon.anonymize(table.slice(0, 2), ["a"], sensitive="s", k=2)
 
     assert "no class with a single s; before: 1 class\n" in str(changed)
     assert "no class with a single s; as before\n" in str(same)
+
+
+def test_a_release_of_nothing_is_a_sentence() -> None:
+    table = pa.table({"a": [1, 2], "s": ["x", "y"]})
+    result = kanon.anonymize(table, ["a"], sensitive="s", k=2)
+
+    assert "all 2 records would be suppressed" in str(result)
+    assert as_text(result).startswith("pyarrow.Table: all 2 records would be suppressed")
