@@ -18,7 +18,8 @@ from urllib.request import urlopen
 
 from java import java_home
 
-FLAGS = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Xshare:auto"
+LASTING = "-XX:+UseSerialGC -Xshare:auto"
+FLAGS = f"-XX:TieredStopAtLevel=1 {LASTING}"
 """Java for programs that live for seconds."""
 
 PLAIN = {"spark.sql.codegen.wholeStage": "false", "spark.sql.adaptive.enabled": "false"}
@@ -39,7 +40,7 @@ def environment() -> dict[str, str]:
 @cache
 def local_spark() -> Any:
     """The session of this process, set as someone would have it who wants to be audited."""
-    os.environ.update(environment())
+    os.environ.update(environment() | {"SPARK_SUBMIT_OPTS": LASTING})
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="PySpark does not yet fully support pandas")
         from pyspark.sql import SparkSession
