@@ -95,9 +95,8 @@ class Engine(Protocol):
 class SetCache(Engine, Protocol):
     """An engine that inlines a CTE at every mention, and can name and cache it instead."""
 
-    @property
-    def most_scans(self) -> float:
-        """Number of scans from which a statement is cut into named sets."""
+    most_scans: int
+    """Number of scans from which a statement is cut into named sets."""
 
     def name_set(self, name: str, sql: str, *, cached: bool) -> None:
         """Let later statements read one SELECT as `name`, from cached rows if `cached`."""

@@ -15,7 +15,6 @@ from concurrent.futures import Future, wait
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from math import inf
 from pathlib import Path
 from typing import Any, TypedDict, TypeVar
 
@@ -328,7 +327,7 @@ class Session:
 
 def keeps_sets(engine: Engine) -> bool:
     """Whether `materialise` keeps rows, in private memory or in the cache of executors."""
-    return engine.materialises or (isinstance(engine, SetCache) and engine.most_scans < inf)
+    return engine.materialises or isinstance(engine, SetCache)
 
 
 def is_cut(engine: Engine, sql: str) -> bool:

@@ -726,8 +726,9 @@ with kanon.connect(spark) as engine, ThreadPoolExecutor() as other:
         time.sleep(0.1)
     slow = running.result()
 found = kanon.audit("people", **asked)
+linked = kanon.audit("people", **asked, references={"register": "people"}, k_map=2)
 views = sorted(view.name for view in spark.catalog.listTables())
-print(json.dumps([slow.to_dict(), found.to_dict(), views, sorted(told)]))
+print(json.dumps([slow.to_dict(), found.to_dict(), linked.to_dict(), views, sorted(told)]))
 """
 
 
@@ -744,10 +745,14 @@ def test_a_connect_session_that_is_open_is_asked(tmp_path: Path) -> None:
     )
 
     assert run.returncode == 0, run.stderr
-    slow, found, views, told = json.loads(run.stdout.splitlines()[-1])
+    slow, found, linked, views, told = json.loads(run.stdout.splitlines()[-1])
     assert "time limit" in slow["tables"][0]["error"]
     [here] = kanon.audit(PEOPLE, quasi_identifiers=["zip", "age"]).to_dict()["tables"]
     assert found["tables"][0]["summary"] == asking.near(here["summary"])
+    k_map = {"references": {"register": PEOPLE}, "k_map": 2}
+    [here] = kanon.audit(PEOPLE, ["zip", "age"], **k_map).to_dict()["tables"]
+    assert linked["tables"][0]["checks"][0] == asking.near(here["checks"][0])
+    assert len(linked["tables"][0]["sql"]) > len(here["sql"]) + 5
     assert views == ["big", "people"]
     assert {"", "0 of 2 tasks"} <= set(told)
 

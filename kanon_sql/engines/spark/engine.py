@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from itertools import count, islice
-from math import inf
 from typing import Any
 from urllib.parse import unquote
 from uuid import uuid4
@@ -40,8 +39,6 @@ from kanon_sql.sql.quoting import identifier
 from kanon_sql.sql.tables import Column, Table
 
 FOLDER_TYPES = "spark.sql.sources.partitionColumnTypeInference.enabled"
-MOST_SCANS = 8
-"""Number of scans from which a statement is cut into temporary views of its CTEs."""
 POOL = "spark.scheduler.pool"
 VARIABLES = "spark.sql.variable.substitute"
 OTHER_KINDS = (
@@ -62,6 +59,7 @@ class Spark(Warehouse):
 
     name = "spark"
     dialect = "spark"
+    most_scans = 8
 
     @classmethod
     def of_url(cls, url: str) -> Spark:
@@ -137,18 +135,10 @@ class Spark(Warehouse):
             each._pool = each._tag
         return other
 
-    @property
-    def most_scans(self) -> float:
-        """Eight in a classic session; a statement to Spark Connect stays whole."""
-        return MOST_SCANS if self._tracker else inf
-
     def materialise(self, name: str, sql: str) -> None:
-        """Make one SELECT a cached temporary view; with Spark Connect, a CTE."""
+        """Make one SELECT a cached temporary view."""
         self.drop(name)
-        if self._tracker:
-            self.name_set(name, sql, cached=True)
-        else:
-            super().materialise(name, sql)
+        self.name_set(name, sql, cached=True)
 
     def create_view(self, name: str, sql: str) -> None:
         """Store a definition: a view of the records would be as large as they are."""
