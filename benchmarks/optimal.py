@@ -156,9 +156,9 @@ class Question:
                 return path.levels, f"{len(path.steps)} steps", 0.0
             nodes = LatticeStatistics(sets, Preferences({}, {}), [K])
             allowed = int(share * nodes.records)
-            chosen: SearchResult = OptimalSearch(nodes, "loss", Preferences({}, {}), "remove").best(
-                K, allowed
-            )
+            chosen: SearchResult = OptimalSearch(
+                nodes, "loss", Preferences({}, {}), lambda node, k: True
+            ).best(K, allowed)
             lost = nodes.metrics(chosen.node, K, {}).loss
             return nodes.levels(chosen.node), f"{chosen.search.looked_at:,} nodes", lost or 0.0
 

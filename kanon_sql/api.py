@@ -287,7 +287,7 @@ def profile(
     sensitive: Names = (),
     attacker_knows: Names = (),
     k: int | None = None,
-    known: Iterable[int] | None = None,
+    known: int | Iterable[int] | None = None,
     times: bool = False,
     columns: Names = (),
     subsets: int | None = None,
@@ -359,7 +359,7 @@ def profile(
         attacker_knows=column_list("attacker_knows", attacker_knows),
         k=k,
         identifying=identifying,
-        known=None if known is None else tuple(known),
+        known=(known,) if isinstance(known, int) else None if known is None else tuple(known),
         times=times,
     )
     return with_python_words(found)

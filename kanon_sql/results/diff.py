@@ -116,10 +116,11 @@ class CheckDiff:
     @property
     def is_dropped(self) -> bool:
         """Whether the check gated and no longer does."""
-        demanded = self.old is not None and self.old.holds is not None
-        return demanded and (
-            self.new is None or (self.new.holds is None and not self.new.undecided)
+        demanded, demands = (
+            each is not None and (each.holds is not None or each.undecided)
+            for each in (self.old, self.new)
         )
+        return demanded and not demands
 
     @property
     def is_undecided(self) -> bool:

@@ -186,6 +186,14 @@ def test_an_undecided_check_is_never_green() -> None:
     assert kanon.from_json(result.to_json()).to_dict() == result.to_dict()
 
 
+def test_an_undecided_check_that_is_no_longer_asked_is_dropped() -> None:
+    both = audited(table(VISITS), OPEN, kanon.KmAnonymity(k=1))
+    one = audited(table(VISITS), kanon.KmAnonymity(k=1))
+
+    assert one.diff(both).is_worse
+    assert not both.diff(one).is_worse
+
+
 def test_a_violation_beside_an_undecided_check_is_one() -> None:
     result = audited(table(VISITS), OPEN, kanon.KmAnonymity(k=2))
 
@@ -454,3 +462,10 @@ def test_a_spec_has_events(visits: str, tmp_path: Path) -> None:
 
     assert (found.levels, found.events.columns) == ({"ward": 1}, ("ward",))
     assert found.summary.classes is None
+
+
+def test_one_number_of_known_events_stands_for_itself() -> None:
+    asked = {"entity": "person", "events": ["ward"]}
+    one, listed = (kanon.profile(table(VISITS), known=each, **asked) for each in (2, [2]))
+
+    assert one.to_dict() == listed.to_dict()

@@ -135,6 +135,11 @@ def test_shown_values_that_are_too_wide_for_columns_fold_between_values():
     ]
 
 
+def test_a_list_of_no_values_says_so():
+    table = dataclasses.replace(VIOLATED, shown={"small_classes": []})
+    assert as_text(audited(table)).splitlines()[-2] == "  Classes that are too small: none"
+
+
 def test_several_tables_have_a_section_each_and_a_closing_line():
     nothing = dataclasses.replace(HOLDS, name="empty.csv", status="no_data")
     broken = dataclasses.replace(

@@ -441,7 +441,7 @@ def closing(result: AuditFindings) -> str | None:
 
 
 def shown_heading(name: str, rows: Sequence[Mapping[str, Any]]) -> str:
-    """The title of a step's rows, noting truncation."""
+    """The title of a step's rows, noting truncation and that there are none."""
     title = {
         "small_classes": "Classes that are too small",
         "cells": "Cells that violate a rule by themselves",
@@ -449,4 +449,5 @@ def shown_heading(name: str, rows: Sequence[Mapping[str, Any]]) -> str:
         "rare_combinations_1": "Events that the fewest people have",
         "rare_combinations_2": "Combinations of at most two events that the fewest people share",
     }.get(name, name)
-    return f"{title}, the first {SHOWN} of them" if len(rows) == SHOWN else title
+    some = title if rows else f"{title}: none"
+    return f"{title}, the first {SHOWN} of them" if len(rows) == SHOWN else some
