@@ -68,8 +68,19 @@ def seeds() -> dict[str, tuple[list[str], Rows]]:
         ["region", "n"],
         [["N", "12"], ["S", "*"], ["W", "55"], ["E", "0"], ["M", "203"]],
     )
+    found["turnovers"] = (
+        ["region", "turnover", "firms"],
+        [["N", "812.5", 12], ["S", "*", None], ["W", "95", 7], ["E", "*", 2], ["M", "300", 40]],
+    )
+    found["turnovers_before"] = (
+        ["region", "turnover", "firms"],
+        [["N", "790", 10], ["S", "61", 3], ["W", "95", 7], ["E", "*", 2], ["M", "290", 30]],
+    )
     found["fault_other_regions"] = (["region", "n"], [["N", "12"]])
-    return found | {f"fault_{name}": (["region", "n"], each[0]) for name, each in FAULTS.items()}
+    return found | {
+        f"fault_{name}": (["region", "n", "firms"][: len(each[0][0]) if each[0] else 2], each[0])
+        for name, each in FAULTS.items()
+    }
 
 
 def examples() -> Iterator[tuple[str, Asked]]:
@@ -97,7 +108,7 @@ def _asked(name: str, given: Mapping[str, Any], model: str, parameters: Mapping[
     else:
         own["value" if model == "derivable" else "count"] = given["value"]
         [mark] = given.get("suppressed") or [None]
-        own |= {"suppressed": mark} if model != "differences" and mark else {}
+        own |= {"suppressed": mark, "value": given["value"]} if mark else {}
         labels = given.get("total_label") or {}
         own |= {"total_label": labels} if model in ("derivable", "group_disclosure") else {}
         question |= {
@@ -124,6 +135,15 @@ def _of_mart(test: str, **parameters: Any) -> Asked:
     question = {"by": ["region"], "value": "n", "published": True, "suppressed": "*"}
     given = {"by": ["region"], "value": "n", "suppressed": "*", **parameters}
     return Asked("marked", test, given, question, {test: parameters})
+
+
+def _of_turnovers(test: str, others: Mapping[str, str] = {}, **parameters: Any) -> Asked:
+    own = {"by": ["region"], "value": "turnover", "count": "firms", "suppressed": "*"}
+    against = {key: f"ref('{seed}')" for key, seed in others.items()}
+    question = {**own, "published": True}
+    return Asked(
+        "turnovers", test, {**own, **parameters, **against}, question, {test: parameters}, others
+    )
 
 
 ASKED: dict[str, Asked] = {
@@ -158,6 +178,12 @@ ASKED: dict[str, Asked] = {
         "group_disclosure", OF_FIRMS, along=["sector"], insiders=1, max_share=0.7
     ),
     "groups_hold": _of_ledger("group_disclosure", OF_FIRMS),
+    "counts_beside_figures_fail": _of_turnovers("min_contributors", n=10),
+    "counts_beside_figures_hold": _of_turnovers("min_contributors", n=7),
+    "groups_beside_figures_hold": _of_turnovers("group_disclosure"),
+    "differences_beside_figures_fail": _of_turnovers(
+        "differences", {"against": "turnovers_before"}, n=3
+    ),
     "rounded_fails": _of_mart("rounded", base=5),
     "rounded_holds": _of_mart("rounded", base=0.1),
     "rounded_in_bands_fails": _of_mart("rounded", bands=[[0, 5], [50, 10]]),
@@ -177,7 +203,7 @@ FAULTS: dict[str, tuple[Rows, str, Mapping[str, Any], str]] = {
     ),
     "mark_beside_null": (
         [["N", "*"], ["S", None], ["W", "12"]], "min_contributors",
-        {"count": "n", "n": 3, "suppressed": "*"},
+        {"value": "n", "count": "n", "n": 3, "suppressed": "*"},
         "1 figures that are neither",
     ),
     "some_nulls": (
@@ -192,6 +218,24 @@ FAULTS: dict[str, tuple[Rows, str, Mapping[str, Any], str]] = {
         [["N", "12"], ["S", "7"]], "differences",
         {"by": ["region"], "count": "n", "against": "ref('fault_some_nulls')", "n": 3},
         "1 figures that are neither a finite number nor suppressed: say suppressed",
+    ),
+    "shown_without_count": (
+        [["N", "812.5", None], ["S", "300", 40], ["W", None, None]], "min_contributors",
+        {"count": "firms", "value": "n", "n": 3, "suppressed": None},
+        "1 figures that are shown without a number of contributors",
+    ),
+    "shown_without_count_in_groups": (
+        [["N", "812.5", "*"], ["S", "300", 40], ["W", "*", "*"]], "group_disclosure",
+        {"by": ["region"], "count": "firms", "value": "n", "suppressed": "*"},
+        "1 figures that are shown without a number of contributors",
+    ),
+    "shown_without_count_there": (
+        [["N", "812.5", 9], ["S", "300", 40]], "differences",
+        {
+            "by": ["region"], "count": "firms", "value": "n", "n": 3, "suppressed": None,
+            "against": "ref('fault_shown_without_count')",
+        },
+        "1 figures that are shown without a number of contributors",
     ),
     "rounded_nulls": (
         [["N", "10"], ["S", None]], "rounded", {"value": "n", "base": 5},
@@ -228,12 +272,13 @@ FAULTS: dict[str, tuple[Rows, str, Mapping[str, Any], str]] = {
         "1 tables without a row that has total_label",
     ),
     "hidden_counts": (
-        [["N", None], ["S", None]], "min_contributors", {"count": "n", "n": 3, "suppressed": None},
+        [["N", None], ["S", None]], "min_contributors",
+        {"value": "n", "count": "n", "n": 3, "suppressed": None},
         "1 tables in which every count is suppressed",
     ),
     "hidden_groups": (
         [["N", None], ["Total", None]], "group_disclosure",
-        {**OF_MART, "count": "n", "suppressed": None},
+        {**OF_MART, "value": "n", "count": "n", "suppressed": None},
         "1 tables in which every count is suppressed",
     ),
     "no_records": ([], "min_contributors", {"by": ["region"], "n": 3}, "no_data"),
@@ -523,6 +568,15 @@ REFUSED: dict[str, tuple[str, Mapping[str, Any], str]] = {
     "both kinds": (
         "min_contributors", {"by": ["region"], "count": "n", "contributor": "firm", "n": 3},
         "count is for a mart, where a row is a cell, and contributor for records",
+    ),
+    "a mark in no figure": (
+        "min_contributors", {"count": "n", "n": 3, "suppressed": None},
+        "suppressed needs value, the column with the figure of a cell, in whose place it stands. "
+        "In a table of counts that is n itself",
+    ),
+    "a figure of groups": (
+        "group_disclosure", {"by": ["region"], "value": "n"},
+        "value is for a mart, where a row is a cell: name its count",
     ),
     "total of records": (
         "group_disclosure", {"by": ["region"], "total_label": "Total"},

@@ -15,11 +15,10 @@
 {% endfor %}
 {% set count = given.get("count") %}
 {% set on_mart = "count" in takes and count is not none or test in ["derivable", "differences", "rounded"] %}
-{% set of_records = ["contributor", "margins"] + (["value"] if test not in ["derivable", "rounded"] else []) %}
-{% for name in of_records if on_mart and given.get(name) is not none -%}
+{% for name in ["contributor", "margins"] if on_mart and given.get(name) is not none -%}
 {{ kanon_sql.refuse(test ~ ": count is for a mart, where a row is a cell, and " ~ name ~ " for records. Leave one of them out") }}
 {%- endfor %}
-{% for name in ["total_label", "suppressed"] if not on_mart and name in given -%}
+{% for name in ["total_label", "suppressed"] + (["value"] if "margins" not in takes else []) if not on_mart and name in given -%}
 {{ kanon_sql.refuse(test ~ ": " ~ name ~ " is for a mart, where a row is a cell: name its count") }}
 {%- endfor %}
 {% for name in ["value"] if test in ["dominance", "p_percent", "derivable", "rounded"] and given.get(name) is none -%}
@@ -30,6 +29,12 @@
 {%- elif test == "derivable" and "total_label" not in given -%}
 {{ kanon_sql.refuse("derivable needs total_label, which stands in a dimension for its total: a label, null for NULL, or one for each dimension, as in {region: Total}") }}
 {%- endif %}
+{% if count is not none and "suppressed" in given and given.get("value") is none -%}
+{{ kanon_sql.refuse(
+    test ~ ": suppressed needs value, the column with the figure of a cell, in whose place it stands. In a table of counts that is "
+    ~ count ~ " itself"
+) }}
+{%- endif %}
 {% set by = given.get("by") %}
 {% if by is none and on_mart and test in ["min_contributors", "rounded"] %}
 {% set by = [] %}
@@ -37,8 +42,7 @@
 {% do kanon_sql.list_of_columns(test, "by", by) %}
 {% endif %}
 {% set own = kanon_sql.columns_of_cells(
-    test, model, by, given.get("quote_columns"), given.get("contributor"),
-    count if count is not none else given.get("value")
+    test, model, by, given.get("quote_columns"), given.get("contributor"), given.get("value"), count
 ) %}
 {% do asked.update({"relation": own["relation"], "columns": own["columns"]}) %}
 {% if "along" in parameters %}
@@ -117,13 +121,18 @@
 {%- endmacro %}
 
 
-{# The relation of a test, its dimensions, contributor and figure, as they stand in SQL. #}
-{% macro columns_of_cells(test, model, by, quote_columns, contributor, figure, alias="kanon_source") -%}
+{#
+    The relation of a test, its dimensions, contributor, figure and count, as they stand in SQL. A count
+    without a value is the figure.
+#}
+{% macro columns_of_cells(test, model, by, quote_columns, contributor, value, count=none, alias="kanon_source") -%}
+{% set is_count = value is none or count is not none and kanon_sql.bare_name(value) == kanon_sql.bare_name(count) %}
 {% set found = kanon_sql.columns_in_parts(
-    test, model, "by", by, {"contributor": contributor, "value or count": figure},
-    "a dimension, the contributor or the figure", quote_columns, alias, plain="value or count"
+    test, model, "by", by,
+    {"contributor": contributor, "value": none if is_count else value, "count": count},
+    "a dimension, the contributor, the figure or the count", quote_columns, alias, plain=["value", "count"]
 ) %}
-{% do found.update({"figure": found["value or count"]}) %}
+{% do found.update({"figure": found["count"] if is_count else found["value"]}) %}
 {{ return(found) }}
 {%- endmacro %}
 
@@ -164,10 +173,11 @@
 
 
 {#
-    How a mart is read: its dimensions with their totals, and what stands for a suppressed figure. A NULL
-    count is a suppressed one if `suppressed` says so; the figure of derivable is so without.
+    How a mart is read: its dimensions with their totals, and what stands for a suppressed figure, beside
+    which the count is not read. A NULL figure is a suppressed one if `suppressed` says so; that of derivable
+    is so without.
 #}
-{% macro mart_of_test(test, given, by, own, guess=none) -%}
+{% macro mart_of_test(test, given, by, own) -%}
 {% set mark = given.get("suppressed") %}
 {% if mark is mapping or mark is not string and mark is iterable -%}
 {{ kanon_sql.refuse(test ~ ": suppressed must be one value, or null; found " ~ mark) }}
@@ -198,13 +208,12 @@
     "suppressed": kanon_sql.is_suppressed(
         own["figure"], none if mark is none else kanon_sql.value_as_text(mark)
     ) | trim if test == "derivable" or "suppressed" in given else "1 = 0",
+    "value": own["figure"],
 } %}
-{% if test in ["derivable", "rounded"] %}
-{% do found.update({"value": own["figure"], "digits": kanon_sql.digits_of(
-    own["relation"], own["relation"], own["figure"], 1
-)}) %}
+{% if own["count"] is not none %}
+{% do found.update({"count": own["count"]}) %}
 {% else %}
-{% do found.update({"count": own["figure"]}) %}
+{% do found.update({"digits": kanon_sql.digits_of(own["relation"], own["relation"], own["figure"], 1)}) %}
 {% endif %}
 {{ return(found) }}
 {%- endmacro %}
@@ -214,7 +223,7 @@
 {% macro second_mart(test, given, by, own) -%}
 {% set relation = kanon_sql.relation_of_test(test, "against", given.get("against"), "admissions_2025") %}
 {% set there = kanon_sql.columns_of_cells(
-    test, relation, by, given.get("quote_columns"), none, given["count"], "kanon_against"
+    test, relation, by, given.get("quote_columns"), none, given.get("value"), given["count"], "kanon_against"
 ) %}
 {{ return({
     "against": there["relation"],

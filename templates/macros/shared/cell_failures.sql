@@ -147,10 +147,10 @@ from {{ relation }}
 
 
 {#
-    What can't be read of a mart: a figure that is neither a number nor the mark, a count below zero,
-    a NULL or a label that may be a total, and a second row for a cell. `name` tells two marts apart.
+    What can't be read of a mart: a figure that is neither a number nor the mark, a shown one without its
+    count, a NULL or a label that may be a total, and a second row for a cell. `name` tells two marts apart.
 #}
-{% macro mart_errors(relation, dimensions, value, suppressed, counts=true, name="") -%}
+{% macro mart_errors(relation, dimensions, value, suppressed, count=none, name="") -%}
 {% set number = kanon_sql.figure_number(value) | trim %}
 {% set shown = "not (" ~ suppressed ~ ")" %}
 {% set nulls = dimensions | map(attribute="doubtful") | reject("equalto", "1 = 0") | join(" or ") %}
@@ -164,7 +164,12 @@ from {{ relation }}
     kanon_sql.rows_error(
         relation, shown ~ " and " ~ number ~ " < 0",
         "counts_below_zero" ~ name, "counts below zero", "kanon_below_zero"
-    ) if counts else none,
+    ) if count == value else none,
+    kanon_sql.rows_error(
+        relation, shown ~ " and not (" ~ kanon_sql.is_count(kanon_sql.figure_number(count) | trim) ~ ")",
+        "counts_without_number" ~ name,
+        "figures that are shown without a number of contributors", "kanon_no_count"
+    ) if count is not none and count != value else none,
     kanon_sql.rows_error(
         relation, nulls, "rows_with_null" ~ name,
         "rows with NULL in a dimension, which may be a total or a value: say total_label", "kanon_doubtful"

@@ -70,19 +70,20 @@ from compared_cells
 
 {# Generic test of differences between a mart and a second one, with their counts in `count`. #}
 {% macro differences_failures(
-    relation, columns, dimensions, count, against, there, n, suppressed="1 = 0"
+    relation, columns, dimensions, value, count, against, there, n, suppressed="1 = 0"
 ) %}
 {% set places = range(1, columns | length + 1) | list %}
-{% set figure = kanon_sql.typed_figure(count) | trim %}
+{% set figure = kanon_sql.typed_figure(value) | trim %}
+{% set contributors = kanon_sql.typed_figure(count) | trim %}
 {% set ctes %}
 with
 
 {{ kanon_sql.sets_of_published_differences(
     {"sets": kanon_sql.sets_of_published(
-        relation, dimensions, figure, suppressed, contributors=figure, set="published_here"
+        relation, dimensions, figure, suppressed, contributors=contributors, set="published_here"
     ) | trim, "places": places, "totals": []},
     {"sets": kanon_sql.sets_of_published(
-        against, there, figure, suppressed, contributors=figure, set="published_there"
+        against, there, figure, suppressed, contributors=contributors, set="published_there"
     ) | trim, "places": places, "totals": []}
 ) | trim }},
 
@@ -111,8 +112,8 @@ measured as (
         "compared_cells", "equal_cells", "violating_cells", "greater_here", "smaller_here",
         "suppressed_here_shown_there", "achieved",
     ],
-    more=kanon_sql.mart_errors(relation, dimensions, count, suppressed, name="_here")
-        + kanon_sql.mart_errors(against, there, count, suppressed, name="_there")
+    more=kanon_sql.mart_errors(relation, dimensions, value, suppressed, count, name="_here")
+        + kanon_sql.mart_errors(against, there, value, suppressed, count, name="_there")
         + [kanon_sql.counted_error(
             "tables_apart", "second table shows no cell that this one shows: do the labels agree", "kanon_apart",
             "select case when compared_cells = 0 then 1 else 0 end as kanon_apart\nfrom measured"
@@ -123,7 +124,7 @@ measured as (
 
 {% test differences(model) -%}
 {% set asked = kanon_sql.asked_of_cells("differences", model, kwargs, {"n": "count"}, [
-    "by", "count", "against", "suppressed",
+    "by", "value", "count", "against", "suppressed",
 ]) -%}
 {{ kanon_sql.tidy(kanon_sql.differences_failures(**asked), model) }}
 {%- endtest %}

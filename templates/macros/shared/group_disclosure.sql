@@ -92,8 +92,8 @@ where kanon_members > 0
 
 {# Generic test of group disclosure: on records, or on a mart with its counts in the column `count`. #}
 {% macro group_disclosure_failures(
-    relation, columns, along, max_share=1, insiders=0, contributor=none, count=none, dimensions=[],
-    suppressed="1 = 0"
+    relation, columns, along, max_share=1, insiders=0, contributor=none, value=none, count=none,
+    dimensions=[], suppressed="1 = 0"
 ) %}
 {% set checks = [{
     "number": 1, "disclosed": kanon_sql.group_disclosure(max_share, insiders) | trim, "along": along,
@@ -134,7 +134,7 @@ with
 ) | trim }},
 {% else %}
 {{ kanon_sql.sets_of_published(
-    relation, dimensions, kanon_sql.typed_figure(count) | trim, suppressed,
+    relation, dimensions, kanon_sql.typed_figure(value) | trim, suppressed,
     contributors=kanon_sql.typed_figure(count) | trim
 ) | trim }},
 
@@ -160,7 +160,7 @@ measured as (
     failures="measured.achieved",
     columns=["judged_groups", "achieved", "alone"],
     more=kanon_sql.figure_errors(relation, none, contributor) if count is none
-        else kanon_sql.mart_errors(relation, dimensions, count, suppressed) + [kanon_sql.nothing_shown()]
+        else kanon_sql.mart_errors(relation, dimensions, value, suppressed, count) + [kanon_sql.nothing_shown()]
 ) }}
 {%- endmacro %}
 
@@ -169,6 +169,6 @@ measured as (
 {% set asked = kanon_sql.asked_of_cells("group_disclosure", model, kwargs, {
     "along": "dimensions", "max_share": {"above": true, "most": 1, "default": 1},
     "insiders": {"whole": true, "default": 0},
-}, ["by", "contributor", "count", "total_label", "suppressed"]) -%}
+}, ["by", "contributor", "value", "count", "total_label", "suppressed"]) -%}
 {{ kanon_sql.tidy(kanon_sql.group_disclosure_failures(**asked), model) }}
 {%- endtest %}
