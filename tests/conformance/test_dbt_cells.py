@@ -76,6 +76,25 @@ def seeds() -> dict[str, tuple[list[str], Rows]]:
         ["region", "turnover", "firms"],
         [["N", "790", 10], ["S", "61", 3], ["W", "95", 7], ["E", "*", 2], ["M", "290", 30]],
     )
+    found["weighed"] = (
+        ["region", "firm", "v", "w"],
+        [
+            ["N", "a", "100", 4], ["N", "a", "10", 2], ["N", "b", "60", 1], ["N", "c", "-5", 3],
+            ["S", "a", "7.5", 1], ["S", "d", "92.5", 2], ["S", "e", "11", 6], ["W", "f", None, 2],
+        ],
+    )  # fmt: skip
+    found["weighed_in_parts"] = (
+        found["weighed"][0],
+        [[*row[:3], f"{row[3]}.5"] for row in found["weighed"][1]],
+    )
+    found["several_marks"] = (
+        ["region", "sex", "n"],
+        [
+            ["N", "F", "c"], ["N", "M", "4"], ["N", "Total", "10"],
+            ["S", "F", "*"], ["S", "M", None], ["S", "Total", "30"],
+            ["Total", "F", "*"], ["Total", "M", "9"], ["Total", "Total", "40"],
+        ],
+    )  # fmt: skip
     found["fault_other_regions"] = (["region", "n"], [["N", "12"]])
     return found | {
         f"fault_{name}": (["region", "n", "firms"][: len(each[0][0]) if each[0] else 2], each[0])
@@ -87,7 +106,7 @@ def examples() -> Iterator[tuple[str, Asked]]:
     """Every check of the worked examples that a test of dbt can ask."""
     for example in EXAMPLES:
         given = dict(example["parameters"])
-        if {"weight", "hierarchy"} & set(given) or len(given.get("suppressed") or ()) > 1:
+        if "hierarchy" in given:
             continue
         name = example["id"].replace("-", "_")
         for number, check in enumerate(given.pop("checks")):
@@ -105,10 +124,13 @@ def _asked(name: str, given: Mapping[str, Any], model: str, parameters: Mapping[
         own |= {key: given[key] for key in ("value", "contributor") if given.get(key)}
         question |= {key: given[key] for key in ("contributor", "margins") if given.get(key)}
         own |= {"margins": given["margins"]} if given.get("margins", "all") != "all" else {}
+        if "weight" in given:
+            question["weight"] = given["weight"]
+            own |= {"weight": given["weight"]} if model in ("dominance", "p_percent") else {}
     else:
         own["value" if model == "derivable" else "count"] = given["value"]
-        [mark] = given.get("suppressed") or [None]
-        own |= {"suppressed": mark, "value": given["value"]} if mark else {}
+        if given.get("suppressed"):
+            own |= {"suppressed": list(given["suppressed"]), "value": given["value"]}
         labels = given.get("total_label") or {}
         own |= {"total_label": labels} if model in ("derivable", "group_disclosure") else {}
         question |= {
@@ -146,6 +168,25 @@ def _of_turnovers(test: str, others: Mapping[str, str] = {}, **parameters: Any) 
     )
 
 
+def _weighed(
+    test: str, seed: str = "weighed", contributor: str | None = "firm", **parameters: Any
+) -> Asked:
+    question = {"by": ["region"], "value": "v", "weight": "w"}
+    question |= {"contributor": contributor} if contributor else {}
+    return Asked(seed, test, {**question, **parameters}, question, {test: parameters})
+
+
+def _of_marks(test: str, **parameters: Any) -> Asked:
+    marks = ["*", "c", None]
+    own = {"by": ["region", "sex"], "value": "n", "suppressed": marks}
+    question = {**own, "published": True, "total_label": "Total"}
+    if test == "derivable":
+        own |= {"total_label": "Total"}
+    else:
+        own |= {"count": "n"}
+    return Asked("several_marks", test, {**own, **parameters}, question, {test: parameters})
+
+
 ASKED: dict[str, Asked] = {
     **dict(examples()),
     "threshold_fails": _of_ledger("min_contributors", LEDGER, n=10),
@@ -178,6 +219,14 @@ ASKED: dict[str, Asked] = {
         "group_disclosure", OF_FIRMS, along=["sector"], insiders=1, max_share=0.7
     ),
     "groups_hold": _of_ledger("group_disclosure", OF_FIRMS),
+    "weights_fail": _weighed("dominance", n=1, k=20),
+    "weights_hold": _weighed("dominance", n=2, k=60),
+    "weights_of_records_fail": _weighed("dominance", contributor=None, n=2, k=30),
+    "weights_of_p_fail": _weighed("p_percent", p=350),
+    "weights_in_parts_fail": _weighed("dominance", "weighed_in_parts", n=1, k=20),
+    "weights_in_parts_of_p_fail": _weighed("p_percent", "weighed_in_parts", p=350),
+    "several_marks_derived_fail": _of_marks("derivable"),
+    "several_marks_fail": _of_marks("min_contributors", n=5),
     "counts_beside_figures_fail": _of_turnovers("min_contributors", n=10),
     "counts_beside_figures_hold": _of_turnovers("min_contributors", n=7),
     "groups_beside_figures_hold": _of_turnovers("group_disclosure"),
@@ -236,6 +285,16 @@ FAULTS: dict[str, tuple[Rows, str, Mapping[str, Any], str]] = {
             "against": "ref('fault_shown_without_count')",
         },
         "1 figures that are shown without a number of contributors",
+    ),
+    "no_weight": (
+        [["N", "12", "0.5"], ["S", "7", "x"], ["S", "7", None], ["W", "9", "1"]], "dominance",
+        {"by": ["region"], "value": "n", "weight": "firms", "n": 1, "k": 50},
+        "3 weights that are no number from 1 to 10^15",
+    ),
+    "another_mark": (
+        [["N", "*"], ["S", "c"], ["W", "12"], ["M", None], ["Total", "40"]], "derivable",
+        {**OF_MART, "value": "n", "suppressed": ["*", "x"]},
+        "2 figures that are neither a finite number nor suppressed: say suppressed",
     ),
     "rounded_nulls": (
         [["N", "10"], ["S", None]], "rounded", {"value": "n", "base": 5},
@@ -602,10 +661,19 @@ REFUSED: dict[str, tuple[str, Mapping[str, Any], str]] = {
         "derivable", {"by": ["region"], "value": "n", "total_label": "Total", "rounds": 0},
         "rounds must be a whole number, 1 or more; found 0",
     ),
-    "two marks": (
+    "a range": (
         "derivable",
-        {"by": ["region"], "value": "n", "total_label": "Total", "suppressed": ["*", "c"]},
-        "suppressed must be one value, or null",
+        {"by": ["region"], "value": "n", "total_label": "Total", "suppressed": {"*": [1, 9]}},
+        "suppressed must be a value, null, or a list of them, without a range",
+    ),
+    "no mark": (
+        "rounded", {"value": "n", "base": 5, "suppressed": ["*", ""]},
+        "suppressed must be a value, null, or a list of them",
+    ),
+    "a hierarchy": (
+        "dominance",
+        {"by": ["region"], "value": "v", "n": 1, "k": 50, "hierarchies": {"region": "a.csv"}},
+        "dominance: a hierarchy is read by kanon-sql tables, not by a test",
     ),
     "totals of nothing": (
         "derivable", {"by": ["region"], "value": "n", "total_label": {"area": "Total"}},
