@@ -14,24 +14,48 @@ kanon_here <> kanon_there and {{ kanon_sql.differences() }} < {{ kanon_sql.posit
 {%- endmacro %}
 
 
-{# The cells of two tables from records, compared where both have one; one without a value counts 0. #}
-{% macro differences_of_records(here, there, n=none) %}
+{#
+    The cells of two tables from records, compared where both have one; one without a value counts 0. With
+    `first`, the first that violate.
+#}
+{% macro differences_of_records(here, there, n=none, first=none) %}
 with
 
 {{ kanon_sql.sets_of_cells(here, "cells_here", "contributions_here") | trim }},
 
 {{ kanon_sql.sets_of_cells(there, "cells_there", "contributions_there") | trim }},
 
-{{ kanon_sql.compared_cells(["kanon_grouping"], here.columns, there.columns) | trim }}
+{{ kanon_sql.compared_cells(["kanon_grouping"], here.columns, there.columns, first is not none) | trim }}
 
+{% if first is none %}
 {{ kanon_sql.counts_of_differences(n) | trim }}
+{%- else %}
+{{ kanon_sql.first_differences(n, ["kanon_grouping"] + kanon_sql.aliases_of(here.columns), first) | trim }}
+{%- endif %}
 {%- endmacro %}
 
 
-{# CTE with the cells of both tables, and the count of each in either. #}
-{% macro compared_cells(markers, columns, others) %}
+{# The first cells that violate, with their labels. #}
+{% macro first_differences(n, labels, first) %}
+select
+    {{ labels | join(",\n    ") }},
+    kanon_here,
+    kanon_there
+from compared_cells
+where {{ kanon_sql.differences_violated(n) | trim }}
+order by
+    {{ labels | join(",\n    ") }}
+limit {{ kanon_sql.positive_int(first, "first") }}
+{%- endmacro %}
+
+
+{# CTE with the cells of both tables, and the count of each in either, with their labels if wanted. #}
+{% macro compared_cells(markers, columns, others, labelled=false) %}
 compared_cells as (
     select
+{% for name in markers + kanon_sql.aliases_of(columns) if labelled %}
+        cells_here.{{ name }},
+{% endfor %}
         cells_here.kanon_contributors as kanon_here,
         cells_there.kanon_contributors as kanon_there
     from cells_here
