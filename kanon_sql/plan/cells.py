@@ -173,9 +173,15 @@ class Exactness(NamedTuple):
         return self.digits is not None and self.weight_digits is not None
 
 
-def table_of(spec: PublishedSpec) -> TableSpec:
-    """The published table as one of records: its dimensions classify, its contributor counts."""
-    return TableSpec(
+class CellTable(TableSpec):
+    """A published table as one of records: its dimensions classify, its contributor counts."""
+
+    marks: tuple[str, ...] = ()
+    """What stands in place of suppressed figures."""
+
+
+def table_of(spec: PublishedSpec) -> CellTable:
+    return CellTable(
         source=spec.source,
         name=spec.name,
         connect=spec.connect,
@@ -190,6 +196,7 @@ def table_of(spec: PublishedSpec) -> TableSpec:
         null_strings=spec.null_strings,
         delimiter=spec.delimiter,
         decimal=spec.decimal,
+        marks=tuple(mark.text for mark in spec.suppressed if mark.text),
         header=spec.header,
         hierarchy_faults=spec.hierarchy_faults,
     )
