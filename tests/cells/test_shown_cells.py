@@ -196,3 +196,4 @@ def test_nothing_is_listed_unasked(tmp_path: Path) -> None:
 
     assert '"groups": [' not in unasked
     assert "Groups of which nearly all members fall into one category" in asked
+    assert "NULL   · M    · region · region · 7       · 7" in asked
