@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import cache
+from functools import cache, partial
 from typing import Any, NamedTuple
 
 from kanon_sql.auditing.open_cells import OpenCells, comparisons, with_differences
@@ -28,12 +28,16 @@ from kanon_sql.plan.cells import (
     empty_cells,
     exactness,
     facts_step,
+    first_empty_step,
     groups_step,
+    levels_of_groups,
+    shared_levels,
     violating_cells_step,
 )
 from kanon_sql.plan.preconditions import preconditions
 from kanon_sql.plan.published_cells import (
     PublishedTable,
+    first_empty_published_step,
     missing_cells,
     published_differences_step,
     published_exactness,
@@ -54,6 +58,8 @@ from kanon_sql.spec.models.cells import (
     MinContributors,
     Rounded,
 )
+from kanon_sql.spec.spec import SHOWN
+from kanon_sql.sql.statement import Statement
 from kanon_sql.sql.tables import Row
 
 
@@ -63,17 +69,9 @@ class JudgedCells(NamedTuple):
     summary: CellSummary
     checks: Sequence[CellCheckResult]
     warnings: Sequence[str] = ()
-    intervals: Sequence[Mapping[str, Any]] | None = None
-    """The figures that each suppressed cell can have, if requested."""
-    violating: Sequence[Mapping[str, Any]] | None = None
-    """The first cells that violate a rule by themselves, if requested."""
-
-    @property
-    def shown(self) -> dict[str, list[dict[str, Any]]] | None:
-        found = {"cells": self.violating, "intervals": self.intervals}
-        return {
-            name: [*map(dict, rows)] for name, rows in found.items() if rows is not None
-        } or None
+    shown: dict[str, list[dict[str, Any]]] | None = None
+    """The first cells and groups that violate a rule, and what suppressed cells can be, if
+    requested."""
 
 
 class CellRows(NamedTuple):
@@ -269,23 +267,91 @@ def cells_of_records(table: OpenCells, session: Session, show_values: bool) -> J
     rows = CellRows(row, group_row, differences, derived.checks, sum(empty.values()), margins)
     results = judged(checks, rows)
     warned = [*_warnings(question, row, results), *derived.warnings]
-    shown = violating_cells_step(question, exact) if show_values else None
-    violating = [_named(question, each) for each in session.rows(shown)] if shown else None
-    return JudgedCells(summary, results, warned, violating=violating)
+    shown = _shown_of_records(table, exact, row, session) if show_values else None
+    return JudgedCells(summary, results, warned, shown or None)
 
 
-def _named(question: CellQuestion, row: Row) -> dict[str, Any]:
-    """A cell with its labels; `totals` tells a total from the value NULL."""
-    [grouping] = [g for g in question.groupings if g.number == int(row["kanon_grouping"])]
-    at = list(zip(question.dimensions, grouping.levels, strict=True))
-    return {
-        **{
-            each.raw.name: None if level is None else row[each.levels[level].alias]
-            for each, level in at
-        },
-        "totals": [each.raw.name for each, level in at if level is None],
-        "figure": plain_number(row["kanon_figure"]),
-    }
+def _shown_of_records(
+    table: OpenCells, exact: Exactness, row: Row, session: Session
+) -> dict[str, list[dict[str, Any]]]:
+    """The first cells and groups that violate a rule, with their labels."""
+    question = table.question
+
+    def named(levels: Mapping[int, Sequence[int | None]]) -> Naming:
+        def labels(row: Row) -> dict[str, Any]:
+            at = list(zip(question.dimensions, levels[int(row["kanon_grouping"])], strict=True))
+            found = {
+                dimension.raw.name: None if level is None else row[dimension.levels[level].alias]
+                for dimension, level in at
+            }
+            totals = [dimension.raw.name for dimension, level in at if level is None]
+            return {**found, "totals": totals}
+
+        return labels
+
+    def differing(name: str, n: int) -> tuple[Statement, Naming]:
+        other, shared = table.others[name]
+        levels = dict(enumerate(shared_levels(question, shared)))
+        return differences_step(question, name, other, shared, n, SHOWN), named(levels)
+
+    return _shown(
+        table,
+        session,
+        [violating_cells_step(question, exact), first_empty_step(question, row)],
+        named({each.number: each.levels for each in question.groupings}),
+        groups_step(question, SHOWN),
+        named(levels_of_groups(question)),
+        differing,
+    )
+
+
+Naming = Callable[[Row], dict[str, Any]]
+"""The labels of a cell; `totals` tells a total from the value NULL."""
+
+
+def _shown(
+    table: OpenCells,
+    session: Session,
+    cells: Sequence[Statement | None],
+    named_cell: Naming,
+    groups: Statement | None,
+    named_group: Naming,
+    differing: Callable[[str, int], tuple[Statement, Naming]],
+) -> dict[str, list[dict[str, Any]]]:
+    """The first cells, groups and differences that violate a rule; no list without such a rule."""
+    found: dict[str, list[dict[str, Any]]] = {}
+    steps = [step for step in cells if step is not None]
+    if steps:
+        rows = [row for step in steps for row in session.rows(step)][:SHOWN]
+        found["cells"] = [
+            named_cell(row) | {"figure": plain_number(row["kanon_figure"])} for row in rows
+        ]
+    if groups is not None:
+        names = [each.raw.name for each in table.question.dimensions]
+        found["groups"] = [
+            named_group(row)
+            | {
+                "along": names[int(row["kanon_dimension"]) - 1],
+                "members": plain_number(row["kanon_members"]),
+                "largest": plain_number(row["kanon_most"]),
+            }
+            for row in session.rows(groups)
+        ]
+    asked: dict[str, int] = {}
+    for _, name, n in comparisons(table):
+        asked |= {name: max(n, asked.get(name, 0))} if n is not None else {}
+    for name, n in asked.items():
+        step, named = differing(name, n)
+        found.setdefault("differences", []).extend(
+            named(row)
+            | {
+                "against": name,
+                "here": plain_number(row["kanon_here"]),
+                "there": plain_number(row["kanon_there"]),
+            }
+            for row in session.rows(step)
+        )
+    return found
 
 
 def _facts_of_records(question: CellQuestion, session: Session, suffix: str = "") -> Row | None:
@@ -422,13 +488,37 @@ def cells_as_published(table: OpenCells, session: Session, show_values: bool) ->
         )
     warned += derived.warnings
     found = [*warned, *difference_warnings(checks)]
-    shown = violating_published_step(published, exact) if show_values else None
+    if not show_values:
+        return JudgedCells(summary, checks, found)
     names = [each.raw.name for each in table.question.dimensions]
-    violating = [
-        named_cell(names, each, figure=plain_number(each["kanon_figure"]))
-        for each in (session.rows(shown) if shown else ())
-    ]
-    return JudgedCells(summary, checks, found, derived.intervals, violating if shown else None)
+
+    def differing(name: str, n: int) -> tuple[Statement, Naming]:
+        shared = table.others[name].shared
+        rest = [each for each in names if each not in shared]
+
+        def named(row: Row) -> dict[str, Any]:
+            of_shared = named_cell(shared, row)
+            totals = {*rest, *of_shared["totals"]}
+            labels = {each: of_shared.get(each) for each in names}
+            return {**labels, "totals": [each for each in names if each in totals]}
+
+        other = read(name)
+        step = published_differences_step(published, exact, name, *other, shared, n, SHOWN)
+        return step, named
+
+    empty_step = first_empty_published_step(published, exact, row, groupings) if is_zero else None
+    shown = _shown(
+        table,
+        session,
+        [violating_published_step(published, exact), empty_step],
+        partial(named_cell, names),
+        published_groups_step(published, exact, row, SHOWN),
+        partial(named_cell, names),
+        differing,
+    )
+    if derived.intervals is not None:
+        shown["intervals"] = [*map(dict, derived.intervals)]
+    return JudgedCells(summary, checks, found, shown or None)
 
 
 def _doubts(table: PublishedTable, facts: Row, groupings: Sequence[Row]) -> Iterator[str]:

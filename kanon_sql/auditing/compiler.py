@@ -165,7 +165,7 @@ def compile(
     """
     if quote not in ("always", "needed"):
         raise SpecError(f"quote is always or needed; found {quote!r}.")
-    if table is not None and len(spec.tables) > 1:
+    if table is not None and len(spec.tables) + len(spec.published) > 1:
         raise SpecError("table names one table, and there are several in the spec.")
     if dialect is not None:
         rules_of(dialect)

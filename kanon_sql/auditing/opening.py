@@ -16,6 +16,7 @@ from kanon_sql.engines.base import Engine
 from kanon_sql.engines.session import Found, RunOptions, Session, run_within, time_limit, within
 from kanon_sql.errors import EngineError, InputError, SpecError, no_first_records, option
 from kanon_sql.plan.audit_plan import Plan, plan_audit
+from kanon_sql.plan.cells import CellTable
 from kanon_sql.plan.question import ResolvedQuestion
 from kanon_sql.plan.resolve import bind
 from kanon_sql.plan.resolve_roles import resolve
@@ -108,6 +109,7 @@ def opened(table: TableSpec, run: RunOptions, *, fetches: bool = False) -> Itera
             delimiter=table.delimiter,
             null_strings=table.null_strings,
             decimal=table.decimal,
+            marks=table.marks if isinstance(table, CellTable) else (),
             header={
                 os.fspath(each.source): each.header
                 for each in (*(other for _, _, other in table.other_tables()), table)

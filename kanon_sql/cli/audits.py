@@ -49,7 +49,14 @@ from kanon_sql.cli.output import (
     watching,
     writable,
 )
-from kanon_sql.cli.question import are_results, at_most_one, one_or_specs, question, selected
+from kanon_sql.cli.question import (
+    are_results,
+    at_most_one,
+    of_manifest,
+    one_or_specs,
+    question,
+    selected,
+)
 from kanon_sql.cli.table_options import cells_question, cells_selected
 from kanon_sql.errors import EngineError, SpecError, plural
 from kanon_sql.spec.flags import with_flags
@@ -222,9 +229,12 @@ def _spec_of(
 ) -> tuple[AuditSpec, tuple[tuple[str, ...], ...]]:
     """The spec of a target or a manifest, with the notes on each table. Raises `Failure` if no
     table is selected."""
-    if target is not None and values.get("by") and not values["manifest"]:
+    if values["manifest"] and values.get("format") != "odcs":
+        chosen = of_manifest(context, target, values, ("tables", "published"))
+    elif target is not None and values.get("by") and not values["manifest"]:
         return cells_question(context, target, values), ()
-    chosen = selected(context, target, values)
+    else:
+        chosen = selected(context, target, values)
     if chosen.spec is None:
         raise Failure(with_flags(chosen.reason), NO_DATA)
     say_skipped(chosen)
@@ -343,7 +353,7 @@ def validate(context: click.Context, /, targets: Sequence[str], **values: Any) -
         for spec, notes in chosen
         for sentence in (
             *look(spec, show_values=values["show_values"]),
-            *(note for each in notes for note in each),
+            *dict.fromkeys(note for each in notes for note in each),
         )
     )
     deliver("\n".join(found), None)

@@ -187,7 +187,8 @@ MANIFEST = (
     run_option(
         "--manifest",
         "FILE",
-        "Instead of TARGET: the manifest of a dbt project; its models with roles are used.",
+        "Instead of TARGET: the manifest of a dbt project, whose models with roles, or with a "
+        "published table, are used.",
     ),
     run_option(
         "--select",

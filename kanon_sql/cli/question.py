@@ -362,9 +362,12 @@ def selected(
 
 
 def of_manifest(
-    context: click.Context, target: str | None, values: Mapping[str, Any], key: TablesKey = "tables"
+    context: click.Context,
+    target: str | None,
+    values: Mapping[str, Any],
+    keys: Sequence[TablesKey] = ("tables",),
 ) -> SelectedTables:
-    """The tables of a dbt manifest. Raises `SpecError`."""
+    """The tables of a dbt manifest, of records, published, or both. Raises `SpecError`."""
     from kanon_sql.spec.dbt.manifest import read_manifest
 
     manifest = values["manifest"]
@@ -372,10 +375,10 @@ def of_manifest(
     given += ["--server"] if values.get("server") else []
     if target is not None:
         given.insert(0, target)
-    meta = "config.meta.kanon_sql.published" if key == "published" else "config.meta.kanon_sql"
+    meta = "config.meta.kanon_sql" + (".published" if "tables" not in keys else "")
     _refuse_combined(f"{manifest} is a manifest", given, f"Write it into the {meta} of the model.")
     of_project = {name: values[name] for name in _OF_A_MANIFEST}
-    return read_manifest(manifest, connect=values["connect"], key=key, **of_project)
+    return read_manifest(manifest, connect=values["connect"], keys=keys, **of_project)
 
 
 def _only_tables(spec: AuditSpec, names: list[str]) -> AuditSpec:

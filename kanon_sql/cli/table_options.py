@@ -119,7 +119,7 @@ def cells_selected(
     from kanon_sql.spec.spec import SelectedTables
 
     if values["manifest"]:
-        return of_manifest(context, target, values, "published")
+        return of_manifest(context, target, values, ("published",))
     refuse_idle(values)
     spec = cells_question(context, target, values)
     return SelectedTables(spec, places=spec.places("published"))

@@ -62,6 +62,7 @@ def connect(
     null_strings: Sequence[str] = (),
     header: bool | Mapping[str, bool] | None = None,
     decimal: Decimal = ".",
+    marks: Sequence[str] = (),
 ) -> Engine:
     """The engine for a URL, for an open connection, or without either for files.
 
@@ -78,7 +79,8 @@ def connect(
 
     A file of DuckDB or SQLite is opened read-only. `memory_limit` and `threads` bound the DuckDB
     that is started here; `delimiter`, `null_strings` and `decimal` say how text files are read, and
-    `header` whether their first line names the columns: of all, or of each by its path.
+    `header` whether their first line names the columns: of all, or of each by its path. `marks` of
+    suppressed figures may stand among numbers with a decimal comma.
 
     Raises `SpecError` for any other target, `MissingDriverError` for a package that is not
     installed, `EngineError` for an unreachable database, and `InputError`, with the reason, for one
@@ -103,6 +105,7 @@ def connect(
             null_strings=null_strings,
             header=header,
             decimal=decimal,
+            marks=marks,
         )
     if memory_limit is not None or threads is not None:
         raise SpecError(

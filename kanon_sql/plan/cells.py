@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import product
@@ -173,9 +173,15 @@ class Exactness(NamedTuple):
         return self.digits is not None and self.weight_digits is not None
 
 
-def table_of(spec: PublishedSpec) -> TableSpec:
-    """The published table as one of records: its dimensions classify, its contributor counts."""
-    return TableSpec(
+class CellTable(TableSpec):
+    """A published table as one of records: its dimensions classify, its contributor counts."""
+
+    marks: tuple[str, ...] = ()
+    """What stands in place of suppressed figures."""
+
+
+def table_of(spec: PublishedSpec) -> CellTable:
+    return CellTable(
         source=spec.source,
         name=spec.name,
         connect=spec.connect,
@@ -190,6 +196,7 @@ def table_of(spec: PublishedSpec) -> TableSpec:
         null_strings=spec.null_strings,
         delimiter=spec.delimiter,
         decimal=spec.decimal,
+        marks=tuple(mark.text for mark in spec.suppressed if mark.text),
         header=spec.header,
         hierarchy_faults=spec.hierarchy_faults,
     )
@@ -515,6 +522,69 @@ def _repeated(question: CellQuestion) -> Iterator[str]:
                 yield f"kanon_grouping in ({', '.join(map(str, numbers))}) and {predicate}"
 
 
+def first_empty_step(question: CellQuestion, row: Row) -> Statement | None:
+    """The statement on the first combinations without a record, which shows values; None without
+    such a combination, or a rule that they violate."""
+
+    def at_level(place: int, level: int) -> dict[str, Any]:
+        dimension = question.dimensions[place]
+        below = is_repeated(dimension, level)
+        return {
+            "names": [generated_or_quoted(each.alias) for each in dimension.levels[level:]],
+            "predicate": "kanon_grouping = 0"
+            + (f" and not coalesce({below}, false)" if below else ""),
+        }
+
+    labels = [generated_or_quoted(each.alias) for each in question.columns]
+    groupings = []
+    for grouping in question.groupings:
+        if empty_cells(question, row)[grouping.number]:
+            nodes = [
+                at_level(place, level)
+                for place, level in enumerate(grouping.levels)
+                if level is not None
+            ]
+            named = {name for node in nodes for name in node["names"]}
+            groupings.append(
+                {
+                    "own": f"kanon_grouping = {grouping.number}",
+                    "fixed": {"kanon_grouping": str(grouping.number)}
+                    | {name: "null" for name in labels if name not in named},
+                    "nodes": nodes,
+                }
+            )
+    sets = render("sets_of_cells", cells=_counts(question, question.groupings))
+    return empty_step(question, sets, "cells", ["kanon_grouping", *labels], groupings)
+
+
+def empty_step(
+    question: CellQuestion,
+    sets: str,
+    cells: str,
+    labels: Sequence[str],
+    groupings: Sequence[Mapping[str, Any]],
+) -> Statement | None:
+    """The statement on the first combinations without a cell, of groupings that have one."""
+    asked = [each.model for each in question.checks if each.gates]
+    if not groupings or not any(
+        isinstance(model, MinContributors) and model.zeros == "disclosive" for model in asked
+    ):
+        return None
+    return step(
+        question.bound,
+        "empty_cells",
+        f"Which combinations of labels have no cell in {question.bound.table.name}?",
+        render(
+            "first_empty_cells",
+            sets=sets,
+            cells=cells,
+            labels=labels,
+            groupings=groupings,
+            first=SHOWN,
+        ),
+    )
+
+
 def empty_cells(question: CellQuestion, row: Row) -> dict[int, int]:
     """The combinations of nodes without a record, by grouping."""
     found = {}
@@ -530,8 +600,8 @@ def empty_cells(question: CellQuestion, row: Row) -> dict[int, int]:
 # --- groups and second tables ---------------------------------------------------------------
 
 
-def group_checks(question: CellQuestion) -> list[dict[str, Any]]:
-    """The checks of groups, with the dimensions that each looks along."""
+def group_checks(question: CellQuestion, *, gating: bool = False) -> list[dict[str, Any]]:
+    """The checks of groups, or those that gate, with the dimensions that each looks along."""
     return [
         {
             "number": number,
@@ -544,16 +614,46 @@ def group_checks(question: CellQuestion) -> list[dict[str, Any]]:
             ],
         }
         for number, check in enumerate(question.checks, start=1)
-        if isinstance(check.model, GroupDisclosure)
+        if isinstance(check.model, GroupDisclosure) and (check.gates or not gating)
     ]
 
 
-def groups_step(question: CellQuestion) -> Statement | None:
-    """The statement on the groups of which all members fall into one category."""
-    checks = group_checks(question)
+def groups_step(question: CellQuestion, first: int | None = None) -> Statement | None:
+    """The statement on the groups of which all members fall into one category, or on the first of
+    those that a rule forbids, which shows values."""
+    checks = group_checks(question, gating=first is not None)
     if not checks:
         return None
     bound = question.bound
+    numbers, families = _groups(question)
+    return step(
+        bound,
+        "groups" if first is None else "disclosed_groups",
+        f"In which groups of {bound.table.name} do all members fall into one category?",
+        render(
+            "group_counts",
+            cells=_counts(
+                question,
+                [question.grouping(number, levels) for levels, number in numbers.items()],
+            ),
+            families=families,
+            nodes=_nodes(question),
+            checks=checks,
+            first=first,
+        ),
+        GroupDisclosure,
+    )
+
+
+def levels_of_groups(question: CellQuestion) -> dict[int, tuple[int | None, ...]]:
+    """The level of each dimension in the groupings that groups are counted in, by number."""
+    return {number: levels for levels, number in _groups(question)[0].items()}
+
+
+def _groups(
+    question: CellQuestion,
+) -> tuple[dict[tuple[int | None, ...], int], list[dict[str, Any]]]:
+    """The numbers of the groupings, and which of them are parents of which, along a dimension."""
     numbers: dict[tuple[int | None, ...], int] = {
         each.levels: each.number for each in question.groupings
     }
@@ -579,22 +679,19 @@ def groups_step(question: CellQuestion) -> Statement | None:
                     else _is_one_of(dimension, level + 1, dimension.only_children(level + 1)),
                 }
             )
-    return step(
-        bound,
-        "groups",
-        f"In which groups of {bound.table.name} do all members fall into one category?",
-        render(
-            "group_counts",
-            cells=_counts(
-                question,
-                [question.grouping(number, levels) for levels, number in numbers.items()],
-            ),
-            families=families,
-            nodes=_nodes(question),
-            checks=checks,
-        ),
-        GroupDisclosure,
-    )
+    return numbers, families
+
+
+def shared_levels(question: CellQuestion, shared: Sequence[str]) -> list[tuple[int | None, ...]]:
+    """The level of each dimension in the cells that are compared with a second table: dimensions
+    that it lacks are totals."""
+    own = [dimension.raw.name for dimension in question.dimensions]
+    rest = [place for place, name in enumerate(own) if name not in shared]
+    return [
+        grouping.levels
+        for grouping in question.groupings
+        if all(grouping.levels[place] is None for place in rest)
+    ]
 
 
 def differences_step(
@@ -603,25 +700,23 @@ def differences_step(
     other: CellQuestion,
     shared: Sequence[str],
     n: int | None,
+    first: int | None = None,
 ) -> Statement:
-    """The statement that compares the cells that this table and a second one have.
+    """The statement that compares the cells that this table and a second one have, or on the first
+    that violate, which shows values.
 
     `shared` are the dimensions of this table that the second one has, in its order.
     """
     own = [dimension.raw.name for dimension in question.dimensions]
     places = [own.index(each) for each in shared]
-    rest = [place for place in range(len(own)) if place not in places]
-    levels = dict.fromkeys(
-        tuple(grouping.levels[place] for place in places)
-        for grouping in question.groupings
-        if all(grouping.levels[place] is None for place in rest)
-    )
-    if not levels:
+    compared = shared_levels(question, shared)
+    if not compared:
+        lacking = ", ".join(name for name in own if name not in shared)
         raise SpecError(
-            f"differences: no cell of {question.bound.table.name} is a total over "
-            f"{', '.join(own[place] for place in rest)}, which the second table lacks. Publish "
-            f"such margins: {option('margins')}."
+            f"differences: no cell of {question.bound.table.name} is a total over {lacking}, which "
+            f"the second table lacks. Publish such margins: {option('margins')}."
         )
+    levels = [tuple(each[place] for place in places) for each in compared]
 
     def side(asked: CellQuestion) -> dict[str, Any]:
         return _counts(asked, [asked.grouping(number, each) for number, each in enumerate(levels)])
@@ -629,10 +724,10 @@ def differences_step(
     here = replace(question, dimensions=tuple(question.dimensions[place] for place in places))
     tables = frozenset(each.bound.table.sql for each in (question, other))
     return Statement(
-        f"differences_{name}",
+        f"differences_{name}" if first is None else f"differing_cells_{name}",
         f"By how many contributors do the cells of {question.bound.table.name} differ from those "
         f"of {other.bound.table.name}?",
-        render("differences_of_records", here=side(here), there=side(other), n=n),
+        render("differences_of_records", here=side(here), there=side(other), n=n, first=first),
         (Differences,),
         "",
         tables,

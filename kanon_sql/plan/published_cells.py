@@ -13,6 +13,7 @@ from kanon_sql.plan.cells import (
     CellQuestion,
     Dimension,
     Exactness,
+    empty_step,
     exactness,
     group_checks,
     node_name,
@@ -450,10 +451,41 @@ def missing_cells(table: PublishedTable, row: Row, groupings: Sequence[Row]) -> 
     return missing
 
 
-def published_groups_step(table: PublishedTable, exact: Exactness, row: Row) -> Statement | None:
-    """The statement on groups of which all members fall into one category."""
+def first_empty_published_step(
+    table: PublishedTable, exact: Exactness, row: Row, groupings: Sequence[Row]
+) -> Statement | None:
+    """The statement on the first combinations of nodes without a row, which shows values; None
+    without such a combination, or a rule that they violate."""
+
+    def of_grouping(grouping: Row) -> dict[str, Any]:
+        keys = {name: str(int(value)) for name, value in grouping.items() if name != "kanon_cells"}
+        nodes = []
+        for place in table.places:
+            own = {key: keys[key] for key in (f"kanon_t{place}", f"kanon_l{place}") if key in keys}
+            if own[f"kanon_t{place}"] == "0":
+                nodes.append({"names": [f"kanon_d{place}"], "predicate": _equal(own)})
+        totals = {f"kanon_d{p}": "null" for p in table.places if keys[f"kanon_t{p}"] == "1"}
+        return {"own": _equal(keys), "fixed": keys | totals, "nodes": nodes}
+
+    found = [
+        of_grouping(each) for each in groupings if any(missing_cells(table, row, [each]).values())
+    ]
+    labels = [name for place in table.places for name in (f"kanon_t{place}", f"kanon_d{place}")]
+    sets = sets_of_published(table, exact)
+    return empty_step(table.question, sets, "published_cells", labels, found)
+
+
+def _equal(values: Mapping[str, str]) -> str:
+    return " and ".join(f"{name} = {value}" for name, value in values.items())
+
+
+def published_groups_step(
+    table: PublishedTable, exact: Exactness, row: Row, first: int | None = None
+) -> Statement | None:
+    """The statement on groups of which all members fall into one category, or on the first of those
+    that a rule forbids, which shows values."""
     question = table.question
-    checks = group_checks(question)
+    checks = group_checks(question, gating=first is not None)
     families = [
         family
         for place, each in enumerate(table.dimensions, start=1)
@@ -463,13 +495,14 @@ def published_groups_step(table: PublishedTable, exact: Exactness, row: Row) -> 
         return None
     return step(
         question.bound,
-        "groups",
+        "groups" if first is None else "disclosed_groups",
         f"In which groups of {question.bound.table.name} do all members fall into one category?",
         render(
             "published_groups",
             sets=sets_of_published(table, exact),
             families=families,
             checks=checks,
+            **({} if first is None else {"dimensions": table.places, "first": first}),
         ),
         GroupDisclosure,
     )
@@ -508,6 +541,7 @@ def _family(
         "dimension": place,
         "keyed_by": keys or ["kanon_t" + str(place)],
         "alone": " or ".join(f"coalesce({each}, false)" for each in excluded) or None,
+        "parent": parent if nodes else None,
         "children": children,
     }
 
@@ -520,8 +554,10 @@ def published_differences_step(
     other_exact: Exactness,
     shared: Sequence[str],
     n: int | None,
+    first: int | None = None,
 ) -> Statement:
-    """The statement that compares two published tables on the dimensions of both.
+    """The statement that compares two published tables on the dimensions of both, or on the first
+    cells that violate, which shows values.
 
     `shared` are the dimensions of this table that the second one has, in its order.
     """
@@ -539,7 +575,7 @@ def published_differences_step(
     there = list(range(1, len(shared) + 1))
     tables = frozenset(each.question.bound.table.sql for each in (table, other))
     return Statement(
-        f"differences_{name}",
+        f"differences_{name}" if first is None else f"differing_cells_{name}",
         f"By how many contributors do the cells of {table.question.bound.table.name} differ from "
         f"those of {other.question.bound.table.name}?",
         render(
@@ -547,6 +583,7 @@ def published_differences_step(
             here=side(table, here, "published_here", exact),
             there=side(other, there, "published_there", other_exact),
             n=n,
+            first=first,
         ),
         (Differences,),
         "",

@@ -338,7 +338,19 @@ _MORE: dict[Any, _AsWritten] = {
         without={each.name for each in fields(CellsResult)} - set(KEYS_OF_CELLS),
         properties={
             "holds_personal_data": {"const": True, "description": "Only with --show-values."},
-            "cells": {"type": "array", "description": "Violating cells, only with --show-values."},
+            "cells": {
+                "type": "array",
+                "description": "Violating cells, combinations without a record among them, only "
+                "with --show-values.",
+            },
+            "groups": {
+                "type": "array",
+                "description": "Disclosed groups, only with --show-values.",
+            },
+            "differences": {
+                "type": "array",
+                "description": "Cells that differ by few, only with --show-values.",
+            },
             "intervals": {
                 "type": "array",
                 "description": "Of suppressed cells, only with --show-values.",

@@ -337,18 +337,18 @@ with
 
 
 {#
-    Of each text column: its values, those that are numbers with a decimal comma or whole, and those
-    with a decimal comma.
+    Of each text column: its values but for marks of suppressed figures, those that are numbers with a
+    decimal comma or whole, and those with a decimal comma.
 #}
-{% macro decimal_commas(relation, columns) %}
+{% macro decimal_commas(relation, columns, marks=[]) %}
 select
 {%- for column in columns %}
-    count({{ kanon_sql.ident(column) }}) as kanon_values_{{ loop.index }},
+    count({{ kanon_sql.outside(column, marks) }}) as kanon_values_{{ loop.index }},
     count(*) filter (
-        where regexp_full_match({{ kanon_sql.ident(column) }}, '[-+]?[0-9]+(,[0-9]+)?')
+        where regexp_full_match({{ kanon_sql.outside(column, marks) }}, '[-+]?[0-9]+(,[0-9]+)?')
     ) as kanon_numbers_{{ loop.index }},
     count(*) filter (
-        where regexp_full_match({{ kanon_sql.ident(column) }}, '[-+]?[0-9]+,[0-9]+')
+        where regexp_full_match({{ kanon_sql.outside(column, marks) }}, '[-+]?[0-9]+,[0-9]+')
     ) as kanon_commas_{{ loop.index }}{{ "," if not loop.last }}
 {%- endfor %}
 
@@ -356,11 +356,23 @@ from {{ relation }}
 {%- endmacro %}
 
 
+{# A text as it stands, NULL where it is one of the marks. #}
+{% macro outside(column, marks) -%}
+{% set name = kanon_sql.ident(column) -%}
+{% if not marks -%}
+{{ name }}
+{%- else -%}
+case when {{ name }} not in ({% for mark in marks %}{{ kanon_sql.literal(mark) }}{{ ", " if not loop.last }}{% endfor %}) then {{ name }} end
+{%- endif %}
+{%- endmacro %}
+
+
 {# The records of a text file with a point in the decimals of some columns, for a FROM clause. #}
-{% macro with_decimal_points(relation, columns) -%}
+{% macro with_decimal_points(relation, columns, marks=[]) -%}
 (select * replace (
 {%- for column in columns -%}
-    replace({{ kanon_sql.ident(column) }}, ',', '.') as {{ kanon_sql.ident(column) }}{{ ", " if not loop.last }}
+{% set number = "replace(" ~ kanon_sql.outside(column, marks) ~ ", ',', '.')" -%}
+    {{ number if not marks else "coalesce(" ~ number ~ ", " ~ kanon_sql.ident(column) ~ ")" }} as {{ kanon_sql.ident(column) }}{{ ", " if not loop.last }}
 {%- endfor -%}
 ) from {{ relation }})
 {%- endmacro %}

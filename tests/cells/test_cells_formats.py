@@ -102,6 +102,59 @@ def test_a_decimal_comma_is_read(tmp_path: Path) -> None:
     assert "3 cells: 2 inner, 1 margin" in of_cells.stdout
 
 
+POINTS = """region;sex;n
+N;F;12.5
+N;M;7.5
+N;Total;20
+S;F;*
+S;M;x,y
+S;Total;10.25
+Total;F;15.5
+Total;M;<20,5
+Total;Total;30.25
+"""
+"""Marks of which two have a comma, beside figures with decimals."""
+
+
+def test_marks_stand_beside_decimal_commas(tmp_path: Path) -> None:
+    points, commas, mixed = (tmp_path / f"{name}.csv" for name in ("points", "commas", "mixed"))
+    points.write_text(POINTS, encoding="utf-8")
+    commas.write_text(re.sub(r"(\d)\.(\d)", r"\1,\2", POINTS), encoding="utf-8")
+    mixed.write_text(re.sub(r"([02])\.(\d)", r"\1,\2", POINTS), encoding="utf-8")
+    question = ("--by", "region,sex", "--value", "n", "--published", "--magnitude", "--derivable")
+    question += ("--suppressed", "*=1..9", "--suppressed", "x,y", "--suppressed", "<20,5=0..20.5")
+    question += ("--total-label", "Total", "--show-values", "--format", "json")
+
+    [of_points] = json.loads(run("tables", str(points), *question).stdout)["tables"]
+    question += ("--decimal", ",")
+    [of_commas] = json.loads(run("tables", str(commas), *question).stdout)["tables"]
+    refused = run("tables", str(mixed), *question)
+
+    assert [(row["region"], row["sex"], row["low"]) for row in of_points["intervals"]] == [
+        ("S", "F", 3.0), ("S", "M", 7.25), (None, "M", 14.75),
+    ]  # fmt: skip
+    for part in ("summary", "checks", "intervals"):
+        assert of_commas[part] == of_points[part]
+    assert refused.exit_code == 2
+    assert "values of n are neither a number nor a declared mark" in refused.stderr
+
+
+def test_counts_stand_beside_marks_with_decimal_commas(tmp_path: Path) -> None:
+    """In the table and in a second one."""
+    file, other = tmp_path / "now.csv", tmp_path / "before.csv"
+    file.write_text("region;n;firms\nN;12,5;12\nS;*;*\nW;7,5;3\n", encoding="utf-8")
+    other.write_text("region;n;firms\nN;11,5;11\nS;*;*\nW;7,5;3\n", encoding="utf-8")
+    question = ("tables", str(file), "--by", "region", "--value", "n", "--count", "firms")
+    question += ("--published", "--suppressed", "*", "--decimal", ",", "--threshold", "5")
+
+    result = run(*question, "--against", str(other), "--min-difference", "3", "--format", "json")
+
+    [table] = json.loads(result.stdout)["tables"]
+    found = {check["model"]: (check["achieved"], check["holds"]) for check in table["checks"]}
+    assert found["min_contributors"] == (3, False)
+    assert found["differences"] == (1, False)
+
+
 def shown(*arguments: str) -> list[dict[str, Any]]:
     result = run("tables", *arguments, "--show-values", "--format", "json")
     [table] = json.loads(result.stdout)["tables"]

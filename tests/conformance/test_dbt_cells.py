@@ -68,15 +68,45 @@ def seeds() -> dict[str, tuple[list[str], Rows]]:
         ["region", "n"],
         [["N", "12"], ["S", "*"], ["W", "55"], ["E", "0"], ["M", "203"]],
     )
+    found["turnovers"] = (
+        ["region", "turnover", "firms"],
+        [["N", "812.5", 12], ["S", "*", None], ["W", "95", 7], ["E", "*", 2], ["M", "300", 40]],
+    )
+    found["turnovers_before"] = (
+        ["region", "turnover", "firms"],
+        [["N", "790", 10], ["S", "61", 3], ["W", "95", 7], ["E", "*", 2], ["M", "290", 30]],
+    )
+    found["weighed"] = (
+        ["region", "firm", "v", "w"],
+        [
+            ["N", "a", "100", 4], ["N", "a", "10", 2], ["N", "b", "60", 1], ["N", "c", "-5", 3],
+            ["S", "a", "7.5", 1], ["S", "d", "92.5", 2], ["S", "e", "11", 6], ["W", "f", None, 2],
+        ],
+    )  # fmt: skip
+    found["weighed_in_parts"] = (
+        found["weighed"][0],
+        [[*row[:3], f"{row[3]}.5"] for row in found["weighed"][1]],
+    )
+    found["several_marks"] = (
+        ["region", "sex", "n"],
+        [
+            ["N", "F", "c"], ["N", "M", "4"], ["N", "Total", "10"],
+            ["S", "F", "*"], ["S", "M", None], ["S", "Total", "30"],
+            ["Total", "F", "*"], ["Total", "M", "9"], ["Total", "Total", "40"],
+        ],
+    )  # fmt: skip
     found["fault_other_regions"] = (["region", "n"], [["N", "12"]])
-    return found | {f"fault_{name}": (["region", "n"], each[0]) for name, each in FAULTS.items()}
+    return found | {
+        f"fault_{name}": (["region", "n", "firms"][: len(each[0][0]) if each[0] else 2], each[0])
+        for name, each in FAULTS.items()
+    }
 
 
 def examples() -> Iterator[tuple[str, Asked]]:
     """Every check of the worked examples that a test of dbt can ask."""
     for example in EXAMPLES:
         given = dict(example["parameters"])
-        if {"weight", "hierarchy"} & set(given) or len(given.get("suppressed") or ()) > 1:
+        if "hierarchy" in given:
             continue
         name = example["id"].replace("-", "_")
         for number, check in enumerate(given.pop("checks")):
@@ -94,10 +124,13 @@ def _asked(name: str, given: Mapping[str, Any], model: str, parameters: Mapping[
         own |= {key: given[key] for key in ("value", "contributor") if given.get(key)}
         question |= {key: given[key] for key in ("contributor", "margins") if given.get(key)}
         own |= {"margins": given["margins"]} if given.get("margins", "all") != "all" else {}
+        if "weight" in given:
+            question["weight"] = given["weight"]
+            own |= {"weight": given["weight"]} if model in ("dominance", "p_percent") else {}
     else:
         own["value" if model == "derivable" else "count"] = given["value"]
-        [mark] = given.get("suppressed") or [None]
-        own |= {"suppressed": mark} if model != "differences" and mark else {}
+        if given.get("suppressed"):
+            own |= {"suppressed": list(given["suppressed"]), "value": given["value"]}
         labels = given.get("total_label") or {}
         own |= {"total_label": labels} if model in ("derivable", "group_disclosure") else {}
         question |= {
@@ -124,6 +157,34 @@ def _of_mart(test: str, **parameters: Any) -> Asked:
     question = {"by": ["region"], "value": "n", "published": True, "suppressed": "*"}
     given = {"by": ["region"], "value": "n", "suppressed": "*", **parameters}
     return Asked("marked", test, given, question, {test: parameters})
+
+
+def _of_turnovers(test: str, others: Mapping[str, str] = {}, **parameters: Any) -> Asked:
+    own = {"by": ["region"], "value": "turnover", "count": "firms", "suppressed": "*"}
+    against = {key: f"ref('{seed}')" for key, seed in others.items()}
+    question = {**own, "published": True}
+    return Asked(
+        "turnovers", test, {**own, **parameters, **against}, question, {test: parameters}, others
+    )
+
+
+def _weighed(
+    test: str, seed: str = "weighed", contributor: str | None = "firm", **parameters: Any
+) -> Asked:
+    question = {"by": ["region"], "value": "v", "weight": "w"}
+    question |= {"contributor": contributor} if contributor else {}
+    return Asked(seed, test, {**question, **parameters}, question, {test: parameters})
+
+
+def _of_marks(test: str, **parameters: Any) -> Asked:
+    marks = ["*", "c", None]
+    own = {"by": ["region", "sex"], "value": "n", "suppressed": marks}
+    question = {**own, "published": True, "total_label": "Total"}
+    if test == "derivable":
+        own |= {"total_label": "Total"}
+    else:
+        own |= {"count": "n"}
+    return Asked("several_marks", test, {**own, **parameters}, question, {test: parameters})
 
 
 ASKED: dict[str, Asked] = {
@@ -158,6 +219,20 @@ ASKED: dict[str, Asked] = {
         "group_disclosure", OF_FIRMS, along=["sector"], insiders=1, max_share=0.7
     ),
     "groups_hold": _of_ledger("group_disclosure", OF_FIRMS),
+    "weights_fail": _weighed("dominance", n=1, k=20),
+    "weights_hold": _weighed("dominance", n=2, k=60),
+    "weights_of_records_fail": _weighed("dominance", contributor=None, n=2, k=30),
+    "weights_of_p_fail": _weighed("p_percent", p=350),
+    "weights_in_parts_fail": _weighed("dominance", "weighed_in_parts", n=1, k=20),
+    "weights_in_parts_of_p_fail": _weighed("p_percent", "weighed_in_parts", p=350),
+    "several_marks_derived_fail": _of_marks("derivable"),
+    "several_marks_fail": _of_marks("min_contributors", n=5),
+    "counts_beside_figures_fail": _of_turnovers("min_contributors", n=10),
+    "counts_beside_figures_hold": _of_turnovers("min_contributors", n=7),
+    "groups_beside_figures_hold": _of_turnovers("group_disclosure"),
+    "differences_beside_figures_fail": _of_turnovers(
+        "differences", {"against": "turnovers_before"}, n=3
+    ),
     "rounded_fails": _of_mart("rounded", base=5),
     "rounded_holds": _of_mart("rounded", base=0.1),
     "rounded_in_bands_fails": _of_mart("rounded", bands=[[0, 5], [50, 10]]),
@@ -177,7 +252,7 @@ FAULTS: dict[str, tuple[Rows, str, Mapping[str, Any], str]] = {
     ),
     "mark_beside_null": (
         [["N", "*"], ["S", None], ["W", "12"]], "min_contributors",
-        {"count": "n", "n": 3, "suppressed": "*"},
+        {"value": "n", "count": "n", "n": 3, "suppressed": "*"},
         "1 figures that are neither",
     ),
     "some_nulls": (
@@ -192,6 +267,34 @@ FAULTS: dict[str, tuple[Rows, str, Mapping[str, Any], str]] = {
         [["N", "12"], ["S", "7"]], "differences",
         {"by": ["region"], "count": "n", "against": "ref('fault_some_nulls')", "n": 3},
         "1 figures that are neither a finite number nor suppressed: say suppressed",
+    ),
+    "shown_without_count": (
+        [["N", "812.5", None], ["S", "300", 40], ["W", None, None]], "min_contributors",
+        {"count": "firms", "value": "n", "n": 3, "suppressed": None},
+        "1 figures that are shown without a number of contributors",
+    ),
+    "shown_without_count_in_groups": (
+        [["N", "812.5", "*"], ["S", "300", 40], ["W", "*", "*"]], "group_disclosure",
+        {"by": ["region"], "count": "firms", "value": "n", "suppressed": "*"},
+        "1 figures that are shown without a number of contributors",
+    ),
+    "shown_without_count_there": (
+        [["N", "812.5", 9], ["S", "300", 40]], "differences",
+        {
+            "by": ["region"], "count": "firms", "value": "n", "n": 3, "suppressed": None,
+            "against": "ref('fault_shown_without_count')",
+        },
+        "1 figures that are shown without a number of contributors",
+    ),
+    "no_weight": (
+        [["N", "12", "0.5"], ["S", "7", "x"], ["S", "7", None], ["W", "9", "1"]], "dominance",
+        {"by": ["region"], "value": "n", "weight": "firms", "n": 1, "k": 50},
+        "3 weights that are no number from 1 to 10^15",
+    ),
+    "another_mark": (
+        [["N", "*"], ["S", "c"], ["W", "12"], ["M", None], ["Total", "40"]], "derivable",
+        {**OF_MART, "value": "n", "suppressed": ["*", "x"]},
+        "2 figures that are neither a finite number nor suppressed: say suppressed",
     ),
     "rounded_nulls": (
         [["N", "10"], ["S", None]], "rounded", {"value": "n", "base": 5},
@@ -228,12 +331,13 @@ FAULTS: dict[str, tuple[Rows, str, Mapping[str, Any], str]] = {
         "1 tables without a row that has total_label",
     ),
     "hidden_counts": (
-        [["N", None], ["S", None]], "min_contributors", {"count": "n", "n": 3, "suppressed": None},
+        [["N", None], ["S", None]], "min_contributors",
+        {"value": "n", "count": "n", "n": 3, "suppressed": None},
         "1 tables in which every count is suppressed",
     ),
     "hidden_groups": (
         [["N", None], ["Total", None]], "group_disclosure",
-        {**OF_MART, "count": "n", "suppressed": None},
+        {**OF_MART, "value": "n", "count": "n", "suppressed": None},
         "1 tables in which every count is suppressed",
     ),
     "no_records": ([], "min_contributors", {"by": ["region"], "n": 3}, "no_data"),
@@ -524,6 +628,15 @@ REFUSED: dict[str, tuple[str, Mapping[str, Any], str]] = {
         "min_contributors", {"by": ["region"], "count": "n", "contributor": "firm", "n": 3},
         "count is for a mart, where a row is a cell, and contributor for records",
     ),
+    "a mark in no figure": (
+        "min_contributors", {"count": "n", "n": 3, "suppressed": None},
+        "suppressed needs value, the column with the figure of a cell, in whose place it stands. "
+        "In a table of counts that is n itself",
+    ),
+    "a figure of groups": (
+        "group_disclosure", {"by": ["region"], "value": "n"},
+        "value is for a mart, where a row is a cell: name its count",
+    ),
     "total of records": (
         "group_disclosure", {"by": ["region"], "total_label": "Total"},
         "total_label is for a mart, where a row is a cell: name its count",
@@ -548,10 +661,19 @@ REFUSED: dict[str, tuple[str, Mapping[str, Any], str]] = {
         "derivable", {"by": ["region"], "value": "n", "total_label": "Total", "rounds": 0},
         "rounds must be a whole number, 1 or more; found 0",
     ),
-    "two marks": (
+    "a range": (
         "derivable",
-        {"by": ["region"], "value": "n", "total_label": "Total", "suppressed": ["*", "c"]},
-        "suppressed must be one value, or null",
+        {"by": ["region"], "value": "n", "total_label": "Total", "suppressed": {"*": [1, 9]}},
+        "suppressed must be a value, null, or a list of them, without a range",
+    ),
+    "no mark": (
+        "rounded", {"value": "n", "base": 5, "suppressed": ["*", ""]},
+        "suppressed must be a value, null, or a list of them",
+    ),
+    "a hierarchy": (
+        "dominance",
+        {"by": ["region"], "value": "v", "n": 1, "k": 50, "hierarchies": {"region": "a.csv"}},
+        "dominance: a hierarchy is read by kanon-sql tables, not by a test",
     ),
     "totals of nothing": (
         "derivable", {"by": ["region"], "value": "n", "total_label": {"area": "Total"}},

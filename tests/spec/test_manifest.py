@@ -623,7 +623,7 @@ OF_RECORDS: dict[str, Any] = {"by": ["zip", "sex"], "checks": [{"min_contributor
 
 
 def cells_of(tmp_path: Path, *nodes: dict[str, Any], **more: Any) -> SelectedTables:
-    return selected(tmp_path, *nodes, key="published", **more)
+    return selected(tmp_path, *nodes, keys=("published",), **more)
 
 
 def test_a_published_table_of_a_model_is_read_from_its_meta(tmp_path: Path, warehouse: str) -> None:
@@ -736,3 +736,51 @@ def test_the_command_reads_a_manifest(
     assert ended == code
     assert said in (err if code > 1 else out)
     assert (out == "") == (code > 1)
+
+
+def both_kinds(tmp_path: Path) -> tuple[str, ...]:
+    """The options of a manifest with a model of both kinds, and one of each."""
+    of_records = model(demands={"k": 2, "published": OF_RECORDS})
+    selected(tmp_path, of_records, published("alone", **OF_RECORDS), model("other"))
+    return "--manifest", str(tmp_path / "manifest.json")
+
+
+def test_compile_takes_both_kinds(tmp_path: Path, warehouse: str, capsys: Any) -> None:
+    with duckdb.connect(warehouse.removeprefix("duckdb:")) as database:
+        database.execute("create table alone as from released")
+        database.execute("create table other as from released")
+    asked = (*both_kinds(tmp_path), "--connect", warehouse)
+
+    ended, out, _ = run(capsys, "compile", *asked, "--step", "cells")
+
+    assert ended == 0
+    asked_of = [line.split()[7] for line in out.splitlines() if line.startswith("-- Question")]
+    assert asked_of == ["dev.main.released", "dev.main.alone"]
+    ended, out, _ = run(capsys, "validate", *asked)
+    assert [line for line in out.splitlines() if "was not found" not in line] == [
+        "released: 4 columns, 2 of them quasi-identifiers; 1 check, 6 statements.",
+        "other: 4 columns, 2 of them quasi-identifiers; 1 check, 6 statements.",
+        "released: 4 columns, 2 of them dimensions; 1 check, 1 statement.",
+        "alone: 4 columns, 2 of them dimensions; 1 check, 1 statement.",
+    ]
+
+
+def test_a_baseline_accepts_both_kinds(tmp_path: Path, warehouse: str, capsys: Any) -> None:
+    asked = (*both_kinds(tmp_path), "--connect", warehouse, "--select", "released")
+    file = str(tmp_path / "baseline.json")
+
+    ended, _, _ = run(capsys, "baseline", *asked, "--output", file)
+
+    assert ended == 0
+    for command in ("audit", "tables"):
+        ended, _, err = run(capsys, command, *asked, "--baseline", file)
+        assert ended == 0, err
+
+
+def test_a_manifest_without_either_kind_is_refused(tmp_path: Path, capsys: Any) -> None:
+    selected(tmp_path, model(roles={}, demands={}))
+
+    ended, out, err = run(capsys, "validate", "--manifest", str(tmp_path / "manifest.json"))
+
+    assert (ended, out) == (4, "")
+    assert "has roles or checks for kanon-sql, or config.meta.kanon_sql.published" in err

@@ -38,7 +38,7 @@ class DuckDBEngine:
 
     `database` is a DuckDB file, attached read-only. `connection` is an open one, used through a
     cursor of its own, which sees neither its temporary tables nor its registered data frames.
-    `delimiter`, `null_strings`, `header` and `decimal` say how text files are read.
+    `delimiter`, `null_strings`, `header`, `decimal` and `marks` say how text files are read.
 
     Raises `SpecError` for incompatible options, `InputError` for an unreadable database.
     """
@@ -60,6 +60,7 @@ class DuckDBEngine:
         null_strings: Sequence[str] = (),
         header: bool | Mapping[str, bool] | None = None,
         decimal: Decimal = ".",
+        marks: Sequence[str] = (),
     ) -> None:
         if connection is not None and (database or memory_limit or threads):
             raise SpecError(
@@ -93,6 +94,7 @@ class DuckDBEngine:
             null_strings=null_strings,
             header=header,
             decimal=decimal,
+            marks=marks,
         )
         if database is not None:
             self._attach(str(database))

@@ -6,6 +6,7 @@ import os
 import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -66,8 +67,10 @@ class Targets:
         null_strings: Sequence[str] = (),
         header: bool | Mapping[str, bool] | None = None,
         decimal: Decimal = ".",
+        marks: Sequence[str] = (),
     ) -> None:
         self._decimal = decimal
+        self._marks = list(marks)
         self._session = session
         self._is_ours = is_ours
         self._has_tables = has_tables
@@ -217,17 +220,21 @@ class Targets:
         return Table(snapshot.name, sql, columns, snapshot=snapshot.words)
 
     def _with_points(self, source: FileSource, columns: Sequence[Column]) -> FileSource:
-        """The source with a decimal point in the columns of numbers with a decimal comma."""
-        [counts] = self._run(render("decimal_commas", relation=source.sql, columns=columns))
+        """The source with a decimal point in the columns of numbers with a decimal comma, beside
+        which marks of suppressed figures may stand."""
+        statement = render(
+            "decimal_commas", relation=source.sql, columns=columns, marks=self._marks
+        )
+        [counts] = self._run(statement)
         of_column = zip(columns, counts[::3], counts[1::3], counts[2::3], strict=True)
         found = [
             column for column, values, numbers, commas in of_column if commas and numbers == values
         ]
         if not found:
             return source
+        points = partial(render, "with_decimal_points", columns=found, marks=self._marks)
         return source._replace(
-            sql=render("with_decimal_points", relation=source.sql, columns=found),
-            in_lines=render("with_decimal_points", relation=source.in_lines, columns=found),
+            sql=points(relation=source.sql), in_lines=points(relation=source.in_lines)
         )
 
     def _header_of(self, path: str) -> bool | None:

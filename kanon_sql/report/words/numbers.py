@@ -273,7 +273,12 @@ def cells(rows: Sequence[Mapping[str, Any]]) -> list[list[str]]:
     """Rows as text below their column names; empty without rows."""
     if not rows:
         return []
-    values = ((("NULL" if v is None else str(v)) for v in row.values()) for row in rows)
+
+    def text(value: Any) -> str:
+        listed = ", ".join(value) if isinstance(value, list) else str(value)
+        return "NULL" if value is None else listed
+
+    values = (map(text, row.values()) for row in rows)
     return [[printable(cell) for cell in row] for row in (rows[0], *values)]
 
 

@@ -445,6 +445,8 @@ def shown_heading(name: str, rows: Sequence[Mapping[str, Any]]) -> str:
     title = {
         "small_classes": "Classes that are too small",
         "cells": "Cells that violate a rule by themselves",
+        "groups": "Groups of which nearly all members fall into one category",
+        "differences": "Cells that differ from a second table by few",
         "intervals": "What each suppressed cell can be",
         "rare_combinations_1": "Events that the fewest people have",
         "rare_combinations_2": "Combinations of at most two events that the fewest people share",

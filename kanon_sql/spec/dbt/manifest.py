@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 from pathlib import Path
@@ -53,11 +53,11 @@ def read_manifest(
     exclude: Iterable[str] = (),
     state: str | Path | None = None,
     profiles_dir: str | Path | None = None,
-    key: TablesKey = "tables",
+    keys: Sequence[TablesKey] = ("tables",),
 ) -> SelectedTables:
     """The selected tables of a manifest that declare roles; all of them without `select`.
 
-    With the key `published`, those that declare a published table.
+    `keys` say whether these are tables of records, published tables, or both.
 
     Selectors are those of `Selection`; `state` is the folder of an older manifest.json. If any
     selector, such as an empty one, selects nothing, nothing is audited. Without `connect` the
@@ -82,49 +82,56 @@ def read_manifest(
         for node in requested:
             with faults.collected():
                 manifest.refuse_replaced_meta(node)
-    declared = [node for node in requested if node.declares(key)]
-    annotated = {node.unique_id for node in declared}
-    skipped = tuple(
+    declared = [(key, node) for key in keys for node in requested if node.declares(key)]
+    annotated = {node.unique_id for _, node in declared}
+    told = (
         f"{node.location}: {node.display_name} is ephemeral, so there is no table to audit, and it "
         "was skipped. Materialise it."
-        for node in declared
+        for _, node in declared
         if node.is_ephemeral
     )
-    chosen = [node for node in declared if not node.is_ephemeral]
+    skipped = tuple(dict.fromkeys(told))
+    chosen = [(key, node) for key, node in declared if not node.is_ephemeral]
     unmatched = [each for each, ids in found.items() if not annotated & ids]
     if unmatched or not chosen:
         reasons = list(skipped)
         if unmatched or not skipped:
-            reasons.append(_why_nothing(path, unmatched, manifest, key))
+            reasons.append(_why_nothing(path, unmatched, manifest, keys))
         return SelectedTables(None, "\n".join(reasons))
     if connect is None:
         connect = connection_of(manifest.project, manifest.adapter, profiles_dir)
-    tables: list[TableSpec | PublishedSpec] = []
+    tables: dict[TablesKey, list[TableSpec | PublishedSpec]] = {}
     notes = []
     with Faults() as faults:
-        for node in chosen:
+        for key, node in chosen:
             with faults.collected():
                 table, differences = (
                     manifest.table(node, connect)
                     if key == "tables"
                     else (manifest.published(node, connect), [])
                 )
-                tables.append(table)
+                tables.setdefault(key, []).append(table)
                 notes.append((*manifest.notes(node), *differences))
     return SelectedTables(
-        AuditSpec.model_validate({key: tables}),
+        AuditSpec.model_validate(tables),
         notes=tuple(notes),
-        places=tuple(TablePlaces(manifest.place(node)) for node in chosen),
+        places=tuple(TablePlaces(manifest.place(node)) for _, node in chosen),
         skipped=skipped,
     )
 
 
-def _why_nothing(path: str | Path, unmatched: list[str], manifest: Manifest, key: TablesKey) -> str:
+def _why_nothing(
+    path: str | Path, unmatched: list[str], manifest: Manifest, keys: Sequence[TablesKey]
+) -> str:
     """The message when there is nothing to audit."""
-    what = "roles or checks for kanon-sql" if key == "tables" else "config.meta.kanon_sql.published"
+    declared = {
+        "tables": "roles or checks for kanon-sql",
+        "published": "config.meta.kanon_sql.published",
+    }
+    what = ", or ".join(declared[key] for key in keys)
     if not unmatched:
         return f"no model of {path} has {what}, so nothing was audited."
-    names = [node.display_name for node in manifest.nodes if node.declares(key)]
+    names = [node.display_name for node in manifest.nodes if any(map(node.declares, keys))]
     near = did_you_mean(unmatched[0], [name for name in names if name != unmatched[0]])
     return (
         f"{option('select', ' '.join(unmatched) or repr(''))} selects no model of {path} that has "

@@ -292,10 +292,10 @@
 
 {#
     The relation of a test, its `columns`, which are `names` of the argument `listed`, and its `single`
-    columns by their argument, as they stand in SQL. A column has one of the `parts`; one in `plain` is
-    not compared.
+    columns by their argument, as they stand in SQL. A column has one of the `parts`; those in `plain`
+    are not compared.
 #}
-{% macro columns_in_parts(test, model, listed, names, single, parts, quote_columns, alias="kanon_source", plain=none) -%}
+{% macro columns_in_parts(test, model, listed, names, single, parts, quote_columns, alias="kanon_source", plain=[]) -%}
 {% do kanon_sql.refuse(test ~ ": limit: 0 throws away what the test finds, so it could not fail. Leave it out") if config.get("limit") == 0 %}
 {% set quoted = kanon_sql.quotes_all(quote_columns) %}
 {% set columns = [] %}
@@ -313,11 +313,12 @@
 {% endfor %}
 {% set found = {"columns": columns} %}
 {% set compared = columns | list %}
+{% set others = [] %}
 {% for argument, name in single.items() %}
 {% do found.update({argument: kanon_sql.column_of(test, argument, name, quoted)}) %}
-{% do compared.append(found[argument]) if found[argument] is not none and argument != plain %}
+{% do (others if argument in plain else compared).append(found[argument]) if name is not none %}
 {% endfor %}
-{% do kanon_sql.needs_columns(test, model, compared + [found.get(plain)]) %}
+{% do kanon_sql.needs_columns(test, model, compared + others) %}
 {% do kanon_sql.needs_plain_comparison(test, model, compared) if compared %}
 {% do found.update({"relation": kanon_sql.records_of(model, alias, compared)}) %}
 {{ return(found) }}

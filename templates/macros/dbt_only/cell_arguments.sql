@@ -8,6 +8,11 @@
     the model's own, each with the values that it may have; `takes` are its other arguments.
 #}
 {% macro asked_of_cells(test, model, given, parameters, takes) -%}
+{% for name in ["hierarchy", "hierarchies"] if name in given -%}
+{{ kanon_sql.refuse(
+    test ~ ": a hierarchy is read by kanon-sql tables, not by a test. Where margins are taken, its levels can be columns of by"
+) }}
+{%- endfor %}
 {% do kanon_sql.begin_test(test, given, takes + ["quote_columns", "column_name"] + parameters | list) %}
 {% set asked = {} %}
 {% for name, values in parameters.items() %}
@@ -15,11 +20,10 @@
 {% endfor %}
 {% set count = given.get("count") %}
 {% set on_mart = "count" in takes and count is not none or test in ["derivable", "differences", "rounded"] %}
-{% set of_records = ["contributor", "margins"] + (["value"] if test not in ["derivable", "rounded"] else []) %}
-{% for name in of_records if on_mart and given.get(name) is not none -%}
+{% for name in ["contributor", "margins"] if on_mart and given.get(name) is not none -%}
 {{ kanon_sql.refuse(test ~ ": count is for a mart, where a row is a cell, and " ~ name ~ " for records. Leave one of them out") }}
 {%- endfor %}
-{% for name in ["total_label", "suppressed"] if not on_mart and name in given -%}
+{% for name in ["total_label", "suppressed"] + (["value"] if "margins" not in takes else []) if not on_mart and name in given -%}
 {{ kanon_sql.refuse(test ~ ": " ~ name ~ " is for a mart, where a row is a cell: name its count") }}
 {%- endfor %}
 {% for name in ["value"] if test in ["dominance", "p_percent", "derivable", "rounded"] and given.get(name) is none -%}
@@ -30,6 +34,12 @@
 {%- elif test == "derivable" and "total_label" not in given -%}
 {{ kanon_sql.refuse("derivable needs total_label, which stands in a dimension for its total: a label, null for NULL, or one for each dimension, as in {region: Total}") }}
 {%- endif %}
+{% if count is not none and "suppressed" in given and given.get("value") is none -%}
+{{ kanon_sql.refuse(
+    test ~ ": suppressed needs value, the column with the figure of a cell, in whose place it stands. In a table of counts that is "
+    ~ count ~ " itself"
+) }}
+{%- endif %}
 {% set by = given.get("by") %}
 {% if by is none and on_mart and test in ["min_contributors", "rounded"] %}
 {% set by = [] %}
@@ -37,8 +47,8 @@
 {% do kanon_sql.list_of_columns(test, "by", by) %}
 {% endif %}
 {% set own = kanon_sql.columns_of_cells(
-    test, model, by, given.get("quote_columns"), given.get("contributor"),
-    count if count is not none else given.get("value")
+    test, model, by, given.get("quote_columns"), given.get("contributor"), given.get("value"), count,
+    given.get("weight")
 ) %}
 {% do asked.update({"relation": own["relation"], "columns": own["columns"]}) %}
 {% if "along" in parameters %}
@@ -57,9 +67,10 @@
 {% do asked.update({"groupings": kanon_sql.groupings_of(own["columns"], margins), "value": own["figure"]}) %}
 {% if own["figure"] is not none %}
 {% do asked.update({"digits": kanon_sql.digits_of(
-    model, own["relation"], own["figure"], kanon_sql.largest_factor(asked)
+    model, own["relation"], own["figure"], kanon_sql.largest_factor(asked), own["weight"]
 )}) %}
 {% endif %}
+{% do asked.update({"weight": own["weight"]} if own["weight"] is not none else {}) %}
 {% endif %}
 {{ return(asked) }}
 {%- endmacro %}
@@ -117,13 +128,21 @@
 {%- endmacro %}
 
 
-{# The relation of a test, its dimensions, contributor and figure, as they stand in SQL. #}
-{% macro columns_of_cells(test, model, by, quote_columns, contributor, figure, alias="kanon_source") -%}
+{#
+    The relation of a test, its dimensions, contributor, figure, count and weight, as they stand in SQL. A
+    count without a value is the figure.
+#}
+{% macro columns_of_cells(
+    test, model, by, quote_columns, contributor, value, count=none, weight=none, alias="kanon_source"
+) -%}
+{% set is_count = value is none or count is not none and kanon_sql.bare_name(value) == kanon_sql.bare_name(count) %}
 {% set found = kanon_sql.columns_in_parts(
-    test, model, "by", by, {"contributor": contributor, "value or count": figure},
-    "a dimension, the contributor or the figure", quote_columns, alias, plain="value or count"
+    test, model, "by", by,
+    {"contributor": contributor, "value": none if is_count else value, "count": count, "weight": weight},
+    "a dimension, the contributor, the figure, the count or the weight", quote_columns, alias,
+    plain=["value", "count", "weight"]
 ) %}
-{% do found.update({"figure": found["value or count"]}) %}
+{% do found.update({"figure": found["count"] if is_count else found["value"]}) %}
 {{ return(found) }}
 {%- endmacro %}
 
@@ -164,13 +183,22 @@
 
 
 {#
-    How a mart is read: its dimensions with their totals, and what stands for a suppressed figure. A NULL
-    count is a suppressed one if `suppressed` says so; the figure of derivable is so without.
+    How a mart is read: its dimensions with their totals, and what stands for a suppressed figure, beside
+    which the count is not read. A NULL figure is a suppressed one if `suppressed` says so; that of derivable
+    is so without.
 #}
-{% macro mart_of_test(test, given, by, own, guess=none) -%}
-{% set mark = given.get("suppressed") %}
-{% if mark is mapping or mark is not string and mark is iterable -%}
-{{ kanon_sql.refuse(test ~ ": suppressed must be one value, or null; found " ~ mark) }}
+{% macro mart_of_test(test, given, by, own) -%}
+{% set marks = [] %}
+{% set given_marks = given.get("suppressed") %}
+{% set is_list = given_marks is not string and given_marks is not mapping and given_marks is iterable %}
+{% for mark in (given_marks if is_list else [given_marks]) %}
+{% do marks.append(none if mark is none else kanon_sql.value_as_text(mark)) if mark is string or mark is not iterable %}
+{% endfor %}
+{% if not marks or "" in marks or is_list and marks | length != given_marks | length -%}
+{{ kanon_sql.refuse(
+    test ~ ": suppressed must be a value, null, or a list of them, without a range, which kanon-sql tables reads; found "
+    ~ given_marks
+) }}
 {%- endif %}
 {% set labels = {} %}
 {% if "total_label" in given %}
@@ -195,16 +223,13 @@
     "dimensions": kanon_sql.mart_dimensions(
         own["columns"], labels, guess=test in ["derivable", "group_disclosure"]
     ),
-    "suppressed": kanon_sql.is_suppressed(
-        own["figure"], none if mark is none else kanon_sql.value_as_text(mark)
-    ) | trim if test == "derivable" or "suppressed" in given else "1 = 0",
+    "suppressed": kanon_sql.is_suppressed(own["figure"], marks) if test == "derivable" or "suppressed" in given else "1 = 0",
+    "value": own["figure"],
 } %}
-{% if test in ["derivable", "rounded"] %}
-{% do found.update({"value": own["figure"], "digits": kanon_sql.digits_of(
-    own["relation"], own["relation"], own["figure"], 1
-)}) %}
+{% if own["count"] is not none %}
+{% do found.update({"count": own["count"]}) %}
 {% else %}
-{% do found.update({"count": own["figure"]}) %}
+{% do found.update({"digits": kanon_sql.digits_of(own["relation"], own["relation"], own["figure"], 1)}) %}
 {% endif %}
 {{ return(found) }}
 {%- endmacro %}
@@ -214,7 +239,8 @@
 {% macro second_mart(test, given, by, own) -%}
 {% set relation = kanon_sql.relation_of_test(test, "against", given.get("against"), "admissions_2025") %}
 {% set there = kanon_sql.columns_of_cells(
-    test, relation, by, given.get("quote_columns"), none, given["count"], "kanon_against"
+    test, relation, by, given.get("quote_columns"), none, given.get("value"), given["count"],
+    alias="kanon_against"
 ) %}
 {{ return({
     "against": there["relation"],
@@ -228,17 +254,20 @@
 {#
     The decimals in which all values are exact, and fit with the factor of a rule: 0, 6, or none for
     floating point numbers, whose slack counts towards a violation. The values of an ephemeral model
-    can't be read before the statement runs. Where SQL is only compiled, 6 are taken.
+    can't be read before the statement runs. Where SQL is only compiled, 6 are taken. Weights must be whole
+    numbers for their products to be exact.
 #}
-{% macro digits_of(model, relation, value, factor=1) -%}
+{% macro digits_of(model, relation, value, factor=1, weight=none) -%}
 {% if not execute or flags.WHICH not in ["build", "test", "retry", "run"] -%}
-{{ return(6) }}
+{{ return(6 if weight is none else none) }}
 {%- elif kanon_sql.is_ephemeral(model) -%}
 {{ return(none) }}
 {%- endif %}
-{% set facts = run_query(kanon_sql.figure_facts(relation, value)).rows[0].values() %}
+{% set facts = run_query(kanon_sql.figure_facts(relation, value, weight=weight)).rows[0].values() %}
 {% set digits = 0 if not facts[4] else 6 if not facts[5] else none %}
-{{ return(none if digits is not none and (facts[6] or 0) | float * 10 ** digits * factor > 1e36 else digits) }}
+{% set highest = 1 if weight is none else (facts[8] or 1) | float %}
+{% set digits = none if weight is not none and facts[7] else digits %}
+{{ return(none if digits is not none and (facts[6] or 0) | float * highest * 10 ** digits * factor > 1e36 else digits) }}
 {%- endmacro %}
 
 

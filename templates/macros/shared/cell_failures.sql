@@ -11,11 +11,11 @@
 {# Test of a rule for single cells, on records. `zeros` also judges combinations without a record. #}
 {% macro cell_rule_failures(
     relation, columns, groupings, violated, achieved, value=none, contributor=none, figure=none,
-    ranks=[], nodes=[], details=[]
+    ranks=[], nodes=[], details=[], weight=none, weighted=none
 ) %}
 {% set rules = [{"number": 1, "violated": violated, "measured": achieved}] %}
 {% set empty = kanon_sql.empty_combinations(columns, groupings) if nodes else [] %}
-{% set cells = kanon_sql.cells_of(relation, columns, groupings, contributor, figure, ranks=ranks) %}
+{% set cells = kanon_sql.cells_of(relation, columns, groupings, contributor, figure, weighted, ranks) %}
 {% set ctes %}
 with
 
@@ -45,7 +45,7 @@ measured as (
     violated="measured.violating_cells > 0",
     failures="measured.violating_cells",
     columns=["cells", "violating_cells", "violating_margin_cells"] + found.details + ["achieved"],
-    more=kanon_sql.figure_errors(relation, value, contributor)
+    more=kanon_sql.figure_errors(relation, value, contributor, weight)
 ) }}
 {%- endmacro %}
 
@@ -64,13 +64,17 @@ measured as (
 {%- endmacro %}
 
 
-{# Test of a concentration rule. #}
+{# Test of a concentration rule. Contributions are unweighted, their sum is weighted. #}
 {% macro concentration_failures(
-    relation, columns, groupings, violated, achieved, value, contributor, ranks, digits
+    relation, columns, groupings, violated, achieved, value, contributor, ranks, digits, weight=none
 ) %}
+{% set figure = kanon_sql.typed_figure(value, digits) | trim %}
+{% set factor = none if weight is none else kanon_sql.typed_figure(weight, none if digits is none else 0) | trim %}
 {{ kanon_sql.cell_rule_failures(
     relation, columns, groupings, violated, achieved, value, contributor,
-    figure=kanon_sql.typed_figure(value, digits) | trim,
+    figure=figure,
+    weight=weight,
+    weighted=none if weight is none else figure ~ " * " ~ factor,
     ranks=ranks,
     details=[
         ["kanon_zero_cells", "undefined_cells"],
@@ -115,9 +119,10 @@ measured as (
 
 {# --- what can't be judged ------------------------------------------------------------------- #}
 
-{# Values that are no finite number, and records of nobody. #}
-{% macro figure_errors(relation, value=none, contributor=none) -%}
+{# Values that are no finite number, weights below 1, and records of nobody. #}
+{% macro figure_errors(relation, value=none, contributor=none, weight=none) -%}
 {% set name = kanon_sql.ident(value) if value is not none -%}
+{% set stands_for = "coalesce(" ~ (kanon_sql.figure_number(weight) | trim) ~ ", 0)" if weight is not none -%}
 {% set number = kanon_sql.figure_number(value) | trim if value is not none -%}
 {{ return([
     kanon_sql.rows_error(
@@ -128,6 +133,10 @@ measured as (
         relation, number ~ " is not null and not (" ~ kanon_sql.is_finite(number) ~ ")",
         "values_not_finite", "values that are NaN or infinite", "kanon_not_finite"
     ) if value is not none else none,
+    kanon_sql.rows_error(
+        relation, "not (" ~ stands_for ~ " >= 1 and " ~ stands_for ~ " <= 1e15)",
+        "not_a_weight", "weights that are no number from 1 to 10^15", "kanon_not_a_weight"
+    ) if weight is not none else none,
     kanon_sql.rows_error(
         relation, kanon_sql.ident(contributor) ~ " is null",
         "records_of_nobody", "records without a contributor", "kanon_of_nobody"
@@ -147,10 +156,10 @@ from {{ relation }}
 
 
 {#
-    What can't be read of a mart: a figure that is neither a number nor the mark, a count below zero,
-    a NULL or a label that may be a total, and a second row for a cell. `name` tells two marts apart.
+    What can't be read of a mart: a figure that is neither a number nor the mark, a shown one without its
+    count, a NULL or a label that may be a total, and a second row for a cell. `name` tells two marts apart.
 #}
-{% macro mart_errors(relation, dimensions, value, suppressed, counts=true, name="") -%}
+{% macro mart_errors(relation, dimensions, value, suppressed, count=none, name="") -%}
 {% set number = kanon_sql.figure_number(value) | trim %}
 {% set shown = "not (" ~ suppressed ~ ")" %}
 {% set nulls = dimensions | map(attribute="doubtful") | reject("equalto", "1 = 0") | join(" or ") %}
@@ -164,7 +173,12 @@ from {{ relation }}
     kanon_sql.rows_error(
         relation, shown ~ " and " ~ number ~ " < 0",
         "counts_below_zero" ~ name, "counts below zero", "kanon_below_zero"
-    ) if counts else none,
+    ) if count == value else none,
+    kanon_sql.rows_error(
+        relation, shown ~ " and not (" ~ kanon_sql.is_count(kanon_sql.figure_number(count) | trim) ~ ")",
+        "counts_without_number" ~ name,
+        "figures that are shown without a number of contributors", "kanon_no_count"
+    ) if count is not none and count != value else none,
     kanon_sql.rows_error(
         relation, nulls, "rows_with_null" ~ name,
         "rows with NULL in a dimension, which may be a total or a value: say total_label", "kanon_doubtful"
@@ -217,11 +231,14 @@ from {{ relation }}
 {%- endmacro %}
 
 
-{# Predicate: a mark stands in place of the figure; none is NULL. #}
-{% macro is_suppressed(value, mark) -%}
-{% if mark is none -%}
-{{ kanon_sql.ident(value) }} is null
-{%- else -%}
-coalesce({{ kanon_sql.text_of_label(value) | trim }}, '') = {{ kanon_sql.literal(mark) }}
-{%- endif %}
+{# Predicate: one of the marks stands in place of the figure; none is NULL. #}
+{% macro is_suppressed(value, marks) -%}
+{% set text = "coalesce(" ~ (kanon_sql.text_of_label(value) | trim) ~ ", '')" %}
+{% set found = namespace(any=[]) %}
+{% for mark in marks %}
+{% set found.any = found.any + [
+    kanon_sql.ident(value) ~ " is null" if mark is none else text ~ " = " ~ (kanon_sql.literal(mark) | trim)
+] %}
+{% endfor %}
+{{ return(found.any | join(" or ")) }}
 {%- endmacro %}

@@ -381,6 +381,64 @@ cross join nodes
 {%- endmacro %}
 
 
+{#
+    The first combinations of labels without a cell, by their `labels`. Each of the `groupings` says which of
+    the `cells` are its own, what the labels of its totals are, `fixed`, and which `nodes` its other
+    dimensions have: the `names` of their columns, and where they occur.
+#}
+{% macro first_empty_cells(sets, cells, labels, groupings, first) %}
+with
+
+{{ sets | trim }},
+
+empty_cells as (
+{% for grouping in groupings %}
+    select
+{% for name in labels %}
+        {{ grouping.fixed[name] ~ " as " if name in grouping.fixed else "combinations." }}{{ name }},
+{% endfor %}
+        0 as kanon_figure
+    from (
+        select *
+        from (
+{% for node in grouping.nodes %}
+            select distinct
+                {{ node.names | join(",\n                ") }}
+            from {{ cells }}
+            where {{ node.predicate }}
+        ) as nodes_{{ loop.index }}
+{% if not loop.last %}
+        cross join (
+{% endif %}
+{% endfor %}
+    ) as combinations
+    left join (
+        select
+            1 as kanon_is_cell,
+            {{ grouping.nodes | map(attribute="names") | sum(start=[]) | join(",\n            ") }}
+        from {{ cells }}
+        where {{ grouping.own }}
+    ) as there
+{% for name in grouping.nodes | map(attribute="names") | sum(start=[]) %}
+        {{ "on" if loop.first else "and" }} {{ kanon_sql.same("there." ~ name, "combinations." ~ name) }}
+{% endfor %}
+    where there.kanon_is_cell is null
+{% if not loop.last %}
+
+    union all
+
+{% endif %}
+{% endfor %}
+)
+
+select *
+from empty_cells
+order by
+    {{ labels | join(",\n    ") }}
+limit {{ kanon_sql.positive_int(first, "first") }}
+{%- endmacro %}
+
+
 {# The sensitive cells, and the records and the share of the whole in the inner ones. #}
 {% macro sums_of_sensitive(figure=none) -%}
 {% set of_cell = "kanon_contributors" if figure is none else "kanon_total" -%}

@@ -22,6 +22,14 @@
 {%- endmacro %}
 
 
+{# The aliases as a list. #}
+{% macro aliases_of(columns) -%}
+{% set found = namespace(names=[]) %}
+{% for column in columns %}{% set found.names = found.names + [kanon_sql.alias(column) | trim] %}{% endfor %}
+{{ return(found.names) }}
+{%- endmacro %}
+
+
 {# GROUP BY keys of a frequency set. #}
 {% macro grouped_by(columns) -%}
 {% for column in columns %}{{ "" if loop.first else ",\n" }}    {{ kanon_sql.key(column) }}{% endfor %}

@@ -79,7 +79,7 @@ measured as (
     violated="measured.achieved > 0",
     failures="measured.achieved",
     columns=["suppressed", "achieved", "steps"],
-    more=kanon_sql.mart_errors(relation, dimensions, value, suppressed, counts=false) + [
+    more=kanon_sql.mart_errors(relation, dimensions, value, suppressed) + [
         kanon_sql.counted_error(
             "totals_broken", "totals that are not the sum of their parts, so nothing can be concluded", "kanon_broken",
             "select coalesce(kanon_broken, 0) as kanon_broken\nfrom complete_equations"

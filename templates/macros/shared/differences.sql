@@ -14,24 +14,48 @@ kanon_here <> kanon_there and {{ kanon_sql.differences() }} < {{ kanon_sql.posit
 {%- endmacro %}
 
 
-{# The cells of two tables from records, compared where both have one; one without a value counts 0. #}
-{% macro differences_of_records(here, there, n=none) %}
+{#
+    The cells of two tables from records, compared where both have one; one without a value counts 0. With
+    `first`, the first that violate.
+#}
+{% macro differences_of_records(here, there, n=none, first=none) %}
 with
 
 {{ kanon_sql.sets_of_cells(here, "cells_here", "contributions_here") | trim }},
 
 {{ kanon_sql.sets_of_cells(there, "cells_there", "contributions_there") | trim }},
 
-{{ kanon_sql.compared_cells(["kanon_grouping"], here.columns, there.columns) | trim }}
+{{ kanon_sql.compared_cells(["kanon_grouping"], here.columns, there.columns, first is not none) | trim }}
 
+{% if first is none %}
 {{ kanon_sql.counts_of_differences(n) | trim }}
+{%- else %}
+{{ kanon_sql.first_differences(n, ["kanon_grouping"] + kanon_sql.aliases_of(here.columns), first) | trim }}
+{%- endif %}
 {%- endmacro %}
 
 
-{# CTE with the cells of both tables, and the count of each in either. #}
-{% macro compared_cells(markers, columns, others) %}
+{# The first cells that violate, with their labels. #}
+{% macro first_differences(n, labels, first) %}
+select
+    {{ labels | join(",\n    ") }},
+    kanon_here,
+    kanon_there
+from compared_cells
+where {{ kanon_sql.differences_violated(n) | trim }}
+order by
+    {{ labels | join(",\n    ") }}
+limit {{ kanon_sql.positive_int(first, "first") }}
+{%- endmacro %}
+
+
+{# CTE with the cells of both tables, and the count of each in either, with their labels if wanted. #}
+{% macro compared_cells(markers, columns, others, labelled=false) %}
 compared_cells as (
     select
+{% for name in markers + kanon_sql.aliases_of(columns) if labelled %}
+        cells_here.{{ name }},
+{% endfor %}
         cells_here.kanon_contributors as kanon_here,
         cells_there.kanon_contributors as kanon_there
     from cells_here
@@ -70,19 +94,20 @@ from compared_cells
 
 {# Generic test of differences between a mart and a second one, with their counts in `count`. #}
 {% macro differences_failures(
-    relation, columns, dimensions, count, against, there, n, suppressed="1 = 0"
+    relation, columns, dimensions, value, count, against, there, n, suppressed="1 = 0"
 ) %}
 {% set places = range(1, columns | length + 1) | list %}
-{% set figure = kanon_sql.typed_figure(count) | trim %}
+{% set figure = kanon_sql.typed_figure(value) | trim %}
+{% set contributors = kanon_sql.typed_figure(count) | trim %}
 {% set ctes %}
 with
 
 {{ kanon_sql.sets_of_published_differences(
     {"sets": kanon_sql.sets_of_published(
-        relation, dimensions, figure, suppressed, contributors=figure, set="published_here"
+        relation, dimensions, figure, suppressed, contributors=contributors, set="published_here"
     ) | trim, "places": places, "totals": []},
     {"sets": kanon_sql.sets_of_published(
-        against, there, figure, suppressed, contributors=figure, set="published_there"
+        against, there, figure, suppressed, contributors=contributors, set="published_there"
     ) | trim, "places": places, "totals": []}
 ) | trim }},
 
@@ -111,8 +136,8 @@ measured as (
         "compared_cells", "equal_cells", "violating_cells", "greater_here", "smaller_here",
         "suppressed_here_shown_there", "achieved",
     ],
-    more=kanon_sql.mart_errors(relation, dimensions, count, suppressed, name="_here")
-        + kanon_sql.mart_errors(against, there, count, suppressed, name="_there")
+    more=kanon_sql.mart_errors(relation, dimensions, value, suppressed, count, name="_here")
+        + kanon_sql.mart_errors(against, there, value, suppressed, count, name="_there")
         + [kanon_sql.counted_error(
             "tables_apart", "second table shows no cell that this one shows: do the labels agree", "kanon_apart",
             "select case when compared_cells = 0 then 1 else 0 end as kanon_apart\nfrom measured"
@@ -123,7 +148,7 @@ measured as (
 
 {% test differences(model) -%}
 {% set asked = kanon_sql.asked_of_cells("differences", model, kwargs, {"n": "count"}, [
-    "by", "count", "against", "suppressed",
+    "by", "value", "count", "against", "suppressed",
 ]) -%}
 {{ kanon_sql.tidy(kanon_sql.differences_failures(**asked), model) }}
 {%- endtest %}

@@ -20,13 +20,14 @@ kanon_largest_{{ n }} > 0
 
 {# Generic test of (n,k) dominance, on records. #}
 {% macro dominance_failures(
-    relation, columns, groupings, value, n, k, inclusive=false, contributor=none, digits=none
+    relation, columns, groupings, value, n, k, inclusive=false, contributor=none, digits=none,
+    weight=none
 ) %}
 {{ kanon_sql.concentration_failures(
     relation, columns, groupings,
     kanon_sql.dominance_violated(n, k, inclusive, digits is not none) | trim,
     "max(" ~ (kanon_sql.dominance(n) | trim) ~ ")",
-    value, contributor, ranks=[1, n] | unique | list, digits=digits
+    value, contributor, ranks=[1, n] | unique | list, digits=digits, weight=weight
 ) }}
 {%- endmacro %}
 
@@ -34,6 +35,6 @@ kanon_largest_{{ n }} > 0
 {% test dominance(model) -%}
 {% set asked = kanon_sql.asked_of_cells("dominance", model, kwargs, {
     "n": "count", "k": {"above": true, "below": 100}, "inclusive": [false, true],
-}, ["by", "value", "contributor", "margins"]) -%}
+}, ["by", "value", "contributor", "weight", "margins"]) -%}
 {{ kanon_sql.tidy(kanon_sql.dominance_failures(**asked), model) }}
 {%- endtest %}

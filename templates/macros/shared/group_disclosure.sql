@@ -13,19 +13,24 @@
 
 {#
     The groups of a table, counted from its records, and those that a check finds disclosed.
-    `families` pair the grouping of the children with that of their parents, along a dimension.
+    `families` pair the grouping of the children with that of their parents, along a dimension. With
+    `first`, the first of those groups instead, with their labels.
 #}
-{% macro group_counts(cells, families, nodes, checks) %}
+{% macro group_counts(cells, families, nodes, checks, first=none) %}
 with
 
-{{ kanon_sql.sets_of_groups(cells, families, nodes) | trim }}
+{{ kanon_sql.sets_of_groups(cells, families, nodes, first is not none) | trim }}
 
+{% if first is none %}
 {{ kanon_sql.disclosed_groups(checks) | trim }}
+{%- else %}
+{{ kanon_sql.first_groups(checks, ["kanon_grouping"] + kanon_sql.aliases_of(cells.columns), first) | trim }}
+{%- endif %}
 {%- endmacro %}
 
 
 {# CTEs up to `groups`. A node whose records have no value is one. #}
-{% macro sets_of_groups(cells, families, nodes) %}
+{% macro sets_of_groups(cells, families, nodes, labelled=false) %}
 {{ kanon_sql.sets_of_cells(cells) | trim }},
 
 nodes as (
@@ -41,6 +46,12 @@ groups as (
 {% for family in families %}
     select
         {{ family.dimension }} as kanon_dimension,
+{% if labelled %}
+        {{ family.parents }} as kanon_grouping,
+{% for column in cells.columns %}
+        {{ "parents." if column in family.keyed_by else "null as " }}{{ kanon_sql.alias(column) }},
+{% endfor %}
+{% endif %}
         parents.kanon_contributors as kanon_members,
         max(children.kanon_contributors) as kanon_most
     from (
@@ -75,12 +86,39 @@ groups as (
 {%- endmacro %}
 
 
+{# Predicate: a check finds a group disclosed. #}
+{% macro disclosed_along(check) -%}
+{{ "kanon_dimension in (" ~ check.along | join(", ") ~ ")\n    and (" ~ check.disclosed ~ ")" }}
+{%- endmacro %}
+
+
+{# The first groups that a check finds disclosed. #}
+{% macro first_groups(checks, labels, first) %}
+select
+    kanon_dimension,
+    {{ labels | join(",\n    ") }},
+    kanon_members,
+    kanon_most
+from groups
+where kanon_members > 0
+    and (
+{% for check in checks %}
+        {{ "or " if not loop.first }}({{ kanon_sql.disclosed_along(check) | indent(8) }})
+{% endfor %}
+    )
+order by
+    kanon_dimension,
+    {{ labels | join(",\n    ") }}
+limit {{ kanon_sql.positive_int(first, "first") }}
+{%- endmacro %}
+
+
 {# The number of groups that each check finds disclosed, and of those with a single member. #}
 {% macro disclosed_groups(checks) %}
 select
     count(*) as kanon_groups
 {%- for check in checks %}
-{% set along = "kanon_dimension in (" ~ check.along | join(", ") ~ ")\n    and (" ~ check.disclosed ~ ")" %},
+{% set along = kanon_sql.disclosed_along(check) | trim %},
     sum({{ kanon_sql.flag(along) | indent(4) }}) as kanon_disclosed_{{ check.number }},
     sum({{ kanon_sql.flag("kanon_members = 1 and " ~ along) | indent(4) }}) as kanon_alone_{{ check.number }}
 {%- endfor %}
@@ -92,8 +130,8 @@ where kanon_members > 0
 
 {# Generic test of group disclosure: on records, or on a mart with its counts in the column `count`. #}
 {% macro group_disclosure_failures(
-    relation, columns, along, max_share=1, insiders=0, contributor=none, count=none, dimensions=[],
-    suppressed="1 = 0"
+    relation, columns, along, max_share=1, insiders=0, contributor=none, value=none, count=none,
+    dimensions=[], suppressed="1 = 0"
 ) %}
 {% set checks = [{
     "number": 1, "disclosed": kanon_sql.group_disclosure(max_share, insiders) | trim, "along": along,
@@ -134,7 +172,7 @@ with
 ) | trim }},
 {% else %}
 {{ kanon_sql.sets_of_published(
-    relation, dimensions, kanon_sql.typed_figure(count) | trim, suppressed,
+    relation, dimensions, kanon_sql.typed_figure(value) | trim, suppressed,
     contributors=kanon_sql.typed_figure(count) | trim
 ) | trim }},
 
@@ -160,7 +198,7 @@ measured as (
     failures="measured.achieved",
     columns=["judged_groups", "achieved", "alone"],
     more=kanon_sql.figure_errors(relation, none, contributor) if count is none
-        else kanon_sql.mart_errors(relation, dimensions, count, suppressed) + [kanon_sql.nothing_shown()]
+        else kanon_sql.mart_errors(relation, dimensions, value, suppressed, count) + [kanon_sql.nothing_shown()]
 ) }}
 {%- endmacro %}
 
@@ -169,6 +207,6 @@ measured as (
 {% set asked = kanon_sql.asked_of_cells("group_disclosure", model, kwargs, {
     "along": "dimensions", "max_share": {"above": true, "most": 1, "default": 1},
     "insiders": {"whole": true, "default": 0},
-}, ["by", "contributor", "count", "total_label", "suppressed"]) -%}
+}, ["by", "contributor", "value", "count", "total_label", "suppressed"]) -%}
 {{ kanon_sql.tidy(kanon_sql.group_disclosure_failures(**asked), model) }}
 {%- endtest %}

@@ -37,7 +37,7 @@ kanon_contributors < {{ kanon_sql.positive_int(n, "n") }}{{ "" if zeros == "disc
 with
 
 {{ kanon_sql.sets_of_published(
-    relation, dimensions, kanon_sql.typed_figure(count) | trim, suppressed,
+    relation, dimensions, kanon_sql.typed_figure(value) | trim, suppressed,
     contributors=kanon_sql.typed_figure(count) | trim
 ) | trim }},
 
@@ -55,7 +55,7 @@ measured as (
     violated="measured.violating_cells > 0",
     failures="measured.violating_cells",
     columns=["suppressed", "violating_cells", "achieved"],
-    more=kanon_sql.mart_errors(relation, dimensions, count, suppressed) + [kanon_sql.nothing_shown()]
+    more=kanon_sql.mart_errors(relation, dimensions, value, suppressed, count) + [kanon_sql.nothing_shown()]
 ) }}
 {%- endif %}
 {%- endmacro %}

@@ -24,13 +24,14 @@ kanon_largest_1 > 0
 
 {# Generic test of the p% rule, on records. #}
 {% macro p_percent_failures(
-    relation, columns, groupings, value, p, q=100, coalition=1, contributor=none, digits=none
+    relation, columns, groupings, value, p, q=100, coalition=1, contributor=none, digits=none,
+    weight=none
 ) %}
 {{ kanon_sql.concentration_failures(
     relation, columns, groupings,
     kanon_sql.p_percent_violated(p, q, coalition, digits is not none) | trim,
     "min(" ~ (kanon_sql.p_percent(coalition) | trim) ~ ")",
-    value, contributor, ranks=[1, coalition + 1], digits=digits
+    value, contributor, ranks=[1, coalition + 1], digits=digits, weight=weight
 ) }}
 {%- endmacro %}
 
@@ -38,6 +39,6 @@ kanon_largest_1 > 0
 {% test p_percent(model) -%}
 {% set asked = kanon_sql.asked_of_cells("p_percent", model, kwargs, {
     "p": {"above": true}, "q": {"above": true, "default": 100}, "coalition": {"whole": true, "least": 1, "default": 1},
-}, ["by", "value", "contributor", "margins"]) -%}
+}, ["by", "value", "contributor", "weight", "margins"]) -%}
 {{ kanon_sql.tidy(kanon_sql.p_percent_failures(**asked), model) }}
 {%- endtest %}

@@ -179,25 +179,49 @@ group by
 
 {#
     The groups of a published table. The members of a group are those of its children; a group with
-    a suppressed or unknown child is left out.
+    a suppressed or unknown child is left out. With `first`, the first disclosed ones with their labels in
+    all `dimensions`.
 #}
-{% macro published_groups(sets, families, checks) %}
+{% macro published_groups(sets, families, checks, dimensions=[], first=none) %}
 with
 
 {{ sets }},
 
-{{ kanon_sql.set_of_published_groups(families) | trim }}
+{{ kanon_sql.set_of_published_groups(families, dimensions) | trim }}
 
+{% if first is none %}
 {{ kanon_sql.disclosed_groups(checks) | trim }}
+{%- else %}
+{{ kanon_sql.first_groups(checks, kanon_sql.labels_of(dimensions), first) | trim }}
+{%- endif %}
 {%- endmacro %}
 
 
-{# CTE with the groups. #}
-{% macro set_of_published_groups(families) %}
+{# The columns with the label of each dimension, and whether it is a total. #}
+{% macro labels_of(dimensions) -%}
+{% set found = namespace(columns=[]) %}
+{% for place in dimensions %}
+{% set found.columns = found.columns + ["kanon_d" ~ place, "kanon_t" ~ place] %}
+{% endfor %}
+{{ return(found.columns) }}
+{%- endmacro %}
+
+
+{# CTE with the groups, and their labels in some dimensions. #}
+{% macro set_of_published_groups(families, dimensions=[]) %}
 groups as (
 {% for family in families %}
     select
         {{ family.dimension }} as kanon_dimension,
+{% for place in dimensions %}
+{% if place != family.dimension %}
+        kanon_d{{ place }},
+        kanon_t{{ place }},
+{% else %}
+        {{ "null" if family.parent is none else family.parent }} as kanon_d{{ place }},
+        {{ "1" if family.parent is none else kanon_sql.flag(family.parent ~ " is null") }} as kanon_t{{ place }},
+{% endif %}
+{% endfor %}
         sum(kanon_contributors) as kanon_members,
         max(kanon_contributors) as kanon_most
     from published_cells
@@ -224,18 +248,25 @@ groups as (
 {%- endmacro %}
 
 
-{# Two published tables, compared on the dimensions of both where all others are totals. #}
-{% macro differences_of_published(here, there, n=none) %}
+{#
+    Two published tables, compared on the dimensions of both where all others are totals. With `first`,
+    the first cells that violate.
+#}
+{% macro differences_of_published(here, there, n=none, first=none) %}
 with
 
-{{ kanon_sql.sets_of_published_differences(here, there) | trim }}
+{{ kanon_sql.sets_of_published_differences(here, there, first is not none) | trim }}
 
+{% if first is none %}
 {{ kanon_sql.counts_of_differences(n) | trim }}
+{%- else %}
+{{ kanon_sql.first_differences(n, kanon_sql.labels_of(range(1, here.places | length + 1)), first) | trim }}
+{%- endif %}
 {%- endmacro %}
 
 
 {# CTEs up to `compared_cells`. #}
-{% macro sets_of_published_differences(here, there) %}
+{% macro sets_of_published_differences(here, there, labelled=false) %}
 {{ here.sets }},
 
 {{ there.sets }},
@@ -253,7 +284,7 @@ cells_there as (
 {% set shared.markers = shared.markers + ["kanon_t" ~ loop.index] %}
 {% set shared.columns = shared.columns + ["kanon_d" ~ loop.index] %}
 {% endfor %}
-{{ kanon_sql.compared_cells(shared.markers, shared.columns, shared.columns) | trim }}
+{{ kanon_sql.compared_cells(shared.markers, shared.columns, shared.columns, labelled) | trim }}
 {%- endmacro %}
 
 

@@ -53,7 +53,7 @@ measured as (
     violated="measured.achieved > 0",
     failures="measured.achieved",
     columns=["suppressed", "achieved"],
-    more=kanon_sql.mart_errors(relation, dimensions, value, suppressed, counts=false) + [kanon_sql.nothing_shown()]
+    more=kanon_sql.mart_errors(relation, dimensions, value, suppressed) + [kanon_sql.nothing_shown()]
 ) }}
 {%- endmacro %}
 
