@@ -249,7 +249,7 @@ def on_one_line(text: str) -> str:
 def filter_words(table: Any, noun: str, everything: str) -> str:
     """Which rows of a table were read, as in `only the first 10 records`."""
     parts = [f"only {noun}s for which {printable(table.where)}"] if table.where else []
-    parts += [f"only the first {number(table.first)} {noun}s"] if table.first else []
+    parts += [f"only the first {counted(table.first, noun)}"] if table.first else []
     return "; ".join(parts) or f"none: {everything}"
 
 
