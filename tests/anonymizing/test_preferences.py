@@ -183,6 +183,15 @@ def test_what_is_built_of_them_is_taken(tmp_path: Path) -> None:
     assert json.loads(built.stdout)["anonymization"]["metrics"]["loss"] < bare.metrics.loss
 
 
+@pytest.mark.parametrize("algorithm", ["datafly", "optimal", "local"])
+def test_a_mask_of_long_text_is_refused(algorithm: str) -> None:
+    """It would have a level for each character, each with labels of that length."""
+    letters = asking.table(["letter"], [("a" * 30_000,), ("b",)])
+
+    with pytest.raises(SpecError, match='"letter" has a value of 30,000 characters'):
+        kanon.anonymize(letters, {"letter": "mask:right"}, k=2, algorithm=algorithm)
+
+
 # --- levels that are given ----------------------------------------------------------------------
 
 
