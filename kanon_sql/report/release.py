@@ -257,6 +257,8 @@ def _in_vain(result: ReleaseFindings) -> list[str]:
         return [
             "With every quasi-identifier at its coarsest level all records are one class, which "
             "fails too, so no coarser level can help. Nothing is written.",
+            *_of_the_earlier(made, table),
+            *_nearest(made, of=table.summary.records),
             "What would help: require less, or release more records.",
         ]
     classes = "violating classes" if k is None else f"classes below {number(k)}"
@@ -285,10 +287,11 @@ def _in_vain(result: ReleaseFindings) -> list[str]:
     ]
 
 
-def _nearest(made: Anonymization) -> Iterator[str]:
-    """The levels with the fewest violating records, where no levels satisfy."""
+def _nearest(made: Anonymization, of: int | None = None) -> Iterator[str]:
+    """The levels with the fewest violating records, where no levels satisfy; none if these are all
+    the records `of` the table."""
     near = made.nearest
-    if near is None:
+    if near is None or near.records_violating == of:
         return
     levels = ", ".join(
         f"{printable(name)} {level} ({printable(near.labels[name])})"

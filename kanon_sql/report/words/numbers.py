@@ -270,11 +270,21 @@ _MOST_NAMED = 20
 
 
 def cells(rows: Sequence[Mapping[str, Any]]) -> list[list[str]]:
-    """Rows as text below their column names; empty without rows."""
+    """Rows as text below their column names; empty without rows.
+
+    >>> cells([{"region": None, "totals": ["region"], "figure": 27}])
+    [['region', 'totals', 'figure'], ['NULL', 'region', '27']]
+    """
     if not rows:
         return []
-    values = ((("NULL" if v is None else str(v)) for v in row.values()) for row in rows)
+    values = (map(_cell, row.values()) for row in rows)
     return [[printable(cell) for cell in row] for row in (rows[0], *values)]
+
+
+def _cell(value: Any) -> str:
+    if isinstance(value, list):
+        return ", ".join(map(str, value)) or NONE
+    return "NULL" if value is None else str(value)
 
 
 _FIGURE_NAMES = {
