@@ -142,8 +142,9 @@ def unanswered(result: ReleaseFindings) -> str | None:
     [table] = result.tables
     put_in = result.anonymization.before.summary.records
     if table.status == "no_data" and put_in:
+        whole = "the only record" if put_in == 1 else f"all {counted(put_in, 'record')}"
         return (
-            f"{printable(table.name)}: all {counted(put_in, 'record')} would be suppressed, so "
+            f"{printable(table.name)}: {whole} would be suppressed, so "
             "nothing is left to release (exit code 4). With a lower --max-suppressed the values "
             "are generalised further instead."
         )
