@@ -691,3 +691,12 @@ def test_a_chart_draws_itself_in_a_notebook() -> None:
         assert bundle["application/vnd.vegalite.v5+json"] == dict(chart)
         assert bundle.get("image/svg+xml", "").startswith("<svg") == drawn
         assert len(repr(chart)) < 80
+
+
+def test_a_measure_of_nothing_is_zero_without_a_sign() -> None:
+    """|ln(q / p)| is -ln(1) where q = p."""
+    table = pa.table({"a": [1, 1], "s": ["x", "x"]})
+    result = kanon.audit(table, ["a"], checks=[kanon.DeltaDisclosure(sensitive="s")], first=1)
+
+    assert "δ is 0\n" in str(result)
+    assert "only the first 1&nbsp;record " in re.sub("<[^>]*>", " ", result.to_html())

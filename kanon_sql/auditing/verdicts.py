@@ -350,7 +350,7 @@ def _worst(model: SensitiveModel, found: Iterator[Any]) -> int | float | None:
     if not measures:
         return None
     worst = min(measures) if model.worst == "least" else max(measures)
-    return worst if isinstance(worst, int) else float(worst)
+    return worst if isinstance(worst, int) else float(worst) + 0.0  # -0.0 is 0.
 
 
 def _beside(model: SensitiveModel, achieved: Any, column: str, rows: Sizes) -> dict[str, Any]:

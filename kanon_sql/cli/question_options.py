@@ -97,7 +97,8 @@ HIERARCHIES = (
     ),
     question_option(
         "--clip",
-        "Replace values outside the range by its nearer end, before any level: age=10:90.",
+        "Replace values outside the range by its nearer end, from level 1 on; level 0 is the raw "
+        "value: age=10:90.",
         multiple=True,
         metavar="COL=LOW:HIGH",
     ),

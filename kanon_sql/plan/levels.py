@@ -46,6 +46,9 @@ from kanon_sql.spec.hierarchy_table import (
 from kanon_sql.sql.macros import render
 from kanon_sql.sql.tables import family
 
+_LONGEST_MASKED = 255
+"""Maximum length of a masked value: the labels of its levels grow with the square of the length."""
+
 
 class Masked(NamedTuple):
     """A mask level: this many characters become `*`, on text padded to the longest value."""
@@ -187,6 +190,12 @@ class ColumnLevels:
 
     def with_longest(self, characters: int) -> ColumnLevels:
         """A copy for values of at most this many characters."""
+        if characters > _LONGEST_MASKED:
+            raise SpecError(
+                f'"{self.name}" has a value of {characters:,} characters, and mask makes a level '
+                f"of each; it takes {_LONGEST_MASKED} at most. Take prefix:3,2, or leave longer "
+                "values out with a condition."
+            )
         return replace(self, longest=characters)
 
     # --- display ------------------------------------------------------------------------------

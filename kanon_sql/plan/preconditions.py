@@ -77,7 +77,8 @@ def _no_label(row: Row, *, table: str, column: str, levels: ColumnLevels, level:
             f"{'' if shown or not of_file else f' kanon-sql validate names {it} with {shows}.'}"
         )
     are = f"is not a {levels.needs}" if one else f"are not {levels.needs}s"
-    decimals = _OF_DECIMALS if levels.needs == "number" else ""
+    is_text = family(levels.type) == "text"
+    decimals = _OF_DECIMALS if levels.needs == "number" and is_text else ""
     return (
         f"{table}: {what} {are}, so {level} can't group {it}.{decimals} Leave those records out "
         "with a condition, or mend them."
@@ -86,7 +87,7 @@ def _no_label(row: Row, *, table: str, column: str, levels: ColumnLevels, level:
 
 _MOST_NAMED = 2_000
 """Maximum length of a list of values in an error."""
-_OF_DECIMALS = f" If they use a decimal comma, add {option('decimal', ',')}."
+_OF_DECIMALS = f" {option('decimal', ',')} reads numbers with a decimal comma."
 
 
 def _not_listed(row: Row, *, table: str, column: str, model: Model, listed: str) -> str:

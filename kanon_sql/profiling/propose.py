@@ -15,7 +15,7 @@ from urllib.parse import parse_qsl, urlsplit
 
 from kanon_sql.auditing.opening import OpenTable, answer_of_one_table
 from kanon_sql.engines.session import RunOptions, Session
-from kanon_sql.errors import NoDataError, SpecError
+from kanon_sql.errors import NoDataError, SpecError, plural
 from kanon_sql.files import file_of_url
 from kanon_sql.plan.profile_plan import DEFAULT_K, Identifying, as_profiled
 from kanon_sql.profiling.columns import LookedAt, Looks, meaning_of
@@ -78,7 +78,7 @@ def _lines(spec: ProposedSpec) -> Iterator[str]:
         yield f"# yaml-language-server: $schema={spec.schema}"
         yield "#"
     yield from _comment(
-        f"A first spec, proposed from {printable(spec.table)}: {spec.records:,} records. "
+        f"A first spec, proposed from {printable(spec.table)}: {plural(spec.records, 'record')}. "
         "It is guessed from names and counts, so nothing is decided yet: read every line. The "
         "widths are round numbers, chosen by the range of the values; this file has no value of "
         "the table, unless a column name is one."
@@ -433,7 +433,7 @@ def _reason(column: ColumnProfile, counted: RecordCounts, most: Sequence[str]) -
     if column.rank and column.rank > 1 and column.adds:
         more = _percent(column.adds, counted.members)
         adds = f"{more} more become unique when it is added to {listed(most[: column.rank - 1])}"
-    values = f"{column.distinct:,} values" if why == UNKNOWN_NAME else ""
+    values = plural(column.distinct, "value") if why == UNKNOWN_NAME else ""
     return shortly([why, values, f"unique by itself: {unique}", adds])
 
 

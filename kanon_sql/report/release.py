@@ -142,8 +142,9 @@ def unanswered(result: ReleaseFindings) -> str | None:
     [table] = result.tables
     put_in = result.anonymization.before.summary.records
     if table.status == "no_data" and put_in:
+        whole = "the only record" if put_in == 1 else f"all {counted(put_in, 'record')}"
         return (
-            f"{printable(table.name)}: all {counted(put_in, 'record')} would be suppressed, so "
+            f"{printable(table.name)}: {whole} would be suppressed, so "
             "nothing is left to release (exit code 4). With a lower --max-suppressed the values "
             "are generalised further instead."
         )
@@ -257,6 +258,8 @@ def _in_vain(result: ReleaseFindings) -> list[str]:
         return [
             "With every quasi-identifier at its coarsest level all records are one class, which "
             "fails too, so no coarser level can help. Nothing is written.",
+            *_of_the_earlier(made, table),
+            *_nearest(made, of=table.summary.records),
             "What would help: require less, or release more records.",
         ]
     classes = "violating classes" if k is None else f"classes below {number(k)}"
@@ -285,10 +288,11 @@ def _in_vain(result: ReleaseFindings) -> list[str]:
     ]
 
 
-def _nearest(made: Anonymization) -> Iterator[str]:
-    """The levels with the fewest violating records, where no levels satisfy."""
+def _nearest(made: Anonymization, of: int | None = None) -> Iterator[str]:
+    """The levels with the fewest violating records, where no levels satisfy; none if these are all
+    the records `of` the table."""
     near = made.nearest
-    if near is None:
+    if near is None or near.records_violating == of:
         return
     levels = ", ".join(
         f"{printable(name)} {level} ({printable(near.labels[name])})"

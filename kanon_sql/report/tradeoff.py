@@ -192,7 +192,8 @@ def _next(found: Tradeoff, command: Callable[..., str] | None) -> Iterator[Block
 
 def _before_the_jump(found: Tradeoff) -> tuple[int, str]:
     """The k after which the loss rises most, with the reason in words."""
-    costs = [(each.k, cost) for each in found.points if (cost := _cost(found, each)) is not None]
+    # Where no column can lose anything, as where each has a single value, no loss is defined.
+    costs = [(each.k, _cost(found, each) or 0.0) for each in found.points if each.metrics]
     rises = [(after - before, k) for (k, before), (_, after) in pairwise(costs)]
     most, k = max(rises, default=(0.0, 0), key=lambda rise: rise[0])
     if most <= 0:

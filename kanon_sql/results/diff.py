@@ -314,8 +314,8 @@ class Diff(Tabular):
 
     def rows(self) -> list[dict[str, Any]]:
         """Every figure of both results, with its table, what it belongs to, and its change."""
-        return [
-            {"table": table.table.name, "of": whose, "figure": each.name, **each.to_dict()}
+        figures: list[tuple[str | None, str, Figure]] = [
+            (table.table.name, whose, each)
             for table in self.tables
             for whose, figures in (
                 ("summary", table.summary),
@@ -323,9 +323,12 @@ class Diff(Tabular):
                 *((check.check.model, check.figures) for check in table.checks),
             )
             for each in figures
-        ] + [
-            {"table": None, "of": "release", "figure": each.name, **each.to_dict()}
-            for each in self.made
+        ]
+        figures += [(None, "release", each) for each in self.made]
+        return [
+            {"table": table, "of": whose, "figure": each.name}
+            | {key: getattr(each, key) for key in ("old", "new", "change")}
+            for table, whose, each in figures
         ]
 
     def to_json(self) -> str:

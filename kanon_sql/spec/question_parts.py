@@ -26,7 +26,7 @@ def _check_from_mapping(value: Any) -> Any:
     """Read `{k_anonymity: {k: 5}}`, `{homogeneity: {sensitive: s}}` or a model itself."""
     if isinstance(value, Model):
         return value
-    if isinstance(value, str):
+    if isinstance(value, str) and ":" not in value:
         value = {value: {}}
     if not isinstance(value, dict) or len(value) != 1:
         raise ValueError(

@@ -185,6 +185,21 @@ def test_it_finds_what_exhaustive_search_finds(seed: int) -> None:
     assert found.metrics.precision == pytest.approx(float(expected.precision), abs=1e-12)
 
 
+def test_one_class_that_fails_by_the_earlier_release_is_said_to() -> None:
+    """More suppression helps, although every record is in violating classes at the top."""
+    people = {"zip": list("aaaabbbb"), "who": list(range(8))}
+    earlier = {"zip": list("aaaacc"), "who": [0, 1, 2, 3, 4, 5]}
+    vain = kanon.anonymize(
+        pa.table(people), "zip", entity="who", k=3, algorithm="optimal",
+        earlier_releases=pa.table(earlier), checks=[kanon.ComposedKAnonymity(k=3)],
+    )  # fmt: skip
+    text = " ".join(str(vain).split())
+
+    assert "all records are one class, which fails too" in text
+    assert "the crowds of 2 are the earlier release's" in text
+    assert "which max_suppressed 4 would leave out" in text
+
+
 def test_a_search_in_vain_says_which_levels_come_nearest() -> None:
     vain = (case for case in map(drawn, range(40)) if exhaustive(case) is None)
     case, near = next(

@@ -162,6 +162,15 @@ def test_a_builder_is_named_where_a_number_or_a_date_has_no_levels(tmp_path: Pat
     assert read.anonymization.builders == made.anonymization.builders
 
 
+def test_the_named_widths_merge_values(tmp_path: Path) -> None:
+    file = tmp_path / "people.csv"
+    incomes = (2_500, 7_500, 15_000, 35_000, 75_000, 200_000)
+    file.write_text("\n".join(["income", *map(str, incomes)]) + "\n")
+    made = kanon.anonymize(file, ["income"], k=5, max_suppressed=0)
+
+    assert made.anonymization.builders == {"income": "width:5000,10000,20000,suppress"}
+
+
 def test_what_is_built_of_them_is_taken(tmp_path: Path) -> None:
     file = tmp_path / "people.csv"
     file.write_text("\n".join(["age", *map(str, range(40))]) + "\n")
@@ -172,6 +181,15 @@ def test_what_is_built_of_them_is_taken(tmp_path: Path) -> None:
     )  # fmt: skip
 
     assert json.loads(built.stdout)["anonymization"]["metrics"]["loss"] < bare.metrics.loss
+
+
+@pytest.mark.parametrize("algorithm", ["datafly", "optimal", "local"])
+def test_a_mask_of_long_text_is_refused(algorithm: str) -> None:
+    """It would have a level for each character, each with labels of that length."""
+    letters = asking.table(["letter"], [("a" * 30_000,), ("b",)])
+
+    with pytest.raises(SpecError, match='"letter" has a value of 30,000 characters'):
+        kanon.anonymize(letters, {"letter": "mask:right"}, k=2, algorithm=algorithm)
 
 
 # --- levels that are given ----------------------------------------------------------------------

@@ -176,6 +176,16 @@ def test_where_a_larger_k_costs_nothing_more_it_is_said(people: Path) -> None:
     assert "k = 30 costs nothing more than k = 2." in str(found)
 
 
+def test_columns_that_can_lose_nothing_have_a_next_command(tmp_path: Path) -> None:
+    (tmp_path / "alike.csv").write_text("zip,age\n" + "1,20\n" * 6)
+    done = tradeoff(tmp_path / "alike.csv", "--k", "2,3")
+
+    assert done.exit_code == 0
+    assert "No k costs more than a smaller one. To make a release with k = 3:" in " ".join(
+        done.stdout.split()
+    )
+
+
 def test_one_k_is_one_point(people: Path) -> None:
     assert len(kanon.tradeoff(people, LEVELS, k=5).tradeoff.points) == 1
     assert tradeoff(people, "--k", "5").exit_code == 0

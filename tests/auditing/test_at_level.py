@@ -353,7 +353,7 @@ def test_a_bad_hierarchy_ends_with_a_sentence(
         ("width:-5", "width:-5: width must be a number above 0"),
         ("width:9999999999999999999", "width:9999999999999999999: width must be a number above 0"),
         ("width:2.5", 'people.csv: 1 value of "size", held by 1 record, is not a number, so width '
-         "2.5 can't group it. If they use a decimal comma, add --decimal ,. "
+         "2.5 can't group it. --decimal , reads numbers with a decimal comma. "
          "Leave those records out with a condition, or mend them.\n"),
         ("round:1.5", "round:1.5: round must be a whole number from 1 to 10^18"),
         ("cuts:40,18", "cuts:40,18: cuts must be numbers in ascending order"),

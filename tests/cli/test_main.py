@@ -180,6 +180,7 @@ def test_exit_codes(run, arguments, code):
         (["--k-map", "2"], "--k-map needs a reference: --reference SRC."),
         (["--reference-entity", "id"], "--reference-entity needs a table that it is about"),
         (["--kk", "2"], "No such option"),
+        (["--quasi-identifier", "zip"], "Did you mean '--quasi-identifiers'?"),
     ],
 )
 def test_bad_options(run, arguments, message):

@@ -373,6 +373,7 @@ def test_a_value_too_many_is_refused_even_if_it_reads_as_null(tmp_path: Path) ->
         ("people.csv", "people.csv: no such file. Files here: people.parquet, visits.csv."),
         ("peopl*.tsv", "peopl*.tsv: no file matches. Files here: people.parquet, visits.csv."),
         ("a/b.csv", "a/b.csv: no such file."),
+        ("", "the name of a table or file is empty. Is it a variable that is not set?"),
         ("none/b.csv", "none/b.csv: no such file. There is no folder none."),
     ],
 )
@@ -400,8 +401,8 @@ def test_a_file_that_is_not_there_names_those_that_are(
         ),
         (
             "kanon.yml",
-            "kanon.yml is a spec, and a table is needed. Read it with "
-            "AuditSpec.from_file('kanon.yml').",
+            "kanon.yml is a spec, and a table is needed. In Python, "
+            "AuditSpec.from_file('kanon.yml') reads it.",
         ),
         (
             "notes.md",

@@ -474,3 +474,10 @@ def test_amounts_are_no_numbers_of_people_and_weights_none_of_their_parts(folder
     assert proposed["identifiers"] == ["x2"]
     assert proposed["quasi_identifiers"] == {}
     assert set(proposed["undecided"]) == {"x1", "household_weights", "fnlwgt"}
+
+
+def test_one_record_is_one_record() -> None:
+    proposed = str(kanon.init(pyarrow.table({"a": [1]})))
+
+    assert "proposed from pyarrow.Table: 1 record. " in proposed
+    assert "; 1 value; " in proposed

@@ -57,6 +57,11 @@ def test_a_notebook_is_told_what_python_has(name, clinic):
     assert "<script" not in page
 
 
+@pytest.mark.parametrize("name", [each for each in RESULTS if each != "compile"])
+def test_what_python_prints_names_no_flag(name, clinic):
+    assert not re.search(r"(?<![\w)-])--?[a-z]|exit code", str(RESULTS[name](clinic)))
+
+
 def test_a_page_that_a_notebook_names_can_be_read_there(clinic):
     named = set()
     for name in RESULTS:

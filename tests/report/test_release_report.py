@@ -265,3 +265,6 @@ def test_a_release_of_nothing_is_a_sentence() -> None:
 
     assert "all 2 records would be suppressed" in str(result)
     assert as_text(result).startswith("pyarrow.Table: all 2 records would be suppressed")
+
+    alone = kanon.anonymize(table.slice(1), ["a"], sensitive="s", k=1, l=2)
+    assert "the only record would be suppressed" in str(alone)

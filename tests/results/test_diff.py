@@ -738,3 +738,12 @@ def test_a_larger_release_makes_presence_no_better():
     [check] = [each for each in changed.tables[0].checks if each.new.holds is not None]
     [people] = [each for each in check.figures if each.name == "violating_records"]
     assert (people.old, people.new, people.of, people.change) == (4, 4, None, "same")
+
+
+def test_a_row_names_what_its_figure_belongs_to():
+    """A figure that is compared as a share, too."""
+    rows = between(OLD, NEW).rows()
+    wholes = {row["of"] for row in rows}
+
+    assert {"summary", "risk", "k_anonymity"} <= wholes
+    assert all(isinstance(each, str) for each in wholes)

@@ -67,8 +67,9 @@ def _of_values(sets: FrequencySets, each: QuasiIdentifier) -> str | None:
         return None
     if kind == "text" and int(row["kanon_codes"]):
         return "mask:right"
-    for place, width in enumerate(WIDTHS, start=1):
-        if 1 < int(row[f"kanon_labels_{place}"]) <= MOST_LABELS:
+    labels = [int(row[f"kanon_labels_{place}"]) for place, _ in enumerate(WIDTHS, start=1)]
+    for width, here, wider in zip(WIDTHS, labels, (*labels[1:], 1), strict=True):
+        if 1 < here <= MOST_LABELS and wider < values:
             return f"width:{width},{2 * width},{4 * width},suppress"
     return None
 

@@ -107,6 +107,8 @@ def list_files(path: str, run: Run) -> tuple[str, ...]:
 def matching_files(path: str, run: Run) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """The files of `path`, and the dot files that a glob leaves out as a shell does."""
     require_one_line(path)
+    if not path.strip():
+        raise InputError("the name of a table or file is empty. Is it a variable that is not set?")
     if os.path.isdir(path):
         folder = path.rstrip("/")
         raise InputError(

@@ -359,7 +359,8 @@ def _kind(path: str, known_as: str) -> Kind:
         )
     if path.lower().endswith((".yml", ".yaml")):
         raise InputError(
-            f"{path} is a spec, and a table is needed. Read it with AuditSpec.from_file({path!r})."
+            f"{path} is a spec, and a table is needed. In Python, AuditSpec.from_file({path!r}) "
+            "reads it."
         )
     foreign = foreign_format(known_as)
     raise InputError(

@@ -249,7 +249,7 @@ def on_one_line(text: str) -> str:
 def filter_words(table: Any, noun: str, everything: str) -> str:
     """Which rows of a table were read, as in `only the first 10 records`."""
     parts = [f"only {noun}s for which {printable(table.where)}"] if table.where else []
-    parts += [f"only the first {number(table.first)} {noun}s"] if table.first else []
+    parts += [f"only the first {counted(table.first, noun)}"] if table.first else []
     return "; ".join(parts) or f"none: {everything}"
 
 
@@ -270,16 +270,21 @@ _MOST_NAMED = 20
 
 
 def cells(rows: Sequence[Mapping[str, Any]]) -> list[list[str]]:
-    """Rows as text below their column names; empty without rows."""
+    """Rows as text below their column names; empty without rows.
+
+    >>> cells([{"region": None, "totals": ["region"], "figure": 27}])
+    [['region', 'totals', 'figure'], ['NULL', 'region', '27']]
+    """
     if not rows:
         return []
-
-    def text(value: Any) -> str:
-        listed = ", ".join(value) if isinstance(value, list) else str(value)
-        return "NULL" if value is None else listed
-
-    values = (map(text, row.values()) for row in rows)
+    values = (map(_cell, row.values()) for row in rows)
     return [[printable(cell) for cell in row] for row in (rows[0], *values)]
+
+
+def _cell(value: Any) -> str:
+    if isinstance(value, list):
+        return ", ".join(map(str, value)) or NONE
+    return "NULL" if value is None else str(value)
 
 
 _FIGURE_NAMES = {
