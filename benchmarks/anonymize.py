@@ -134,7 +134,9 @@ class Searched:
 
 
 @contextmanager
-def searched(source: Path, columns: list[str], new: Path | None = None) -> Iterator[Searched]:
+def searched(
+    source: Path | str, columns: list[str], new: Path | None = None, *, engine: Any = None
+) -> Iterator[Searched]:
     """Datafly's search alone, as `kanon.anonymize` does it; `new` may be written afterwards."""
     asked = table_spec(
         source=source,
@@ -142,7 +144,7 @@ def searched(source: Path, columns: list[str], new: Path | None = None) -> Itera
         identifiers=[IDENTIFIER],
         checks=[kanon.KAnonymity(k=K)],
     )
-    with opened(asked, RunOptions()) as engine:
+    with opened(asked, RunOptions(engine)) as engine:
         if new is not None:
             engine.will_write(new, new)
         plan = planned(AuditSpec(tables=[asked]), 0, engine).plan
@@ -173,9 +175,9 @@ def search(path: Path, runs: int) -> Iterator[str]:
         yield f"{pair.row(f'{listed} ({label})')} {classes:,} | {steps} | {levels} |"
 
 
-def found(path: Path, columns: list[str]) -> tuple[int, str]:
+def found(path: Path | str, columns: list[str], engine: Any = None) -> tuple[int, str]:
     """How many steps a search takes, and to which levels."""
-    with searched(path, columns) as done:
+    with searched(path, columns, engine=engine) as done:
         return len(done.path.steps), done.levels
 
 

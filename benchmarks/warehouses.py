@@ -7,7 +7,7 @@
 
 With `--searches`: people, a reference and the searches for a release, beside the plain audit of the
 same engine and beside its first frequency set. Aims on Spark, two million rows: people and a
-reference 3 times the plain audit, Datafly 4 times the first set.
+reference 3 times the plain audit, Datafly's search 4 times the first set.
 
 Postgres is started for the run, unless `--url` names one; Spark runs locally on all cores, in as
 much memory as PYSPARK_SUBMIT_ARGS gives it ("--driver-memory 8g pyspark-shell"). Each size of an
@@ -29,7 +29,7 @@ from pathlib import Path
 from typing import Any
 
 import duckdb
-from anonymize import hierarchies
+from anonymize import found, hierarchies
 from run import QUESTIONS, SENSITIVE, Pair, by_hand, census, paired, publish
 
 import kanon_sql as kanon
@@ -219,6 +219,7 @@ def searches(rows: int, options: argparse.Namespace) -> Iterator[str]:
                     checks=[kanon.KMap(k=5, reference="all")],
                 ),
             ),
+            "Datafly's search alone": ("set", lambda: found(place.source, columns, place.engine)),
             "Datafly": ("set", lambda: kanon.anonymize(place.source, **searched, k=5)),
             "optimal": (
                 "set",

@@ -116,7 +116,6 @@ QUESTIONS = {
     "node_ancestors": "Which ancestors has each node?",
     "keyed_cells": "Which nodes has each cell?",
     "with_absent_cells": "Which combinations have no row?",
-    "numbered_cells": "Which cells are there?",
     "parents_of_cells": "Does the table show every margin of its cells?",
     "cells_with_margins": "Which margins do the cells imply?",
     "equation_terms": "Which cells add up to which?",
@@ -225,7 +224,7 @@ class _Table:
             for number, parents, has_total in shapes
         ]
         nodes = run.make("nodes", "table_nodes", cells=given.relation, dimensions=dimensions)
-        keyed = run.make(
+        cells = keyed = run.make(
             "keyed",
             "keyed_cells",
             cells=given.relation,
@@ -235,7 +234,7 @@ class _Table:
             integers=given.whole,
         )
         if given.absent == "suppressed":
-            keyed = run.make(
+            cells = keyed = run.make(
                 "keyed_with_absent",
                 "with_absent_cells",
                 keyed=keyed,
@@ -246,14 +245,13 @@ class _Table:
                 high=_bound(given.high),
             )
         # Most tables show every margin of their cells; else the implied ones are added.
-        cells = run.make("cells", "numbered_cells", keyed=keyed)
         terms = run.make("terms", "equation_terms", cells=cells, nodes=nodes, dimensions=numbers)
         [counts] = run.rows(
             "parents_of_cells", cells=cells, nodes=nodes, terms=terms, dimensions=numbers
         )
         if counts["kanon_parents"] == counts["kanon_shown"]:
             return nodes, cells, terms
-        run.drop(terms, cells)
+        run.drop(terms)
         ancestors = run.make("ancestors", "node_ancestors", nodes=nodes)
         is_positive = given.low is not None and given.low >= 0
         cells = run.make(

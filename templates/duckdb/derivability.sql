@@ -197,6 +197,7 @@ from {{ cells }}
 {# The published cells with nodes for labels, the bounds of a count rounded inwards. #}
 {% macro keyed_cells(cells, nodes, dimensions, type, integers) %}
 select
+    row_number() over () as kanon_cell,
 {% for dimension in dimensions %}
     coalesce(node_{{ dimension }}.kanon_node, 0) as kanon_n{{ dimension }},
 {% endfor %}
@@ -243,34 +244,32 @@ combinations as (
 {% for dimension in dimensions[1:] %}
     cross join leaves_{{ dimension }}
 {% endfor %}
+),
+
+all_cells as (
+    select * exclude (kanon_cell)
+    from {{ keyed }}
+
+    union all by name
+
+    select
+        *,
+        2 as kanon_state,
+        cast({{ low }} as {{ type }}) as kanon_low,
+        cast({{ high }} as {{ type }}) as kanon_high
+    from combinations
+    anti join {{ keyed }} using ({{ node_columns(dimensions) }})
 )
 
-select *
-from {{ keyed }}
-
-union all by name
-
 select
-    *,
-    2 as kanon_state,
-    cast({{ low }} as {{ type }}) as kanon_low,
-    cast({{ high }} as {{ type }}) as kanon_high
-from combinations
-anti join {{ keyed }} using ({{ node_columns(dimensions) }})
+    row_number() over () as kanon_cell,
+    *
+from all_cells
 {%- endmacro %}
 
 
 {% macro node_columns(dimensions) %}
 {% for dimension in dimensions %}kanon_n{{ dimension }}{{ ", " if not loop.last }}{% endfor %}
-{%- endmacro %}
-
-
-{# The published cells, numbered, for a table that shows every ancestor of a cell. #}
-{% macro numbered_cells(keyed) %}
-select
-    row_number() over () as kanon_cell,
-    *
-from {{ keyed }}
 {%- endmacro %}
 
 
