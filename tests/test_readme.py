@@ -390,16 +390,12 @@ def test_there_are_no_other_samples():
     assert {each.name for each in folder.iterdir()} == set(SAMPLES)
 
 
-@pytest.mark.parametrize("name", [each for each in EXAMPLES if each != "dbt"])
+@pytest.mark.slow
+@pytest.mark.parametrize("name", EXAMPLES)
 def test_an_example_of_the_gallery_prints_what_it_shows(name, tmp_path):
     """KANON_SQL_UPDATE_GOLDEN=1 writes it anew."""
     text = as_printed(name, tmp_path / name)
     assert kept(GALLERY / name / "README.md", text) == text
-
-
-def test_the_example_of_dbt_prints_what_it_shows(tmp_path):
-    text = as_printed("dbt", tmp_path / "dbt")
-    assert kept(GALLERY / "dbt" / "README.md", text) == text
 
 
 def test_the_gallery_lists_its_examples_and_the_readme_links_what_a_code_host_shows():

@@ -359,7 +359,7 @@ def exercise(records: int) -> tuple[Path, list[dict[str, Any]]]:
 
 
 @pytest.mark.parametrize("options", [{"k": 2}, {"k": 5, "max_suppressed": "1%"}], ids=str)
-@pytest.mark.parametrize("records", [100, 10_000])
+@pytest.mark.parametrize("records", [100, pytest.param(10_000, marks=pytest.mark.slow)])
 def test_the_exercise(records: int, options: dict[str, Any], tmp_path: Path) -> None:
     """Dado1513, python-datafly-to-complete: the hierarchy of ages is not nested, and cities have
     two parents."""

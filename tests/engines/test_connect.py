@@ -1665,6 +1665,7 @@ def password(database: Database) -> Iterator[str]:
     database.run("drop role marked")
 
 
+@pytest.mark.slow
 def test_no_output_of_the_command_line_holds_a_password(
     database: Database, password: str, tmp_path: Path
 ) -> None:

@@ -96,6 +96,7 @@ def test_what_comes_after_the_time_is_missing(
     assert all(known[each.column] == each.distinct for each in found.columns)
 
 
+@pytest.mark.slow
 def test_the_sets_measured_by_then_are_told(table: Path, stalled: Any) -> None:
     """Batches of four: those of single columns, and the first of pairs."""
     whole = {each.columns: each for each in kanon.profile(table, **ASKED).tables[0].subsets}
@@ -127,6 +128,7 @@ def test_it_is_on_the_screen_in_the_json_and_in_what_is_stored(table: Path, stal
     assert result_of(written.stdout).tables[0].stopped.missing == ("subsets", "ranking")
 
 
+@pytest.mark.slow
 def test_of_quasi_identifiers_too(table: Path, stalled: Any) -> None:
     asked: dict[str, Any] = {"quasi_identifiers": ["a", "b"], "sensitive": "c"}
     whole = kanon.profile(table, **asked).tables[0]
@@ -185,6 +187,7 @@ def test_nothing_known_by_then_is_a_failure(table: Path, stalled: Any) -> None:
     assert "--max-seconds: nothing was known after 1 s. Allow more." in failed.stderr
 
 
+@pytest.mark.slow
 def test_scores_that_are_not_computed_are_not_written(table: Path, stalled: Any) -> None:
     stalled("uniques_1")
 

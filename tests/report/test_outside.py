@@ -72,8 +72,13 @@ def partitions(records: int, largest: int) -> Iterator[list[int]]:
         yield from ([size, *rest] for rest in partitions(records - size, size))
 
 
+LARGER = [(28, (3, 4), 3), (27, (2, 5), 3), (28, (3,), 4)]
+
+
 @pytest.mark.parametrize(
-    ("records", "asked", "min_cell"), [(28, (3, 4), 3), (27, (2, 5), 3), (28, (3,), 4)], ids=str
+    ("records", "asked", "min_cell"),
+    [(22, (3, 4), 3), *(pytest.param(*each, marks=pytest.mark.slow) for each in LARGER)],
+    ids=str,
 )
 def test_a_page_fits_tables_with_different_numbers_of_few_classes(
     records: int, asked: tuple[int, ...], min_cell: int
