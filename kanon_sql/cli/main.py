@@ -127,10 +127,12 @@ def _exit_code_of(run: Callable[[], Any]) -> int:
         say_error(str(failure))
         return failure.exit_code
     except click.ClickException as error:
-        if isinstance(error, click.NoSuchOption) and error.possibilities:
+        if isinstance(error, click.NoSuchOption):
             # The nearest alone: --quasi-identifier is not meant as --identifiers.
-            error.possibilities = error.possibilities[:1]  # type: ignore[misc]
-        say_error(error.format_message())
+            near = did_you_mean(error.option_name, error.possibilities or ())
+            say_error(f"there is no option {error.option_name}.{near}")
+        else:
+            say_error(error.format_message())
         if isinstance(error, click.UsageError) and error.ctx is not None:
             click.echo(f"{error.ctx.command_path} --help shows how to use it.", err=True)
         return error.exit_code

@@ -179,8 +179,8 @@ def test_exit_codes(run, arguments, code):
         (["--check", "k_anonymity:"], "--check k_anonymity:: '' is not KEY=VALUE, as in k=5."),
         (["--k-map", "2"], "--k-map needs a reference: --reference SRC."),
         (["--reference-entity", "id"], "--reference-entity needs a table that it is about"),
-        (["--kk", "2"], "No such option"),
-        (["--quasi-identifier", "zip"], "Did you mean '--quasi-identifiers'?"),
+        (["--kk", "2"], "there is no option --kk."),
+        (["--quasi-identifier", "zip"], 'Did you mean "--quasi-identifiers"?'),
     ],
 )
 def test_bad_options(run, arguments, message):

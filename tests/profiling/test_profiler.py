@@ -858,7 +858,7 @@ def test_the_command_profiles_every_table_of_a_spec(run: Any) -> None:
         ("wildcard.yml", "wildcard.yml:4:12: a profile counts classes"),
         ("visits.csv --qi zip --attacker-knows town", 'has no column "town"'),
         ("visits.csv --qi zip --k 0", "--k must be a whole number, 1 or more"),
-        ("visits.csv --qi zip --show-value", "No such option"),
+        ("visits.csv --qi zip --show-value", "there is no option --show-value."),
         ("kanon.yml --qi zip", "can't be combined with --qi."),
         ("visits.csv --qi zip --output visits.csv", "visits.csv"),
     ],
