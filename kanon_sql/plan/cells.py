@@ -302,10 +302,10 @@ def facts_step(question: CellQuestion) -> Statement | None:
             column=question.value,
             contributor=bound.entity,
             weight=bound.weight,
-            # SQLite stores text in a column of numbers, too.
+            # Postgres stores NaN in a decimal, too.
             typed=question.value is not None
             and _scale(question.value.type) is not None
-            and bound.table.dialect != "sqlite",
+            and bound.table.dialect != "postgres",
         ),
     )
 
