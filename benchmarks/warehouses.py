@@ -251,14 +251,13 @@ def main() -> None:
     options = parser.parse_args()
     options.data.mkdir(parents=True, exist_ok=True)
     title = {"duckdb": "DuckDB", "postgres": "Postgres", "spark": "Spark"}[options.engine]
+    heading, measured = "An audit beside the query by hand", lines
+    if options.searches:
+        title = f"{title}'s searches"
+        heading, measured = "People, a reference and searches", searches
     for rows in options.rows:
-        if options.searches:
-            heading, found = "People, a reference and searches", searches(rows, options)
-            title = f"{title}'s searches"
-        else:
-            heading, found = "An audit beside the query by hand", lines(rows, options)
         timed = ("One pair of runs a question, files warm.",) if rows >= ONCE else ()
-        publish(f"{title}, {rows:,} rows", [(heading, found)], *timed)
+        publish(f"{title}, {rows:,} rows", [(heading, measured(rows, options))], *timed)
 
 
 if __name__ == "__main__":

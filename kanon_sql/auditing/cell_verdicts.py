@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cache, partial
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from kanon_sql.auditing.open_cells import OpenCells, comparisons, with_differences
 from kanon_sql.auditing.result import refuse_unmet
@@ -267,91 +267,76 @@ def cells_of_records(table: OpenCells, session: Session, show_values: bool) -> J
     rows = CellRows(row, group_row, differences, derived.checks, sum(empty.values()), margins)
     results = judged(checks, rows)
     warned = [*_warnings(question, row, results), *derived.warnings]
-    shown = _shown_of_records(table, exact, row, session) if show_values else None
-    return JudgedCells(summary, results, warned, shown or None)
+    listings = _listings_of_records(table, exact, row) if show_values else ()
+    return JudgedCells(summary, results, warned, _shown(table, session, listings) or None)
 
 
-def _shown_of_records(
-    table: OpenCells, exact: Exactness, row: Row, session: Session
-) -> dict[str, list[dict[str, Any]]]:
-    """The first cells and groups that violate a rule, with their labels."""
+class Listing(NamedTuple):
+    """A statement on what violates a rule; None without such a rule."""
+
+    kind: Literal["cells", "groups", "differences"]
+    step: Statement | None
+    labels: Callable[[Row], dict[str, Any]]
+    """The labels of a cell; `totals` tells a total from the value NULL."""
+    against: str = ""
+    """The name of the second table."""
+
+
+def _listings_of_records(table: OpenCells, exact: Exactness, row: Row) -> Iterator[Listing]:
     question = table.question
 
-    def named(levels: Mapping[int, Sequence[int | None]]) -> Naming:
-        def labels(row: Row) -> dict[str, Any]:
-            at = list(zip(question.dimensions, levels[int(row["kanon_grouping"])], strict=True))
-            found = {
-                dimension.raw.name: None if level is None else row[dimension.levels[level].alias]
-                for dimension, level in at
-            }
-            totals = [dimension.raw.name for dimension, level in at if level is None]
-            return {**found, "totals": totals}
+    def labels(levels: Sequence[Sequence[int | None]], row: Row) -> dict[str, Any]:
+        at = list(zip(question.dimensions, levels[int(row["kanon_grouping"])], strict=True))
+        found = {
+            each.raw.name: None if level is None else row[each.levels[level].alias]
+            for each, level in at
+        }
+        return {**found, "totals": [each.raw.name for each, level in at if level is None]}
 
-        return labels
-
-    def differing(name: str, n: int) -> tuple[Statement, Naming]:
+    of_cells = partial(labels, [each.levels for each in question.groupings])
+    yield Listing("cells", violating_cells_step(question, exact), of_cells)
+    yield Listing("cells", first_empty_step(question, row), of_cells)
+    of_groups = partial(labels, levels_of_groups(question))
+    yield Listing("groups", groups_step(question, SHOWN), of_groups)
+    for name, n in _least_differences(table):
         other, shared = table.others[name]
-        levels = dict(enumerate(shared_levels(question, shared)))
-        return differences_step(question, name, other, shared, n, SHOWN), named(levels)
-
-    return _shown(
-        table,
-        session,
-        [violating_cells_step(question, exact), first_empty_step(question, row)],
-        named({each.number: each.levels for each in question.groupings}),
-        groups_step(question, SHOWN),
-        named(levels_of_groups(question)),
-        differing,
-    )
+        step = differences_step(question, name, other, shared, n, SHOWN)
+        yield Listing("differences", step, partial(labels, shared_levels(question, shared)), name)
 
 
-Naming = Callable[[Row], dict[str, Any]]
-"""The labels of a cell; `totals` tells a total from the value NULL."""
+def _least_differences(table: OpenCells) -> Iterable[tuple[str, int]]:
+    """The largest difference that is required from each second table."""
+    found: dict[str, int] = {}
+    for _, name, n in comparisons(table):
+        if n is not None:
+            found[name] = max(n, found.get(name, n))
+    return found.items()
 
 
 def _shown(
-    table: OpenCells,
-    session: Session,
-    cells: Sequence[Statement | None],
-    named_cell: Naming,
-    groups: Statement | None,
-    named_group: Naming,
-    differing: Callable[[str, int], tuple[Statement, Naming]],
+    table: OpenCells, session: Session, listings: Iterable[Listing]
 ) -> dict[str, list[dict[str, Any]]]:
-    """The first cells, groups and differences that violate a rule; no list without such a rule."""
+    """The first rows of each kind; no list of a kind without a rule."""
+    names = [each.raw.name for each in table.question.dimensions]
     found: dict[str, list[dict[str, Any]]] = {}
-    steps = [step for step in cells if step is not None]
-    if steps:
-        rows = [row for step in steps for row in session.rows(step)][:SHOWN]
-        found["cells"] = [
-            named_cell(row) | {"figure": plain_number(row["kanon_figure"])} for row in rows
-        ]
-    if groups is not None:
-        names = [each.raw.name for each in table.question.dimensions]
-        found["groups"] = [
-            named_group(row)
-            | {
-                "along": names[int(row["kanon_dimension"]) - 1],
-                "members": plain_number(row["kanon_members"]),
-                "largest": plain_number(row["kanon_most"]),
-            }
-            for row in session.rows(groups)
-        ]
-    asked: dict[str, int] = {}
-    for _, name, n in comparisons(table):
-        asked |= {name: max(n, asked.get(name, 0))} if n is not None else {}
-    for name, n in asked.items():
-        step, named = differing(name, n)
-        found.setdefault("differences", []).extend(
-            named(row)
-            | {
-                "against": name,
-                "here": plain_number(row["kanon_here"]),
-                "there": plain_number(row["kanon_there"]),
-            }
-            for row in session.rows(step)
-        )
+    for kind, step, labels, against in listings:
+        if step is None:
+            continue
+        listed = found.setdefault(kind, [])
+        for row in session.rows(step)[: SHOWN - len(listed)]:
+            words = {"along": names[int(row["kanon_dimension"]) - 1]} if kind == "groups" else {}
+            words |= {"against": against} if against else {}
+            figures = {name: plain_number(row[column]) for name, column in _FIGURES[kind].items()}
+            listed.append(labels(row) | words | figures)
     return found
+
+
+_FIGURES = {
+    "cells": {"figure": "kanon_figure"},
+    "groups": {"members": "kanon_members", "largest": "kanon_most"},
+    "differences": {"here": "kanon_here", "there": "kanon_there"},
+}
+"""What a row of a listing shows, with its columns."""
 
 
 def _facts_of_records(question: CellQuestion, session: Session, suffix: str = "") -> Row | None:
@@ -492,30 +477,25 @@ def cells_as_published(table: OpenCells, session: Session, show_values: bool) ->
         return JudgedCells(summary, checks, found)
     names = [each.raw.name for each in table.question.dimensions]
 
-    def differing(name: str, n: int) -> tuple[Statement, Naming]:
-        shared = table.others[name].shared
-        rest = [each for each in names if each not in shared]
+    def labels(shared: Sequence[str], row: Row) -> dict[str, Any]:
+        """Those of a cell that is a total over all dimensions but the shared ones."""
+        own = named_cell(shared, row)
+        totals = [name for name in names if name not in shared or name in own["totals"]]
+        return {**{name: own.get(name) for name in names}, "totals": totals}
 
-        def named(row: Row) -> dict[str, Any]:
-            of_shared = named_cell(shared, row)
-            totals = {*rest, *of_shared["totals"]}
-            labels = {each: of_shared.get(each) for each in names}
-            return {**labels, "totals": [each for each in names if each in totals]}
+    def listings() -> Iterator[Listing]:
+        of_cells = partial(labels, names)
+        yield Listing("cells", violating_published_step(published, exact), of_cells)
+        if is_zero:
+            step = first_empty_published_step(published, exact, row, groupings)
+            yield Listing("cells", step, of_cells)
+        yield Listing("groups", published_groups_step(published, exact, row, SHOWN), of_cells)
+        for name, n in _least_differences(table):
+            shared, other = table.others[name].shared, read(name)
+            step = published_differences_step(published, exact, name, *other, shared, n, SHOWN)
+            yield Listing("differences", step, partial(labels, shared), name)
 
-        other = read(name)
-        step = published_differences_step(published, exact, name, *other, shared, n, SHOWN)
-        return step, named
-
-    empty_step = first_empty_published_step(published, exact, row, groupings) if is_zero else None
-    shown = _shown(
-        table,
-        session,
-        [violating_published_step(published, exact), empty_step],
-        partial(named_cell, names),
-        published_groups_step(published, exact, row, SHOWN),
-        partial(named_cell, names),
-        differing,
-    )
+    shown = _shown(table, session, listings())
     if derived.intervals is not None:
         shown["intervals"] = [*map(dict, derived.intervals)]
     return JudgedCells(summary, checks, found, shown or None)

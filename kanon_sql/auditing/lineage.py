@@ -52,9 +52,7 @@ def lineage(
     """The datasets and statements of a question; `connected` is what its engine was opened with,
     `seconds` are the tables that a published one is compared with."""
     where = connected if connected is not None else bound.spec.connect
-    named = bound.spec.lineage
-    own = dataset(bound.spec.source, where, bound.table)
-    own = Dataset(named.namespace or own.namespace, named.name or own.name)
+    own = _named(dataset(bound.spec.source, where, bound.table), bound.spec)
     others = [dataset(each.spec.source, where, each.table) for each in bound.others]
     others += [dataset(each.spec.source, where, each.table) for each in seconds]
     return Lineage(
@@ -64,6 +62,11 @@ def lineage(
     )
 
 
+def _named(own: Dataset, spec: TableSpec) -> Dataset:
+    """A dataset under the name that the spec gives it."""
+    return Dataset(spec.lineage.namespace or own.namespace, spec.lineage.name or own.name)
+
+
 def result_unopened(tables: Sequence[TableSpec | PublishedSpec], error: str) -> AuditResult:
     """The result of tables of which one could not be opened, so that none was audited."""
     return AuditResult(tuple(_unopened(table, error) for table in tables), VERSION, audited=today())
@@ -71,16 +74,18 @@ def result_unopened(tables: Sequence[TableSpec | PublishedSpec], error: str) -> 
 
 def _unopened(table: TableSpec | PublishedSpec, error: str) -> TableResult:
     source, where = str(table.source), table.connect
-    unread = Table(source, "", (), embedded=where is None)
-    facts: dict[str, Any] = {
-        "name": table.name or (source if where else os.path.basename(source)),
-        "engine": where.partition(":")[0] if isinstance(where, str) else "duckdb",
-        "quasi_identifiers": (),
-        "error": error,
-        "lineage": Lineage((dataset(source, where, unread),), ()),
-    }
-    kind = TableResult if isinstance(table, TableSpec) else CellsResult
-    return kind(status="error", **facts)
+    own = dataset(source, where, Table(source, "", (), embedded=where is None))
+    kind: type[TableResult] = CellsResult
+    if isinstance(table, TableSpec):
+        own, kind = _named(own, table), TableResult
+    return kind(
+        name=table.name or (source if where else os.path.basename(source)),
+        engine="",
+        status="error",
+        quasi_identifiers=(),
+        error=error,
+        lineage=Lineage((own,), ()),
+    )
 
 
 def _statement(bound: ResolvedQuestion, check: BoundCheck, engine: Engine) -> str | None:

@@ -523,36 +523,34 @@ def _repeated(question: CellQuestion) -> Iterator[str]:
 
 
 def first_empty_step(question: CellQuestion, row: Row) -> Statement | None:
-    """The statement on the first combinations without a record, which shows values; None without
+    """The statement on the first combinations without a record, with their labels; None without
     such a combination, or a rule that they violate."""
 
-    def at_level(place: int, level: int) -> dict[str, Any]:
-        dimension = question.dimensions[place]
+    def nodes_at(dimension: Dimension, level: int) -> dict[str, Any]:
         below = is_repeated(dimension, level)
+        repeated = f" and not coalesce({below}, false)" if below else ""
         return {
             "names": [generated_or_quoted(each.alias) for each in dimension.levels[level:]],
-            "predicate": "kanon_grouping = 0"
-            + (f" and not coalesce({below}, false)" if below else ""),
+            "predicate": f"kanon_grouping = 0{repeated}",
+        }
+
+    def of_grouping(grouping: Grouping) -> dict[str, Any]:
+        number = str(grouping.number)
+        keyed = [generated_or_quoted(each.alias) for each in grouping.columns]
+        return {
+            "own": f"kanon_grouping = {number}",
+            "fixed": {"kanon_grouping": number}
+            | {label: "null" for label in labels if label not in keyed},
+            "nodes": [
+                nodes_at(dimension, level)
+                for dimension, level in zip(question.dimensions, grouping.levels, strict=True)
+                if level is not None
+            ],
         }
 
     labels = [generated_or_quoted(each.alias) for each in question.columns]
-    groupings = []
-    for grouping in question.groupings:
-        if empty_cells(question, row)[grouping.number]:
-            nodes = [
-                at_level(place, level)
-                for place, level in enumerate(grouping.levels)
-                if level is not None
-            ]
-            named = {name for node in nodes for name in node["names"]}
-            groupings.append(
-                {
-                    "own": f"kanon_grouping = {grouping.number}",
-                    "fixed": {"kanon_grouping": str(grouping.number)}
-                    | {name: "null" for name in labels if name not in named},
-                    "nodes": nodes,
-                }
-            )
+    empty = empty_cells(question, row)
+    groupings = [of_grouping(each) for each in question.groupings if empty[each.number]]
     sets = render("sets_of_cells", cells=_counts(question, question.groupings))
     return empty_step(question, sets, "cells", ["kanon_grouping", *labels], groupings)
 
@@ -619,23 +617,20 @@ def group_checks(question: CellQuestion, *, gating: bool = False) -> list[dict[s
 
 
 def groups_step(question: CellQuestion, first: int | None = None) -> Statement | None:
-    """The statement on the groups of which all members fall into one category, or on the first of
-    those that a rule forbids, which shows values."""
+    """The statement on the groups of which all members fall into one category. With `first`, its
+    rows are the first groups that a rule forbids, with their labels."""
     checks = group_checks(question, gating=first is not None)
     if not checks:
         return None
     bound = question.bound
-    numbers, families = _groups(question)
+    groupings, families = _groups(question)
     return step(
         bound,
         "groups" if first is None else "disclosed_groups",
         f"In which groups of {bound.table.name} do all members fall into one category?",
         render(
             "group_counts",
-            cells=_counts(
-                question,
-                [question.grouping(number, levels) for levels, number in numbers.items()],
-            ),
+            cells=_counts(question, groupings),
             families=families,
             nodes=_nodes(question),
             checks=checks,
@@ -645,15 +640,13 @@ def groups_step(question: CellQuestion, first: int | None = None) -> Statement |
     )
 
 
-def levels_of_groups(question: CellQuestion) -> dict[int, tuple[int | None, ...]]:
-    """The level of each dimension in the groupings that groups are counted in, by number."""
-    return {number: levels for levels, number in _groups(question)[0].items()}
+def levels_of_groups(question: CellQuestion) -> list[tuple[int | None, ...]]:
+    """The level of each dimension in the groupings that `groups_step` counts, in their order."""
+    return [grouping.levels for grouping in _groups(question)[0]]
 
 
-def _groups(
-    question: CellQuestion,
-) -> tuple[dict[tuple[int | None, ...], int], list[dict[str, Any]]]:
-    """The numbers of the groupings, and which of them are parents of which, along a dimension."""
+def _groups(question: CellQuestion) -> tuple[list[Grouping], list[dict[str, Any]]]:
+    """The groupings, and which are children and parents of each other along a dimension."""
     numbers: dict[tuple[int | None, ...], int] = {
         each.levels: each.number for each in question.groupings
     }
@@ -679,7 +672,7 @@ def _groups(
                     else _is_one_of(dimension, level + 1, dimension.only_children(level + 1)),
                 }
             )
-    return numbers, families
+    return [question.grouping(number, levels) for levels, number in numbers.items()], families
 
 
 def shared_levels(question: CellQuestion, shared: Sequence[str]) -> list[tuple[int | None, ...]]:
@@ -702,8 +695,8 @@ def differences_step(
     n: int | None,
     first: int | None = None,
 ) -> Statement:
-    """The statement that compares the cells that this table and a second one have, or on the first
-    that violate, which shows values.
+    """The statement that compares the cells that this table and a second one have. With `first`,
+    its rows are the first cells that violate, with their labels.
 
     `shared` are the dimensions of this table that the second one has, in its order.
     """

@@ -454,7 +454,7 @@ def missing_cells(table: PublishedTable, row: Row, groupings: Sequence[Row]) -> 
 def first_empty_published_step(
     table: PublishedTable, exact: Exactness, row: Row, groupings: Sequence[Row]
 ) -> Statement | None:
-    """The statement on the first combinations of nodes without a row, which shows values; None
+    """The statement on the first combinations of nodes without a row, with their labels; None
     without such a combination, or a rule that they violate."""
 
     def of_grouping(grouping: Row) -> dict[str, Any]:
@@ -482,8 +482,8 @@ def _equal(values: Mapping[str, str]) -> str:
 def published_groups_step(
     table: PublishedTable, exact: Exactness, row: Row, first: int | None = None
 ) -> Statement | None:
-    """The statement on groups of which all members fall into one category, or on the first of those
-    that a rule forbids, which shows values."""
+    """The statement on groups of which all members fall into one category. With `first`, its rows
+    are the first groups that a rule forbids, with their labels."""
     question = table.question
     checks = group_checks(question, gating=first is not None)
     families = [
@@ -502,7 +502,8 @@ def published_groups_step(
             sets=sets_of_published(table, exact),
             families=families,
             checks=checks,
-            **({} if first is None else {"dimensions": table.places, "first": first}),
+            dimensions=table.places,
+            first=first,
         ),
         GroupDisclosure,
     )
@@ -556,8 +557,8 @@ def published_differences_step(
     n: int | None,
     first: int | None = None,
 ) -> Statement:
-    """The statement that compares two published tables on the dimensions of both, or on the first
-    cells that violate, which shows values.
+    """The statement that compares two published tables on the dimensions of both. With `first`, its
+    rows are the first cells that violate, with their labels.
 
     `shared` are the dimensions of this table that the second one has, in its order.
     """

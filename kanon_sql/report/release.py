@@ -210,7 +210,7 @@ def _shortened(check: CheckResult, verdict: Verdict, before: str) -> Verdict:
     if then[1:] == now:
         then = ["as", "before"]
     while now and now[-1] == then[-1]:
-        now.pop(), then.pop()
+        del now[-1], then[-1]
     return verdict._replace(achieved=_joined(verdict.achieved, " ".join(then)), extent="")
 
 

@@ -116,11 +116,11 @@ class CheckDiff:
     @property
     def is_dropped(self) -> bool:
         """Whether the check gated and no longer does."""
-        demanded, demands = (
+        gated, gates = (
             each is not None and (each.holds is not None or each.undecided)
             for each in (self.old, self.new)
         )
-        return demanded and not demands
+        return gated and not gates
 
     @property
     def is_undecided(self) -> bool:

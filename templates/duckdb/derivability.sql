@@ -325,7 +325,10 @@ left join {{ keyed }} using ({{ node_columns(dimensions) }})
 {%- endmacro %}
 
 
-{# Each cell of each equation: 1 for the sum, -1 for what is summed. #}
+{#
+    Each cell of each equation: 1 for the sum, -1 for what is summed. The join reads sums alone, of
+    which there are far fewer than cells.
+#}
 {% macro equation_terms(cells, nodes, dimensions) %}
 with
 

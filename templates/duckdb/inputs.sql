@@ -342,37 +342,30 @@ with
 #}
 {% macro decimal_commas(relation, columns, marks=[]) %}
 select
-{%- for column in columns %}
-    count({{ kanon_sql.outside(column, marks) }}) as kanon_values_{{ loop.index }},
+{% for column in columns %}
+{% set name = kanon_sql.ident(column) %}
+{% set text = kanon_sql.unless(kanon_sql.is_suppressed(column, marks), name) if marks else name %}
+    count({{ text }}) as kanon_values_{{ loop.index }},
     count(*) filter (
-        where regexp_full_match({{ kanon_sql.outside(column, marks) }}, '[-+]?[0-9]+(,[0-9]+)?')
+        where regexp_full_match({{ text }}, '[-+]?[0-9]+(,[0-9]+)?')
     ) as kanon_numbers_{{ loop.index }},
     count(*) filter (
-        where regexp_full_match({{ kanon_sql.outside(column, marks) }}, '[-+]?[0-9]+,[0-9]+')
+        where regexp_full_match({{ text }}, '[-+]?[0-9]+,[0-9]+')
     ) as kanon_commas_{{ loop.index }}{{ "," if not loop.last }}
-{%- endfor %}
-
+{% endfor %}
 from {{ relation }}
 {%- endmacro %}
 
 
-{# A text as it stands, NULL where it is one of the marks. #}
-{% macro outside(column, marks) -%}
-{% set name = kanon_sql.ident(column) -%}
-{% if not marks -%}
-{{ name }}
-{%- else -%}
-case when {{ name }} not in ({% for mark in marks %}{{ kanon_sql.literal(mark) }}{{ ", " if not loop.last }}{% endfor %}) then {{ name }} end
-{%- endif %}
-{%- endmacro %}
-
-
-{# The records of a text file with a point in the decimals of some columns, for a FROM clause. #}
+{#
+    The records of a text file with a point in the decimals of some columns, for a FROM clause. Marks
+    of suppressed figures stay as they are.
+#}
 {% macro with_decimal_points(relation, columns, marks=[]) -%}
 (select * replace (
 {%- for column in columns -%}
-{% set number = "replace(" ~ kanon_sql.outside(column, marks) ~ ", ',', '.')" -%}
-    {{ number if not marks else "coalesce(" ~ number ~ ", " ~ kanon_sql.ident(column) ~ ")" }} as {{ kanon_sql.ident(column) }}{{ ", " if not loop.last }}
+{% set name = kanon_sql.ident(column) -%}
+    {{ "case when " ~ kanon_sql.is_suppressed(column, marks) ~ " then " ~ name ~ " else " if marks }}replace({{ name }}, ',', '.'){{ " end" if marks }} as {{ name }}{{ ", " if not loop.last }}
 {%- endfor -%}
 ) from {{ relation }})
 {%- endmacro %}

@@ -16,8 +16,10 @@ import pyarrow
 import pytest
 import scipy.optimize
 from commands import run
+from warehouses import ENGINES
 
 import kanon_sql as kanon
+from kanon_sql.errors import InputError
 
 FIGURES = {"secret-north", "31337", "secret-mark"}
 """Labels and figures that no message may show."""
@@ -145,6 +147,14 @@ def test_the_condition_that_is_advised_leaves_out_what_is_not_finite(tmp_path: P
 
     assert result.exit_code == 0
     assert "1 record" in result.stdout
+
+
+def test_nan_in_a_decimal_of_postgres_is_no_figure(tmp_path: Path) -> None:
+    with ENGINES["postgres"].started(tmp_path) as database:
+        database.run("create table ledger (region text, n numeric(9, 2))")
+        database.run("insert into ledger values ('N', 'NaN'), ('N', 5)")
+        with pytest.raises(InputError, match='1 of 2 values of "n" is NaN or infinite'):
+            kanon.tables("ledger", ["region"], value="n", engine=database.url)
 
 
 SECONDS = [

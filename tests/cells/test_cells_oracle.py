@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from pathlib import Path
 from typing import Any
 
 import oracle_cells as oracle
@@ -137,14 +136,6 @@ def test_every_engine_finds_the_same(database: Database) -> None:
         agree(found("ledger", given, database.url), expected(table, given))
 
     is_found()
-
-
-def test_a_column_of_decimals_may_hold_nan(tmp_path: Path) -> None:
-    with ENGINES["postgres"].started(tmp_path) as postgres:
-        postgres.run("create table ledger (r text, v numeric(10, 2))")
-        postgres.run("insert into ledger values ('N', 1.5), ('N', 'NaN')")
-        with pytest.raises(kanon.InputError, match='1 of 2 values of "v" is NaN'):
-            kanon.tables("ledger", ["r"], value="v", dominance=(1, 60), engine=postgres.url)
 
 
 @settings(few, max_examples=60)

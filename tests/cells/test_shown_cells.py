@@ -185,6 +185,22 @@ def test_what_violates_as_published_is_listed(tmp_path: Path) -> None:
     ]  # fmt: skip
 
 
+def test_twenty_differences_are_listed_of_all_second_tables() -> None:
+    here, there = (pyarrow.table({"r": [*range(15)] * count}) for count in (1, 2))
+
+    [table] = kanon.tables(
+        here,
+        ["r"],
+        against={"before": there, "later": there},
+        checks=[kanon.Differences(n=2, against=name) for name in ("before", "later")],
+        show_values=True,
+    ).tables
+
+    assert [row["against"] for row in (table.shown or {})["differences"]] == (
+        ["before"] * 15 + ["later"] * 5
+    )
+
+
 def test_nothing_is_listed_unasked(tmp_path: Path) -> None:
     file = tmp_path / "published.csv"
     file.write_text(PUBLISHED, encoding="utf-8")

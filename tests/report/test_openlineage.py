@@ -24,7 +24,7 @@ from test_pipelines import ACCEPTED, BROKEN, EMPTY
 
 import kanon_sql as kanon
 from kanon_sql.auditing.auditor import audit
-from kanon_sql.auditing.lineage import dataset
+from kanon_sql.auditing.lineage import dataset, result_unopened
 from kanon_sql.cli.main import main
 from kanon_sql.engines.session import RunOptions
 from kanon_sql.report.pipelines import openlineage
@@ -387,6 +387,14 @@ tables:
 """
     )
     return tmp_path
+
+
+def test_a_table_that_can_not_be_opened_keeps_its_name(folder: Path) -> None:
+    _, other = result_unopened(AuditSpec.from_file("kanon.yml").tables, "stopped.").tables
+
+    named = Dataset("postgres://host:5432", "clinic.public.patients")
+    assert other.lineage
+    assert other.lineage.datasets == (named,)
 
 
 Run = Callable[..., tuple[int, str, str]]

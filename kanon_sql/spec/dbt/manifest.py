@@ -84,13 +84,13 @@ def read_manifest(
                 manifest.refuse_replaced_meta(node)
     declared = [(key, node) for key in keys for node in requested if node.declares(key)]
     annotated = {node.unique_id for _, node in declared}
-    told = (
+    ephemeral = (
         f"{node.location}: {node.display_name} is ephemeral, so there is no table to audit, and it "
         "was skipped. Materialise it."
         for _, node in declared
         if node.is_ephemeral
     )
-    skipped = tuple(dict.fromkeys(told))
+    skipped = tuple(dict.fromkeys(ephemeral))
     chosen = [(key, node) for key, node in declared if not node.is_ephemeral]
     unmatched = [each for each, ids in found.items() if not annotated & ids]
     if unmatched or not chosen:

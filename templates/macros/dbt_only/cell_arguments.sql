@@ -129,8 +129,8 @@
 
 
 {#
-    The relation of a test, its dimensions, contributor, figure, count and weight, as they stand in SQL. A
-    count without a value is the figure.
+    The relation of a test, its dimensions, contributor, figure, count and weight, as they stand in
+    SQL. A count without a value is the figure.
 #}
 {% macro columns_of_cells(
     test, model, by, quote_columns, contributor, value, count=none, weight=none, alias="kanon_source"
@@ -183,9 +183,9 @@
 
 
 {#
-    How a mart is read: its dimensions with their totals, and what stands for a suppressed figure, beside
-    which the count is not read. A NULL figure is a suppressed one if `suppressed` says so; that of derivable
-    is so without.
+    How a mart is read: its dimensions with their totals, and the predicate of a suppressed figure,
+    whose count is not read. A NULL figure is suppressed if `suppressed` says so, and always in
+    derivable.
 #}
 {% macro mart_of_test(test, given, by, own) -%}
 {% set marks = [] %}
@@ -254,8 +254,8 @@
 {#
     The decimals in which all values are exact, and fit with the factor of a rule: 0, 6, or none for
     floating point numbers, whose slack counts towards a violation. The values of an ephemeral model
-    can't be read before the statement runs. Where SQL is only compiled, 6 are taken. Weights must be whole
-    numbers for their products to be exact.
+    can't be read before the statement runs. Where SQL is only compiled, 6 are taken. Products with
+    weights are exact for whole weights only.
 #}
 {% macro digits_of(model, relation, value, factor=1, weight=none) -%}
 {% if not execute or flags.WHICH not in ["build", "test", "retry", "run"] -%}

@@ -122,7 +122,7 @@ measured as (
 {# Values that are no finite number, weights below 1, and records of nobody. #}
 {% macro figure_errors(relation, value=none, contributor=none, weight=none) -%}
 {% set name = kanon_sql.ident(value) if value is not none -%}
-{% set stands_for = "coalesce(" ~ (kanon_sql.figure_number(weight) | trim) ~ ", 0)" if weight is not none -%}
+{% set factor = "coalesce(" ~ (kanon_sql.figure_number(weight) | trim) ~ ", 0)" if weight is not none -%}
 {% set number = kanon_sql.figure_number(value) | trim if value is not none -%}
 {{ return([
     kanon_sql.rows_error(
@@ -134,7 +134,7 @@ measured as (
         "values_not_finite", "values that are NaN or infinite", "kanon_not_finite"
     ) if value is not none else none,
     kanon_sql.rows_error(
-        relation, "not (" ~ stands_for ~ " >= 1 and " ~ stands_for ~ " <= 1e15)",
+        relation, "not (" ~ factor ~ " >= 1 and " ~ factor ~ " <= 1e15)",
         "not_a_weight", "weights that are no number from 1 to 10^15", "kanon_not_a_weight"
     ) if weight is not none else none,
     kanon_sql.rows_error(
@@ -156,8 +156,9 @@ from {{ relation }}
 
 
 {#
-    What can't be read of a mart: a figure that is neither a number nor the mark, a shown one without its
-    count, a NULL or a label that may be a total, and a second row for a cell. `name` tells two marts apart.
+    What can't be read of a mart: a figure that is neither a number nor a mark, a shown one without its
+    count, a NULL or a label that may be a total, and a second row for a cell. `name` tells two marts
+    apart.
 #}
 {% macro mart_errors(relation, dimensions, value, suppressed, count=none, name="") -%}
 {% set number = kanon_sql.figure_number(value) | trim %}

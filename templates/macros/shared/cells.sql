@@ -382,9 +382,9 @@ cross join nodes
 
 
 {#
-    The first combinations of labels without a cell, by their `labels`. Each of the `groupings` says which of
-    the `cells` are its own, what the labels of its totals are, `fixed`, and which `nodes` its other
-    dimensions have: the `names` of their columns, and where they occur.
+    The first combinations of nodes without a cell, in the order of their `labels`. Each grouping has
+    the predicate of its `own` cells, the `fixed` labels of its totals, and the `nodes` of its other
+    dimensions: the `names` of their columns, and the `predicate` of the cells in which they occur.
 #}
 {% macro first_empty_cells(sets, cells, labels, groupings, first) %}
 with

@@ -179,15 +179,15 @@ group by
 
 {#
     The groups of a published table. The members of a group are those of its children; a group with
-    a suppressed or unknown child is left out. With `first`, the first disclosed ones with their labels in
-    all `dimensions`.
+    a suppressed or unknown child is left out. With `first`, the first disclosed ones, with their
+    labels in the `dimensions`.
 #}
 {% macro published_groups(sets, families, checks, dimensions=[], first=none) %}
 with
 
 {{ sets }},
 
-{{ kanon_sql.set_of_published_groups(families, dimensions) | trim }}
+{{ kanon_sql.set_of_published_groups(families, dimensions if first is not none else []) | trim }}
 
 {% if first is none %}
 {{ kanon_sql.disclosed_groups(checks) | trim }}
