@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from pathlib import Path
 from typing import Any
 
+import duckdb
 import oracle_cells as oracle
 import pyarrow
 import pytest
@@ -263,3 +265,49 @@ def test_a_rank_above_every_number_of_contributors_is_asked_too(contributor: str
 
     cells = oracle.cells(ZEROS.records, BY, **given)
     agree([table.checks[0].to_dict()], [oracle.dominance(cells, 2_000_000, 50)])
+
+
+# --- a million cells ------------------------------------------------------------------------
+
+BY_THREE = ("a", "b", "c")
+MILLION = """
+select
+    case when grouping(i) = 1 then 'Total' else 'a' || i end as a,
+    case when grouping(j) = 1 then 'Total' else 'b' || j end as b,
+    case when grouping(k) = 1 then 'Total' else 'c' || k end as c,
+    case when grouping(i, j, k) > 0 or i <> j or j <> k then sum(n) end as n
+from (
+    select i, j, k, 10 + (i * 7 + j * 3 + k) % 90 as n
+    from range(100) as x(i), range(100) as y(j), range(100) as z(k)
+)
+group by cube(i, j, k)
+"""
+
+
+@pytest.mark.slow
+def test_a_diagonal_of_a_million_cells_is_derived(tmp_path: Path) -> None:
+    file = tmp_path / "cells.parquet"
+    duckdb.sql(MILLION).write_parquet(str(file))
+    asked: dict[str, Any] = {"value": "n", "published": True, "total_label": "Total"}
+
+    [table] = kanon.tables(file, BY_THREE, **asked, suppressed=[None], derivable=True).tables
+
+    [check] = [each for each in table.checks if each.model == "derivable"]
+    assert table.cells.cells == 101**3
+    assert (check.details["suppressed"], check.details["by_subtraction"]) == (100, 100)
+
+
+@pytest.mark.slow
+def test_a_million_cells_are_counted_from_their_records(tmp_path: Path) -> None:
+    """Every tenth cell has one record, the others have two."""
+    file = tmp_path / "records.parquet"
+    duckdb.sql(
+        "select i // 10000 as a, i // 100 % 100 as b, i % 100 as c from range(1000000) as t(i) "
+        "union all select i // 10000, i // 100 % 100, i % 100 from range(1000000) as t(i) "
+        "where i % 10 > 0"
+    ).write_parquet(str(file))
+
+    [table] = kanon.tables(file, BY_THREE, threshold=2).tables
+
+    violating = table.checks[0].details["violating_cells"]
+    assert (table.cells.cells, violating) == (101**3, 100_000)
