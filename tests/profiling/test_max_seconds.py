@@ -112,6 +112,7 @@ def test_the_sets_measured_by_then_are_told(table: Path, stalled: Any) -> None:
     assert "2 of the 10 sets of columns; special uniques" in found.warnings[0]
 
 
+@pytest.mark.slow
 def test_it_is_on_the_screen_in_the_json_and_in_what_is_stored(table: Path, stalled: Any) -> None:
     stalled("9 as kanon_set")
     arguments = ["profile", "people.parquet", "--columns", "a,b,c,d", "--subsets", "2"]
