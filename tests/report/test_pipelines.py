@@ -20,7 +20,7 @@ from kanon_sql import cli
 from kanon_sql.auditing.result import AuditResult
 from kanon_sql.engines.duckdb.engine import DuckDBEngine
 from kanon_sql.engines.session import RunOptions
-from kanon_sql.errors import EngineError
+from kanon_sql.errors import EngineError, option
 from kanon_sql.report.pipelines import github, junit, outcomes, sarif
 from kanon_sql.results.table import CheckResult, InBaseline, TableResult
 from kanon_sql.spec.models.catalogue import ALL_MODELS
@@ -493,15 +493,15 @@ def test_a_failed_engine_is_told_in_the_report_too(run, form, monkeypatch):
 @pytest.mark.parametrize("form", ["junit", "sarif", "github", "openlineage"])
 def test_a_table_that_can_not_be_opened_is_told_there_too(run, form, command, asked, monkeypatch):
     def slow(*_: object) -> None:
-        raise EngineError("stopped, because the time limit was reached.")
+        raise EngineError(f"the time limit was reached. Raise {option('timeout')}.")
 
     monkeypatch.setattr(DuckDBEngine, "table", slow)
     code, out, err = run(
         *(command, "data/patients.csv", asked, "zip", "--format", form),
         *("--k", "2") if command == "audit" else ("--threshold", "2"),
     )
-    assert (code, err) == (3, "error: stopped, because the time limit was reached.\n")
-    assert "patients.csv: the audit failed: stopped, because the time limit was reached." in out
+    assert (code, err) == (3, "error: the time limit was reached. Raise --timeout.\n")
+    assert "patients.csv: the audit failed: the time limit was reached. Raise --timeout." in out
     if form == "openlineage":
         begun, ended = map(json.loads, out.splitlines())
         assert (begun["eventType"], ended["eventType"]) == ("START", "FAIL")

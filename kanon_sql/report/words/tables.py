@@ -36,6 +36,7 @@ from kanon_sql.results.table import (
     given_away,
     members_by_size,
 )
+from kanon_sql.spec.flags import with_flags
 from kanon_sql.spec.models.catalogue import ALL_MODELS
 from kanon_sql.spec.other_tables import REFERENCE
 from kanon_sql.spec.spec import SHOWN
@@ -415,7 +416,7 @@ def unanswered(
     """The sentence for a table without results, or None."""
     name = printable(table.name)
     if table.status == "error":
-        return f"{name}: the {what} failed: {table.error}"
+        return f"{name}: the {what} failed: {with_flags(table.error or '')}"
     if table.status == "no_data":
         return (
             f"{name}: no data. No record was found, so {why} (exit code 4). Check the source and "
