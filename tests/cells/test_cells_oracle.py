@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +13,7 @@ import pytest
 from generated import Filled, few, fewer
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from warehouses import ENGINES, Database
+from warehouses import Database
 
 import kanon_sql as kanon
 
@@ -119,14 +119,6 @@ def drawn(given: dict[str, Any]) -> dict[str, Any]:
 def test_a_drawn_table_has_the_cells_that_python_finds(table: Filled, given: Any) -> None:
     given = drawn(given)
     agree(found(table.arrow, given), expected(table, given))
-
-
-@pytest.fixture(scope="module", params=["postgres", "sqlite", "clickhouse", "spark"])
-def database(
-    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[Database]:
-    with ENGINES[request.param].started(tmp_path_factory.mktemp(request.param)) as running:
-        yield running
 
 
 def test_every_engine_finds_the_same(database: Database) -> None:

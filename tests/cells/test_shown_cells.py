@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import oracle_cells as oracle
 import pyarrow
-import pytest
 from commands import run
 from generated import Filled, few, fewer
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from oracle_cells import TOTAL, Key
 from test_cells_oracle import BY, NAMES, TYPES, tables
-from warehouses import ENGINES, Database
+from warehouses import Database
 
 import kanon_sql as kanon
 
@@ -91,14 +90,6 @@ def expected(table: Filled, other: Filled, given: Mapping[str, Any]) -> list[Lis
 @given(DRAWN, DRAWN, GIVEN)
 def test_what_violates_is_listed(table: Filled, other: Filled, given: Any) -> None:
     assert listed(table.arrow, other.arrow, given) == expected(table, other, given)
-
-
-@pytest.fixture(scope="module", params=["postgres", "sqlite", "clickhouse", "spark"])
-def database(
-    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[Database]:
-    with ENGINES[request.param].started(tmp_path_factory.mktemp(request.param)) as running:
-        yield running
 
 
 def test_every_engine_lists_the_same(database: Database) -> None:
