@@ -76,6 +76,11 @@ def compile_contract(
     Paths are relative to `folder`. Raises `SpecError` if the tables don't lie at one server, and
     for names that readers of contracts would replace.
     """
+    if not spec.tables:
+        raise SpecError(
+            "a data contract holds rules for tables of records, and every table of the spec is "
+            "published. Add the tables of records under tables."
+        )
     found, objects, files = [], {}, []
     for place, asked in enumerate(spec.tables):
         with opened(asked, RunOptions(engine)) as hub:
@@ -98,6 +103,9 @@ def compile_contract(
         for each in found
         if each.alone
     )
+    if spec.published:
+        names = ", ".join(each.name or str(each.source) for each in spec.published)
+        notes += (f"{names}: left out, as a contract has no rules for published tables.",)
     count = sum(len(each.rules) for each in found)
     if into is not None:
         text = with_rules(into, {each.name: each.rules for each in found}, needed=list(objects))

@@ -108,7 +108,7 @@ def _riskiest(
             seed=seed,
             first=sample,
         ),
-        only="with --show-values only: its rows are personal data",
+        only="when values are shown: its rows are personal data",
     )
     pairs = compared.pairs if compared else []
     patterns = [pair.how == "by_pattern" for pair in pairs] or [False] * len(columns)

@@ -391,7 +391,7 @@ def _shown(bound: ResolvedQuestion) -> Iterator[Statement]:
             first=SHOWN,
         ),
         KAnonymity,
-        only="with --show-values only: its rows are personal data",
+        only="when values are shown: its rows are personal data",
     )
 
 

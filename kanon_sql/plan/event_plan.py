@@ -233,5 +233,5 @@ def _shown(bound: ResolvedQuestion) -> Iterator[Statement]:
             "people share?",
             render("rare_combinations", **_of_events(bound, _known(bound)), m=m, first=SHOWN),
             KmAnonymity,
-            only="with --show-values only: its rows are personal data",
+            only="when values are shown: its rows are personal data",
         )

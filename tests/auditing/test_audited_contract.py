@@ -282,6 +282,24 @@ def test_all_tables_lie_at_one_server(folder: Path, run: Run) -> None:
     assert run("compile", "two.yml", "--format", "odcs", "--select", "other")[0] == 0
 
 
+def test_published_tables_have_no_rules_and_are_named(folder: Path, run: Run) -> None:
+    published = (
+        "published:\n  - {name: monthly, source: voters.csv, by: [zip_code], "
+        "checks: [{min_contributors: {n: 3}}]}\n"
+    )
+    (folder / "both.yml").write_text(SPEC + published)
+    (folder / "published.yml").write_text("version: 1\n" + published)
+
+    code, out, err = run("compile", "both.yml", "--format", "odcs")
+    assert code == 0
+    assert "warning: monthly: left out, as a contract has no rules for published tables." in err
+    assert "monthly" not in out
+
+    code, out, err = run("compile", "published.yml", "--format", "odcs")
+    assert (code, out) == (2, "")
+    assert "every table of the spec is published" in err
+
+
 @pytest.mark.parametrize("said", ["${HOME}", "{table}", "{model}", "{column}", "a{schema}b"])
 def test_what_readers_would_replace_is_refused(said: str, folder: Path) -> None:
     duckdb.sql(f"copy (select 'x' as \"{said}\", 'flu' as dx) to 'odd.parquet'")

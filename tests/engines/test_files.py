@@ -375,6 +375,10 @@ def test_a_value_too_many_is_refused_even_if_it_reads_as_null(tmp_path: Path) ->
         ("a/b.csv", "a/b.csv: no such file."),
         ("", "the name of a table or file is empty. Is it a variable that is not set?"),
         ("none/b.csv", "none/b.csv: no such file. There is no folder none."),
+        (
+            "https://user:p@ss@clinic.org/b.csv?signature=key",
+            "https://clinic.org/b.csv: only local files are read; download it first.",
+        ),
     ],
 )
 def test_a_file_that_is_not_there_names_those_that_are(

@@ -118,7 +118,10 @@ def matching_files(path: str, run: Run) -> tuple[tuple[str, ...], tuple[str, ...
     if os.path.exists(path):
         return (path,), ()
     if "://" in path:
-        raise InputError(f"{path}: only local files are read; download it first.")
+        # Its user and its query may be credentials.
+        scheme, _, rest = path.partition("?")[0].partition("://")
+        address = f"{scheme}://{rest.rpartition('@')[2]}"
+        raise InputError(f"{address}: only local files are read; download it first.")
     if not any(character in path for character in GLOB_CHARACTERS):
         raise InputError(f"{path}: no such file.{_readable_neighbours(path)}")
     found = [str(file) for (file,) in run(render("matching_files", pattern=literal(path)))]

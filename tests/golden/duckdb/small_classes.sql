@@ -3,7 +3,7 @@
 -- Model      k-anonymity. Every combination of quasi-identifier values occurs in at least k
 --            records, so these columns never point at fewer than k of them. (Sweeney 2002,
 --            k-anonymity: a model for protecting privacy, IJUFKS 10(5), definition 3)
--- Runs       with --show-values only: its rows are personal data
+-- Runs       when values are shown: its rows are personal data
 -- Dialect    duckdb, as executed
 
 select
