@@ -232,7 +232,7 @@ def _answers(plan: Plan, session: Session) -> Answers:
     sizes = session.rows(plan.classes) if plan.classes else next(iter(sensitive.values()))
     refuse_without_entity(plan.bound, sizes)
     distances = {each.step.name: session.row(each.step) for each in plan.distances if sizes}
-    profiles = session.rows(plan.profiles) if plan.profiles and sizes else []
+    profiles = _profiles(plan, sizes, session) if sizes else ()
     matches = {step.step.name: session.row(step.step) for step in plan.references if sizes}
     everyone = people_of_profiles(profiles)
     in_several = plan.people is not None and people_in(sizes) > everyone
@@ -259,6 +259,17 @@ def _answers(plan: Plan, session: Session) -> Answers:
             f"{plan.bound.table.name} changed while it was being audited; run the audit again."
         )
     return answers
+
+
+def _profiles(plan: Plan, sizes: Sequence[Row], session: Session) -> Sequence[Row]:
+    """Number of profiles by size: of classes, if everybody is in one; none without an entity."""
+    if plan.everyone is None or plan.profiles is None:
+        return ()
+    if int(session.row(plan.everyone)["kanon_people"]) != people_in(sizes):
+        return session.rows(plan.profiles)
+    return [
+        {"kanon_size": row["kanon_size"], "kanon_profiles": row["kanon_classes"]} for row in sizes
+    ]
 
 
 def _people_of(

@@ -98,9 +98,11 @@ class Plan:
     distances: tuple[DistanceStep, ...] = ()
     looks: tuple[SpellingLook, ...] = ()
     named_values: tuple[NamedValuesStep, ...] = ()
+    everyone: Statement | None = None
+    """Counts the people; None without an entity, as are the next two."""
     profiles: Statement | None = None
     people: Statement | None = None
-    """Counts people by the smallest of their classes; None without an entity."""
+    """Counts people by the smallest of their classes."""
     survey: Statement | None = None
     references: tuple[ReferenceStep, ...] = ()
     earlier: tuple[EarlierStep, ...] = ()
@@ -126,6 +128,7 @@ class Plan:
                 for step in (look.at_all, look.spellings, look.by_spelling)
             ),
             *(named.step for named in self.named_values),
+            self.everyone,
             self.profiles,
             self.people,
             *(sensitive.people for sensitive in self.sensitive),
@@ -166,6 +169,7 @@ def plan_audit(bound: ResolvedQuestion, *, short_keys: bool = True) -> Plan:
         distances=tuple(distance_steps(bound)),
         looks=tuple(spelling_look(bound, column) for column in looked),
         named_values=tuple(named_values_steps(bound)),
+        everyone=_everyone(bound) if bound.entity else None,
         profiles=_profiles(bound) if bound.entity else None,
         people=smallest_classes(keyed) if bound.entity else None,
         survey=_survey(bound) if bound.weight else None,
@@ -222,6 +226,20 @@ def _survey(bound: ResolvedQuestion) -> Statement:
     )
 
 
+def _everyone(bound: ResolvedQuestion) -> Statement:
+    return step(
+        bound,
+        "everyone",
+        f"How many people are in {bound.table.name}?",
+        render(
+            "number_of_people",
+            relation=records(bound, with_entity(bound, list(bound.quasi_identifiers))),
+            entity=bound.entity,
+        ),
+        KAnonymity,
+    )
+
+
 def _profiles(bound: ResolvedQuestion) -> Statement:
     columns = list(bound.quasi_identifiers)
     return step(
@@ -235,6 +253,7 @@ def _profiles(bound: ResolvedQuestion) -> Statement:
             entity=bound.entity,
         ),
         KAnonymity,
+        only="where people have records in several classes; else their class is their profile",
     )
 
 

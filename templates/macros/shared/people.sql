@@ -1,8 +1,15 @@
 {#
     Each person counts once: a person in several classes counts in the smallest of them, where they
-    are easiest to find. If every person is in one class only, these statements are not run, as the
-    class sizes give the same result.
+    are easiest to find. If every person is in one class only, just the number of people is asked, as
+    the class sizes give all else.
 #}
+
+{# Number of people. If it is the sum of the class sizes, every person is in one class. #}
+{% macro number_of_people(relation, entity) -%}
+select count(distinct {{ kanon_sql.ident(entity) }}) as kanon_people
+from {{ relation }}
+{%- endmacro %}
+
 
 {# Number of people by the size of their smallest class. #}
 {% macro smallest_classes(relation, columns, entity) %}

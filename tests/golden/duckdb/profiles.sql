@@ -2,6 +2,7 @@
 -- Model      k-anonymity. Every combination of quasi-identifier values occurs in at least k
 --            records, so these columns never point at fewer than k of them. (Sweeney 2002,
 --            k-anonymity: a model for protecting privacy, IJUFKS 10(5), definition 3)
+-- Runs       where people have records in several classes; else their class is their profile
 -- Dialect    duckdb, as executed
 
 with
@@ -9,13 +10,11 @@ with
 -- Each person once in a class, however many records they have there.
 class_people as (
     select
-        "zip",
-        "age",
+        "diagnosis",
         "patient" as kanon_entity
     from "main"."patients"
     group by
-        "zip",
-        "age",
+        "diagnosis",
         "patient"
 ),
 
@@ -23,8 +22,7 @@ class_people as (
 people as (
     select
         kanon_entity,
-        any_value("zip") as "zip",
-        any_value("age") as "age",
+        any_value("diagnosis") as "diagnosis",
         count(*) as kanon_classes
     from class_people
     group by kanon_entity
@@ -36,8 +34,7 @@ profiles_of_one_class as (
     from people
     where kanon_classes = 1
     group by
-        "zip",
-        "age"
+        "diagnosis"
 ),
 
 -- People of several classes, with each of their classes.
@@ -52,13 +49,11 @@ memberships as (
 -- The numbers of their classes.
 classes as (
     select
-        "zip",
-        "age",
-        row_number() over (order by "zip") as kanon_class
+        "diagnosis",
+        row_number() over (order by "diagnosis") as kanon_class
     from memberships
     group by
-        "zip",
-        "age"
+        "diagnosis"
 ),
 
 -- Their profile: the sorted numbers of their classes, as one text.
@@ -68,8 +63,7 @@ people_of_several_classes as (
         string_agg(cast(classes.kanon_class as varchar), ',' order by classes.kanon_class) as kanon_profile
     from memberships
     inner join classes
-        on memberships."zip" is not distinct from classes."zip"
-        and memberships."age" is not distinct from classes."age"
+        on memberships."diagnosis" is not distinct from classes."diagnosis"
     group by memberships.kanon_entity
 ),
 

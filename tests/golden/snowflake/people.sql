@@ -2,6 +2,7 @@
 -- Model      k-anonymity. Every combination of quasi-identifier values occurs in at least k
 --            records, so these columns never point at fewer than k of them. (Sweeney 2002,
 --            k-anonymity: a model for protecting privacy, IJUFKS 10(5), definition 3)
+-- Runs       where people have records in several classes; else their class is their profile
 -- Dialect    snowflake, generated and not executed
 -- Table      "patients" stands for patients; its columns are assumed to have the same types as
 --            here.
