@@ -91,11 +91,12 @@ def _homogeneity(check: CheckResult, table: TableResult) -> Phrases:
 
 
 def _homogeneous_parts(together: int, alone: int, table: TableResult) -> str:
-    return (
+    classes = (
         f"{counted(together, 'class')} of 2 or more {members(table)} "
-        f"{'shares' if together == 1 else 'share'} one value, "
-        f"{counted(alone, member(table))} {'is' if alone == 1 else 'are'} alone"
+        f"{'shares' if together == 1 else 'share'} one value"
     )
+    single = f"{counted(alone, member(table))} {'is' if alone == 1 else 'are'} alone"
+    return ", ".join([*([classes] if together else []), *([single] if alone else [])])
 
 
 def _of_worst_class(words: ClassWords, check: CheckResult, table: TableResult) -> Phrases:
