@@ -13,13 +13,13 @@ import sys
 import time
 import traceback
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import partial
 from importlib import import_module
-from typing import Any
+from typing import Any, TypeVar
 
 import click
 
-from kanon_sql.cli.clock import CLOCK
 from kanon_sql.cli.command_record import ARGUMENTS
 from kanon_sql.cli.option_kinds import VERBOSITY, Optioned
 from kanon_sql.cli.output import ENGINE_FAILED, Failure
@@ -27,13 +27,46 @@ from kanon_sql.cli.signals import INTERRUPTED, end_process, stops
 from kanon_sql.errors import KanonError, did_you_mean, without_control
 from kanon_sql.spec.flags import with_flags
 
+Result = TypeVar("Result")
+
+
+class _Clock:
+    """The start of the wait: process start for the first command, otherwise the call."""
+
+    def __init__(self) -> None:
+        # Process start, approximately: until here the process has used only CPU time.
+        self._process: float | None = time.monotonic() - time.process_time()
+        self._began = self._process
+
+    def begin(self, now: float) -> None:
+        self._began, self._process = self._process or now, None
+
+    def timed(self, result: Result) -> Result:
+        """The result with the first table's `seconds` set to the total minus the other tables'.
+
+        Tables audited at the same time took more than the total, and keep their seconds.
+        """
+        untyped: Any = result
+        if not untyped.tables:
+            return result
+        first, *others = untyped.tables
+        waited = time.monotonic() - (self._began or 0) - sum(each.seconds for each in others)
+        timed: Result = replace(
+            untyped, tables=(replace(first, seconds=max(waited, first.seconds)), *others)
+        )
+        return timed
+
+
+CLOCK = _Clock()
+
+
 COMMANDS = {
-    "audits": ("audit", "tables", "compile", "validate", "baseline", "worksheet"),
-    "columns": ("profile", "init", "hierarchy"),
-    "releases": ("anonymize", "tradeoff"),
-    "results": ("diff", "report"),
+    "commands": (
+        *("audit", "tables", "compile", "validate", "baseline", "worksheet"),
+        *("profile", "init", "hierarchy", "anonymize", "tradeoff"),
+    ),
     "mcp": ("mcp",),
-    "manual": ("schema", "explain", "policy", "dbt-package", "demo"),
+    "manual": ("schema", "explain", "policy", "dbt-package", "demo", "diff", "report"),
 }
 """Commands by module, which is imported on demand."""
 

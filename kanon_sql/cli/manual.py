@@ -1,20 +1,28 @@
-"""The commands that query no table: schema, explain, dbt-package, demo."""
+"""The commands that query no table: schema, policy, explain, dbt-package, demo, diff, report."""
 
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import click
 
 from kanon_sql.cli.command_record import with_files
 from kanon_sql.cli.main import main
-from kanon_sql.cli.options import demo_options, policy_options, schema_options
-from kanon_sql.cli.output import deliver, rendered, watching
+from kanon_sql.cli.options import options_of
+from kanon_sql.cli.output import (
+    deliver,
+    deliver_result,
+    rendered,
+    report_file_of,
+    result_file_of,
+    watching,
+)
 from kanon_sql.cli.question import at_most_one
 
 
 @main.command()
-@schema_options
+@options_of("schema")
 def schema(of: str) -> int:
     """Print the JSON Schema of the spec file, of a policy, of a result or of a baseline.
 
@@ -40,7 +48,7 @@ def schema(of: str) -> int:
 
 @main.command()
 @click.argument("policy", nargs=-1, metavar="[ID|FILE.yml]", callback=at_most_one)
-@policy_options
+@options_of("policy")
 def policy(policy: str | None, format: str) -> int:
     """List the policies that are known by name, or print one.
 
@@ -93,7 +101,7 @@ def dbt_package() -> int:
 
 @main.command()
 @click.argument("folder", default="kanon-demo")
-@demo_options
+@options_of("demo")
 @click.pass_context
 def demo(context: click.Context, /, folder: str, overwrite: bool) -> int:
     """Write example data and a spec to FOLDER, and audit them.
@@ -116,4 +124,65 @@ def demo(context: click.Context, /, folder: str, overwrite: bool) -> int:
     example.write_report(path, result)
     next_steps = example.what_next(path, command)
     deliver(f"{rendered(result, result.page(), 'human')}\n\n{next_steps}", None)
+    return 0
+
+
+@main.command()
+@click.argument("old", metavar="OLD.json")
+@click.argument("new", metavar="NEW.json")
+@options_of("diff")
+@click.pass_context
+def diff(context: click.Context, /, old: str, new: str, **values: Any) -> int:
+    """Compare two results.
+
+    OLD.json and NEW.json are JSON results of audit, tables or anonymize. Lists the checks, sizes
+    and risks that got better or worse, and the tables that appeared or disappeared. To find out
+    what two releases of the same people disclose together, use audit --earlier.
+
+    Exit codes: 0 compared; 1 with --fail-on-worse, if anything got worse or is no longer checked;
+    2 invalid input.
+    """
+    from kanon_sql.report import diff as report
+    from kanon_sql.results.diff import diff as compare
+    from kanon_sql.results.stored import read_result
+
+    output = result_file_of(context, values["output"], (old, new), values)
+    result = compare(read_result(Path(old)), read_result(Path(new)), values["by"])
+    deliver_result(context, values, result, report.page(result), output)
+    return int(values["fail_on_worse"] and result.is_worse)
+
+
+@main.command()
+@click.argument("result", metavar="RESULT.json")
+@options_of("report")
+@click.pass_context
+def report(context: click.Context, /, result: str, **values: Any) -> int:
+    """Write the sign-off report as one HTML page.
+
+    RESULT.json is a JSON result of audit, tables, anonymize or tradeoff; the data are not read
+    again. The
+    page is one HTML file without scripts and holds counts only: the checks and their verdicts, the
+    data audited, the risks, the limits of the models, the SQL, and lines for the decision.
+
+    Exit codes: 0 written, even with violations; 2 invalid input.
+    """
+    from kanon_sql.report.signed.inputs import page_of_file
+
+    quoted = ("earlier_result", "profile", "tradeoff", "worksheet")
+    attachments = {key: values[key] for key in quoted}
+    inputs = [result, *(each for each in attachments.values() if each)]
+    output = report_file_of(values, inputs)
+    earlier, profile, tradeoff, attempts = (
+        Path(each) if each else None for each in attachments.values()
+    )
+    text = page_of_file(
+        Path(result),
+        earlier=earlier,
+        profile=profile,
+        tradeoff=tradeoff,
+        worksheet=attempts,
+        audience=values["audience"],
+        min_cell=values["min_cell"],
+    )
+    deliver(text, output)
     return 0

@@ -23,7 +23,7 @@ import click
 from kanon_sql.cli.main import main
 from kanon_sql.cli.mcp_log import Call, Outcome, QuestionLog, question_log
 from kanon_sql.cli.option_kinds import Grouped
-from kanon_sql.cli.options import mcp_options
+from kanon_sql.cli.options import options_of
 from kanon_sql.cli.question import is_contract, is_spec_file, only_one, refuse_server
 from kanon_sql.cli.signals import stops
 from kanon_sql.errors import EngineError, KanonError, MissingDriverError, SpecError
@@ -639,7 +639,7 @@ def _input_schema(tool: _Tool) -> dict[str, Any]:
 
 @main.command(name="mcp", cls=Grouped)
 @click.argument("target", nargs=-1, required=True, metavar="SPEC.yml", callback=only_one)
-@mcp_options
+@options_of("mcp")
 @click.pass_context
 def mcp(context: click.Context, /, target: str, **values: Any) -> int:
     """Answer an assistant's questions about privacy by rounded counts (MCP server).

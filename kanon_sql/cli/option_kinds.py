@@ -1,14 +1,25 @@
-"""Option types, and the decorators that declare options with environment variables."""
+"""Option types, the decorators that declare options, and options built from the fields of a model.
+
+A field is read in the model's source, as `spec/models/described` reads its sentence: importing the
+model takes three times as long as help does.
+"""
 
 from __future__ import annotations
 
+import ast
 import csv
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import cached_property
+from inspect import cleandoc
+from itertools import pairwise
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
-from click.types import FloatParamType, IntParamType, StringParamType
+from click.types import StringParamType
 
 from kanon_sql.errors import SpecError, did_you_mean, percentage
 
@@ -280,60 +291,47 @@ class OneALine(StringParamType):
         return rv.splitlines()
 
 
-class WholeNumber(IntParamType):
-    """An integer of 1 or more."""
+class Parsed(StringParamType):
+    """A text that `read` turns into a value; None stands for a text that is none of these."""
 
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
-        if re.fullmatch(r"0*[1-9][0-9]*", str(value)):
-            return int(value)
-        raise SpecError(f"{_flag(param)} must be a whole number, 1 or more; found {value!r}.")
-
-
-class WholeNumberOrAll(WholeNumber):
-    """An integer of 1 or more, or "all"."""
+    def __init__(self, read: Callable[[str], Any], expected: str) -> None:
+        self._read = read
+        self._expected = expected
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        return "all" if value == "all" else super().convert(value, param, ctx)
+        found = self._read(str(value))
+        if found is None:
+            flag = param.opts[0] if param else "the value"
+            raise SpecError(f"{flag} must be {self._expected}; found {value!r}.")
+        return found
 
 
-class Decimal(FloatParamType):
+def _whole_number(text: str) -> int | None:
+    return int(text) if re.fullmatch(r"0*[1-9][0-9]*", text) else None
+
+
+def _decimal(text: str) -> float | None:
     """A number; its range is validated by the model."""
-
-    example = "a number, as in 0.2"
-
-    def convert(
-        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
-    ) -> float:
-        number = self.read(value)
-        if number is None:
-            raise SpecError(f"{_flag(param)} must be {self.example}; found {value!r}.")
-        return number
-
-    def read(self, value: Any) -> float | None:
-        """The number; None if the text is none."""
-        is_number = re.fullmatch(r"-?([0-9]+(\.[0-9]*)?|\.[0-9]+)", str(value))
-        return float(value) if is_number else None
+    return float(text) if re.fullmatch(r"-?([0-9]+(\.[0-9]*)?|\.[0-9]+)", text) else None
 
 
-class Share(Decimal):
-    """A number or a percentage; its range is validated by the model."""
-
-    example = "a number or a percentage, as in 0.2 or 20%"
-
-    def read(self, value: Any) -> float | None:
-        number, share = super().read(value), percentage(value)
-        return number if number is not None or share is None else float(share)
+def _share(text: str) -> float | None:
+    share = percentage(text)
+    return _decimal(text) if share is None else float(share)
 
 
-class Seconds(FloatParamType):
-    """A positive number of seconds."""
+def _seconds(text: str) -> float | None:
+    is_number = re.fullmatch(r"[0-9]+(\.[0-9]+)?", text)
+    return float(text) if is_number and float(text) > 0 else None
 
-    def convert(
-        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
-    ) -> float:
-        if re.fullmatch(r"[0-9]+(\.[0-9]+)?", str(value)) and float(value) > 0:
-            return float(value)
-        raise SpecError(f"{_flag(param)} must be a number of seconds above 0; found {value!r}.")
+
+WHOLE_NUMBER = Parsed(_whole_number, "a whole number, 1 or more")
+WHOLE_NUMBER_OR_ALL = Parsed(
+    lambda text: text if text == "all" else _whole_number(text), "a whole number, 1 or more"
+)
+DECIMAL = Parsed(_decimal, "a number, as in 0.2")
+SHARE = Parsed(_share, "a number or a percentage, as in 0.2 or 20%")
+SECONDS = Parsed(_seconds, "a number of seconds above 0")
 
 
 class Format(StringParamType):
@@ -350,10 +348,6 @@ class Format(StringParamType):
             raise SpecError(f"--format {value} is for an audit; {there_are}.")
         near = did_you_mean(str(value), self._formats)
         raise SpecError(f"there is no format {value!r}; {there_are}.{near}")
-
-
-def _flag(param: click.Parameter | None) -> str:
-    return param.opts[0] if param else "the value"
 
 
 # --- the options ----------------------------------------------------------------------------
@@ -381,7 +375,7 @@ def question_option(flag: str, help: str, **settings: Any) -> Callable[[Command]
 
 
 def question_count(flag: str, help: str) -> Callable[[Command], Command]:
-    return question_option(flag, help, type=WholeNumber(), metavar="N")
+    return question_option(flag, help, type=WHOLE_NUMBER, metavar="N")
 
 
 def check_option(help: str) -> Callable[[Command], Command]:
@@ -403,7 +397,7 @@ def run_flag(flag: str, help: str) -> Callable[[Command], Command]:
 def run_count(flag: str, default: int | None, help: str) -> Callable[[Command], Command]:
     """An option that is a whole number, with its default in the help."""
     shown: dict[str, Any] = {} if default is None else {"default": default, "show_default": True}
-    return run_option(flag, "N", help, type=WholeNumber(), **shown)
+    return run_option(flag, "N", help, type=WHOLE_NUMBER, **shown)
 
 
 def run_choice(
@@ -461,3 +455,108 @@ def together(
         return command
 
     return decorate
+
+
+_ROOT = Path(__file__).parent.parent
+_END = re.compile(r"^(?=    def |    @|\S)", re.MULTILINE)
+_LISTS = {
+    "ColumnNames": COLUMNS,
+    "tuple[str, ...]": COLUMNS,
+    "dict[str, Annotated[int, Field(ge=0)]]": LEVELS_OF,
+    "Mapping[str, int]": LEVELS_OF,
+    "Mapping[str, float]": WEIGHTS_OF,
+}
+
+
+@dataclass(frozen=True)
+class Field:
+    """A field as the source of its model declares it."""
+
+    annotation: str
+    """Without `| None`."""
+    default: Any
+    text: str
+
+    @property
+    def sentence(self) -> str:
+        """The first paragraph; what follows it is about spec files."""
+        return " ".join(self.text.partition("\n\n")[0].split())
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """Type and metavar, as click has them."""
+        is_choice = self.annotation.startswith("Literal[")
+        choices = re.findall(r"""["'](.+?)["']""", self.annotation) if is_choice else []
+        match self.annotation:
+            case "bool" if self.default is False:
+                return {"is_flag": True}
+            case "bool":
+                return {"type": click.Choice(["yes", "no"])}
+            case "int" | "Count":
+                return {"type": WHOLE_NUMBER, "metavar": "N"}
+            case "float":
+                return {"type": SECONDS, "metavar": "SECONDS"}
+        return {"type": click.Choice(choices)} if is_choice else _LISTS.get(self.annotation, {})
+
+
+@dataclass(frozen=True)
+class Fields:
+    """The fields of a model, and the options built from them."""
+
+    file: str
+    model: str
+    is_question: bool = True
+    """Whether they are part of the question, whose defaults are the model's alone."""
+
+    @cached_property
+    def _source(self) -> str:
+        return (_ROOT / self.file).read_text(encoding="utf-8")
+
+    @cached_property
+    def _statements(self) -> dict[str, tuple[ast.AnnAssign, ast.stmt]]:
+        """Each field with the statement below it."""
+        body = self._source.partition(f"\nclass {self.model}")[2].partition(":\n")[2]
+        own = _END.split(body, maxsplit=1)[0]
+        parts = ast.parse(f"if True:\n{own}\n    ...").body[0].body  # type: ignore[attr-defined]
+        return {
+            ast.unparse(each.target): (each, below)
+            for each, below in pairwise(parts)
+            if isinstance(each, ast.AnnAssign)
+        }
+
+    def __getitem__(self, name: str) -> Field:
+        declared, below = self._statements[name]
+        default = None
+        with suppress(ValueError):
+            value = declared.value and self._constant(declared.value)
+            default = value and ast.literal_eval(value)
+        return Field(
+            self._constant(declared.annotation).removesuffix(" | None"),
+            default,
+            cleandoc(ast.literal_eval(below.value)) if isinstance(below, ast.Expr) else "",
+        )
+
+    def _constant(self, declared: ast.expr) -> str:
+        """An expression, or what its name stands for in the model's file."""
+        text = ast.unparse(declared)
+        found = self._source.partition(f"\n{text} = ")[2].partition("\n")[0]
+        return found or text
+
+    def option(
+        self, name: str, *flags: str, ends: str = ".", **settings: Any
+    ) -> Callable[[Command], Command]:
+        """The option of a field, by default with its name as flag; `ends` ends its sentence."""
+
+        def decorate(command: Command) -> Command:
+            field = self[name]
+            declared = field.settings | {"help": field.sentence.removesuffix(".") + ends}
+            if not self.is_question and isinstance(field.default, str | int | float):
+                declared |= {"default": field.default, "show_default": bool(field.default)}
+            named = flags or (f"--{name.replace('_', '-')}",)
+            parameter = () if named[-1].isidentifier() else (name,)
+            make = declared_option(
+                *named, *parameter, is_question=self.is_question, **declared | settings
+            )
+            return make(command)
+
+        return decorate

@@ -1,21 +1,29 @@
-"""The options on execution and output, and all options of each command."""
+"""The options of the question, of execution and of output, and those that each command has."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Iterator
+from typing import TYPE_CHECKING, Any
+
 import click
 
-from kanon_sql.cli.fields import Fields
 from kanon_sql.cli.option_kinds import (
     COLUMNS,
+    DECIMAL,
     FORMATS,
     PIPELINE_FORMATS,
     QUIET,
+    SHARE,
     VERBOSITY,
+    WHOLE_NUMBER_OR_ALL,
+    Command,
+    Fields,
     OneALine,
-    Share,
-    WholeNumberOrAll,
+    check_option,
     declared_option,
     format_option,
+    question_count,
+    question_option,
     retired,
     run_choice,
     run_count,
@@ -23,22 +31,217 @@ from kanon_sql.cli.option_kinds import (
     run_option,
     together,
 )
-from kanon_sql.cli.question_options import (
-    DEMANDS,
-    HIERARCHIES,
-    INITIAL_PARTS,
-    LEVELS,
-    OTHERS_KNOWN,
-    PARTS,
-    QUESTION,
-    RECORDS,
-    RECORDS_READ,
-    RELEASE_QUESTION,
-    SOURCE,
-)
-from kanon_sql.cli.table_options import CELL_OPTIONS, QUESTION_ON_CELLS
 from kanon_sql.errors import NO_SOURCE_ORDER
 from kanon_sql.results.algorithms import SEARCHES
+from kanon_sql.spec.other_tables import AGAINST, EARLIER, REFERENCE, OtherTableKind
+
+OF_TABLE = Fields("spec/spec.py", "TableSpec")
+_OF_OTHERS = {
+    REFERENCE: Fields("spec/question_parts.py", "ReferenceSpec"),
+    EARLIER: Fields("spec/question_parts.py", "EarlierReleaseSpec"),
+    AGAINST: Fields("spec/question_parts.py", "AgainstSpec"),
+}
+_METAVARS = {
+    "columns": "COL=COL,…",
+    "qi": "COL,…",
+    "by": "COL,…",
+    "where": "EXPR",
+    "entity": "COL",
+    "weight": "COL",
+    "level": "COL=N,…",
+    "header": "yes|no",
+}
+_FIELDS = {"qi": "quasi_identifiers", "level": "levels"}
+_EXAMPLES = {"columns": ": zip=zip_code.", "level": ": zip=2."}
+
+
+def other_table(kind: OtherTableKind, help: str, *parts: str) -> Iterator[Callable[[Any], Any]]:
+    """The option for a kind of other table, and one for each of its parts."""
+    yield question_option(f"--{kind.prefix}", help, multiple=True, metavar="[NAME=]SRC")
+    for part in parts:
+        yield _OF_OTHERS[kind].option(
+            _FIELDS.get(part, part),
+            f"--{kind.prefix}-{part}",
+            f"{kind.prefix}_{part}",
+            ends=_EXAMPLES.get(part, "."),
+            multiple=True,
+            metavar=f"[NAME:]{_METAVARS[part]}",
+            callback=None,
+        )
+
+
+_ENTITY = OF_TABLE.option("entity", metavar="COL")
+_ROLES = (OF_TABLE.option("sensitive"), OF_TABLE.option("identifiers"))
+PARTS = (
+    OF_TABLE.option("quasi_identifiers", "--qi", "--quasi-identifiers", **COLUMNS),
+    OF_TABLE.option("events", **COLUMNS),
+    *_ROLES,
+    _ENTITY,
+)
+DEMANDS = (
+    question_count("--k", "k-anonymity: at least N records in each class."),
+    question_count("--k-map", "k-map: at least N matches in the reference."),
+    question_count(
+        "--l", "l-diversity: at least N sensitive values in each class, for each --sensitive."
+    ),
+    question_option(
+        "--t",
+        "t-closeness: each class within distance X of the whole table, for each --sensitive.",
+        type=SHARE,
+        metavar="X",
+    ),
+    check_option("Any model, as in l_diversity:l=3,sensitive=COL; kanon-sql explain lists them."),
+    *other_table(
+        REFERENCE,
+        "The reidentification dataset. With several, start the value of each option below "
+        "with NAME and a colon, and name one in --check.",
+        *("columns", "where", "entity", "weight", "level", "header"),
+    ),
+)
+EARLIER_RELEASES = tuple(
+    other_table(
+        EARLIER,
+        "An earlier release of the same people, linked to this one by --entity. With "
+        "several, start the value of each option below with NAME and a colon.",
+        *("columns", "qi", "entity", "where", "level", "header"),
+    )
+)
+FAULTS = OF_TABLE.option("hierarchy_faults")
+HIERARCHIES = (
+    question_option(
+        "--hierarchy",
+        "The generalisation hierarchy of a column: a file, a table, or width:5,10 round:10 "
+        "mask:right date:month,year,5y prefix:3 cuts:18,65 suppress.",
+        multiple=True,
+        metavar="COL=HOW",
+    ),
+    question_option(
+        "--clip",
+        "Replace values outside the range by its nearer end, from level 1 on; level 0 is the raw "
+        "value: age=10:90.",
+        multiple=True,
+        metavar="COL=LOW:HIGH",
+    ),
+    FAULTS,
+)
+POLICY = (OF_TABLE.option("policy", multiple=True, metavar="ID|FILE"),)
+LEVELS = (OF_TABLE.option("levels", "--level", ends=": age=1,zip=2."),)
+RECORDS_READ = (OF_TABLE.option("where", metavar="EXPR"), OF_TABLE.option("first"))
+RECORDS = (*RECORDS_READ, OF_TABLE.option("nulls"), OF_TABLE.option("sensitive_nulls"))
+OTHERS_KNOWN = (OF_TABLE.option("with_other_sensitive"),)
+SOURCE = (
+    OF_TABLE.option("weight", metavar="COL"),
+    OF_TABLE.option("null_strings", "--null-string", metavar="TEXT"),
+    OF_TABLE.option("delimiter", metavar="C"),
+    OF_TABLE.option("decimal"),
+    OF_TABLE.option("header"),
+    OF_TABLE.option("connect", metavar="URL"),
+)
+RELEASE_QUESTION = (
+    *PARTS,
+    *DEMANDS,
+    *EARLIER_RELEASES,
+    *HIERARCHIES,
+    Fields("anonymizing/release/options.py", "ReleaseOptions").option(
+        "levels", "--level", ends=": age=1,zip=2."
+    ),
+    *RECORDS,
+    *OTHERS_KNOWN,
+    *SOURCE,
+)
+QUESTION = (
+    *PARTS,
+    *DEMANDS,
+    *POLICY,
+    *EARLIER_RELEASES,
+    *HIERARCHIES,
+    *LEVELS,
+    *RECORDS,
+    *OTHERS_KNOWN,
+    *SOURCE,
+)
+INITIAL_PARTS = (*_ROLES, _ENTITY)
+
+
+if TYPE_CHECKING:
+    pass
+
+OF_CELLS = Fields("spec/published.py", "PublishedSpec")
+TABLE = (
+    OF_CELLS.option("by"),
+    OF_CELLS.option("value", metavar="COL"),
+    OF_CELLS.option("contributor", metavar="COL"),
+    OF_CELLS.option("margins", ends=" (written '()').", multiple=True, metavar="all|none|COL,…"),
+)
+RULES = (
+    question_count("--threshold", "min_contributors: at least N contributors in each cell."),
+    question_option(
+        "--dominance",
+        "dominance: the N largest contributors have at most K % of a cell.",
+        multiple=True,
+        metavar="N,K",
+    ),
+    question_option(
+        "--p-percent",
+        "p_percent: the largest contributor can't be estimated to within P %.",
+        type=DECIMAL,
+        metavar="P",
+    ),
+    question_option(
+        "--derivable",
+        "derivable: no suppressed cell can be computed from the others.",
+        is_flag=True,
+    ),
+    question_count(
+        "--min-difference",
+        "differences: cells that differ from those of an --against table differ by at least N.",
+    ),
+)
+POLICY_ON_CELLS = (OF_CELLS.option("policy", multiple=True, metavar="ID|FILE"),)
+CHECK = (
+    check_option(
+        "Any model of cells, as in min_contributors:n=10,zeros=disclosive; kanon-sql explain lists "
+        "them."
+    ),
+)
+AS_PUBLISHED = (
+    OF_CELLS.option("cells", "--published"),
+    OF_CELLS.option(
+        "suppressed",
+        ends=""": '*=1..9'. NULL is NULL, '"NULL"' the text.""",
+        multiple=True,
+        metavar="MARK[=LOW..HIGH]",
+    ),
+    OF_CELLS.option("total_label", multiple=True, metavar="[COL=]LABEL"),
+    OF_CELLS.option("total_flag", multiple=True, metavar="COL=FLAG"),
+    OF_CELLS.option("count", metavar="COL"),
+    OF_CELLS.option("magnitude"),
+    OF_CELLS.option("value_bounds", metavar="LOW..HIGH"),
+    OF_CELLS.option("absent"),
+)
+SECOND_TABLE = tuple(
+    other_table(
+        AGAINST,
+        "A second table of the same kind, compared on the dimensions both have. With several, "
+        "start the value of each option below with NAME and a colon.",
+        *("by", "columns", "where", "header"),
+    )
+)
+CELL_OPTIONS = (*TABLE, *RULES, *AS_PUBLISHED, *SECOND_TABLE)
+"""The options that only a question on cells has."""
+QUESTION_ON_CELLS = (
+    *TABLE,
+    HIERARCHIES[0],
+    FAULTS,
+    *RECORDS_READ,
+    *RULES,
+    *CHECK,
+    *POLICY_ON_CELLS,
+    *AS_PUBLISHED,
+    *SECOND_TABLE,
+    *SOURCE,
+)
+
 
 OF_RUN = Fields("engines/session.py", "RunOptions", is_question=False)
 OF_RELEASE = Fields("anonymizing/release/options.py", "ReleaseOptions", is_question=False)
@@ -79,8 +282,8 @@ KNOWLEDGE = (
 IDENTIFYING = (
     OF_SETS.option("columns"),
     OF_SETS.option("subsets", metavar="D"),
-    OF_SETS.option("suda", type=WholeNumberOrAll(), metavar="M|all"),
-    OF_SETS.option("sampling_fraction", type=Share(), metavar="X"),
+    OF_SETS.option("suda", type=WHOLE_NUMBER_OR_ALL, metavar="M|all"),
+    OF_SETS.option("sampling_fraction", type=SHARE, metavar="X"),
     OF_SETS.option("scores", metavar="FILE"),
 )
 VALUES_OF = (
@@ -341,64 +544,30 @@ TELL = (
 
 # --- the options of each command, in the order in which --help lists them -------------------
 
-audit_options = together(
-    QUESTION, MANIFEST, BASELINE, AUDIT_FORMAT, OUTPUT, RUN, JOBS, DRY_RUN, TELL
-)
-baseline_options = together(QUESTION, CELL_OPTIONS, MANIFEST, OUTPUT, LIMITS, TELL)
-tables_options = together(
-    QUESTION_ON_CELLS,
-    MANIFEST[:-1],
-    BASELINE[:1],
-    AUDIT_FORMAT,
-    OUTPUT,
-    AUDIENCE,
-    RUN,
-    DRY_RUN,
-    TELL,
-)
-diff_options = together(FORMAT, WORSE, OUTPUT, TELL)
-compile_options = together(QUESTION, CELL_OPTIONS, MANIFEST, COMPILED, COMPILE_OUTPUT, RUN, TELL)
-validate_options = together(QUESTION, CELL_OPTIONS, MANIFEST, SHOWN, TELL)
-anonymize_options = together(
-    RELEASE_QUESTION, SERVER, SEARCH, RELEASE, FORMAT, LIMITS, DRY_RUN, TELL
-)
-tradeoff_options = together(
-    PARTS,
-    SIZES,
-    DEMANDS[1:],
-    HIERARCHIES,
-    RECORDS,
-    OTHERS_KNOWN,
-    SOURCE,
-    SERVER,
-    WEIGHED,
-    FORMAT,
-    OUTPUT,
-    LIMITS,
-    TELL,
-)
-profile_options = together(
-    PARTS,
-    KNOWLEDGE,
-    IDENTIFYING,
-    HIERARCHIES,
-    LEVELS,
-    RECORDS,
-    SOURCE,
-    SERVER,
-    FORMAT,
-    OUTPUT,
-    RUN,
-    MAX_SECONDS,
-    TELL,
-)
-init_options = together(INITIAL_PARTS, RECORDS_READ, SOURCE, WRITTEN_SPEC, LIMITS, TELL)
-hierarchy_options = together(VALUES_OF, RECORDS_READ, SOURCE, SHOWN, LIMITS, TELL)
-worksheet_options = together(
-    QUESTION, SERVER, WORKSHEET, (format_option(("human", "json")),), RUN, TELL
-)
-report_options = together(REPORT, TELL)
-schema_options = together(SCHEMA, TELL)
-mcp_options = together(SERVER, MCP, LIMITS, TELL)
-demo_options = together(DEMO, TELL)
-policy_options = together((format_option(("human", "json")),))
+_OF_COMMAND: dict[str, tuple[Iterable[Callable[[Any], Any]], ...]] = {
+    "audit": (QUESTION, MANIFEST, BASELINE, AUDIT_FORMAT, OUTPUT, RUN, JOBS, DRY_RUN, TELL),
+    "baseline": (QUESTION, CELL_OPTIONS, MANIFEST, OUTPUT, LIMITS, TELL),
+    "tables": (QUESTION_ON_CELLS, MANIFEST[:-1], BASELINE[:1], AUDIT_FORMAT, OUTPUT, AUDIENCE, RUN,
+               DRY_RUN, TELL),
+    "diff": (FORMAT, WORSE, OUTPUT, TELL),
+    "compile": (QUESTION, CELL_OPTIONS, MANIFEST, COMPILED, COMPILE_OUTPUT, RUN, TELL),
+    "validate": (QUESTION, CELL_OPTIONS, MANIFEST, SHOWN, TELL),
+    "anonymize": (RELEASE_QUESTION, SERVER, SEARCH, RELEASE, FORMAT, LIMITS, DRY_RUN, TELL),
+    "tradeoff": (PARTS, SIZES, DEMANDS[1:], HIERARCHIES, RECORDS, OTHERS_KNOWN, SOURCE, SERVER,
+                 WEIGHED, FORMAT, OUTPUT, LIMITS, TELL),
+    "profile": (PARTS, KNOWLEDGE, IDENTIFYING, HIERARCHIES, LEVELS, RECORDS, SOURCE, SERVER, FORMAT,
+                OUTPUT, RUN, MAX_SECONDS, TELL),
+    "init": (INITIAL_PARTS, RECORDS_READ, SOURCE, WRITTEN_SPEC, LIMITS, TELL),
+    "new": (VALUES_OF, RECORDS_READ, SOURCE, SHOWN, LIMITS, TELL),
+    "worksheet": (QUESTION, SERVER, WORKSHEET, (format_option(("human", "json")),), RUN, TELL),
+    "report": (REPORT, TELL),
+    "schema": (SCHEMA, TELL),
+    "mcp": (SERVER, MCP, LIMITS, TELL),
+    "demo": (DEMO, TELL),
+    "policy": ((format_option(("human", "json")),),),
+}  # fmt: skip
+
+
+def options_of(name: str) -> Callable[[Command], Command]:
+    """Decorator that gives a command its options."""
+    return together(*_OF_COMMAND[name])

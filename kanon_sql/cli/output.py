@@ -297,6 +297,18 @@ def rendered(
     return terminal.write(shown, **_terminal(to_terminal))
 
 
+def deliver_result(
+    context: click.Context,
+    values: dict[str, Any],
+    result: ProfileResult | TradeoffResult | Diff,
+    page: Iterable[Block],
+    output: Path | None,
+) -> None:
+    """Print or write a result in the requested format."""
+    form = form_of(context, values, output)
+    deliver(rendered(result, page, form, to_terminal=output is None), output)
+
+
 def _verdicts_only(page: Iterable[Block]) -> Iterable[Block]:
     """The verdicts of a page, with headings and warnings; a page without verdicts is unchanged."""
     from kanon_sql.report.document import Heading, Points, Prose, Values, Verdicts

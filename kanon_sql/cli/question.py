@@ -18,6 +18,7 @@ from kanon_sql.cli.option_kinds import (
     check_named,
     column_first,
     column_names,
+    of_column,
     of_columns,
     parsed_levels,
 )
@@ -534,3 +535,106 @@ def _which_reference(k: int, references: list[str]) -> str:
         return "--k-map needs a reference: --reference SRC."
     examples = " or ".join(f"--check k_map:k={k},reference={name}" for name in references)
     return f"--k-map is ambiguous with several references: write {examples}."
+
+
+def cells_selected(
+    context: click.Context, target: str | None, values: Mapping[str, Any]
+) -> SelectedTables:
+    """The published tables of a target, or of a dbt manifest. Raises `SpecError`."""
+    from kanon_sql.spec.spec import SelectedTables
+
+    if values["manifest"]:
+        return of_manifest(context, target, values, ("published",))
+    refuse_idle(values)
+    spec = cells_question(context, target, values)
+    return SelectedTables(spec, places=spec.places("published"))
+
+
+def cells_question(
+    context: click.Context, target: str | None, values: Mapping[str, Any]
+) -> AuditSpec:
+    """The spec of a published table, from a target and options. Raises `SpecError`."""
+    from kanon_sql.spec.published import PublishedSpec
+    from kanon_sql.spec.spec import AuditSpec, published_spec
+
+    if target is None:
+        raise SpecError("name what to look at: a file, a table, a spec file, or --manifest FILE.")
+    if is_spec_file(target):
+        refuse_a_second_question(context, target)
+        spec = AuditSpec.from_file(target)
+        if not spec.published:
+            raise SpecError(
+                f"{target} has no published tables; kanon-sql audit checks its tables of records."
+            )
+        return spec
+    if not values["by"]:
+        raise SpecError("there are no dimensions: name them, as in --by region,sector")
+    against = other_tables(AGAINST, values)
+    parts = {
+        **given_fields(PublishedSpec, values),
+        **_read(values),
+        "source": target,
+        "against": against,
+        "checks": _rules(values, list(against)),
+        "hierarchies": hierarchies(values),
+    }
+    return AuditSpec(published=[published_spec(**parts)])
+
+
+def _read(values: Mapping[str, Any]) -> dict[str, Any]:
+    """The settings that are written in another way than in a spec file."""
+    from kanon_sql.spec.published import bounds, mark_of, text_or_null
+
+    found: dict[str, Any] = {}
+    if values["margins"]:
+        found["margins"] = _margins(values["margins"])
+    if values["suppressed"]:
+        found["suppressed"] = [mark_of(text) for text in values["suppressed"]]
+    if values["total_label"]:
+        by = {name.casefold() for name in values["by"]}
+        labels: dict[str, str | None] = {}
+        for text in values["total_label"]:
+            name, equals, label = column_first(text)
+            is_one = bool(equals and label) and name.casefold() in by
+            column = name if is_one else "*"
+            if column in labels:
+                raise SpecError(f"--total-label is given twice for {column}. Give it once.")
+            labels[column] = text_or_null(label if is_one else text)
+        found["total_label"] = labels
+    if values["total_flag"]:
+        found["total_flag"] = dict(of_column("--total-flag", each) for each in values["total_flag"])
+    if values["value_bounds"] is not None:
+        known = bounds(values["value_bounds"])
+        if known is None:
+            raise SpecError(
+                f"--value-bounds {values['value_bounds']!r} is not LOW..HIGH, as in 0..100."
+            )
+        found["value_bounds"] = known
+    return found
+
+
+def _margins(texts: Sequence[str]) -> Any:
+    """`all`, `none`, or the dimensions of each margin; a quoted "all" is a column."""
+    words = {text.strip() for text in texts}
+    if words & {"all", "none"}:
+        if len(texts) > 1:
+            raise SpecError("--margins all and none stand alone. Name the margins, or one of them.")
+        return words.pop()
+    return [[] if text.strip() == "()" else column_names("--margins", text) for text in texts]
+
+
+def _rules(values: Mapping[str, Any], against: Sequence[str]) -> list[Model]:
+    """The requested rules, short forms first."""
+    from kanon_sql.spec.models.catalogue import short_rules
+    from kanon_sql.spec.yaml_document import scalar_or_list
+
+    pairs = []
+    for text in values["dominance"]:
+        parts = text.split(",")
+        if len(parts) != 2 or not all(part.strip() for part in parts):
+            raise SpecError(f"--dominance {text!r} is not N,K, as in --dominance 2,67.")
+        pairs.append([scalar_or_list(part) for part in parts])
+    if values["min_difference"] is not None and not against:
+        raise SpecError("--min-difference needs a second table: --against SRC.")
+    short = short_rules({**values, "dominance": pairs}, against)
+    return [*short, *(check_named(text) for text in values["check"])]

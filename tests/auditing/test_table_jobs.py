@@ -270,7 +270,7 @@ def test_no_number_of_jobs_is_refused(jobs: Any, said: str) -> None:
 
 
 def test_the_seconds_of_tables_audited_at_once_are_theirs() -> None:
-    from kanon_sql.cli.clock import CLOCK
+    from kanon_sql.cli.main import CLOCK
 
     result = kanon.audit(spec_of("one", "two"), jobs=2)
     slow = replace(result, tables=tuple(replace(each, seconds=1e9) for each in result.tables))

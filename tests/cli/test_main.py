@@ -888,7 +888,7 @@ main()
 """
 
 
-@pytest.mark.parametrize("module", ["kanon_sql.cli", "click", "kanon_sql.cli.audits", "duckdb"])
+@pytest.mark.parametrize("module", ["kanon_sql.cli", "click", "kanon_sql.cli.commands", "duckdb"])
 def test_ctrl_c_ends_with_130_and_a_sentence_while_modules_are_imported(module):
     program = INTERRUPTED.format(module=module, before="")
     ended = subprocess.run(
@@ -973,7 +973,7 @@ def test_a_signal_ends_with_130_or_once_a_file_is_in_place_with_what_was_decided
 )
 def test_a_signal_at_an_awkward_moment_ends_with_130(moment):
     program = STOPPED.format(
-        room="cli.audits",
+        room="cli.commands",
         step="selected",
         before=f"import atexit\n    {moment}",
         after="pass",

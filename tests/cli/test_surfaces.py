@@ -23,9 +23,7 @@ from kanon_sql.anonymizing.release.options import ReleaseOptions
 from kanon_sql.cli.command_record import ARGUMENTS, command_line
 from kanon_sql.cli.main import COMMANDS, main
 from kanon_sql.cli.option_kinds import GROUPS
-from kanon_sql.cli.options import OF_RELEASE, OF_RUN, OF_SETS
-from kanon_sql.cli.question_options import OF_TABLE
-from kanon_sql.cli.table_options import OF_CELLS
+from kanon_sql.cli.options import OF_CELLS, OF_RELEASE, OF_RUN, OF_SETS, OF_TABLE
 from kanon_sql.engines.session import RunOptions
 from kanon_sql.plan.profile_plan import Identifying
 from kanon_sql.results.algorithms import SEARCHES

@@ -1,30 +1,26 @@
-"""The commands that evaluate models: audit, tables, compile, validate, baseline, worksheet."""
+"""The commands that query tables: audits, profiles and releases."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import fields
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from kanon_sql.cli.clock import CLOCK
-from kanon_sql.cli.command_record import with_command
-from kanon_sql.cli.main import main, say_error
+from kanon_sql.cli.command_record import release_command, with_command
+from kanon_sql.cli.main import CLOCK, main, say_error
 from kanon_sql.cli.option_kinds import (
     PIPELINE_FORMATS,
+    VERBOSITY,
     Grouped,
     GroupedTables,
     GroupedWithTables,
+    Optioned,
 )
-from kanon_sql.cli.options import (
-    audit_options,
-    baseline_options,
-    compile_options,
-    tables_options,
-    validate_options,
-    worksheet_options,
-)
+from kanon_sql.cli.options import options_of
 from kanon_sql.cli.output import (
     AUDIT_FORMS,
     NO_DATA,
@@ -32,6 +28,7 @@ from kanon_sql.cli.output import (
     also_of,
     baseline_of,
     deliver,
+    deliver_result,
     expected_page,
     files_of,
     for_pipeline,
@@ -39,6 +36,7 @@ from kanon_sql.cli.output import (
     is_quiet,
     only_step,
     output_of,
+    printing_steps,
     refuse_failed,
     refuse_format,
     rendered,
@@ -52,16 +50,26 @@ from kanon_sql.cli.output import (
 from kanon_sql.cli.question import (
     are_results,
     at_most_one,
+    cells_question,
+    cells_selected,
+    column_question,
+    identifying_question,
+    known_events,
     of_manifest,
     one_or_specs,
+    only_one,
+    profile_question,
     question,
     selected,
+    sizes,
+    table_question,
 )
-from kanon_sql.cli.table_options import cells_question, cells_selected
+from kanon_sql.cli.signals import stops
 from kanon_sql.errors import EngineError, SpecError, plural
 from kanon_sql.spec.flags import with_flags
 
 if TYPE_CHECKING:
+    from kanon_sql.anonymizing.release.options import ReleaseOptions
     from kanon_sql.auditing.result import AuditResult
     from kanon_sql.results.diff import ExpectedTable
     from kanon_sql.spec.spec import AuditSpec, SelectedTables, TablesKey
@@ -92,7 +100,7 @@ Examples:
 
 @main.command(cls=Grouped, epilog=AUDIT_EXAMPLES)
 @click.argument("target", nargs=-1, callback=at_most_one)
-@audit_options
+@options_of("audit")
 @click.pass_context
 def audit(context: click.Context, /, target: str | None, **values: Any) -> int:
     """Check which privacy models hold for a table.
@@ -115,7 +123,7 @@ def audit(context: click.Context, /, target: str | None, **values: Any) -> int:
 
 @main.command(cls=GroupedTables, epilog=TABLES_EXAMPLES)
 @click.argument("target", nargs=-1, callback=at_most_one)
-@tables_options
+@options_of("tables")
 @click.pass_context
 def tables(context: click.Context, /, target: str | None, **values: Any) -> int:
     """Check the cells of a table that is published.
@@ -243,7 +251,7 @@ def _spec_of(
 
 @main.command(name="compile", cls=GroupedWithTables)
 @click.argument("target", nargs=-1, callback=at_most_one)
-@compile_options
+@options_of("compile")
 @click.pass_context
 def compile_(
     context: click.Context,
@@ -336,7 +344,7 @@ def _contract_file(
 
 @main.command(cls=GroupedWithTables)
 @click.argument("targets", nargs=-1, metavar="TARGET", callback=one_or_specs)
-@validate_options
+@options_of("validate")
 @click.pass_context
 def validate(context: click.Context, /, targets: Sequence[str], **values: Any) -> int:
     """Check a spec against its tables without running the audit.
@@ -362,7 +370,7 @@ def validate(context: click.Context, /, targets: Sequence[str], **values: Any) -
 
 @main.command(cls=GroupedWithTables)
 @click.argument("targets", nargs=-1, metavar="RESULT.json…|TARGET")
-@baseline_options
+@options_of("baseline")
 @click.pass_context
 def baseline(context: click.Context, /, targets: Sequence[str], **values: Any) -> int:
     """Accept today's violations as a baseline.
@@ -412,7 +420,7 @@ def _audited(
 
 @main.command(cls=Grouped, epilog=WORKSHEET_EXAMPLES)
 @click.argument("targets", nargs=-1, metavar="TARGET", callback=at_most_one)
-@worksheet_options
+@options_of("worksheet")
 @click.pass_context
 def worksheet(context: click.Context, /, targets: str | None, **values: Any) -> int:
     """Sample the riskiest records for a re-identification test.
@@ -463,3 +471,205 @@ def _read_worksheet(target: str | None, values: dict[str, Any]) -> int:
     write = as_json if values["format"] == "json" else in_words
     deliver(write(attempts), output)
     return 0
+
+
+@main.command(cls=Grouped)
+@click.argument("target", nargs=-1, required=True, callback=only_one)
+@options_of("profile")
+@click.pass_context
+def profile(context: click.Context, /, target: str, **values: Any) -> int:
+    """Measure which columns identify people.
+
+    TARGET is as for audit; a spec file's checks are ignored. Without --qi: how many records each
+    column makes unique by itself, which role it seems to have, and what it adds to the others.
+    With --qi: for each other column, the records that become unique if it is known too; for each
+    quasi-identifier, what it costs, and how much of that is due to outliers; for each sensitive
+    attribute, how certain an attacker is after ruling out other values. --subsets and --suda
+    measure sets of columns. With --events: how many people are found by how many of their events.
+    No value is shown.
+
+    Exit codes: 0 measured; 2 invalid options, spec or input; 3 the engine failed; 4 no data.
+    """
+    spec = profile_question(context, target, values)
+    identifying = identifying_question(spec, values)
+    known = known_events(values)
+    output = output_of(context, spec, values)
+    if output and identifying.scores and output.resolve() == identifying.scores.resolve():
+        raise SpecError(f"{output} can't hold both the result and the scores; name two files.")
+    with watching(context) as watch:
+        from kanon_sql.profiling.profiler import profile as run
+
+        result = CLOCK.timed(
+            run(
+                spec,
+                run_of(values, watch, files_of(output)),
+                attacker_knows=values["attacker_knows"],
+                k=values["k"],
+                identifying=identifying,
+                known=known,
+                times=values["times"],
+            )
+        )
+    refuse_failed(result)
+    if identifying.scores:
+        say_written(identifying.scores, "personal data")
+    deliver_result(context, values, result, result.page(), output)
+    return result.exit_code
+
+
+@main.command()
+@click.argument("target", nargs=-1, required=True, callback=only_one)
+@options_of("init")
+@click.pass_context
+def init(context: click.Context, /, target: str, **values: Any) -> int:
+    """Propose a spec for a table.
+
+    TARGET is a file, a glob or a table. Each column gets the role that its name and values suggest,
+    with the reason as a comment, and suitable levels. Open columns are listed under undecided; the
+    spec is refused until you have decided on them. It holds no value of the table.
+
+    Exit codes: 0 proposed; 2 invalid options or input; 3 the engine failed; 4 no data.
+    """
+    spec = table_question(context, target, values)
+    output = result_file_of(context, values["output"], spec.files(), values)
+    with watching(context) as watch:
+        from kanon_sql.profiling.propose import propose
+
+        proposal = propose(spec, run_of(values, watch), output=output)
+    if output is None:
+        deliver(proposal.text, None)
+    else:
+        left = len(proposal.undecided)
+        say_written(output, f"{plural(left, 'column')} to be decided by a person" if left else "")
+    return 0
+
+
+@main.group()
+def hierarchy() -> None:
+    """Create generalisation hierarchy files."""
+
+
+@hierarchy.command(cls=Optioned)
+@click.argument("column", metavar="COL[=BUILDER]")
+@options_of("new")
+@click.pass_context
+def new(context: click.Context, /, column: str, target: str, **values: Any) -> int:
+    """Write a hierarchy file from the values of a column.
+
+    The file has no header. Each line holds a value, its generalisation at every level of the
+    builder, as in zip=mask:right or age=width:5,10, and finally *. Without a builder, groups are
+    proposed: neighbours in the order of numbers and dates, or the rare values together, until each
+    has a twentieth of the records, then a fifth. Edit it by hand. Rare values are personal data, so
+    the command needs --show-values.
+
+    Exit codes: 0 written; 2 invalid options or input; 3 the engine failed; 4 no data.
+    """
+    spec = column_question(column, target, values)
+    output = result_file_of(context, values["output"], spec.files(), values)
+    if output is None:
+        raise SpecError("name the file to write with --output.")
+    with watching(context) as watch:
+        from kanon_sql.anonymizing.hierarchy_file import new_hierarchy
+
+        run, shown = run_of(values, watch), values["show_values"]
+        found = new_hierarchy(spec, output, run, show_values=shown)
+    say_written(output, f"{plural(found, 'value')}, personal data")
+    return 0
+
+
+@main.command(cls=Grouped)
+@click.argument("target", nargs=-1, required=True, callback=only_one)
+@options_of("anonymize")
+@click.pass_context
+def anonymize(context: click.Context, /, target: str, **values: Any) -> int:
+    """Generalise and suppress until the checks hold.
+
+    TARGET is as for audit. A quasi-identifier without a hierarchy can only be suppressed. The
+    release is audited again, and is not written if it fails.
+
+    Exit codes: 0 the release holds; 1 no levels meet the checks, or the release fails its audit;
+    2 invalid options, spec or input; 3 the engine failed; 4 no data; 130 interrupted.
+    """
+    from kanon_sql.anonymizing.anonymizer import anonymize as run
+    from kanon_sql.anonymizing.anonymizer import compared, dry_run
+
+    spec = question(context, target, values)
+    result_file = result_file_of(context, values["result"], spec.files(), values)
+    options = _options(values, _place(spec, values))
+    if options.output is not None and options.output == result_file:
+        raise SpecError("--output and --result name the same file. Give each its own.")
+    if values["dry_run"]:
+        refuse_format(context)
+        if result_file is not None:
+            raise SpecError("--dry-run has no result for --result. Leave out one of the two.")
+        deliver(expected_page([dry_run(spec, options)], to_terminal=True), None)
+        return 0
+    with watching(context) as watch, printing_steps(context) as tell:
+        how = run_of(values, watch, files_of(result_file))
+        result = CLOCK.timed(run(spec, options, how, tell=tell))
+        if values["compare"]:
+            result = compared(result, spec, options, how)
+    result = with_command(result, context, result_file, spec)
+    if result.anonymization.release:
+        stops.code = result.exit_code
+    form = form_of(context, values, result_file)
+    release = result.anonymization.release
+    if result_file:
+        if release:
+            say_written(Path(release.path))
+        text = rendered(result, result.page(), form, to_terminal=False)
+        deliver(text, result_file, result.status.replace("_", " "))
+        if is_quiet():
+            return result.exit_code
+        form = "human"
+    is_short = form == "human" and not context.meta.get(VERBOSITY)
+    deliver(rendered(result, result.brief() if is_short else result.page(), form), None)
+    return result.exit_code
+
+
+@main.command(cls=Grouped)
+@click.argument("target", nargs=-1, required=True, callback=only_one)
+@options_of("tradeoff")
+@click.pass_context
+def tradeoff(context: click.Context, /, target: str, **values: Any) -> int:
+    """Compare the information loss of several k.
+
+    TARGET is as for audit. For each k, one search finds the levels with the least loss and prints
+    both; --algorithm local adds the loss of a local recoding. Nothing is released: the last lines
+    print the command that makes the release.
+
+    Exit codes: 0 measured; 2 invalid options, spec or input; 3 the engine failed; 4 no data.
+    """
+    from kanon_sql.anonymizing.tradeoff import KS
+    from kanon_sql.anonymizing.tradeoff import tradeoff as run
+    from kanon_sql.report import tradeoff as report
+
+    ks = sizes(values) or KS
+    spec = question(context, target, {**values, "k": None})
+    output = output_of(context, spec, values)
+    options = _options(values, {})
+    with watching(context) as watch:
+        result = run(spec, options, ks, run_of(values, watch, files_of(output)))
+    result = with_command(result, context, output)
+    page = report.page(result.tradeoff, partial(release_command, context))
+    deliver_result(context, values, result, page, output)
+    return result.exit_code
+
+
+def _place(spec: AuditSpec, values: dict[str, Any]) -> dict[str, Any]:
+    """The file of a release, or the folder that a cluster writes."""
+    from kanon_sql.anonymizing.release.options import ReleaseOptions
+
+    place = ReleaseOptions.place_of(values["output"], spec.tables[0].connect)
+    if place.get("output"):
+        writable(values["output"], spec.files(), values)
+    return place
+
+
+def _options(values: dict[str, Any], place: dict[str, Any]) -> ReleaseOptions:
+    """The release options of a command."""
+    from kanon_sql.anonymizing.release.options import ReleaseOptions
+
+    named = {each.name: values[each.name] for each in fields(ReleaseOptions) if each.name in values}
+    # The levels are those of the table, to which `at_levels` compares the options.
+    return ReleaseOptions(**named | {"levels": {}, "output": None} | place)
