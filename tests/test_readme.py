@@ -26,8 +26,7 @@ import kanon_sql as kanon
 from kanon_sql.cli import demo
 from kanon_sql.cli.main import main
 from kanon_sql.report.explain import explained
-from kanon_sql.report.guides import DBT, guide, guide_names, markdown_of
-from kanon_sql.report.plain_page import WIDTH
+from kanon_sql.report.guides import DBT, WIDTH, guide, guide_names, markdown_of
 from kanon_sql.results.baseline import Baseline
 from kanon_sql.spec.models.catalogue import MODELS
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
@@ -39,8 +38,8 @@ from kanon_sql.plan.question import ResolvedQuestion
 from kanon_sql.plan.violating_classes import is_judged_by_class
 from kanon_sql.report.display import Chart, Displayed
 from kanon_sql.results.release import Curve, Point, Search, Tradeoff
-from kanon_sql.results.table import EXIT_CODES, Tabular, in_a_line, today
-from kanon_sql.results.version import FORMAT, VERSION
+from kanon_sql.results.table import IF_SET, UNWRITTEN, Status, Tabular, Written, today
+from kanon_sql.results.version import VERSION
 from kanon_sql.results.writing import refuse_to_overwrite
 from kanon_sql.spec.arguments import suggests_parameters
 from kanon_sql.spec.models.sizes import KAnonymity
@@ -54,39 +53,22 @@ KS = (2, 3, 5, 8, 11, 15, 20, 50)
 
 
 @dataclass(frozen=True, repr=False)
-class TradeoffResult(Tabular, Displayed):
+class TradeoffResult(Tabular, Displayed, Written):
     """The loss for each k. Its string form is the command's output."""
 
     tradeoff: Tradeoff
-    version: str
-    asked: str | None = field(default=None, kw_only=True, compare=False)
+    version: str = field(metadata=UNWRITTEN)
+    asked: str | None = field(default=None, kw_only=True, compare=False, metadata=IF_SET)
     """The command that wrote it to a file; None if none did."""
 
     @property
-    def status(self) -> str:
+    def status(self) -> Status:
         return self.tradeoff.status
-
-    @property
-    def exit_code(self) -> int:
-        return EXIT_CODES[self.tradeoff.status]
-
-    def to_dict(self) -> dict[str, Any]:
-        """The result as plain values, as in the JSON."""
-        return {
-            "kanon_sql": self.version,
-            "format": FORMAT,
-            "status": self.status,
-            "tradeoff": self.tradeoff.to_dict(),
-            **({"asked": self.asked} if self.asked else {}),
-        }
 
     def rows(self) -> list[dict[str, Any]]:
         """Each k, with its loss and levels."""
         points = [each.to_dict() for each in self.tradeoff.points]
         return [{"k": each["k"], **(each.pop("metrics") or {}), **each} for each in points]
-
-    def to_json(self) -> str:
-        return json.dumps(self.to_dict(), indent=2, ensure_ascii=False, allow_nan=False)
 
     def page(self) -> Iterator[Block]:
         """The losses in words and figures, for any writer of `kanon_sql.report`."""
@@ -94,12 +76,9 @@ class TradeoffResult(Tabular, Displayed):
 
         return tradeoff.page(self.tradeoff)
 
-    # IPython looks it up in the class that defines __repr__.
-    _repr_pretty_ = Displayed._repr_pretty_
-
-    def __repr__(self) -> str:
-        """One line; `print` and notebooks show everything."""
-        return in_a_line(self, self.status, [f"k {each.k}" for each in self.tradeoff.points])
+    def in_a_line(self) -> str:
+        points = [f"k {each.k}" for each in self.tradeoff.points]
+        return f"{self.status}: {', '.join(points) or 'no table'}"
 
     @suggests_parameters
     def to_html(

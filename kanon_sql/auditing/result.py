@@ -18,9 +18,9 @@ from kanon_sql.plan.question import BoundColumn, DataFacts, OtherTableKey, Resol
 from kanon_sql.plan.resolve import column_levels, refuse_merging
 from kanon_sql.plan.resolve_roles import hierarchy_sources, masked_columns, masked_there
 from kanon_sql.plan.steps import Precondition, other_records
-from kanon_sql.report.display import Displayed
+from kanon_sql.report.document import Displayed
 from kanon_sql.results.diff import Diff
-from kanon_sql.results.table import AuditFindings, HistogramBin, Summary, in_a_line
+from kanon_sql.results.table import AuditFindings, HistogramBin, Summary
 from kanon_sql.spec.arguments import suggests_parameters
 from kanon_sql.spec.hierarchy_table import HierarchyTable, table_of_rows
 from kanon_sql.spec.other_tables import EARLIER, REFERENCE
@@ -365,13 +365,6 @@ class AuditResult(Displayed, AuditFindings):
             **vars(diff(file_of(earlier, "earlier result"), file_of(self, "this result")))
         )
 
-    # IPython looks it up in the class that defines __repr__.
-    _repr_pretty_ = Displayed._repr_pretty_
-
-    def __repr__(self) -> str:
-        """One line; `print` and notebooks show everything."""
-        return in_a_line(self, self.status, [f"{each.name} {each.status}" for each in self.tables])
-
 
 if TYPE_CHECKING:
     from kanon_sql.report.document import Block
@@ -387,9 +380,5 @@ class Comparison(Displayed, Diff):
 
         return diff.page(self)
 
-    # IPython looks it up in the class that defines __repr__.
-    _repr_pretty_ = Displayed._repr_pretty_
-
-    def __repr__(self) -> str:
-        """One line; `print` and notebooks show everything."""
-        return f"<Comparison {self.old} → {self.new}: {'worse' if self.is_worse else 'not worse'}>"
+    def in_a_line(self) -> str:
+        return f"{self.old} → {self.new}: {'worse' if self.is_worse else 'not worse'}"

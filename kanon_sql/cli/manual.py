@@ -168,21 +168,9 @@ def report(context: click.Context, /, result: str, **values: Any) -> int:
     """
     from kanon_sql.report.signed.inputs import page_of_file
 
-    quoted = ("earlier_result", "profile", "tradeoff", "worksheet")
-    attachments = {key: values[key] for key in quoted}
-    inputs = [result, *(each for each in attachments.values() if each)]
-    output = report_file_of(values, inputs)
-    earlier, profile, tradeoff, attempts = (
-        Path(each) if each else None for each in attachments.values()
-    )
-    text = page_of_file(
-        Path(result),
-        earlier=earlier,
-        profile=profile,
-        tradeoff=tradeoff,
-        worksheet=attempts,
-        audience=values["audience"],
-        min_cell=values["min_cell"],
-    )
-    deliver(text, output)
+    given = {key: values[key] or None for key in ("profile", "tradeoff", "worksheet")}
+    given["earlier"] = values["earlier_result"]
+    output = report_file_of(values, [result, *filter(None, given.values())])
+    how = {key: values[key] for key in ("audience", "min_cell")}
+    deliver(page_of_file(Path(result), **given, **how), output)
     return 0

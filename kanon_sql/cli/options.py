@@ -32,7 +32,6 @@ from kanon_sql.cli.option_kinds import (
     together,
 )
 from kanon_sql.errors import NO_SOURCE_ORDER
-from kanon_sql.results.algorithms import SEARCHES
 from kanon_sql.spec.other_tables import AGAINST, EARLIER, REFERENCE, OtherTableKind
 
 OF_TABLE = Fields("spec/spec.py", "TableSpec")
@@ -343,7 +342,7 @@ WEIGHED = (
     PULL,
 )
 SEARCH = (
-    OF_RELEASE.option("algorithm", metavar="|".join(SEARCHES)),
+    OF_RELEASE.option("algorithm", metavar="datafly|optimal|local"),
     *PREFERENCES,
     run_flag("--compare", "Also show what a release by each of the algorithms would lose."),
     OF_RELEASE.option("minimal_nodes"),

@@ -14,7 +14,7 @@ class Chart(dict[str, Any]):
     Vega-Lite."""
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, Any]:
-        from kanon_sql.report.svg import is_drawn, svg
+        from kanon_sql.report.charts import is_drawn, svg
 
         return {
             "application/vnd.vegalite.v5+json": dict(self),
@@ -36,6 +36,16 @@ class Displayed:
     def brief(self) -> Iterator[Block]:
         """The blocks that a terminal shows."""
         return self.page()
+
+    def in_a_line(self) -> str:
+        """What its repr says after the name of the class."""
+        whole: Any = self
+        tables = [f"{each.name} {each.status}" for each in whole.tables]
+        return f"{whole.status}: {', '.join(tables) or 'no table'}"
+
+    def __repr__(self) -> str:
+        """One line; `print` and notebooks show everything."""
+        return f"<{type(self).__name__} {self.in_a_line()}>"
 
     def __str__(self) -> str:
         from kanon_sql.report import terminal

@@ -27,9 +27,19 @@ from kanon_sql.plan.published_cells import (
 )
 from kanon_sql.plan.resolve import bind
 from kanon_sql.plan.resolve_roles import resolve
-from kanon_sql.report.guides import DBT, RELEASE, guide, guide_names, sentence_of
-from kanon_sql.report.plain_page import folded, paragraph, section, sheet, table
-from kanon_sql.results.metrics import METRICS
+from kanon_sql.report.guides import (
+    DBT,
+    RELEASE,
+    folded,
+    guide,
+    guide_names,
+    paragraph,
+    section,
+    sentence_of,
+    sheet,
+    table,
+)
+from kanon_sql.results.release import METRICS
 from kanon_sql.spec.hierarchy import GeneralizationHierarchy
 from kanon_sql.spec.models.base import Answer, Model
 from kanon_sql.spec.models.catalogue import ALL_MODELS, CELL_MODELS, MODELS

@@ -9,6 +9,7 @@ from html import escape
 from importlib.resources import files
 from string import Template
 
+from kanon_sql.report.charts import svg
 from kanon_sql.report.document import (
     Bars,
     Block,
@@ -24,7 +25,6 @@ from kanon_sql.report.document import (
     Verdicts,
     cells_of,
 )
-from kanon_sql.report.svg import svg
 from kanon_sql.report.words.models import SIGNS, STATUS_WORDS
 from kanon_sql.report.words.numbers import BLOCKS, KEPT_TOGETHER, number
 from kanon_sql.report.words.tables import Bin

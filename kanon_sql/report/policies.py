@@ -7,7 +7,7 @@ from typing import Any
 
 from kanon_sql.errors import Message
 from kanon_sql.report.document import Block, Facts, Heading, Points, Prose
-from kanon_sql.report.plain_page import folded
+from kanon_sql.report.guides import folded
 from kanon_sql.report.words.numbers import on_one_line, printable
 from kanon_sql.results.table import PolicyOutcome, TableResult
 from kanon_sql.spec.models.catalogue import ALL_MODELS

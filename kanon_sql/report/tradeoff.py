@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
 
 from kanon_sql.report.document import Block, Grid, GridRow, Heading, Points, Prose, Verbatim
-from kanon_sql.report.release_grids import distance, is_near
+from kanon_sql.report.release import distance, is_near
 from kanon_sql.report.signed.evidence import folded
 from kanon_sql.report.words.numbers import (
     NONE,
@@ -17,8 +17,7 @@ from kanon_sql.report.words.numbers import (
     printable,
     short_percent,
 )
-from kanon_sql.results.metrics import METRICS
-from kanon_sql.results.release import Point, Tradeoff
+from kanon_sql.results.release import METRICS, Point, Tradeoff
 
 _WIDEST_BAR = 20
 _HARDLY = 0.02

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from importlib.resources import files
 from typing import Any, Literal
 
-from kanon_sql.results.algorithms import Algorithm as Algorithm
 from kanon_sql.results.table import (
     BESIDE,
     IF_SET,
@@ -19,6 +20,45 @@ from kanon_sql.results.table import (
     Rows,
     Summary,
 )
+
+Algorithm = Literal["datafly", "optimal", "local", "levels"]
+"""How the levels of a release were found; `levels`: they were given."""
+SEARCHES: tuple[Algorithm, ...] = ("datafly", "optimal", "local")
+
+
+@dataclass(frozen=True)
+class Metric:
+    """A measure of the information loss from generalisation and suppression, in words."""
+
+    name: str
+    title: str
+    sentence: str
+    """What it measures, in one sentence."""
+    formula: str
+    letters: str
+    """The meaning of the formula's symbols."""
+    counting: str
+    """Counting conventions where others are common."""
+    limitation: str
+    """What it doesn't measure."""
+    source: str
+    better: Literal["higher", "lower"]
+    range: str
+    """Its range, and what both ends mean."""
+    value: float
+    """Its value for the example release of the manual."""
+    example: str
+    """How that value is computed, in words."""
+
+
+def _catalogue() -> dict[str, Metric]:
+    """The metrics as the file beside this one has them."""
+    text = files("kanon_sql.results").joinpath("metrics.toml").read_text(encoding="utf-8")
+    return {name: Metric(name, **parts) for name, parts in tomllib.loads(text).items()}
+
+
+METRICS = _catalogue()
+"""Every metric by name."""
 
 
 @dataclass(frozen=True)
@@ -344,6 +384,3 @@ class ReleaseFindings(AuditFindings):
     """The audit of a release, and how the release was made."""
 
     anonymization: Anonymization
-
-    def _parts(self) -> dict[str, Any]:
-        return {**super()._parts(), "anonymization": self.anonymization.to_dict()}

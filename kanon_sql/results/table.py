@@ -552,19 +552,43 @@ class TableResult(JsonPart):
         return super().to_dict() | (shown if self.shown is not None else {})
 
 
+class Written(JsonPart):
+    """The result of a command: its JSON begins with the version, the format and the status."""
+
+    version: str
+
+    @property
+    def status(self) -> Status:
+        """The worst status of any table."""
+        raise NotImplementedError
+
+    @property
+    def exit_code(self) -> int:
+        return EXIT_CODES[self.status]
+
+    def to_dict(self) -> dict[str, Any]:
+        """The result as JSON-compatible values, infinity as "Infinity"."""
+        head = {"kanon_sql": self.version, "format": FORMAT, "status": self.status}
+        finite: dict[str, Any] = plain_json(head | super().to_dict())
+        return finite
+
+    def to_json(self) -> str:
+        return json.dumps(self.to_dict(), indent=2, ensure_ascii=False, allow_nan=False)
+
+
 @dataclass(frozen=True, repr=False)
-class AuditFindings:
+class AuditFindings(Written):
     """The audit results of every table."""
 
     tables: tuple[TableResult, ...]
-    version: str
-    audited: str | None = field(default=None, kw_only=True, compare=False)
+    version: str = field(metadata=UNWRITTEN)
+    audited: str | None = field(default=None, kw_only=True, compare=False, metadata=IF_SET)
     """UTC date of the audit; None if unknown."""
-    asked: str | None = field(default=None, kw_only=True, compare=False)
+    asked: str | None = field(default=None, kw_only=True, compare=False, metadata=IF_SET)
     """The command that wrote it; None in Python."""
-    files: tuple[FileDigest, ...] = field(default=(), kw_only=True, compare=False)
+    files: tuple[FileDigest, ...] = field(default=(), kw_only=True, compare=False, metadata=IF_SET)
     """The files that it is about, if it was written to a file."""
-    spec: str | None = field(default=None, kw_only=True, compare=False)
+    spec: str | None = field(default=None, kw_only=True, compare=False, metadata=IF_SET)
     """The text of the spec file, without secrets and listed values."""
 
     @property
@@ -572,10 +596,6 @@ class AuditFindings:
         """The worst status of any table: error, violated, no_data, accepted, holds, measured."""
         found = {table.status for table in self.tables} or {"no_data"}
         return next(status for status in EXIT_CODES if status in found)
-
-    @property
-    def exit_code(self) -> int:
-        return EXIT_CODES[self.status]
 
     @property
     def holds(self) -> bool | None:
@@ -625,26 +645,6 @@ class AuditFindings:
         failed += [f"{table.name}: no data" for table in self.tables if table.status == "no_data"]
         raise PrivacyViolation("not every check holds: " + "; ".join(failed))
 
-    def to_dict(self) -> dict[str, Any]:
-        """The result as JSON-compatible values, infinity as "Infinity"."""
-        finite: dict[str, Any] = plain_json(self._parts())
-        return finite
-
-    def _parts(self) -> dict[str, Any]:
-        return {
-            "kanon_sql": self.version,
-            "format": FORMAT,
-            "status": self.status,
-            "tables": [table.to_dict() for table in self.tables],
-            **({"audited": self.audited} if self.audited else {}),
-            **({"asked": self.asked} if self.asked else {}),
-            **({"files": [each.to_dict() for each in self.files]} if self.files else {}),
-            **({"spec": self.spec} if self.spec else {}),
-        }
-
-    def to_json(self) -> str:
-        return json.dumps(self.to_dict(), indent=2, ensure_ascii=False, allow_nan=False)
-
     def noted(self, notes: Sequence[Sequence[str]]) -> Self:
         """The result with further warnings for each table, placed first."""
         tables = (
@@ -652,11 +652,6 @@ class AuditFindings:
             for table, more in zip(self.tables, notes, strict=True)
         )
         return replace(self, tables=tuple(tables))
-
-
-def in_a_line(result: object, status: str, tables: list[str]) -> str:
-    """A result's one-line repr."""
-    return f"<{type(result).__name__} {status}: {', '.join(tables) or 'no table'}>"
 
 
 def plain_json(value: Any) -> Any:

@@ -19,9 +19,8 @@ from kanon_sql.report.explain import (
     overview,
     page,
 )
-from kanon_sql.report.guides import RELEASE, guide, guide_names
-from kanon_sql.report.plain_page import WIDTH
-from kanon_sql.results.metrics import METRICS
+from kanon_sql.report.guides import RELEASE, WIDTH, guide, guide_names
+from kanon_sql.results.release import METRICS
 from kanon_sql.spec.models.base import SensitiveModel
 from kanon_sql.spec.models.catalogue import ALL_MODELS, CELL_MODELS, MODELS
 from kanon_sql.spec.models.composition import ComposedModel

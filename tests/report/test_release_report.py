@@ -16,7 +16,7 @@ from rich.cells import cell_len
 import kanon_sql as kanon
 from kanon_sql.anonymizing.release.result import AnonymizationResult
 from kanon_sql.report import terminal
-from kanon_sql.report.release_grids import step_line
+from kanon_sql.report.release import step_line
 from kanon_sql.report.words.numbers import in_python
 from kanon_sql.results.release import (
     Association,

@@ -22,7 +22,7 @@ import pytest
 import kanon_sql as kanon
 from kanon_sql.cli import main
 from kanon_sql.errors import InputError, SpecError
-from kanon_sql.report import html, plots
+from kanon_sql.report import charts, html
 from kanon_sql.report.signed import figures
 from kanon_sql.report.words.models import margins
 from kanon_sql.results.release import Metrics, Point, Tradeoff
@@ -572,7 +572,7 @@ def test_a_result_from_python_says_that_it_stores_no_command(clinic):
 def test_charts_are_vega_lite(clinic):
     result = kanon.audit("patients.parquet", ["zip", "born"], k=3)
     sizes = result.chart("class_sizes")
-    assert sizes["$schema"] == plots.SCHEMA
+    assert sizes["$schema"] == charts.SCHEMA
     assert sum(each["records"] for each in sizes["data"]["values"]) == PEOPLE
     assert result.chart("risk")["data"]["values"][-1] == {"risk": 1.0, "share": 1 / PEOPLE}
     json.dumps(sizes)

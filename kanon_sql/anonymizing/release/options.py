@@ -25,8 +25,7 @@ from kanon_sql.errors import (
     percentage,
 )
 from kanon_sql.plan.question import ResolvedQuestion
-from kanon_sql.results.algorithms import SEARCHES
-from kanon_sql.results.release import Algorithm, Emitted, MetricName, Suppressed
+from kanon_sql.results.release import SEARCHES, Algorithm, Emitted, MetricName, Suppressed
 from kanon_sql.results.table import Status
 from kanon_sql.spec.arguments import Names, path_argument
 from kanon_sql.spec.dbt.project import seeds_around

@@ -14,7 +14,7 @@ from kanon_sql.engines.duckdb.frames import in_time_zones, time_zones
 from kanon_sql.errors import EngineError, InputError, KanonError, PrivacyViolation
 from kanon_sql.files import file_kind, spill_folder
 from kanon_sql.results.release import Form, ReleaseFindings
-from kanon_sql.results.table import imported
+from kanon_sql.results.table import UNWRITTEN, imported
 
 if TYPE_CHECKING:
     from kanon_sql.report.document import Block
@@ -116,7 +116,7 @@ class KeptRecords:
 class AnonymizationResult(ReleaseFindings, AuditResult):
     """The audit of a release, and how the release was made. `tables` holds the single release."""
 
-    kept_records: KeptRecords | None = field(default=None, compare=False, repr=False)
+    kept_records: KeptRecords | None = field(default=None, compare=False, metadata=UNWRITTEN)
     """None for a server's release, and for a result that was read or sent."""
 
     @property

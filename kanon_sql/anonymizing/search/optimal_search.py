@@ -11,8 +11,7 @@ from kanon_sql.anonymizing.search.lattice import Lattice, Node
 from kanon_sql.anonymizing.search.node_evaluation import LatticeStatistics, NodeEvaluator
 from kanon_sql.anonymizing.search.optimal import OptimalNode, Progress, minimal, optimal
 from kanon_sql.errors import InputError, option
-from kanon_sql.results.metrics import METRICS
-from kanon_sql.results.release import MetricName, MinimalNode, Search
+from kanon_sql.results.release import METRICS, MetricName, MinimalNode, Search
 
 MOST_NODES = 2_000_000
 """Maximum number of nodes in a lattice for the optimal search."""

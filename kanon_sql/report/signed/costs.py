@@ -5,14 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 
+from kanon_sql.report.charts import Chart, CostPoint, cost_of_k
 from kanon_sql.report.document import Bars, Block, Drawing, Facts, Grid, GridRow, Prose, named_row
-from kanon_sql.report.plots import Chart, CostPoint, cost_of_k
-from kanon_sql.report.release_grids import associations
+from kanon_sql.report.release import associations
 from kanon_sql.report.signed.subject import Signed
 from kanon_sql.report.words.numbers import NONE, TO, number, percent, printable, short_percent
 from kanon_sql.report.words.tables import Bin, required_k
-from kanon_sql.results.metrics import METRICS
-from kanon_sql.results.release import Anonymization, Distribution, Point, Tradeoff
+from kanon_sql.results.release import METRICS, Anonymization, Distribution, Point, Tradeoff
 
 _METRICS = ("loss", "precision", "non_uniform_entropy", "average_class_size")
 _MEANING = (

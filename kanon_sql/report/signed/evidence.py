@@ -8,8 +8,7 @@ from collections.abc import Iterator
 from kanon_sql.report import diff
 from kanon_sql.report.document import Block, Facts, Points, Prose, Verbatim
 from kanon_sql.report.policies import to_sign
-from kanon_sql.report.signed.cells import BESIDE_THE_RULES
-from kanon_sql.report.signed.scope import outcome
+from kanon_sql.report.signed.scope import BESIDE_THE_RULES, outcome
 from kanon_sql.report.signed.subject import Signed, digest_of
 from kanon_sql.report.words.models import STATUS_WORDS
 from kanon_sql.report.words.numbers import counted, printable

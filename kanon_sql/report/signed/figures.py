@@ -8,6 +8,8 @@ from itertools import accumulate
 from typing import Any
 
 from kanon_sql.report.audit import curve_grid
+from kanon_sql.report.charts import Chart, EventPoint, RiskPoint, SizeBin, class_sizes, risk_curve
+from kanon_sql.report.charts import known_events as known_events_chart
 from kanon_sql.report.document import (
     Bars,
     Block,
@@ -20,8 +22,6 @@ from kanon_sql.report.document import (
     named_row,
 )
 from kanon_sql.report.guides import in_words
-from kanon_sql.report.plots import Chart, EventPoint, RiskPoint, SizeBin, class_sizes, risk_curve
-from kanon_sql.report.plots import known_events as known_events_chart
 from kanon_sql.report.profile import in_turn
 from kanon_sql.report.signed.subject import Signed, members_of
 from kanon_sql.report.words import events
@@ -37,7 +37,7 @@ from kanon_sql.report.words.numbers import (
     printable,
     significant_percent,
 )
-from kanon_sql.report.words.sensitive import in_order, worst_class
+from kanon_sql.report.words.phrases import in_order, worst_class
 from kanon_sql.report.words.tables import Bin, histogram, histogram_title, required_k
 from kanon_sql.results.profile import TableProfile
 from kanon_sql.results.release import Before
@@ -422,9 +422,7 @@ def sensitive(signed: Signed) -> Iterator[Block]:
             continue
         sentences = []
         for check in in_order(table.checks):
-            found = worst_class(check, table, signed.cell)
-            if found:
-                said = f"{found.sentence} {found.caution}".strip()
-                sentences.append(f"{title(check)}: {said}")
+            if sentence := worst_class(check, table, signed.cell):
+                sentences.append(f"{title(check)}: {sentence}")
         if sentences:
             yield from signed.under_its_name(table, iter([Points(sentences)]))

@@ -28,30 +28,10 @@ CHARTS = {"class_sizes": sizes_chart, "risk": risk_chart}
 """The charts of an audited table, by name."""
 
 
-def page_of_file(
-    path: Path,
-    *,
-    earlier: Path | None = None,
-    profile: Path | None = None,
-    tradeoff: Path | None = None,
-    worksheet: Path | None = None,
-    audience: Audience = "internal",
-    min_cell: int = LEAST_CELL,
-) -> str:
+def page_of_file(path: Path, **given: Any) -> str:
     """The report on a result stored as JSON. Raises `InputError` for any other file."""
     asked = read_to_sign(path)
-    signed = Signed(
-        asked.result,
-        digest_of(asked.text),
-        earlier=diff(read_result(earlier), read_result(path)) if earlier else None,
-        profiles=read_profile(profile) if profile else (),
-        costs=tuple(
-            each for each in (asked.costs, read_costs(tradeoff) if tradeoff else None) if each
-        ),
-        attempts=read_worksheet(worksheet) if worksheet else None,
-        audience=audience,
-        min_cell=min_cell,
-    )
+    signed = _signed(asked.result, digest_of(asked.text), path, costs=asked.costs, **given)
     try:
         return write(signed)
     except (KeyError, TypeError, ValueError, AttributeError, IndexError):
@@ -61,50 +41,47 @@ def page_of_file(
         ) from None
 
 
-def page_of(
+def page_of(result: AuditFindings, **given: Any) -> str:
+    """The report on a result in memory, with the digest of the file it would be written to."""
+    return write(_signed(result, digest_of(f"{result.to_json()}\n"), result, **given))
+
+
+def page_of_costs(tradeoff: Any, **given: Any) -> str:
+    """The report on a trade-off in memory."""
+    found: Tradeoff = tradeoff.tradeoff
+    result = AuditFindings((), tradeoff.version, audited=found.audited, asked=tradeoff.asked)
+    digest = digest_of(f"{tradeoff.to_json()}\n")
+    return write(_signed(result, digest, result, costs=found, **given))
+
+
+def _signed(
     result: AuditFindings,
+    digest: str,
+    compared: AuditFindings | Path,
     *,
+    costs: Tradeoff | None = None,
     earlier: AuditFindings | str | Path | None = None,
-    profile: str | Path | Any = None,
-    tradeoff: str | Path | Any = None,
+    profile: Any = None,
+    tradeoff: Any = None,
     worksheet: str | Path | None = None,
     audience: Audience = "internal",
     min_cell: int = LEAST_CELL,
-) -> str:
-    """The report on a result in memory, with the digest of the file it would be written to."""
+) -> Signed:
+    """The result with what accompanies it, each in memory or in a file; `compared` is the result as
+    the earlier one is compared with it."""
     profiles = read_profile(Path(profile)) if isinstance(profile, str | Path) else profile
-    return write(
-        Signed(
-            result,
-            digest_of(f"{result.to_json()}\n"),
-            earlier=diff(file_of(earlier, "earlier"), file_of(result, "this")) if earlier else None,
-            profiles=tuple(getattr(profiles, "tables", profiles or ())),
-            costs=(_costs_of(tradeoff),) if tradeoff else (),
-            attempts=read_worksheet(Path(worksheet)) if worksheet else None,
-            audience=audience,
-            min_cell=min_cell,
-        )
-    )
-
-
-def page_of_costs(tradeoff: Any, *, audience: Audience, min_cell: int) -> str:
-    """The report on a trade-off in memory."""
-    found = tradeoff.tradeoff
-    return write(
-        Signed(
-            AuditFindings((), tradeoff.version, audited=found.audited, asked=tradeoff.asked),
-            digest_of(f"{tradeoff.to_json()}\n"),
-            costs=(_costs_of(tradeoff),),
-            audience=audience,
-            min_cell=min_cell,
-        )
-    )
-
-
-def _costs_of(tradeoff: Any) -> Tradeoff:
     is_file = isinstance(tradeoff, str | Path)
-    found: Tradeoff = read_costs(Path(tradeoff)) if is_file else tradeoff.tradeoff
-    return found
+    other = read_costs(Path(tradeoff)) if is_file else tradeoff and tradeoff.tradeoff
+    return Signed(
+        result,
+        digest,
+        earlier=diff(file_of(earlier, "earlier"), file_of(compared, "this")) if earlier else None,
+        profiles=tuple(getattr(profiles, "tables", profiles or ())),
+        costs=tuple(each for each in (costs, other) if each),
+        attempts=read_worksheet(Path(worksheet)) if worksheet else None,
+        audience=audience,
+        min_cell=min_cell,
+    )
 
 
 def given(write_page: Callable[[], str], path: str | Path | None, *, overwrite: bool) -> str | None:

@@ -26,7 +26,7 @@ from kanon_sql.report.words.numbers import (
     quasi_identifiers,
     significant_percent,
 )
-from kanon_sql.report.words.sensitive import ORDER, in_order, worst_class
+from kanon_sql.report.words.phrases import ORDER, in_order, worst_class
 from kanon_sql.results.cells import CellsResult
 from kanon_sql.results.profile import TableProfile
 from kanon_sql.results.table import (
@@ -100,9 +100,8 @@ def verdicts(table: TableResult) -> list[Verdict]:
 
 
 def _in_sentences(check: CheckResult, table: TableResult) -> Verdict:
-    found = worst_class(check, table)
-    line = verdict(check, table)
-    return line._replace(extent=f"{found.sentence} {found.caution}".strip()) if found else line
+    line, sentence = verdict(check, table), worst_class(check, table)
+    return line._replace(extent=sentence) if sentence else line
 
 
 def warnings(table: TableResult) -> list[str]:
