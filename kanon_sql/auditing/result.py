@@ -18,7 +18,7 @@ from kanon_sql.plan.question import BoundColumn, DataFacts, OtherTableKey, Resol
 from kanon_sql.plan.resolve import column_levels, refuse_merging
 from kanon_sql.plan.resolve_roles import hierarchy_sources, masked_columns, masked_there
 from kanon_sql.plan.steps import Precondition, other_records
-from kanon_sql.report.document import Displayed
+from kanon_sql.report.display import Displayed
 from kanon_sql.results.diff import Diff
 from kanon_sql.results.table import AuditFindings, HistogramBin, Summary
 from kanon_sql.spec.arguments import suggests_parameters

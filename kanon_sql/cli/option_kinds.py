@@ -12,7 +12,8 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
+from importlib.resources import files
 from inspect import cleandoc
 from itertools import pairwise
 from pathlib import Path
@@ -369,47 +370,6 @@ def declared_option(
     return click.option(flag, *names, cls=kind, envvar=variable, **settings)
 
 
-def question_option(flag: str, help: str, **settings: Any) -> Callable[[Command], Command]:
-    """An option that is part of the question."""
-    return declared_option(flag, help=help, is_question=True, **settings)
-
-
-def question_count(flag: str, help: str) -> Callable[[Command], Command]:
-    return question_option(flag, help, type=WHOLE_NUMBER, metavar="N")
-
-
-def check_option(help: str) -> Callable[[Command], Command]:
-    return question_option("--check", help, multiple=True, metavar="MODEL[:KEY=VALUE,…]")
-
-
-def run_option(
-    flag: str, metavar: str, help: str, parameter: str | None = None, **settings: Any
-) -> Callable[[Command], Command]:
-    """An option of execution or output, with a value."""
-    names = [parameter] if parameter else []
-    return declared_option(flag, *names, metavar=metavar, help=help, is_question=False, **settings)
-
-
-def run_flag(flag: str, help: str) -> Callable[[Command], Command]:
-    return declared_option(flag, is_flag=True, help=help, is_question=False)
-
-
-def run_count(flag: str, default: int | None, help: str) -> Callable[[Command], Command]:
-    """An option that is a whole number, with its default in the help."""
-    shown: dict[str, Any] = {} if default is None else {"default": default, "show_default": True}
-    return run_option(flag, "N", help, type=WHOLE_NUMBER, **shown)
-
-
-def run_choice(
-    flag: str, words: Sequence[str], help: str, *, show_default: bool = True
-) -> Callable[[Command], Command]:
-    """An option that is one of some words, by default the first."""
-    shown = {"show_default": True} if show_default else {}
-    return declared_option(
-        flag, type=click.Choice(words), default=words[0], help=help, is_question=False, **shown
-    )
-
-
 def retired(flag: str, instead: str) -> Callable[[Command], Command]:
     """A hidden flag of an earlier release, which is refused with what to do instead."""
 
@@ -421,10 +381,11 @@ def retired(flag: str, instead: str) -> Callable[[Command], Command]:
 
 
 def format_option(formats: Sequence[str]) -> Callable[[Command], Command]:
-    return run_option(
+    return declared_option(
         "--format",
-        "|".join(formats),
-        "The format of the result.",
+        metavar="|".join(formats),
+        help="The format of the result.",
+        is_question=False,
         type=Format(formats),
         default="human",
         show_default=True,
@@ -443,6 +404,50 @@ def read_by(reader: Callable[[str, Iterable[str]], Any], metavar: str) -> dict[s
 COLUMNS = read_by(all_column_names, "COL,…")
 LEVELS_OF = read_by(parsed_levels, "COL=N,…")
 WEIGHTS_OF = read_by(parsed_weights, "COL=X,…")
+
+
+_TYPES: dict[str, dict[str, Any]] = {
+    "flag": {"is_flag": True},
+    "count": {"type": WHOLE_NUMBER, "metavar": "N"},
+    "decimal": {"type": DECIMAL},
+    "share": {"type": SHARE},
+    "columns": COLUMNS,
+    "lines": {"type": OneALine(), "multiple": True},
+    "several": {"multiple": True},
+}
+"""What the types of `options.toml` are to click."""
+
+
+@cache
+def _table_of_options() -> dict[str, Any]:
+    import tomllib
+
+    text = files("kanon_sql.cli").joinpath("options.toml").read_text(encoding="utf-8")
+    return tomllib.loads(text)
+
+
+def declared(room: str, section: str) -> tuple[Callable[[Command], Command], ...]:
+    """The options of a section of `options.toml`, in its room `question` or `run`."""
+    rows = _table_of_options()[room][section]
+    return tuple(_of_row(flag, is_question=room == "question", **row) for flag, row in rows.items())
+
+
+def _of_row(
+    flag: str,
+    *,
+    is_question: bool,
+    type: str = "",
+    parameter: str = "",
+    choice: Sequence[str] = (),
+    **settings: Any,
+) -> Callable[[Command], Command]:
+    if choice:
+        settings |= {"type": click.Choice(choice), "default": choice[0]}
+    if "default" in settings:
+        settings = {"show_default": True, **settings}
+    names = [parameter] if parameter else []
+    settings = _TYPES.get(type, {}) | settings
+    return declared_option(flag, *names, is_question=is_question, **settings)
 
 
 def together(
