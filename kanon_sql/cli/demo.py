@@ -19,6 +19,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from importlib.resources import files
 from itertools import product
 from pathlib import Path
+from string import Template
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from kanon_sql.errors import SpecError
@@ -103,8 +104,7 @@ def write(folder: Path, *, overwrite: bool = False) -> None:
             _write_parquet(unfinished / f"{name}.csv", unfinished / f"{name}.parquet")
         for name in ("voters", "visits"):
             (unfinished / f"{name}.csv").unlink()
-        spec = files("kanon_sql.cli").joinpath("demo_spec.yml").read_text(encoding="utf-8")
-        (unfinished / SPEC).write_text(spec, encoding="utf-8")
+        (unfinished / SPEC).write_text(_shipped_text("demo_spec.yml"), encoding="utf-8")
 
 
 def write_report(folder: Path, result: AuditResult) -> None:
@@ -129,29 +129,17 @@ def own_command() -> str:
 
 def what_next(folder: Path, command: str = "kanon-sql") -> str:
     """Suggested commands on the demo folder, invoking the program as `command`."""
-    spec, table, visits, published, report = (
-        shlex.quote(str(folder / name))
-        for name in (SPEC, "patients.csv", "visits.parquet", "published.csv", REPORT)
+    names = {"spec": SPEC, "report": REPORT, "table": "patients.csv"}
+    names |= {"visits": "visits.parquet", "published": "published.csv"}
+    return Template(_shipped_text("demo_next.txt").rstrip()).substitute(
+        {name: shlex.quote(str(folder / file)) for name, file in names.items()},
+        command=command,
+        marks=f"--total-label {TOTAL} --suppressed '*=1..{SMALLEST_SHOWN - 1}'",
     )
-    marks = f"--total-label {TOTAL} --suppressed '*=1..{SMALLEST_SHOWN - 1}'"
-    return f"""\
-These people are made up. The sign-off report, for a browser:
-  {report}
 
-What to try next:
 
-  # the spec, with a comment on every part
-  cat {spec}
-  # the SQL behind each number
-  {command} compile {spec}
-  # the same table without the year of birth, and without a spec
-  {command} audit {table} --qi sex,zip --sensitive diagnosis --identifiers patient_id,name --k 5
-  # their visits: whom do two known visits single out?
-  {command} audit {visits} --entity patient_id --events ward,month
-  # a table of counts with small cells starred: which of them can be computed?
-  {command} tables {published} --by zip,diagnosis --value n --published {marks} --derivable
-  # the result for a program
-  {command} audit {spec} --format json"""
+def _shipped_text(name: str) -> str:
+    return files("kanon_sql.cli").joinpath(name).read_text(encoding="utf-8")
 
 
 def _voters(chance: random.Random, people: Mapping[str, Any]) -> Iterator[Voter]:

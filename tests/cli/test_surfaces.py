@@ -22,7 +22,7 @@ import kanon_sql as kanon
 from kanon_sql.anonymizing.release.options import ReleaseOptions
 from kanon_sql.cli.command_record import ARGUMENTS, command_line
 from kanon_sql.cli.main import COMMANDS, main
-from kanon_sql.cli.option_kinds import GROUPS
+from kanon_sql.cli.option_kinds import Grouped
 from kanon_sql.cli.options import OF_CELLS, OF_RELEASE, OF_RUN, OF_SETS, OF_TABLE
 from kanon_sql.engines.session import RunOptions
 from kanon_sql.plan.profile_plan import Identifying
@@ -49,7 +49,7 @@ AUDIT = ("audit", "people.parquet", "--qi", "zip", "--sensitive", "illness")
 
 def test_audit_has_its_options_in_groups_and_two_examples(capsys):
     _, out, _ = run(capsys, "audit", "--help")
-    places = [out.index(f"\n{group}:") for group in GROUPS if f"\n{group}:" in out]
+    places = [out.index(f"\n{group}:") for group in Grouped.headings if f"\n{group}:" in out]
     assert places == sorted(places)
     assert len(places) >= 7
     examples = out.partition("Examples:")[2]

@@ -8,10 +8,10 @@ from collections.abc import Iterator
 from kanon_sql.report import diff
 from kanon_sql.report.document import Block, Facts, Points, Prose, Verbatim
 from kanon_sql.report.policies import to_sign
-from kanon_sql.report.signed.scope import BESIDE_THE_RULES, outcome
+from kanon_sql.report.signed.scope import outcome
 from kanon_sql.report.signed.subject import Signed, digest_of
 from kanon_sql.report.words.models import STATUS_WORDS
-from kanon_sql.report.words.numbers import counted, printable
+from kanon_sql.report.words.numbers import counted, printable, wording
 from kanon_sql.report.words.tables import limitation, limitation_in
 from kanon_sql.results.cells import CellsResult
 from kanon_sql.results.table import TableResult
@@ -39,16 +39,6 @@ _NOT_PASTED = (
     "table of the run, or of Python, is not in the database."
 )
 _OF_CODES = "The code is the start of the SHA-256 of its text."
-BESIDE_THE_MODELS = (
-    "Several releases about the same people: each may hold by itself and disclose a person "
-    "together with another one. kanon-sql explain releases.",
-    "Which columns somebody may know is a judgement, and every figure stands or falls with it: "
-    "kanon-sql explain quasi-identifiers.",
-    "Which threshold is right is a judgement too: it depends on who receives the table, what they "
-    "have promised, and what harm would be done. kanon-sql explain thresholds.",
-    "If an attacker with any background knowledge must be excluded, use differential privacy; none "
-    "of these models is differentially private. kanon-sql explain limits.",
-)
 
 
 # --- 10 ---------------------------------------------------------------------------------------
@@ -83,7 +73,7 @@ def limits(signed: Signed) -> Iterator[Block]:
             [(ALL_MODELS[name].title, _limitation(name, signed)) for name in models], "limit"
         )
     of_cells = all(isinstance(each, CellsResult) for each in signed.answered)
-    yield Points(BESIDE_THE_RULES if signed.answered and of_cells else BESIDE_THE_MODELS)
+    yield Points(wording(f"beside_the_{'rules' if signed.answered and of_cells else 'models'}"))
 
 
 def _limitation(model: str, signed: Signed) -> str:

@@ -36,6 +36,7 @@ from kanon_sql.report.words.numbers import (
     percent,
     printable,
     significant_percent,
+    wording,
 )
 from kanon_sql.report.words.phrases import in_order, worst_class
 from kanon_sql.report.words.tables import Bin, histogram, histogram_title, required_k
@@ -267,7 +268,7 @@ def _known_events(table: TableResult) -> Iterator[Block]:
         yield Grid("", named_row(""), (), drawing=drawing)
     if found:
         yield Prose(events.worst_case(found, people))
-        yield Points([*events.how_drawn(table), *events.LIMITS])
+        yield Points([*events.how_drawn(table), *wording("limits_of_known_events")])
 
 
 def _event_points(curve: Sequence[events.CurvePoint]) -> Iterator[EventPoint]:

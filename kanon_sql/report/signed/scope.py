@@ -29,6 +29,7 @@ from kanon_sql.report.words.numbers import (
     on_one_line,
     percent,
     printable,
+    wording,
 )
 from kanon_sql.report.words.tables import (
     given_away_sentence,
@@ -42,24 +43,6 @@ from kanon_sql.results.table import CheckResult, PolicyOutcome, TableResult
 from kanon_sql.spec.models.catalogue import CELL_MODELS, MODELS
 from kanon_sql.spec.other_tables import REFERENCE
 
-BESIDE_THE_RULES = (
-    "Other tables of the same people: each may hold by itself and disclose a cell together with "
-    "another one. kanon-sql tables … --against compares two; more than two are not looked at.",
-    "What a reader knows from elsewhere: the rules count and compare cells, and look at nothing "
-    "outside the table. kanon-sql explain limits.",
-    "Which threshold is right is a judgement: it depends on who reads the table, and what harm "
-    "would be done. kanon-sql explain thresholds.",
-)
-_READERS = {
-    "min_contributors": "who knows that somebody is in a small cell",
-    "dominance": "who contributed much to a cell, and subtracts that from its sum",
-    "p_percent": "who contributed much to a cell, and subtracts that from its sum",
-    "group_disclosure": "who knows to which group somebody belongs",
-    "derivable": "who adds and subtracts the figures that are shown",
-    "differences": "who also has the second table",
-}
-"""The reader that each rule is about."""
-
 
 def _rules(table: CellsResult) -> Iterator[Block]:
     """Each rule with its verdict, what it found, and the sentence that it rests on."""
@@ -70,7 +53,8 @@ def _rules(table: CellsResult) -> Iterator[Block]:
         GridRow(("verdict", "rule", "found", "concerns", "rests on"), ()),
         [_row(check, table) for check in table.checks],
     )
-    known = dict.fromkeys(_READERS[each.model] for each in table.checks if each.model in _READERS)
+    readers = wording("readers")
+    known = dict.fromkeys(readers[each.model] for each in table.checks if each.model in readers)
     if known:
         yield Prose(["Readers considered:"])
         yield Points([f"One {each}." for each in known])

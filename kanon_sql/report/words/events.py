@@ -99,15 +99,6 @@ def how_drawn(table: TableResult) -> list[str]:
     ]
 
 
-LIMITS = (
-    "The share falls slowly as a table grows, and that of a sample is not that of the population.",
-    "Whoever knows a wrong event finds nobody. Whoever knows the order of events, how often they "
-    "occur, or that a person was not there, finds more.",
-    "Nothing is said of what the records that were found then tell.",
-)
-"""What these figures do not say."""
-
-
 CURVE = ("events known",), ("at random", "", "worst choice")
 """The headings of a curve, text and figures."""
 

@@ -73,7 +73,7 @@ def spoken(text: str) -> str:
     'Which thresholds there are: kanon.explain("thresholds").'
     """
     # Several of them contain non-breaking spaces.
-    for ours, theirs in _python_words().items():
+    for ours, theirs in _words("python_words.toml").items():
         text = text.replace(ours, theirs)
     text = _CALL.sub(_called, text)
     text = _PAGE.sub(lambda found: f'kanon.explain("{found["page"]}")', text)
@@ -88,13 +88,17 @@ def _levels(options: re.Match[str]) -> str:
 
 
 @cache
-def _python_words() -> dict[str, Any]:
-    """What a command line says, with what Python says in its place."""
+def _words(file: str) -> dict[str, Any]:
+    """A file of words beside this one."""
     import tomllib
     from importlib.resources import files
 
-    text = files("kanon_sql.report.words").joinpath("python_words.toml").read_text("utf-8")
-    return tomllib.loads(text)
+    return tomllib.loads(files("kanon_sql.report.words").joinpath(file).read_text("utf-8"))
+
+
+def wording(name: str) -> Any:
+    """A list or a table of words of the pages, by its name in `wording.toml`."""
+    return _words("wording.toml")[name]
 
 
 def _called(command: re.Match[str]) -> str:
@@ -287,33 +291,13 @@ def _cell(value: Any) -> str:
     return "NULL" if value is None else str(value)
 
 
-_FIGURE_NAMES = {
-    "achieved": "found",
-    "violating_classes": "violating classes",
-    "violating_records": "violating records",
-    "violating_people": "violating people",
-    "min": "least",
-    "max": "greatest",
-    "at_risk": "at risk",
-    "distinct": "distinct values",
-    "prosecutor.average": "average prosecutor risk",
-    "journalist.average": "average journalist risk",
-    "marketer.average": "average marketer risk",
-    "homogeneity.achieved": "homogeneous classes",
-    "homogeneity.violating_classes": "homogeneous classes",
-    "homogeneity.violating_records": "records in homogeneous classes",
-    "homogeneity.violating_people": "people in homogeneous classes",
-    "step4": "suppressed in step 4",
-}
-
-
 def figure_name(name: str) -> str:
     """Display name of a figure.
 
     >>> figure_name("violating_records"), figure_name("unmatched_classes"), figure_name("k")
     ('violating records', 'unmatched classes', 'k')
     """
-    return _FIGURE_NAMES.get(name, name.replace("_", " "))
+    return str(wording("figures").get(name, name.replace("_", " ")))
 
 
 def figure(value: Any) -> str:

@@ -25,6 +25,7 @@ from kanon_sql.report.words.numbers import (
     printable,
     quasi_identifiers,
     significant_percent,
+    wording,
 )
 from kanon_sql.report.words.phrases import ORDER, in_order, worst_class
 from kanon_sql.results.cells import CellsResult
@@ -442,14 +443,6 @@ def closing(result: AuditFindings) -> str | None:
 
 def shown_heading(name: str, rows: Sequence[Mapping[str, Any]]) -> str:
     """The title of a step's rows, noting truncation and that there are none."""
-    title = {
-        "small_classes": "Classes that are too small",
-        "cells": "Cells that violate a rule by themselves",
-        "groups": "Groups of which nearly all members fall into one category",
-        "differences": "Cells that differ from a second table by few",
-        "intervals": "What each suppressed cell can be",
-        "rare_combinations_1": "Events that the fewest people have",
-        "rare_combinations_2": "Combinations of at most two events that the fewest people share",
-    }.get(name, name)
+    title = wording("shown").get(name, name)
     some = title if rows else f"{title}: none"
     return f"{title}, the first {SHOWN} of them" if len(rows) == SHOWN else some
