@@ -48,7 +48,7 @@ from kanon_sql.files import remove_leftovers
 from kanon_sql.plan.audit_plan import Plan
 from kanon_sql.plan.levels import ColumnLevels
 from kanon_sql.plan.resolve import column_levels
-from kanon_sql.results.diff import ExpectedSearch, ExpectedTable
+from kanon_sql.report.dry_run import ExpectedSearch, ExpectedTable
 from kanon_sql.results.release import SEARCHES, Anonymization, Before, Compared, Metrics, Recoded
 from kanon_sql.results.table import Rows, TableResult, today
 from kanon_sql.results.version import VERSION

@@ -46,7 +46,7 @@ from kanon_sql.sql.redaction import without_texts
 from kanon_sql.sql.tables import Row, family
 
 if TYPE_CHECKING:
-    from kanon_sql.results.diff import ExpectedTable
+    from kanon_sql.report.dry_run import ExpectedTable
 
 
 def audit(

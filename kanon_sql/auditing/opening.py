@@ -27,7 +27,7 @@ from kanon_sql.sql.statement import Statement
 from kanon_sql.sql.tables import Table
 
 if TYPE_CHECKING:
-    from kanon_sql.results.diff import ExpectedTable
+    from kanon_sql.report.dry_run import ExpectedTable
 
 
 class OpenTable(NamedTuple):
@@ -214,7 +214,7 @@ def expected(
     name: str, reads: Iterable[Table], steps: Sequence[Statement], engine: Engine
 ) -> ExpectedTable:
     """The statements on one table and the tables they read, without running them."""
-    from kanon_sql.results.diff import ExpectedTable
+    from kanon_sql.report.dry_run import ExpectedTable
 
     for step in steps:
         step.check()

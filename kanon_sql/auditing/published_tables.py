@@ -53,7 +53,7 @@ from kanon_sql.sql.statement import Statement
 from kanon_sql.sql.tables import Row
 
 if TYPE_CHECKING:
-    from kanon_sql.results.diff import ExpectedTable
+    from kanon_sql.report.dry_run import ExpectedTable
 
 
 def audit_cells(

@@ -1,4 +1,4 @@
-"""The commands that query tables: audits, profiles and releases."""
+"""The commands that query tables: audits, profiles, releases and the server for assistants."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ from kanon_sql.spec.flags import with_flags
 if TYPE_CHECKING:
     from kanon_sql.anonymizing.release.options import ReleaseOptions
     from kanon_sql.auditing.result import AuditResult
-    from kanon_sql.results.diff import ExpectedTable
+    from kanon_sql.report.dry_run import ExpectedTable
     from kanon_sql.spec.spec import AuditSpec, SelectedTables, TablesKey
 
 
@@ -625,6 +625,25 @@ def anonymize(context: click.Context, /, target: str, **values: Any) -> int:
     is_short = form == "human" and not context.meta.get(VERBOSITY)
     deliver(rendered(result, result.brief() if is_short else result.page(), form), None)
     return result.exit_code
+
+
+@main.command(name="mcp", cls=Grouped)
+@click.argument("target", nargs=-1, required=True, metavar="SPEC.yml", callback=only_one)
+@options_of("mcp")
+def mcp(target: str, **values: Any) -> int:
+    """Answer an assistant's questions about privacy by rounded counts (MCP server).
+
+    SPEC.yml is a spec file or a data contract. The server speaks the Model Context Protocol over
+    stdin and stdout, and is started by the assistant's program: kanon-sql explain assistants. It
+    shows verdicts and counts rounded down to tens, no value, and nothing that the spec does not
+    name. Every question is logged before its answer leaves. It is no differential privacy.
+
+    Exit codes: 0 stdin was closed, or Ctrl-C; 2 invalid options, spec or log; 3 the log can't be
+    written.
+    """
+    from kanon_sql.cli.mcp import serve
+
+    return serve(target, values)
 
 
 @main.command(cls=Grouped)

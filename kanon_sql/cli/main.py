@@ -63,9 +63,8 @@ CLOCK = _Clock()
 COMMANDS = {
     "commands": (
         *("audit", "tables", "compile", "validate", "baseline", "worksheet"),
-        *("profile", "init", "hierarchy", "anonymize", "tradeoff"),
+        *("profile", "init", "hierarchy", "anonymize", "tradeoff", "mcp"),
     ),
-    "mcp": ("mcp",),
     "manual": ("schema", "explain", "policy", "dbt-package", "demo", "diff", "report"),
 }
 """Commands by module, which is imported on demand."""

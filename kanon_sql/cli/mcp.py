@@ -18,21 +18,27 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-import click
-
-from kanon_sql.cli.main import main
+from kanon_sql import api
+from kanon_sql.cli.mcp_figures import (
+    HIDDEN,
+    ShownFigures,
+    exact_figures,
+    is_answer_to,
+    shown_parameters,
+)
 from kanon_sql.cli.mcp_log import Call, Outcome, QuestionLog, question_log
-from kanon_sql.cli.option_kinds import Grouped
-from kanon_sql.cli.options import options_of
-from kanon_sql.cli.question import is_contract, is_spec_file, only_one, refuse_server
+from kanon_sql.cli.question import is_contract, is_spec_file, refuse_server
 from kanon_sql.cli.signals import stops
+from kanon_sql.engines.session import RunArguments
 from kanon_sql.errors import EngineError, KanonError, MissingDriverError, SpecError
+from kanon_sql.results.table import TableResult
+from kanon_sql.results.version import VERSION
+from kanon_sql.spec.arguments import only
+from kanon_sql.spec.hierarchy import GeneralizationHierarchy
+from kanon_sql.spec.spec import AuditSpec, TableSpec
 
 if TYPE_CHECKING:
     from mcp.server.lowlevel import Server
-
-    from kanon_sql.results.table import TableResult
-    from kanon_sql.spec.spec import AuditSpec, TableSpec
 
 Refusal = Literal["question", "guard", "budget", "engine"]
 Names = frozenset[str]
@@ -213,8 +219,6 @@ class Assistant:
 
     def _repeated(self, tool: str, asked: dict[str, Any], now: datetime) -> dict[str, Any] | None:
         """The answer to the same question of the same spec in the last 24 hours."""
-        from kanon_sql.cli.mcp_figures import is_answer_to
-
         table = self.tables[asked["table"]]
         head = self._head(table, asked)
         for call in self.log.recent(now):
@@ -262,8 +266,6 @@ class Assistant:
         }
 
     def _described_tables(self) -> Iterator[dict[str, Any]]:
-        from kanon_sql.cli.mcp_figures import shown_parameters
-
         for name, table in self.tables.items():
             yield {
                 **self._head(table, {"table": name}),
@@ -281,8 +283,6 @@ class Assistant:
         return {"tables": list(self._described_tables())}
 
     def _audit(self, asked: Mapping[str, Any]) -> dict[str, Any]:
-        from kanon_sql.cli.mcp_figures import ShownFigures
-
         table = self.tables[asked["table"]]
         left = frozenset(table.quasi_identifiers) - set(asked.get("without", ()))
         [result] = self._audited([_with_sets(table, left)])
@@ -290,8 +290,6 @@ class Assistant:
         return {**self._head(table, asked), **ShownFigures(result, self.min_cell).audit()}
 
     def _profile(self, asked: Mapping[str, Any]) -> dict[str, Any]:
-        from kanon_sql.cli.mcp_figures import HIDDEN, ShownFigures
-
         table = self.tables[asked["table"]]
         if not table.quasi_identifiers:
             raise RefusedQuestion("question", "the table has no quasi-identifiers to profile")
@@ -324,10 +322,6 @@ class Assistant:
         }
 
     def _tradeoff(self, asked: Mapping[str, Any]) -> dict[str, Any]:
-        from kanon_sql import api
-        from kanon_sql.cli.mcp_figures import ShownFigures
-        from kanon_sql.results.table import TableResult
-
         table = self.tables[asked["table"]]
         raw = table.model_copy(update={"levels": {}})
         try:
@@ -348,16 +342,12 @@ class Assistant:
         return {"page": _page(asked["topic"])}
 
     def _compile(self, asked: Mapping[str, Any]) -> dict[str, Any]:
-        from kanon_sql import api
-
         table = self.tables[asked["table"]]
         compiled = api.compile(self._spec_of([table]))
         return {"table": asked["table"], "sql": compiled.without_literals(_names_in(table))}
 
     def _audited(self, tables: Sequence[TableSpec]) -> tuple[TableResult, ...]:
         """Audit each table. Raises `RefusedQuestion` if the database fails."""
-        from kanon_sql import api
-
         named = [
             table.model_copy(update={"name": str(number)}) for number, table in enumerate(tables)
         ]
@@ -367,8 +357,6 @@ class Assistant:
         return results
 
     def _spec_of(self, tables: list[TableSpec]) -> AuditSpec:
-        from kanon_sql.spec.spec import AuditSpec
-
         return AuditSpec(tables=tables)
 
     # --- the guard --------------------------------------------------------------------------
@@ -376,8 +364,6 @@ class Assistant:
     def _guard(self, table: str, tool: str, names: Names, result: TableResult) -> None:
         """Raise `RefusedQuestion` if the answer and that on a nested set of the same data differ by
         fewer than `min_cell` records; else remember its figures."""
-        from kanon_sql.cli.mcp_figures import exact_figures
-
         figures = exact_figures(result, self.min_cell)
         self._count_again(table, names)
         for (of, _, other), of_other in self._figures.items():
@@ -417,8 +403,6 @@ class Assistant:
 
     def _count_again(self, table: str, new: Names) -> None:
         """Count the figures of nested sets that the log says were answered before this process."""
-        from kanon_sql.cli.mcp_figures import exact_figures
-
         again = {
             answered: variant
             for of, spec in self.tables.items()
@@ -450,8 +434,6 @@ class Assistant:
         import anyio
         import mcp_types as types
         from mcp.server.lowlevel import Server
-
-        from kanon_sql.results.version import VERSION
 
         read_only = types.ToolAnnotations(
             read_only_hint=True, destructive_hint=False, open_world_hint=False
@@ -506,8 +488,6 @@ def _costs(tool: str, outcome: Outcome) -> bool:
 
 def tables_by_name(spec: AuditSpec) -> dict[str, TableSpec]:
     """The tables by the names of their results. Raises `SpecError` if one can't be audited."""
-    from kanon_sql import api
-
     found: dict[str, TableSpec] = {}
     for table, compiled in zip(spec.tables, api.compile(spec).tables, strict=True):
         if "*" in table.quasi_identifiers:
@@ -560,8 +540,6 @@ def _with_sets(table: TableSpec, names: Names) -> TableSpec:
 
 def _sizes_alone(table: TableSpec, names: Names) -> TableSpec:
     """The question on the class sizes of these columns alone."""
-    from kanon_sql.spec.hierarchy import GeneralizationHierarchy
-
     columns = {
         name: table.quasi_identifiers.get(name, GeneralizationHierarchy())
         for name in (*table.quasi_identifiers, *table.sensitive)
@@ -591,8 +569,6 @@ def _profiled_sets(table: TableSpec) -> list[Names]:
 
 def _told_sets(profile: Call, every: Names) -> Iterator[Names]:
     """The nested sets of quasi-identifiers whose figures a profile showed."""
-    from kanon_sql.cli.mcp_figures import HIDDEN
-
     yield every
     for column in profile.answer["columns"]:
         if column["column"] in every:
@@ -616,8 +592,6 @@ def _names_in(table: TableSpec) -> Names:
 
 
 def _page(topic: str) -> str:
-    from kanon_sql import api
-
     return str(api.explain(topic))
 
 
@@ -634,24 +608,11 @@ def _input_schema(tool: _Tool) -> dict[str, Any]:
     }
 
 
-# --- the command ---------------------------------------------------------------------------
+# --- the server over stdin and stdout -------------------------------------------------------
 
 
-@main.command(name="mcp", cls=Grouped)
-@click.argument("target", nargs=-1, required=True, metavar="SPEC.yml", callback=only_one)
-@options_of("mcp")
-@click.pass_context
-def mcp(context: click.Context, /, target: str, **values: Any) -> int:
-    """Answer an assistant's questions about privacy by rounded counts (MCP server).
-
-    SPEC.yml is a spec file or a data contract. The server speaks the Model Context Protocol over
-    stdin and stdout, and is started by the assistant's program: kanon-sql explain assistants. It
-    shows verdicts and counts rounded down to tens, no value, and nothing that the spec does not
-    name. Every question is logged before its answer leaves. It is no differential privacy.
-
-    Exit codes: 0 stdin was closed, or Ctrl-C; 2 invalid options, spec or log; 3 the log can't be
-    written.
-    """
+def serve(target: str, values: Mapping[str, Any]) -> int:
+    """Serve the tables of a spec file until stdin is closed; the exit code."""
     if not is_spec_file(target):
         raise SpecError(
             f"{target} is no spec file. Name one (.yml), as in kanon-sql mcp kanon.yml."
@@ -659,10 +620,6 @@ def mcp(context: click.Context, /, target: str, **values: Any) -> int:
     if values["min_cell"] < FEWEST:
         raise SpecError(f"--min-cell is {FEWEST} or more; found {values['min_cell']}.")
     _require_sdk()
-    from kanon_sql.engines.session import RunArguments
-    from kanon_sql.spec.arguments import only
-    from kanon_sql.spec.spec import AuditSpec
-
     limits = only(RunArguments, values)
     if not is_contract(target):
         refuse_server(target, values)

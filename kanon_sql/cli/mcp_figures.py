@@ -10,15 +10,12 @@ import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from kanon_sql.results.table import plain_json
+from kanon_sql.results.release import Point
+from kanon_sql.results.table import CheckResult, HistogramBin, TableResult, plain_json
+from kanon_sql.spec.models.base import Model
 from kanon_sql.spec.models.catalogue import MODELS
-
-if TYPE_CHECKING:
-    from kanon_sql.results.release import Point
-    from kanon_sql.results.table import CheckResult, HistogramBin, TableResult
-    from kanon_sql.spec.models.base import Model
 
 HIDDEN = "not shown"
 _SIZES = (1, 2, 5, 10, 100)

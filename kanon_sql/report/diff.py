@@ -10,9 +10,16 @@ from kanon_sql.report.document import Block, Change, Changes, Heading, Prose, Ve
 from kanon_sql.report.words import models, numbers, tables
 from kanon_sql.report.words.models import STATUS_WORDS, Verdict
 from kanon_sql.report.words.numbers import NONE, figure_name, percent, printable
-from kanon_sql.results.comparison import CELL_QUESTION, QUESTION, Figure
 from kanon_sql.results.confidential import check_for_outsiders
-from kanon_sql.results.diff import SEVERAL_RELEASES, CheckDiff, Diff, TableDiff
+from kanon_sql.results.diff import (
+    CELL_QUESTION,
+    QUESTION,
+    SEVERAL_RELEASES,
+    CheckDiff,
+    Diff,
+    Figure,
+    TableDiff,
+)
 from kanon_sql.results.table import CheckResult, TableResult
 
 _SHARES = ("highest", "average", "at_risk")

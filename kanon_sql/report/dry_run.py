@@ -3,12 +3,41 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
 from kanon_sql.errors import plural
 from kanon_sql.report.document import Block, Heading, Prose
 from kanon_sql.report.words.numbers import printable
-from kanon_sql.results.diff import ExpectedSearch, ExpectedTable
+from kanon_sql.sql.statement import Statement
+
+
+@dataclass(frozen=True)
+class ExpectedSearch:
+    """What is known about a lattice search before it runs."""
+
+    heights: Mapping[str, int]
+    """Height of each quasi-identifier's hierarchy, masks excluded."""
+    masked: frozenset[str]
+    """Quasi-identifiers with an additional level per character of their longest value."""
+    materialises: bool
+    """Whether the records are read once and materialised, rather than at each step."""
+    by_class: bool = False
+    """Whether classes are specialised top-down (local recoding), not the table generalised."""
+    at_once: int | None = None
+    """Number of nodes evaluated per statement by the optimal search."""
+
+
+@dataclass(frozen=True)
+class ExpectedTable:
+    """What a question on one table would run, and on which tables."""
+
+    name: str
+    engine: str
+    reads: tuple[str, ...]
+    steps: tuple[Statement, ...]
+    search: ExpectedSearch | None = None
+    """The search that follows the steps, if levels are searched."""
 
 
 def page(tables: Sequence[ExpectedTable]) -> Iterator[Block]:

@@ -17,21 +17,23 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from kanon_sql.errors import SpecError, option, plural
-from kanon_sql.results.comparison import (
+from kanon_sql.results.diff import (
     CELL_QUESTION,
     QUESTION,
     VIOLATING,
     By,
+    CheckDiff,
     Figure,
+    TableDiff,
     check_key,
     figures,
     is_homogeneity_of,
     model_of,
     other_questions,
+    table_diff,
     table_figures,
     table_key,
 )
-from kanon_sql.results.diff import CheckDiff, TableDiff, table_diff
 from kanon_sql.results.stored import BASELINE_VERSION, read_baseline
 from kanon_sql.results.table import (
     AuditFindings,

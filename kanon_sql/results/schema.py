@@ -19,8 +19,7 @@ from kanon_sql.results.cells import (
     CellsResult,
     CellSummary,
 )
-from kanon_sql.results.comparison import Change, Demand
-from kanon_sql.results.diff import Presence
+from kanon_sql.results.diff import Change, Demand, Presence
 from kanon_sql.results.profile import TableProfile
 from kanon_sql.results.release import Anonymization, Recoded, Tradeoff
 from kanon_sql.results.stored import BASELINE_VERSION
@@ -114,29 +113,23 @@ class _ChangedTable:
 
 
 @dataclass(frozen=True)
-class _Audit:
-    """The result of an audit, or of a release with `anonymization`."""
-
-    status: Status
-    tables: tuple[TableResult, ...]
-    audited: str = ""
-    """UTC date of the audit."""
-    asked: str = ""
-    """The command that wrote it."""
-    anonymization: Anonymization | None = None
-    """How the release was made; absent for an audit."""
-
-
-@dataclass(frozen=True)
 class _Cells:
     """The result of `tables`."""
 
     status: Status
-    tables: tuple[CellsResult, ...]
+    tables: tuple[Any, ...]
     audited: str = ""
     """UTC date of the audit."""
     asked: str = ""
     """The command that wrote it."""
+
+
+@dataclass(frozen=True)
+class _Audit(_Cells):
+    """The result of an audit, or of a release with `anonymization`."""
+
+    anonymization: Anonymization | None = None
+    """How the release was made; absent for an audit."""
 
 
 @dataclass(frozen=True)
@@ -173,17 +166,16 @@ class _Diff:
     """Differences in levels, suppression and metrics."""
 
 
-_KINDS = (_Audit, _Cells, _Profile, _Tradeoff, _Diff)
-_TITLES = ("audit or anonymize", "tables", "profile", "tradeoff", "diff")
+_KINDS = {
+    "audit or anonymize": _Audit, "tables": _Cells, "profile": _Profile, "tradeoff": _Tradeoff,
+    "diff": _Diff,
+}  # fmt: skip
 
 
 def result_schema() -> Schema:
     """The JSON Schema of everything written with `--format json`."""
     definitions = _Definitions()
-    kinds = [
-        definitions.read(kind) | {"title": title}
-        for kind, title in zip(_KINDS, _TITLES, strict=True)
-    ]
+    kinds = [definitions.read(kind) | {"title": title} for title, kind in _KINDS.items()]
     # Without a table, the first three can't be told apart.
     for kind in kinds[1:3]:
         kind["properties"]["tables"]["minItems"] = 1
@@ -321,16 +313,18 @@ class _AsWritten:
     """The schema of keys that depend on the data."""
 
 
+def _shown(what: str, kind: str = "array") -> Schema:
+    """The schema of values of the data."""
+    return {"type": kind, "description": f"{what}, only with --show-values."}
+
+
 _MORE: dict[Any, _AsWritten] = {
     CheckResult: _AsWritten(beside=CheckDetails),
     InBaseline: _AsWritten(others={}),
     TableResult: _AsWritten(
         properties={
             "holds_personal_data": {"const": True, "description": "Only with --show-values."},
-            "shown_values": {
-                "type": "object",
-                "description": "Values of the data, only with --show-values.",
-            },
+            "shown_values": _shown("Values of the data", "object"),
         }
     ),
     CellCheckResult: _AsWritten(without=NOT_OF_CELLS, beside=CellDetails),
@@ -338,29 +332,18 @@ _MORE: dict[Any, _AsWritten] = {
         without={each.name for each in fields(CellsResult)} - set(KEYS_OF_CELLS),
         properties={
             "holds_personal_data": {"const": True, "description": "Only with --show-values."},
-            "cells": {
-                "type": "array",
-                "description": "Violating cells, combinations without a record among them, only "
-                "with --show-values.",
-            },
-            "groups": {
-                "type": "array",
-                "description": "Disclosed groups, only with --show-values.",
-            },
-            "differences": {
-                "type": "array",
-                "description": "Cells that differ by few, only with --show-values.",
-            },
-            "intervals": {
-                "type": "array",
-                "description": "Of suppressed cells, only with --show-values.",
-            },
+            "cells": _shown("Violating cells, combinations without a record among them"),
+            "groups": _shown("Disclosed groups"),
+            "differences": _shown("Cells that differ by few"),
+            "intervals": _shown("Of suppressed cells"),
         },
     ),
     TableProfile: _AsWritten(properties={"counted": {"enum": ["records", "people"]}}),
     Anonymization: _AsWritten(beside=Recoded),
 }
 _TYPED: dict[tuple[Any, str], Any] = {
+    (_Audit, "tables"): tuple[TableResult, ...],
+    (_Cells, "tables"): tuple[CellsResult, ...],
     (CellsResult, "summary"): CellSummary,
     (CellsResult, "checks"): tuple[CellCheckResult, ...],
 }

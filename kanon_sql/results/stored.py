@@ -28,6 +28,7 @@ from kanon_sql.results.table import (
     CheckDetails,
     CheckResult,
     FileDigest,
+    ResultFile,
     Rows,
     Summary,
     TableResult,
@@ -275,15 +276,6 @@ _HOW_A_RESULT = f"kanon-sql audit … {_AS_JSON} writes one."
 _HOW_A_PROFILE = f"kanon-sql profile … {_AS_JSON} writes one."
 _HOW_COSTS = f"kanon-sql tradeoff … {_AS_JSON} writes one."
 _HOW_A_BASELINE = f"kanon-sql baseline … {option('output', 'FILE')} writes one."
-
-
-@dataclass(frozen=True)
-class ResultFile:
-    """A stored result; of a release, also how it was made."""
-
-    path: Path
-    result: AuditFindings
-    anonymization: Mapping[str, Any] | None = None
 
 
 def read_result(path: Path) -> ResultFile:

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import MISSING, Field, dataclass, field, fields, replace
 from datetime import UTC, datetime
 from importlib import import_module
+from pathlib import Path
 from typing import Any, Literal, Self, TypeVar, get_args
 
 from kanon_sql.errors import EngineError, MissingDriverError, PrivacyViolation, plural
@@ -652,6 +653,15 @@ class AuditFindings(Written):
             for table, more in zip(self.tables, notes, strict=True)
         )
         return replace(self, tables=tuple(tables))
+
+
+@dataclass(frozen=True)
+class ResultFile:
+    """A stored result; of a release, also how it was made."""
+
+    path: Path
+    result: AuditFindings
+    anonymization: Mapping[str, Any] | None = None
 
 
 def plain_json(value: Any) -> Any:

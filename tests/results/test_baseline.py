@@ -20,7 +20,7 @@ from kanon_sql.cli.main import main
 from kanon_sql.errors import InputError, PrivacyViolation, SpecError
 from kanon_sql.report.words.numbers import KEPT_TOGETHER
 from kanon_sql.results.baseline import Baseline
-from kanon_sql.results.comparison import By
+from kanon_sql.results.diff import By
 from kanon_sql.results.table import CheckResult, InBaseline, TableResult
 from kanon_sql.spec.models.base import SensitiveModel
 from kanon_sql.spec.models.catalogue import MODELS

@@ -20,7 +20,8 @@ from kanon_sql.errors import InputError
 from kanon_sql.results.baseline import Baseline
 from kanon_sql.results.diff import diff
 from kanon_sql.results.schema import baseline_schema, result_schema
-from kanon_sql.results.stored import ResultFile, read_costs, read_profile, result_of
+from kanon_sql.results.stored import read_costs, read_profile, result_of
+from kanon_sql.results.table import ResultFile
 
 PEOPLE = "\n".join(
     ["zip,age,job,city", *(f"{n % 7:05},{n % 5},{'ab'[n % 2]},{'xyz'[n % 3]}" for n in range(60))]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from itertools import accumulate
 from typing import Any
 
@@ -342,74 +341,51 @@ def columns(signed: Signed) -> Iterator[Block]:
 
 
 def _added(profile: TableProfile) -> Iterator[Block]:
-    of_all = members(profile)
-    yield from _by_themselves(profile, of_all)
-    yield from _sets(profile, of_all)
-    yield from _known(profile, of_all)
-    below = profile.summary.records_below_k or 0
-    if profile.without and below:
-        bins = [
-            _bin(each.column, each.records_leaving, below)
-            for each in sorted(profile.without, key=lambda each: -each.records_leaving)
-        ]
-        yield Bars(
-            f"What each quasi-identifier of {printable(profile.name)} costs: {of_all} that would "
-            f"leave the classes below {number(profile.k_threshold)} without it.",
-            ("quasi-identifier", of_all, "share"),
-            bins,
-        )
-
-
-def _by_themselves(profile: TableProfile, of_all: str) -> Iterator[Block]:
-    """What each candidate adds, if no quasi-identifiers were named."""
-    if ranked := profile.ranked:
-        yield Bars(
-            f"{of_all.capitalize()} newly alone by each candidate of {printable(profile.name)}, "
-            f"{in_turn(len(ranked))}.",
-            ("column", of_all, "share"),
-            [_bin(each.column, each.adds or 0, profile.summary.members or 0) for each in ranked],
-        )
-
-
-def _sets(profile: TableProfile, of_all: str) -> Iterator[Block]:
-    """The column sets that single out most."""
-    if profile.subsets:
-        worst = sorted(profile.subsets, key=lambda each: -each.uniques)[:_MOST_SETS]
-        yield Bars(
-            f"The sets of columns of {printable(profile.name)} that leave most {of_all} alone, "
-            f"{number(len(worst))} of {number(len(profile.subsets))}.",
-            ("known together", of_all, "share"),
-            [
-                replace(
-                    _bin("", each.uniques, profile.summary.members or 0),
-                    label=listed(each.columns),
-                    note="a key" if each.key else "",
-                )
-                for each in worst
-            ],
-        )
-
-
-def _known(profile: TableProfile, of_all: str) -> Iterator[Block]:
+    """What candidates add, what sets of columns and further columns single out, and what each
+    quasi-identifier costs, each as far as it was measured."""
+    name, of_all, whole = printable(profile.name), members(profile), profile.summary.members or 0
+    ranked, below = profile.ranked, profile.summary.records_below_k or 0
+    worst = sorted(profile.subsets or (), key=lambda each: -each.uniques)[:_MOST_SETS]
     measured = [each for each in profile.attacker_knows if not each.identifier_like]
     alike = [each.column for each in profile.attacker_knows if each.identifier_like]
-    if measured:
-        yield Bars(
-            f"What each further column of {printable(profile.name)} adds: {of_all} that are alone "
-            "once it is known too.",
-            ("also known", of_all, "share"),
-            [
-                _bin(each.column, each.newly_unique_records or 0, each.members or 0)
-                for each in measured
-            ],
-        )
+    costs = sorted(profile.without if below else (), key=lambda each: -each.records_leaving)
+
+    def bars(title: str, head: str, bins: Sequence[Bin]) -> Iterator[Bars]:
+        if bins:
+            yield Bars(title, (head, of_all, "share"), bins)
+
+    yield from bars(
+        f"{of_all.capitalize()} newly alone by each candidate of {name}, {in_turn(len(ranked))}.",
+        "column",
+        [_bin([each.column], each.adds or 0, whole) for each in ranked],
+    )
+    yield from bars(
+        f"The sets of columns of {name} that leave most {of_all} alone, {number(len(worst))} of "
+        f"{number(len(profile.subsets or ()))}.",
+        "known together",
+        [_bin(each.columns, each.uniques, whole, "a key" * each.key) for each in worst],
+    )
+    yield from bars(
+        f"What each further column of {name} adds: {of_all} that are alone once it is known too.",
+        "also known",
+        [
+            _bin([each.column], each.newly_unique_records or 0, each.members or 0)
+            for each in measured
+        ],
+    )
     if alike:
-        yield Facts([("Identifier-like", ", ".join(map(printable, alike)))])
+        yield Facts([("Identifier-like", listed(alike))])
+    yield from bars(
+        f"What each quasi-identifier of {name} costs: {of_all} that would leave the classes below "
+        f"{number(profile.k_threshold)} without it.",
+        "quasi-identifier",
+        [_bin([each.column], each.records_leaving, below) for each in costs],
+    )
 
 
-def _bin(name: str, count: int, whole: int) -> Bin:
+def _bin(columns: Sequence[str], count: int, whole: int, note: str = "") -> Bin:
     fraction = count / whole if whole else 0.0
-    return Bin(printable(name), count, percent(fraction), fraction, small=False)
+    return Bin(listed(columns), count, percent(fraction), fraction, small=False, note=note)
 
 
 # --- 8 ----------------------------------------------------------------------------------------

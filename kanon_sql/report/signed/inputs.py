@@ -18,8 +18,8 @@ from kanon_sql.report.words.numbers import listed
 from kanon_sql.results.cells import CellsResult
 from kanon_sql.results.diff import diff
 from kanon_sql.results.release import ReleaseFindings, Tradeoff
-from kanon_sql.results.stored import ResultFile, read_costs, read_profile, read_result, read_to_sign
-from kanon_sql.results.table import AuditFindings, TableResult
+from kanon_sql.results.stored import read_costs, read_profile, read_result, read_to_sign
+from kanon_sql.results.table import AuditFindings, ResultFile, TableResult
 from kanon_sql.results.worksheet import read_worksheet
 from kanon_sql.results.writing import check_writable, write_atomically
 

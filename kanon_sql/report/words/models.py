@@ -17,8 +17,8 @@ from kanon_sql.report.words.numbers import (
     printable,
 )
 from kanon_sql.report.words.phrases import phrases
-from kanon_sql.results.comparison import judged_figures, table_figures
 from kanon_sql.results.confidential import CONFIDENTIAL, is_hidden
+from kanon_sql.results.diff import judged_figures, table_figures
 from kanon_sql.results.table import CheckResult, TableResult
 from kanon_sql.spec.models.base import Worst
 from kanon_sql.spec.models.catalogue import ALL_MODELS, CELL_MODELS, MODELS
