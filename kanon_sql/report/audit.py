@@ -32,9 +32,8 @@ def page(result: AuditFindings) -> Iterator[Block]:
 
 
 def _section(table: TableResult) -> Iterator[Block]:
-    unanswered = tables.unanswered(table)
-    if unanswered:
-        yield Prose([unanswered], "strong")
+    if why := tables.unanswered(table):
+        yield Prose([why], "strong")
         return
     yield from _findings_on_cells(table) if isinstance(table, CellsResult) else _findings(table)
     yield from _shown(table)

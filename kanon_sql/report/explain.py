@@ -39,6 +39,7 @@ from kanon_sql.report.guides import (
     sheet,
     table,
 )
+from kanon_sql.report.words.numbers import sentence
 from kanon_sql.results.release import METRICS
 from kanon_sql.spec.hierarchy import GeneralizationHierarchy
 from kanon_sql.spec.models.base import Answer, Model
@@ -136,12 +137,6 @@ def metric_page(name: str) -> str:
     )
 
 
-_LETTERS = (
-    "f is the size of a class, F that of its match in the reference; q is the share of a value in "
-    "a class, p its share in the table."
-)
-
-
 def page(name: str) -> str:
     """The page of a model, as plain text of 80 columns."""
     model, example = ALL_MODELS[name], ALL_MODELS[name].example
@@ -153,7 +148,7 @@ def page(name: str) -> str:
         fails, holds = example.fails, example.holds
         others, sql = _second_table(example), _sql_of_cells(name, example)
     else:
-        failing, holding, letters = "these six records", "these", [_LETTERS]
+        failing, holding, letters = "these six records", "these", [sentence("letters_of_formulas")]
         fails, holds = example.rows(example.fails), example.rows(example.holds)
         others, sql = _other_tables(example), _sql(name, example)
     return sheet(

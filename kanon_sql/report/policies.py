@@ -8,21 +8,12 @@ from typing import Any
 from kanon_sql.errors import Message
 from kanon_sql.report.document import Block, Facts, Heading, Points, Prose
 from kanon_sql.report.guides import folded
-from kanon_sql.report.words.numbers import on_one_line, printable
+from kanon_sql.report.words.numbers import on_one_line, printable, sentence
 from kanon_sql.results.table import PolicyOutcome, TableResult
 from kanon_sql.spec.models.catalogue import ALL_MODELS
 from kanon_sql.spec.policy import Policy, policies
 
 READ_BY = {"owner": "read from the owner", "secondary": "read in somebody else's account"}
-DISCLAIMER = (
-    "A policy that holds says that its checks hold, and nothing of what it asks a person. None of "
-    "this is advice."
-)
-ONLY_CELLS = (
-    "Its threshold is for the cells of a table. Here it is k-anonymity: a table that crosses only "
-    "these columns then has no cell below it. That does not cover totals, combinations without a "
-    "record, dominance, or the comparison with a second table."
-)
 
 
 def overview(listed: Sequence[Policy]) -> str:
@@ -32,7 +23,7 @@ def overview(listed: Sequence[Policy]) -> str:
         lines += folded(f"{each.policy}: {_rules(each)}", "  ", "      ")
         lines += folded(f"{each.issuer}; {each.version}", "      ")
         lines += [f"      {each.status}, {_read(each.read.by, each.read.date)}", ""]
-    return "\n".join([*lines, *folded(DISCLAIMER, "")])
+    return "\n".join([*lines, *folded(sentence("about_policies"), "")])
 
 
 def rows() -> str:
@@ -78,7 +69,7 @@ def page(policy: Policy) -> str:
         lines += [
             line for each in policy.asks_a_person for line in folded(each, "    - ", "      ")
         ]
-    return "\n".join([*lines, "", *folded(DISCLAIMER, "  ")])
+    return "\n".join([*lines, "", *folded(sentence("about_policies"), "  ")])
 
 
 def rule(model: str, parameters: Mapping[str, Any]) -> str:
@@ -149,7 +140,7 @@ def _outcome(policy: PolicyOutcome) -> Iterator[Block]:
     verb = "holds" if 1 in (policy.held, policy.asked) else "hold"
     noun = "check" if policy.asked == 1 else "checks"
     held = f"{policy.id} ({printable(where)}): {policy.held} of {policy.asked} {noun} {verb}."
-    yield Prose([held, *([ONLY_CELLS] if policy.for_cells else [])])
+    yield Prose([held, *([sentence("policy_for_cells")] if policy.for_cells else [])])
     if policy.not_asked:
         yield Prose(["Not checked here:"])
         yield Points([not_asked_words(each) for each in policy.not_asked])

@@ -20,6 +20,7 @@ from kanon_sql.report.words.numbers import (
     percent,
     printable,
     quasi_identifiers,
+    sentence,
     short_percent,
     short_share,
 )
@@ -37,10 +38,6 @@ from kanon_sql.results.profile import (
 
 _MUCH = 0.1
 """Share of outliers from which clipping is suggested."""
-ONE_BY_ONE = (
-    "Columns are measured one at a time; an attacker who knows several singles out more. A small "
-    "number here promises nothing about further knowledge."
-)
 
 
 def page(profiles: Sequence[TableProfile]) -> Iterator[Block]:
@@ -50,9 +47,8 @@ def page(profiles: Sequence[TableProfile]) -> Iterator[Block]:
 
 
 def _section(table: TableProfile) -> Iterator[Block]:
-    sentence = tables.unanswered(table, "profile", "nothing is known about the risk")
-    if sentence:
-        yield Prose([sentence], "strong")
+    if why := tables.unanswered(table, "profile", "nothing is known about the risk"):
+        yield Prose([why], "strong")
         return
     yield Heading(headline(table))
     if table.warnings:
@@ -190,7 +186,7 @@ def advice(table: TableProfile) -> Iterator[str]:
     yield from _about_identifiers(table)
     yield from _about_the_worst(table)
     yield from _about_outliers(table)
-    yield ONE_BY_ONE
+    yield sentence("one_by_one")
 
 
 def _about_identifiers(table: TableProfile) -> Iterator[str]:

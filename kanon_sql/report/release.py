@@ -21,6 +21,7 @@ from kanon_sql.report.words.numbers import (
     percent,
     printable,
     quasi_identifiers,
+    sentence,
     short_percent,
     short_share,
 )
@@ -39,19 +40,6 @@ from kanon_sql.results.release import (
 from kanon_sql.results.table import CheckResult, TableResult
 from kanon_sql.sql.dialects.rules import TRAITS, Traits
 
-_HOW_TO_WRITE = (
-    "Nothing was written. --output release.parquet writes the release, --output release.sql the "
-    "views that make it."
-)
-_HOW_TO_WRITE_VIEWS = (
-    "Nothing was written. --output release.sql writes the views that make the release where the "
-    "table lies."
-)
-
-
-_MORE = "-v shows its course, its losses and what no check covers"
-_AS_SQL = "The same as SQL: --output release.sql."
-
 
 def page(result: ReleaseFindings) -> Iterator[Block]:
     """The blocks of a release: its verdict, then what it cost and how it was made."""
@@ -60,7 +48,7 @@ def page(result: ReleaseFindings) -> Iterator[Block]:
     if not tables.unanswered(table):
         made = result.anonymization.release
         if made is not None and made.records is not None:
-            yield Prose([_AS_SQL])
+            yield Prose([sentence("as_sql")])
         steps, comparison, *others = grids(result)
         yield from audit.limits(table)
         yield steps
@@ -80,13 +68,12 @@ def brief(result: ReleaseFindings) -> Iterator[Block]:
     if not tables.unanswered(table):
         if result.anonymization.minimal_nodes is not None:
             yield minimal_nodes(result.anonymization.minimal_nodes)
-        yield Prose([f"{_footer(table)} · {_MORE}"], "footer")
+        yield Prose([f"{_footer(table)} · {sentence('more_with_v')}"], "footer")
 
 
 def _opening(result: ReleaseFindings, checks: Iterable[Verdict]) -> Iterator[Block]:
-    sentence = unanswered(result)
-    if sentence:
-        yield Prose([sentence], "strong")
+    if why := unanswered(result):
+        yield Prose([why], "strong")
         return
     [table] = result.tables
     verdict, *rest = outcome(result)
@@ -237,7 +224,9 @@ def outcome(result: ReleaseFindings) -> list[str]:
             return [fails, "It was written anyway (--force).", *written]
         unwritten = "It is not written; --force writes it."
         return [fails, unwritten, *_nearest(made), *_star_class(made, table)]
-    how_to_write = _HOW_TO_WRITE if _is_embedded(table) else _HOW_TO_WRITE_VIEWS
+    how_to_write = (
+        sentence("how_to_write") if _is_embedded(table) else sentence("how_to_write_views")
+    )
     return [tables.outcome(table), *(written or [how_to_write])]
 
 
@@ -445,19 +434,6 @@ def levels_in_words(node: MinimalNode) -> str:
     return ", ".join(raised) or "all raw"
 
 
-_BY_DATAFLY = (
-    "Datafly generalises one quasi-identifier at a time, the one with the most distinct values. "
-    "Before each step, and at the end:"
-)
-_BY_CLASS = (
-    "Local recoding refines each class by itself, as far as the required checks allow. Before the "
-    "first split, with every column at its coarsest level:"
-)
-_NOTHING_TO_DO = (
-    "No more records violate the required checks than may be suppressed, so Datafly generalises "
-    "nothing:"
-)
-_MIXED_LEVELS = "Before grouping by a column with several levels, see kanon-sql explain local."
 _LONGEST_BAR = 12
 _OF_A_FILE = re.compile(r"^(column (?:\d+(?= of )|.+(?= of \S+$))).*")
 """Label of a level from a hierarchy file, whose name is shown elsewhere."""
@@ -486,7 +462,7 @@ def _steps(result: ReleaseFindings) -> Grid:
     )
     idle = made.algorithm == "datafly" and not made.steps
     grid = Grid(
-        _NOTHING_TO_DO if idle else _how_found(made),
+        sentence("nothing_to_do") if idle else _how_found(made),
         GridRow(
             ("step", "attribute", "level", ""), ("values", f"records in\n{violating}", "share")
         ),
@@ -504,8 +480,8 @@ def _without_steps(grid: Grid) -> Grid:
 
 def _how_found(made: Anonymization) -> str:
     if made.recoded is not None:
-        return _BY_CLASS
-    return _BY_DATAFLY if made.algorithm == "datafly" else how_found(made)
+        return sentence("by_local_recoding")
+    return sentence("by_datafly") if made.algorithm == "datafly" else how_found(made)
 
 
 def comparison_of_algorithms(made: Anonymization) -> Grid:
@@ -631,7 +607,7 @@ def _beside(recoded: Recoded, made: Anonymization) -> Iterator[str]:
     elif other is None and not made.reached_top and made.metrics.loss is not None:
         yield "--algorithm optimal finds what one level for each column would lose."
     if any(len(each) > 1 for each in recoded.levels_by_records.values()):
-        yield _MIXED_LEVELS
+        yield sentence("mixed_levels")
 
 
 def _levels_of(

@@ -36,7 +36,7 @@ from kanon_sql.engines import connect
 from kanon_sql.plan.profile_plan import ProfilePlan, as_profiled, plan_profile
 from kanon_sql.plan.resolve import bind
 from kanon_sql.plan.resolve_roles import resolve
-from kanon_sql.report.profile import ONE_BY_ONE
+from kanon_sql.report.words.numbers import sentence
 from kanon_sql.results.profile import Elimination, KnownColumn, LackedColumn, TableProfile
 from kanon_sql.spec.spec import table_spec
 
@@ -613,7 +613,7 @@ def test_markdown_holds_the_same_figures() -> None:
 
     assert "| disease (sensitive) | 1 | 8.3 % | 100 % | 1 |" in text
     assert "| visit (identifier-like: 12 values) | 12 | 100 % | 100 % | 1 |" in text
-    assert ONE_BY_ONE in text
+    assert sentence("one_by_one") in text
 
 
 def test_the_json_is_the_contract() -> None:

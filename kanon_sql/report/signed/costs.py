@@ -9,15 +9,19 @@ from kanon_sql.report.charts import Chart, CostPoint, cost_of_k
 from kanon_sql.report.document import Bars, Block, Drawing, Facts, Grid, GridRow, Prose, named_row
 from kanon_sql.report.release import associations
 from kanon_sql.report.signed.subject import Signed
-from kanon_sql.report.words.numbers import NONE, TO, number, percent, printable, short_percent
+from kanon_sql.report.words.numbers import (
+    NONE,
+    TO,
+    number,
+    percent,
+    printable,
+    sentence,
+    short_percent,
+)
 from kanon_sql.report.words.tables import Bin, required_k
 from kanon_sql.results.release import METRICS, Anonymization, Distribution, Point, Tradeoff
 
 _METRICS = ("loss", "precision", "non_uniform_entropy", "average_class_size")
-_MEANING = (
-    "A loss of 0 % is the raw value in every record, and 100 % is * in every record (Iyengar 2002)."
-)
-_OF_OTHER_K = "What other k would cost is in the part on k."
 
 
 def losses(signed: Signed) -> Iterator[Block]:
@@ -34,7 +38,9 @@ def losses(signed: Signed) -> Iterator[Block]:
     is_hidden = signed.is_small(made.suppressed)
     if not is_hidden:
         yield Facts([*_in_all(made)])
-        yield Prose([_MEANING, *([_OF_OTHER_K] if signed.costs else [])])
+        yield Prose(
+            [sentence("meaning_of_losses"), *([sentence("other_k")] if signed.costs else [])]
+        )
     yield _by_column(made, signed, is_hidden=is_hidden)
     if signed.is_external:
         return

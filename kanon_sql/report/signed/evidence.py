@@ -11,7 +11,7 @@ from kanon_sql.report.policies import to_sign
 from kanon_sql.report.signed.scope import outcome
 from kanon_sql.report.signed.subject import Signed, digest_of
 from kanon_sql.report.words.models import STATUS_WORDS
-from kanon_sql.report.words.numbers import counted, printable, wording
+from kanon_sql.report.words.numbers import counted, printable, sentence, wording
 from kanon_sql.report.words.tables import limitation, limitation_in
 from kanon_sql.results.cells import CellsResult
 from kanon_sql.results.table import TableResult
@@ -19,26 +19,6 @@ from kanon_sql.spec.models.catalogue import ALL_MODELS
 
 _MOST_SQL = 80_000
 """Maximum number of SQL characters quoted; the rest is left to compile."""
-_ASKED = (
-    "The command that was run (output options left out; paths relative to where it was run). It "
-    "repeats the audit. … stands for what is not stored: database users, and values that a check "
-    "names."
-)
-_NOT_STORED = (
-    "The result does not store the command that was run, as one written by --output result.json or "
-    "--result does."
-)
-_OF_COMPILE = "kanon-sql compile, with the same options, prints the SQL without running it."
-_OF_THE_VIEWS = (
-    "The statements audited the release, and the views are how it was made: --output release.sql "
-    "writes them in a form that runs."
-)
-_PASTED = "Each statement can be pasted into the database's own shell."
-_NOT_PASTED = (
-    "What is marked can't be pasted into a shell: … stands for values that are not shown, and a "
-    "table of the run, or of Python, is not in the database."
-)
-_OF_CODES = "The code is the start of the SHA-256 of its text."
 
 
 # --- 10 ---------------------------------------------------------------------------------------
@@ -97,8 +77,14 @@ def evidence(signed: Signed) -> Iterator[Block]:
     if signed.result.spec:
         yield Verbatim(signed.result.spec, "The spec; … stands for values and secrets.")
     texts = [text for table in signed.result.tables for text in _texts(table, signed).values()]
-    pasted = _PASTED if all(map(_can_be_pasted, texts)) else _NOT_PASTED
-    yield Prose([_OF_THE_VIEWS if signed.made else _OF_COMPILE, pasted, _OF_CODES])
+    pasted = sentence("pasted") if all(map(_can_be_pasted, texts)) else sentence("not_pasted")
+    yield Prose(
+        [
+            sentence("about_views") if signed.made else sentence("about_compile"),
+            pasted,
+            sentence("about_codes"),
+        ]
+    )
     left = _MOST_SQL
     for table in signed.result.tables:
         blocks = list(_statements(table, signed, left))
@@ -110,10 +96,10 @@ def _command(signed: Signed) -> Iterator[Block]:
     """The command that was run, if the result stores it."""
     command = signed.result.asked
     if command:
-        yield Prose([_ASKED])
+        yield Prose([sentence("command")])
         yield Verbatim(folded(printable(command)))
     elif signed.result.tables:
-        yield Prose([_NOT_STORED])
+        yield Prose([sentence("no_command")])
 
 
 def folded(command: str) -> str:

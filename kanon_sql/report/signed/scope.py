@@ -29,6 +29,7 @@ from kanon_sql.report.words.numbers import (
     on_one_line,
     percent,
     printable,
+    sentence,
     wording,
 )
 from kanon_sql.report.words.tables import (
@@ -117,14 +118,6 @@ def _margins(margins: str | tuple[tuple[str, ...], ...]) -> str:
     return "; ".join(listed(each) if each else "the grand total" for each in margins)
 
 
-_WITHHELD = (
-    "A threshold of it is confidential. The sizes of its classes would bound the threshold, so the "
-    "verdicts stand alone."
-)
-COUNTS_ONLY = (
-    "This page holds counts only: no value of the table is on it. kanon-sql explain describes what "
-    "the figures mean."
-)
 _NOT_RECORDED = "not recorded in this result"
 _RELEASE = {"recipient": "Recipient", "purpose": "Purpose", "model": "How access is given",
             "review_by": "Review by"}  # fmt: skip
@@ -148,7 +141,7 @@ def subject(signed: Signed) -> Iterator[Block]:
             ("SHA-256 of the SQL", digest_of(statements) if statements else _NOT_RECORDED),
         ]
     )
-    yield Prose([COUNTS_ONLY, *_for_whom(signed)])
+    yield Prose([sentence("counts_only"), *_for_whom(signed)])
 
 
 def _files(signed: Signed) -> Iterator[tuple[str, str]]:
@@ -204,9 +197,8 @@ def finding(signed: Signed) -> Iterator[Block]:
 
 
 def _finding(table: TableResult, signed: Signed) -> Iterator[Block]:
-    sentence = unanswered(table)
-    if sentence:
-        yield Prose([sentence], "strong")
+    if why := unanswered(table):
+        yield Prose([why], "strong")
         return
     yield Prose([outcome(table, signed), *_how_likely(table, signed)], "flush")
     if isinstance(table, CellsResult):
@@ -262,7 +254,7 @@ def _how_likely(table: TableResult, signed: Signed) -> Iterator[str]:
     if isinstance(table, CellsResult):
         return
     if signed.withholds(table):
-        yield _WITHHELD
+        yield sentence("sizes_withheld")
     elif signed.is_coarse(table.summary):
         yield (
             f"It has fewer than {number(signed.fewest_classes)} classes. Figures on their sizes "

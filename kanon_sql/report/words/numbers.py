@@ -101,6 +101,11 @@ def wording(name: str) -> Any:
     return _words("wording.toml")[name]
 
 
+def sentence(name: str) -> str:
+    """A sentence of the pages, by its name in `wording.toml`."""
+    return str(wording("sentences")[name])
+
+
 def _called(command: re.Match[str]) -> str:
     given = re.findall(r"--([a-z-]+) (\S+)", command["options"])
     return f"kanon.{command['name']}({', '.join(['…', *(_given(*each) for each in given)])})"

@@ -18,6 +18,7 @@ from kanon_sql.report.words.numbers import (
     percent,
     percent_asked,
     printable,
+    sentence,
 )
 from kanon_sql.results.cells import CellsResult
 from kanon_sql.results.table import CheckResult, TableResult
@@ -518,7 +519,7 @@ def _t(check: CheckResult, table: TableResult, say: Counted) -> str:
     distance = check.parameters.get("distance", "equal")
     by = {"equal": "", "ordered": " by rank", "hierarchical": " in the tree"}[distance]
     ignored = (
-        f" {EQUAL_IGNORES_DISTANCE}"
+        f" {sentence('equal_ignores_distance')}"
         if distance == "equal" and check.parameters.get("sensitive") in table.numbers
         else ""
     )
@@ -568,8 +569,3 @@ _SENTENCES: dict[str, Callable[[CheckResult, TableResult, Counted], str]] = {
     "enhanced_beta_likeness": _beta,
 }
 """Wording of models that depends on the result."""
-EQUAL_IGNORES_DISTANCE = (
-    "Distance equal ignores how far numbers lie apart: 30 and 31 are as far as 30 and 3000; "
-    "distance=ordered ranks them."
-)
-"""Caveat for t-closeness with equal distance on numbers."""
