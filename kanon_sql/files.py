@@ -22,22 +22,13 @@ Kind = Literal["parquet", "csv", "json", "arrow"]
 Decimal = Literal[".", ","]
 """The mark before the decimals of a text file's numbers."""
 
-KINDS: dict[str, Kind] = {
-    ".parquet": "parquet",
-    ".pq": "parquet",
-    ".csv": "csv",
-    ".tsv": "csv",
-    ".txt": "csv",
-    ".csv.gz": "csv",
-    ".tsv.gz": "csv",
-    ".txt.gz": "csv",
-    ".json": "json",
-    ".jsonl": "json",
-    ".ndjson": "json",
-    ".arrow": "arrow",
-    ".feather": "arrow",
-    ".ipc": "arrow",
+_SUFFIXES: dict[Kind, str] = {
+    "parquet": ".parquet .pq",
+    "csv": ".csv .tsv .txt .csv.gz .tsv.gz .txt.gz",
+    "json": ".json .jsonl .ndjson",
+    "arrow": ".arrow .feather .ipc",
 }
+KINDS = {suffix: kind for kind, suffixes in _SUFFIXES.items() for suffix in suffixes.split()}
 
 
 def file_kind(path: str) -> Kind | None:
@@ -63,28 +54,20 @@ _WITH_PANDAS = (
 )
 _EXPORT = "Write it as CSV or Parquet there."
 _FOREIGN = {
-    ".xlsx": ("Excel", "read_excel"),
-    ".xls": ("Excel", "read_excel"),
-    ".xlsm": ("Excel", "read_excel"),
+    ".xlsx .xls .xlsm": ("Excel", "read_excel"),
     ".ods": ("LibreOffice", "read_excel"),
     ".dta": ("Stata", "read_stata"),
-    ".sav": ("SPSS", "read_spss"),
-    ".zsav": ("SPSS", "read_spss"),
-    ".sas7bdat": ("SAS", "read_sas"),
-    ".xpt": ("SAS", "read_sas"),
+    ".sav .zsav": ("SPSS", "read_spss"),
+    ".sas7bdat .xpt": ("SAS", "read_sas"),
     ".orc": ("ORC", "read_orc"),
-    ".pkl": ("pandas", "read_pickle"),
-    ".pickle": ("pandas", "read_pickle"),
-    ".h5": ("HDF5", "read_hdf"),
-    ".hdf5": ("HDF5", "read_hdf"),
+    ".pkl .pickle": ("pandas", "read_pickle"),
+    ".h5 .hdf5": ("HDF5", "read_hdf"),
     ".por": ("SPSS", ""),
-    ".rds": ("R", ""),
-    ".rda": ("R", ""),
-    ".rdata": ("R", ""),
+    ".rds .rda .rdata": ("R", ""),
     ".avro": ("Avro", ""),
-    ".mdb": ("Access", ""),
-    ".accdb": ("Access", ""),
+    ".mdb .accdb": ("Access", ""),
 }
+"""The program and pandas' reader of each format, by its suffixes."""
 
 
 def foreign_format(path: str) -> ForeignFormat | None:
@@ -94,7 +77,9 @@ def foreign_format(path: str) -> ForeignFormat | None:
     ('SPSS', None)
     """
     name = PurePath(path)
-    program, reader = _FOREIGN.get(name.suffix.lower(), ("", ""))
+    suffix = name.suffix.lower()
+    found = (each for suffixes, each in _FOREIGN.items() if suffix in suffixes.split())
+    program, reader = next(found, ("", ""))
     if not program:
         return None
     to_convert = _WITH_PANDAS.format(reader, path, name.with_suffix(".parquet"))

@@ -19,6 +19,7 @@ from kanon_sql.cli.option_kinds import (
     GroupedTables,
     GroupedWithTables,
     Optioned,
+    examples_of,
 )
 from kanon_sql.cli.options import options_of
 from kanon_sql.cli.output import (
@@ -75,30 +76,7 @@ if TYPE_CHECKING:
     from kanon_sql.spec.spec import AuditSpec, SelectedTables, TablesKey
 
 
-AUDIT_EXAMPLES = """\b
-Examples:
-  kanon-sql audit patients.parquet --qi zip,birth_year,sex --sensitive diagnosis --k 5
-  kanon-sql audit kanon.yml --output result.json
-"""
-
-
-TABLES_EXAMPLES = """\b
-Examples:
-  kanon-sql tables turnover.parquet --by region,sector --value turnover --contributor firm_id \\
-      --threshold 10 --dominance 2,67
-  kanon-sql tables published.csv --by region --value n --published --suppressed '*=1..9' \\
-      --total-label Total --derivable
-"""
-
-
-WORKSHEET_EXAMPLES = """\b
-Examples:
-  kanon-sql worksheet patients.parquet --qi zip,birth_year,sex --show-values --output tries.csv
-  kanon-sql worksheet --read tries.csv
-"""
-
-
-@main.command(cls=Grouped, epilog=AUDIT_EXAMPLES)
+@main.command(cls=Grouped, epilog=examples_of("audit"))
 @click.argument("target", nargs=-1, callback=at_most_one)
 @options_of("audit")
 @click.pass_context
@@ -121,7 +99,7 @@ def audit(context: click.Context, /, target: str | None, **values: Any) -> int:
     return _judged(context, chosen, values, run, dry_run, by=values["by"])
 
 
-@main.command(cls=GroupedTables, epilog=TABLES_EXAMPLES)
+@main.command(cls=GroupedTables, epilog=examples_of("tables"))
 @click.argument("target", nargs=-1, callback=at_most_one)
 @options_of("tables")
 @click.pass_context
@@ -418,7 +396,7 @@ def _audited(
     return results
 
 
-@main.command(cls=Grouped, epilog=WORKSHEET_EXAMPLES)
+@main.command(cls=Grouped, epilog=examples_of("worksheet"))
 @click.argument("targets", nargs=-1, metavar="TARGET", callback=at_most_one)
 @options_of("worksheet")
 @click.pass_context

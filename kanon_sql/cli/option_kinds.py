@@ -365,6 +365,11 @@ def _table_of_options() -> dict[str, Any]:
     return tomllib.loads(text)
 
 
+def examples_of(command: str) -> str:
+    """The examples at the end of a command's help; `\\b` keeps their lines."""
+    return f"\b\nExamples:\n{_table_of_options()['examples'][command]}"
+
+
 def declared(room: str, section: str) -> tuple[Callable[[Command], Command], ...]:
     """The options of a section of `options.toml`, in its room `question` or `run`."""
     rows = _table_of_options()[room][section]
