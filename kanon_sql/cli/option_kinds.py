@@ -352,7 +352,6 @@ _TYPES: dict[str, dict[str, Any]] = {
     "share": {"type": SHARE},
     "columns": COLUMNS,
     "lines": {"type": OneALine(), "multiple": True},
-    "several": {"multiple": True},
 }
 """What the types of `options.toml` are to click."""
 
