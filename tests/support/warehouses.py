@@ -190,7 +190,9 @@ def stored(value: Any) -> Any:
         case Decimal():
             return float(value)
         case datetime():
-            return value.isoformat(" ")
+            # As other databases write it, so that a draw is the same.
+            text = value.isoformat(" ")
+            return text.rstrip("0") if value.microsecond else text
         case date():
             return value.isoformat()
     return value
@@ -373,7 +375,6 @@ class EngineUnderTest:
 _OF_PEOPLE = (
     *("people", "a survey of people", "beside a union", "beside people", "releases"),
     *("after a release", "after another release", "after the same release"),
-    "events of a known person",
 )
 
 ENGINES = {
