@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 import sqlglot
@@ -21,69 +22,7 @@ _PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _ENDS_A_SET = re.compile(r"^\), ", re.MULTILINE)
 _BLANKS = re.compile(r"\n +(?=\n)")
 """Whitespace-only lines, which sqlglot puts around the arguments of some aggregates."""
-
-_WORDS = """
-    abs absolute acos action add admin after aggregate all allocate alter always analyse analyze
-    and any are array array_agg array_max_cardinality as asc asensitive asin assertion
-    asymmetric at atan atomic attribute audit authorization avg backup before begin begin_frame
-    begin_partition between bigint binary bit blob body boolean both bottom break breadth browse
-    bulk by byte call called cardinality cascade cascaded case cast catalog ceil ceiling change
-    char char_length character character_length check checkpoint class clob close cluster
-    clustered coalesce collate collation collect column columns comment commit completion
-    compress compute concat condition connect connection constraint constraints construct
-    constructor contains containstable content continue convert copy corr corresponding cos cosh
-    count covar_pop covar_samp create cross cube cume_dist current current_catalog current_date
-    current_path current_role current_row current_schema current_time current_timestamp
-    current_user cursor cycle data database databases date day dbcc deallocate dec decfloat
-    decimal declare default deferrable deferred define delayed delete dense_rank deny depth
-    deref desc describe descriptor destroy destructor deterministic diagnostics dictionary
-    disconnect disk distinct distinctrow distributed div do domain double drop dual dump dynamic
-    each element else elseif empty enclosed end end_frame end_partition equals errlvl escape
-    escaped every except exception exclude exec execute exists exit exp explain external extract
-    false fetch file fillfactor filter final first first_value float float4 float8 floor
-    following for force foreign format found frame_row free freetext freetexttable freeze from
-    full fulltext function fusion general generated get glob global go goto grant group grouping
-    groups gscluster hash having high_priority hold holdlock host hour hour_microsecond
-    hour_minute hour_second identified identity identity_insert identitycol if ignore ilike
-    immediate in increment index index_article indicator initial initialize inner inout input
-    insensitive insert instead int int1 int2 int3 int4 int8 integer intersect intersection
-    interval into io_after_gtids is isnull isolation issue iterate join json json_array
-    json_arrayagg json_exists json_object json_objectagg json_query json_table json_value key
-    keys kill lag language large last last_value lateral lead leading leave left less level like
-    like_regex limit linear lineno lines listagg ln load local localtime localtimestamp locator
-    lock log log10 long longblob longtext loop low_priority lower map match match_number
-    match_recognize matched matches max maxvalue measures member merge method min minus minute
-    mod mode modifies modify module month multiset names national natural nchar nclob new next
-    no noaudit nocheck nocompress nologging nonclustered none normalize not notnull nowait
-    nth_value ntile null nullif number numeric object occurrences_regex octet_length of off
-    offline offset offsets old omit on one online only open opendatasource openquery openrowset
-    openxml operation optimize option optionally or order ordinality out outer outfile output
-    over overlaps overlay pad parameter parameters partial partition path pattern per percent
-    percent_rank percentile_cont percentile_disc period pivot placing plan portion position
-    position_regex postfix power precedes preceding precision prefix preorder prepare preserve
-    primary print prior privileges proc procedure proto ptf purge qualify raiserror range
-    rank raw read reads readtext real reconfigure recursive ref references referencing regexp
-    regr_avgx regr_avgy regr_count regr_intercept regr_r2 regr_slope regr_sxx regr_sxy regr_syy
-    relative release rename repeat replace replication require resignal resource respect restore
-    restrict result return returning returns revert revoke right rlike role rollback rollup
-    routine row row_number rowcount rowguidcol rowid rownum rows rule running sample save
-    savepoint schema schemas scope scroll search second section securityaudit seek select
-    semanticsimilaritydetailstable sensitive separator sequence session session_user set sets
-    setuser share show shutdown signal similar sin sinh size skip smallint snapshot some space
-    spatial specific specifictype sql sqlexception sqlstate sqlwarning sqrt ssl start starting
-    state statement static statistics stddev_pop stddev_samp stored straight_join struct
-    structure submultiset subset substring substring_regex succeeds successful sum symmetric
-    synonym sysdate system system_time system_user table tables tablesample tag tan tanh
-    temporary terminate terminated text textsize than then time timestamp timezone_hour
-    timezone_minute tinyint to top trailing tran transaction translate translate_regex
-    translation treat trigger trim trim_array true truncate try_cast tsequal uescape uid
-    unbounded under undo union unique unknown unlock unnest unpivot unsigned until update
-    updatetext upper usage use user using validate value value_of values var_pop var_samp
-    varbinary varchar varchar2 variable variadic varying verbose versioning view virtual wait
-    waitfor when whenever where while window with within without work write writetext xor year
-    zerofill zone
-"""
-_RESERVED = frozenset(_WORDS.split())
+_WORDS = Path(__file__).with_name("reserved_words.txt")
 """Reserved words of SQL:2016 and of several dialects."""
 
 
@@ -254,6 +193,6 @@ def _reserved(dialect: str) -> frozenset[str]:
     names = known.parser_class.ID_VAR_TOKENS
     keywords = known.tokenizer_class.KEYWORDS
     words = [word for word, token in keywords.items() if token not in names]
-    return _RESERVED | {
+    return frozenset(_WORDS.read_text(encoding="utf-8").split()) | {
         word.casefold() for word in (*words, *known.generator_class.RESERVED_KEYWORDS)
     }
