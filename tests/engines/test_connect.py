@@ -39,7 +39,7 @@ from kanon_sql.engines.names import named, url_of
 from kanon_sql.engines.servers import SERVERS, DuckDB
 from kanon_sql.engines.session import RunOptions, time_limit, within
 from kanon_sql.engines.sqlite import SQLite
-from kanon_sql.engines.warehouse import CANARIES, CANARIES_OF, require_trustworthy
+from kanon_sql.engines.warehouse import canaries, require_trustworthy
 from kanon_sql.profiling import profiler
 
 PEOPLE = """
@@ -853,7 +853,7 @@ class RecordedCursor:
     def execute(self, sql: str) -> None:
         self._connection.said.append(sql)
         if "kanon_texts_differ" in sql:
-            asked = (*CANARIES, *CANARIES_OF["spark"])
+            asked = canaries("spark")
             self._rows = [[int(name not in self._connection.wrong) for name in asked]]
             self.description = [(name, None) for name in asked]
             return
@@ -1255,10 +1255,10 @@ SENTENCES = {
 
 
 def test_every_canary_has_a_sentence_to_be_tested() -> None:
-    assert list(SENTENCES) == list(CANARIES)
+    assert list(SENTENCES) == list(canaries("mysql"))
 
 
-@pytest.mark.parametrize("wrong", CANARIES)
+@pytest.mark.parametrize("wrong", SENTENCES)
 def test_an_engine_that_is_wrong_in_one_thing_is_refused(wrong: str) -> None:
     connection = Recorded()
     connection.wrong = frozenset([wrong])
@@ -1310,7 +1310,7 @@ def test_a_canary_sings_where_a_database_does_otherwise(wrong: str) -> None:
 
     with (
         duckdb.connect() as connection,
-        pytest.raises(kanon.InputError, match=re.escape(CANARIES[wrong].does)),
+        pytest.raises(kanon.InputError, match=re.escape(canaries("duckdb")[wrong].does)),
     ):
         require_trustworthy(Otherwise(connection, dialect="duckdb"))
 

@@ -31,7 +31,7 @@ from kanon_sql.auditing.auditor import audit
 from kanon_sql.engines.session import RunOptions
 from kanon_sql.engines.spark.engine import Spark, is_session
 from kanon_sql.engines.spark.sessions import TELLING, Launched, without_values_in_logs
-from kanon_sql.engines.warehouse import CANARIES_OF, require_trustworthy
+from kanon_sql.engines.warehouse import canaries, require_trustworthy
 from kanon_sql.sql.dialects import translated
 
 if java_home() is None:
@@ -453,13 +453,13 @@ def test_a_canary_sings_where_spark_does_otherwise(wrong: str, session: Any) -> 
             assert right in said
             return said.replace(right, otherwise)
 
-    sentence = CANARIES_OF["spark"][wrong].sentence("spark")
+    sentence = canaries("spark")[wrong].sentence("spark")
     with pytest.raises(kanon.InputError, match=re.escape(sentence)):
         require_trustworthy(Otherwise(session))
 
 
 def test_every_canary_of_spark_is_tested() -> None:
-    assert list(WRONGS) == list(CANARIES_OF["spark"])
+    assert [*canaries("postgres"), *WRONGS] == list(canaries("spark"))
 
 
 def test_a_column_that_may_identify_people_is_warned_of(session: Any) -> None:
