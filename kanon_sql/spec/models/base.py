@@ -9,17 +9,23 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from decimal import Decimal
 from numbers import Integral, Real
+from operator import ge, gt, le, lt
 from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import BeforeValidator, Field, ValidationError, WithJsonSchema
+from pydantic_core import CoreSchema
+from pydantic_core.core_schema import no_info_before_validator_function
 
 from kanon_sql.errors import SpecError, described_value, did_you_mean, fraction_hint, percentage
 from kanon_sql.spec.models.described import Described
 from kanon_sql.spec.models.examples import Example
 from kanon_sql.spec.models.words import ClassWords
+
+Number = int | float
 
 
 def _whole_number(value: Any) -> Any:
@@ -29,28 +35,44 @@ def _whole_number(value: Any) -> Any:
     return int(value)
 
 
-def _plain(value: Any) -> Any:
+def plain(value: Any) -> Any:
     """A NumPy number or a Decimal as the Python number with the same digits."""
     if type(value) in (bool, int, float) or not isinstance(value, Real | Decimal):
         return value
     return int(value) if isinstance(value, Integral) else float(str(value))
 
 
-def _number(
-    words: str, fits: Callable[[float], bool], *, is_share: bool = False
-) -> BeforeValidator:
-    """Validator for numbers for which `fits` holds; `words` describe them. A share may be given as
-    a percentage."""
+_HOLDS = {"minimum": ge, "exclusiveMinimum": gt, "maximum": le, "exclusiveMaximum": lt}
 
-    def checked(given: Any) -> Any:
-        percent = percentage(given) if is_share and isinstance(given, str) else None
-        value = _plain(given if percent is None else percent)
-        is_number = isinstance(value, int | float) and not isinstance(value, bool)
-        if not is_number or not math.isfinite(value) or not fits(value):
-            raise ValueError(f"must be {words}")
+
+@dataclass(frozen=True, eq=False)
+class Bounds:
+    """The range of a number, for its validator and its JSON Schema."""
+
+    words: str
+    """What is allowed, worded to follow "must be"."""
+    limits: Mapping[str, Number]
+    """By the keywords of JSON Schema."""
+    is_whole: bool = False
+    is_share: bool = False
+    """Whether a percentage is allowed too, as text."""
+
+    def _checked(self, given: Any) -> Any:
+        percent = percentage(given) if self.is_share and isinstance(given, str) else None
+        value = plain(given if percent is None else percent)
+        is_number = isinstance(value, int if self.is_whole else (int, float))
+        fits = is_number and not isinstance(value, bool) and math.isfinite(value)
+        if not fits or not all(_HOLDS[key](value, limit) for key, limit in self.limits.items()):
+            raise ValueError(f"must be {self.words}")
         return value
 
-    return BeforeValidator(checked)
+    def __get_pydantic_core_schema__(self, source: Any, handler: Any) -> CoreSchema:
+        return no_info_before_validator_function(self._checked, handler(source))
+
+    def __get_pydantic_json_schema__(self, core: CoreSchema, handler: Any) -> dict[str, Any]:
+        number = {"type": "integer" if self.is_whole else "number", **self.limits}
+        percent = {"type": "string", "pattern": r"^\s*[0-9]+(\.[0-9]+)? ?%\s*$"}
+        return {"anyOf": [number, percent]} if self.is_share else number
 
 
 def _value_list(value: Any) -> Any:
@@ -63,50 +85,27 @@ def _value_list(value: Any) -> Any:
     return tuple(value)
 
 
-def _or_percentage(number: dict[str, Any]) -> WithJsonSchema:
-    """The JSON Schema of a share: a number, or a percentage as text."""
-    return WithJsonSchema(
-        {"anyOf": [number, {"type": "string", "pattern": r"^\s*[0-9]+(\.[0-9]+)? ?%\s*$"}]}
-    )
-
-
 Count = Annotated[int, Field(ge=1), BeforeValidator(_whole_number)]
-Number = int | float
+CountFromZero = Annotated[int, Bounds("a whole number, 0 or more", {"minimum": 0}, is_whole=True)]
 Share = Annotated[
-    Number,
-    _number("a number from 0 to 1", lambda x: 0 <= x <= 1, is_share=True),
-    _or_percentage({"type": "number", "minimum": 0, "maximum": 1}),
+    Number, Bounds("a number from 0 to 1", {"minimum": 0, "maximum": 1}, is_share=True)
 ]
 PositiveShare = Annotated[
     Number,
-    _number("a number above 0 and no more than 1", lambda x: 0 < x <= 1, is_share=True),
-    _or_percentage({"type": "number", "exclusiveMinimum": 0, "maximum": 1}),
+    Bounds(
+        "a number above 0 and no more than 1", {"exclusiveMinimum": 0, "maximum": 1}, is_share=True
+    ),
 ]
 Probability = Annotated[
     Number,
-    _number("a number between 0 and 1", lambda x: 0 < x < 1, is_share=True),
-    _or_percentage({"type": "number", "exclusiveMinimum": 0, "exclusiveMaximum": 1}),
+    Bounds(
+        "a number between 0 and 1", {"exclusiveMinimum": 0, "exclusiveMaximum": 1}, is_share=True
+    ),
 ]
-Positive = Annotated[
-    Number,
-    _number("a number above 0", lambda x: x > 0),
-    WithJsonSchema({"type": "number", "exclusiveMinimum": 0}),
-]
-NotNegative = Annotated[
-    Number,
-    _number("a number, 0 or more", lambda x: x >= 0),
-    WithJsonSchema({"type": "number", "minimum": 0}),
-]
-Ratio = Annotated[
-    Number,
-    _number("a number, 0 or more", lambda x: x >= 0, is_share=True),
-    _or_percentage({"type": "number", "minimum": 0}),
-]
-OneOrMore = Annotated[
-    Number,
-    _number("a number, 1 or more", lambda x: x >= 1),
-    WithJsonSchema({"type": "number", "minimum": 1}),
-]
+Positive = Annotated[Number, Bounds("a number above 0", {"exclusiveMinimum": 0})]
+NotNegative = Annotated[Number, Bounds("a number, 0 or more", {"minimum": 0})]
+Ratio = Annotated[Number, Bounds("a number, 0 or more", {"minimum": 0}, is_share=True)]
+OneOrMore = Annotated[Number, Bounds("a number, 1 or more", {"minimum": 1})]
 Values = Annotated[
     tuple[Any, ...],
     BeforeValidator(_value_list),

@@ -9,17 +9,19 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar, Literal
 
-from pydantic import BeforeValidator, Field, WithJsonSchema, model_validator
+from pydantic import BeforeValidator, WithJsonSchema, model_validator
 
 from kanon_sql.spec.models.base import (
     Answer,
+    Bounds,
     Count,
+    CountFromZero,
     Model,
     NotNegative,
     Number,
     Positive,
     PositiveShare,
-    _plain,
+    plain,
 )
 
 __all__ = [
@@ -72,20 +74,6 @@ class CellModel(Model):
     """Whether a cell that violates it is sensitive by itself."""
 
 
-def _percentage(value: Any) -> Any:
-    number = _plain(value)
-    is_number = isinstance(number, int | float) and not isinstance(number, bool)
-    if not is_number or not 0 < number < 100:
-        raise ValueError("must be a percentage between 0 and 100, as in 67")
-    return number
-
-
-def _not_negative_count(value: Any) -> Any:
-    if isinstance(value, bool) or not isinstance(value, int) or value < 0:
-        raise ValueError("must be a whole number, 0 or more")
-    return value
-
-
 def _columns(value: Any) -> Any:
     names = [value] if isinstance(value, str) else value
     if not isinstance(names, list | tuple) or not names or not all(map(_is_text, names)):
@@ -100,7 +88,7 @@ def _is_text(value: Any) -> bool:
 def _bands(value: Any) -> Any:
     """Read `[[15, 10], [100, 50]]`: from 15 on multiples of 10, from 100 on of 50."""
     try:
-        bands = tuple((_plain(start), _plain(step)) for start, step in value)
+        bands = tuple((plain(start), plain(step)) for start, step in value)
     except (TypeError, ValueError):
         bands = ()
     numbers = [number for band in bands for number in band]
@@ -114,10 +102,10 @@ def _bands(value: Any) -> Any:
 
 Percentage = Annotated[
     Number,
-    BeforeValidator(_percentage),
-    WithJsonSchema({"type": "number", "exclusiveMinimum": 0, "exclusiveMaximum": 100}),
+    Bounds(
+        "a percentage between 0 and 100, as in 67", {"exclusiveMinimum": 0, "exclusiveMaximum": 100}
+    ),
 ]
-CountFromZero = Annotated[int, Field(ge=0), BeforeValidator(_not_negative_count)]
 Dimensions = Annotated[
     tuple[str, ...],
     BeforeValidator(_columns),

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from numbers import Integral
 from typing import Annotated, Any, ClassVar
 
-from pydantic import BeforeValidator, WithJsonSchema
+from pydantic import BeforeValidator
 
-from kanon_sql.spec.models.base import Model, Number, _number
+from kanon_sql.spec.models.base import Bounds, Count, CountFromZero, Model, Number
 from kanon_sql.spec.models.examples import VISITS, VISITS_SHARED, Example
 
 __all__ = ["KmAnonymity", "KnownEvents"]
@@ -17,44 +16,28 @@ MOST_EXPANDED = 3
 MOST_COMBINATIONS = 500_000_000
 
 
-def _whole(words: str, least: int, most: int | None = None) -> BeforeValidator:
-    """Validator for whole numbers in a range that `words` describe."""
-
-    def checked(value: Any) -> Any:
-        is_whole = isinstance(value, Integral) and not isinstance(value, bool)
-        if not is_whole or value < least or (most is not None and value > most):
-            raise ValueError(f"must be a whole number{words}")
-        return int(value)
-
-    return BeforeValidator(checked)
-
-
-def _schema(least: int, most: int | None = None) -> WithJsonSchema:
-    bounds = {"minimum": least} | ({} if most is None else {"maximum": most})
-    return WithJsonSchema({"type": "integer", **bounds})
-
-
 def _yes_or_no(value: Any) -> Any:
     if not isinstance(value, bool):
         raise ValueError("must be true or false")
     return value
 
 
-SmallCrowd = Annotated[int, _whole(", 2 or more", 2), _schema(2)]
-Events = Annotated[int, _whole(" from 1 to 20", 1, 20), _schema(1, 20)]
+SmallCrowd = Annotated[int, Bounds("a whole number, 2 or more", {"minimum": 2}, is_whole=True)]
+Events = Annotated[
+    int, Bounds("a whole number from 1 to 20", {"minimum": 1, "maximum": 20}, is_whole=True)
+]
 FewEvents = Annotated[
     int,
-    _whole(f" from 1 to {MOST_EXPANDED} (known_events draws for more)", 1, MOST_EXPANDED),
-    _schema(1, MOST_EXPANDED),
+    Bounds(
+        f"a whole number from 1 to {MOST_EXPANDED} (known_events draws for more)",
+        {"minimum": 1, "maximum": MOST_EXPANDED},
+        is_whole=True,
+    ),
 ]
-Attacks = Annotated[int, _whole(", 100 or more", 100), _schema(100)]
-NotNegativeCount = Annotated[int, _whole(", 0 or more", 0), _schema(0)]
-OneOrMoreCount = Annotated[int, _whole(", 1 or more", 1), _schema(1)]
+Attacks = Annotated[int, Bounds("a whole number, 100 or more", {"minimum": 100}, is_whole=True)]
 YesOrNo = Annotated[bool, BeforeValidator(_yes_or_no)]
 ShareOfPeople = Annotated[
-    Number,
-    _number("a share, and a share is between 0 and 1", lambda x: 0 <= x <= 1),
-    WithJsonSchema({"type": "number", "minimum": 0, "maximum": 1}),
+    Number, Bounds("a share, and a share is between 0 and 1", {"minimum": 0, "maximum": 1})
 ]
 
 
@@ -97,13 +80,13 @@ class KmAnonymity(EventModel):
     table_thresholds: ClassVar = thresholds
     worst: ClassVar = "least"
 
-    k: OneOrMoreCount | None = None
+    k: Count | None = None
     """Minimum number of people who share a combination of events."""
     m: FewEvents = 2
     """Maximum number of events that an attacker knows."""
     times: YesOrNo = False
     """Whether an event counts as often as it occurs."""
-    max_combinations: NotNegativeCount = MOST_COMBINATIONS
+    max_combinations: CountFromZero = MOST_COMBINATIONS
     """Maximum number of combinations to count."""
 
 
@@ -157,9 +140,9 @@ class KnownEvents(EventModel):
     """Whether an event counts as often as it occurs."""
     sample: Attacks = 10_000
     """Number of people attacked, where events are drawn."""
-    seed: NotNegativeCount = 1
+    seed: CountFromZero = 1
     """Seed of the draw, which is the same in every database."""
-    max_combinations: NotNegativeCount = MOST_COMBINATIONS
+    max_combinations: CountFromZero = MOST_COMBINATIONS
     """Maximum number of combinations to count; beyond it events are drawn."""
     max_share: ShareOfPeople | None = None
     """Maximum share of people among fewer than k."""
