@@ -22,10 +22,9 @@ from kanon_sql.report.words.numbers import (
 )
 from kanon_sql.results.cells import CellsResult
 from kanon_sql.results.table import CheckResult, TableResult
-from kanon_sql.spec.models.base import Model
+from kanon_sql.spec.models.base import ClassWords, Model
 from kanon_sql.spec.models.catalogue import ALL_MODELS, MODELS
 from kanon_sql.spec.models.diversity import EntropyLDiversity
-from kanon_sql.spec.models.words import ClassWords
 
 
 class Phrases(NamedTuple):

@@ -9,9 +9,11 @@ from __future__ import annotations
 
 import math
 import re
+import tomllib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
+from importlib.resources import files
 from numbers import Integral, Real
 from operator import ge, gt, le, lt
 from typing import Annotated, Any, ClassVar, Literal
@@ -23,7 +25,6 @@ from pydantic_core.core_schema import no_info_before_validator_function
 from kanon_sql.errors import SpecError, described_value, did_you_mean, fraction_hint, percentage
 from kanon_sql.spec.models.described import Described
 from kanon_sql.spec.models.examples import Example
-from kanon_sql.spec.models.words import ClassWords
 
 Number = int | float
 
@@ -132,12 +133,45 @@ LACKED: dict[str, Worst] = dict.fromkeys(
 """Figures on how much of the release a reference does not contain."""
 
 
+@dataclass(frozen=True)
+class ClassWords:
+    """Templates in which {0} is the figure, and {k} and the like are details of the result.
+
+    They are for models that are judged on their worst class. If more than the numbers varies,
+    `report/words` chooses the sentence.
+    """
+
+    found: str
+    """The result."""
+    violating: str
+    """The violating classes, after their number; {0} is the threshold."""
+    worst: str
+    """The worst class of a check that holds."""
+    thresholds: Sequence[str] = ()
+    """The order in which thresholds are printed, if it differs from the model's."""
+    sentence: str = "In the worst class of {sensitive} the figure is {0}."
+    """The worst class, in a sentence without formulas; {share} is in per cent."""
+    always: bool = False
+    """Whether the worst class is printed even if nothing is required."""
+    certain: bool = False
+    """Whether a class also fails if all its people have one value, whatever others they have."""
+
+
+IN_WORDS = tomllib.loads(
+    files("kanon_sql.spec.models").joinpath("models.toml").read_text(encoding="utf-8")
+)
+"""What each model says of itself, by its name."""
+
+
 FIGURES_OF_SIZES = ("uniques", "prosecutor.average")
 FIGURES_OF_MATCHES = ("journalist.average", "marketer.average")
 
 
 class Model(Described):
-    """A privacy model with its parameters. Frozen and comparable."""
+    """A privacy model with its parameters. Frozen and comparable.
+
+    Its words, from `title` to `holds_when`, are in `models.toml`.
+    """
 
     title: ClassVar[str]
     """Its usual name."""
@@ -212,6 +246,8 @@ class Model(Described):
     def __pydantic_init_subclass__(cls, **_: Any) -> None:
         thresholds = getattr(cls, "thresholds", ())
         cls.unnamed = thresholds if len(thresholds) == 1 else ()
+        for key, words in IN_WORDS.get(cls.name(), {}).items():
+            setattr(cls, key, ClassWords(**words) if key == "words" else words)
 
     @classmethod
     def name(cls) -> str:

@@ -34,8 +34,6 @@ __all__ = [
     "Rounded",
 ]
 
-HANDBOOK = "ESSnet, Handbook on Statistical Disclosure Control, 2nd edition"
-
 
 @dataclass(frozen=True)
 class CellExample:
@@ -121,19 +119,6 @@ Bands = Annotated[
 class MinContributors(CellModel):
     """Every cell has at least n contributors (the threshold rule)."""
 
-    title: ClassVar = "threshold"
-    promise: ClassVar = (
-        "Every cell of the table is made from at least n contributors, so no figure is that of "
-        "one or a few."
-    )
-    formula: ClassVar = "N ≥ n in every cell, N the number of contributors with a value"
-    limitation: ClassVar = (
-        "It looks at each cell alone: a large cell may be dominated by one contributor, and a "
-        "suppressed one may follow from the totals."
-    )
-    source: ClassVar = f"{HANDBOOK}, chapter 4, minimum frequency rule"
-    asked_as: ClassVar = "tables … --threshold 10"
-    holds_when: ClassVar = "every cell has at least n contributors (`zeros: disclosive` counts 0)"
     example: ClassVar = CellExample(
         {"n": 3},
         ("region", "firm"),
@@ -155,19 +140,6 @@ class MinContributors(CellModel):
 class Dominance(CellModel):
     """The n largest contributors have at most k per cent of a cell ((n,k) dominance)."""
 
-    title: ClassVar = "dominance"
-    promise: ClassVar = (
-        "In every cell the n largest contributors together have at most k per cent of the sum, so "
-        "that none of their values can be estimated closely from it."
-    )
-    formula: ClassVar = "x1 + … + xn ≤ k/100 · X in every cell, x1 ≥ x2 ≥ … its contributions"
-    limitation: ClassVar = (
-        "It does not bound how closely the second largest contribution estimates the largest: that "
-        "is p_percent. A cell of zeros has no share and is not judged."
-    )
-    source: ClassVar = f"{HANDBOOK}, chapter 4, (n,k) dominance rule"
-    asked_as: ClassVar = "tables … --dominance 2,67"
-    holds_when: ClassVar = "the n largest contributors have at most k % of every cell's sum"
     example: ClassVar = CellExample(
         {"n": 1, "k": 75},
         ("region", "turnover"),
@@ -192,19 +164,6 @@ class Dominance(CellModel):
 class PPercent(CellModel):
     """No contributor can be estimated to within p per cent (the p% rule)."""
 
-    title: ClassVar = "p%"
-    promise: ClassVar = (
-        "Whoever made the second largest contribution to a cell, and subtracts it from the sum, "
-        "can't estimate the largest to within p per cent."
-    )
-    formula: ClassVar = "X - x1 - x2 ≥ p/q · x1 in every cell (q is 100 without prior knowledge)"
-    limitation: ClassVar = (
-        "It assumes non-negative contributions, and that an insider knows one value; coalition "
-        "adds more. A cell of zeros is not judged."
-    )
-    source: ClassVar = f"{HANDBOOK}, chapter 4, p% and (p,q) rule"
-    asked_as: ClassVar = "tables … --p-percent 10"
-    holds_when: ClassVar = "no cell lets its second largest contributor estimate the largest to p %"
     example: ClassVar = CellExample(
         {"p": 10},
         ("region", "turnover"),
@@ -229,21 +188,6 @@ class PPercent(CellModel):
 class GroupDisclosure(CellModel):
     """No group has all its members in one category (group attribute disclosure)."""
 
-    title: ClassVar = "group disclosure"
-    promise: ClassVar = (
-        "In no group of the table do all members fall into one category of a further dimension, "
-        "so that membership does not give the category away."
-    )
-    formula: ClassVar = (
-        "N_C < max_share · N_P and N_P - N_C > insiders for each child C of a cell P"
-    )
-    limitation: ClassVar = (
-        "It looks at one dimension at a time, and leaves out groups of which a category is "
-        "suppressed."
-    )
-    source: ClassVar = f"{HANDBOOK}, chapter 5.2, group attribute disclosure"
-    asked_as: ClassVar = "tables … --check group_disclosure"
-    holds_when: ClassVar = "no group of cells has all its members in one category"
     example: ClassVar = CellExample(
         {"along": ["hours"]},
         ("status", "hours", "n"),
@@ -277,19 +221,6 @@ class GroupDisclosure(CellModel):
 class Differences(CellModel):
     """No two tables differ by fewer than n contributors in a cell (differencing)."""
 
-    title: ClassVar = "differences"
-    promise: ClassVar = (
-        "Where a cell of this table and that of a second one differ, they differ by at least n "
-        "contributors."
-    )
-    formula: ClassVar = "|a - b| = 0 or |a - b| ≥ n in every cell that both tables show"
-    limitation: ClassVar = (
-        "It assumes that one population lies within the other. Equal cells may hide people who "
-        "came and as many who left; tables linked beyond two are not looked at."
-    )
-    source: ClassVar = f"{HANDBOOK}, chapter 5.2, disclosure by differencing"
-    asked_as: ClassVar = "tables … --against SRC --min-difference 10"
-    holds_when: ClassVar = "cells that differ from those of a second table differ by at least n"
     example: ClassVar = CellExample(
         {"n": 3},
         ("age", "n"),
@@ -311,18 +242,6 @@ class Differences(CellModel):
 class Rounded(CellModel):
     """Every figure that is shown lies on the grid of its rounding."""
 
-    title: ClassVar = "rounded"
-    promise: ClassVar = (
-        "Every figure that is shown is a multiple of the base, or of its band's step."
-    )
-    formula: ClassVar = "figure / step is whole, step that of the last band at or below the figure"
-    limitation: ClassVar = (
-        "It does not see whether the right number was rounded, nor what the unrounded totals of "
-        "another table give away."
-    )
-    source: ClassVar = f"{HANDBOOK}, chapter 5.4, rounding"
-    asked_as: ClassVar = "tables … --published --check rounded:base=5"
-    holds_when: ClassVar = "every figure shown is a multiple of `base`, or of the step of its band"
     example: ClassVar = CellExample(
         {"base": 5},
         ("age", "n"),
@@ -351,24 +270,6 @@ class Rounded(CellModel):
 class Derivable(CellModel):
     """No suppressed cell follows from the cells that are shown (derivability)."""
 
-    title: ClassVar = "derivable"
-    promise: ClassVar = (
-        "No suppressed cell can be computed from the cells and totals that are shown, exactly or "
-        "to within a width."
-    )
-    formula: ClassVar = (
-        "max x - min x > width for each suppressed cell x, over all tables that fit what is shown"
-    )
-    limitation: ClassVar = (
-        "It takes the table alone: a second table, or somebody who knows their own contribution, "
-        "may still give a cell away; so may figures that are rounded."
-    )
-    source: ClassVar = (
-        f"{HANDBOOK}, chapter 4.2.2; Fischetti, Salazar 2000, Models and algorithms for optimizing "
-        "cell suppression in tabular data with linear constraints, JASA 95"
-    )
-    asked_as: ClassVar = "tables … --derivable"
-    holds_when: ClassVar = "no suppressed cell can be computed, and none is left undecided"
     example: ClassVar = CellExample(
         {},
         ("region", "n"),

@@ -8,7 +8,6 @@ from pydantic import model_validator
 
 from kanon_sql.spec.models.base import Need, NotNegative, Positive, SensitiveModel, Share, Values
 from kanon_sql.spec.models.examples import ALIKE, MORE_FREQUENT, SPREAD, Example
-from kanon_sql.spec.models.words import ClassWords
 
 __all__ = ["BasicBetaLikeness", "DeltaDisclosure", "EnhancedBetaLikeness", "TCloseness"]
 
@@ -16,25 +15,6 @@ __all__ = ["BasicBetaLikeness", "DeltaDisclosure", "EnhancedBetaLikeness", "TClo
 class TCloseness(SensitiveModel):
     """Each class has nearly the distribution of the table (Li, Li, Venkatasubramanian 2007)."""
 
-    title: ClassVar = "t-closeness"
-    promise: ClassVar = (
-        "In every class, the distribution of the sensitive values is at most t away from their "
-        "distribution in the table, so the class adds little to what the table says."
-    )
-    formula: ClassVar = "EMD(q, p) ≤ t, over all classes (EMD: the earth mover's distance)"
-    limitation: ClassVar = (
-        "It does not hide what the whole table says about everyone. Even if t is small, a rare "
-        "value may be many times more likely in a class than in the table; β-likeness bounds that."
-    )
-    source: ClassVar = (
-        "Li, Li, Venkatasubramanian 2007, t-closeness: privacy beyond k-anonymity and "
-        "l-diversity, ICDE, sections 3 and 4"
-    )
-    asked_as: ClassVar = "--t 0.2"
-    holds_when: ClassVar = (
-        "every class has the distribution of the table, up to a distance of t; "
-        "`distance=ordered` or `hierarchical` sets how far values are apart"
-    )
     example: ClassVar = Example(
         {"t": 0.2},
         ALIKE,
@@ -87,22 +67,6 @@ class TCloseness(SensitiveModel):
 class DeltaDisclosure(SensitiveModel):
     """No value is much more or less frequent in a class than in the table."""
 
-    title: ClassVar = "δ-disclosure privacy"
-    promise: ClassVar = (
-        "In every class, the share of every sensitive value of the table differs from its share in "
-        "the table by a factor below exp(δ), either way."
-    )
-    formula: ClassVar = "|ln(q / p)| < δ, over all classes and all values of the table"
-    limitation: ClassVar = (
-        "It does not hide what the whole table says about everyone. The figure over the values "
-        "that a class has (present_only) may get worse when classes are merged."
-    )
-    source: ClassVar = (
-        "Brickell, Shmatikov 2008, The cost of privacy: destruction of data-mining utility in "
-        "anonymized data publishing, ACM KDD, section 4"
-    )
-    asked_as: ClassVar = "--check delta_disclosure:delta=1"
-    holds_when: ClassVar = "every value is about as frequent in every class as in the table"
     example: ClassVar = Example(
         {"delta": 0.5}, ALIKE, SPREAD, "In 0213* and 30-39 nobody has asthma or HIV."
     )
@@ -123,30 +87,7 @@ class DeltaDisclosure(SensitiveModel):
 class BasicBetaLikeness(SensitiveModel):
     """No value is more than 1 + β times as likely in a class as in the table."""
 
-    title: ClassVar = "basic β-likeness"
-    promise: ClassVar = (
-        "In no class is the share of a sensitive value more than 1 + β times its share in the "
-        "table."
-    )
-    formula: ClassVar = "(q − p) / p ≤ β, over all classes and the values with q > p"
-    limitation: ClassVar = (
-        "A common value may still become certain, because its relative gain stays small; enhanced "
-        "β-likeness forbids that. It does not bound how much less likely a value becomes."
-    )
-    source: ClassVar = (
-        "Cao, Karras 2012, Publishing microdata with a robust privacy guarantee, PVLDB 5(11), "
-        "definition 2"
-    )
-    asked_as: ClassVar = "--check basic_beta_likeness:beta=1"
-    holds_when: ClassVar = (
-        "in no class is the share of a value more than 1 + β times its share in the table"
-    )
     example: ClassVar = Example({"beta": 0.4}, ALIKE, SPREAD, MORE_FREQUENT)
-    words: ClassVar = ClassWords(
-        found="β is {0}",
-        violating="where the share of a value grows more",
-        worst="the largest relative gain of a value over the table is {0}",
-    )
     worst: ClassVar = "greatest"
     thresholds: ClassVar = ("beta",)
 
@@ -161,22 +102,6 @@ class BasicBetaLikeness(SensitiveModel):
 class EnhancedBetaLikeness(SensitiveModel):
     """Basic β-likeness with a tighter bound for frequent values (Cao, Karras 2012)."""
 
-    title: ClassVar = "enhanced β-likeness"
-    promise: ClassVar = (
-        "In no class is the share of a sensitive value more than 1 + β times its share p in the "
-        "table, or 1 − ln p times where that is less."
-    )
-    formula: ClassVar = "(q − p) / p ≤ min(β, −ln p), over all classes and the values with q > p"
-    limitation: ClassVar = (
-        "It does not bound how much less likely a value becomes in a class, and does not hide what "
-        "the whole table says about everyone."
-    )
-    source: ClassVar = (
-        "Cao, Karras 2012, Publishing microdata with a robust privacy guarantee, PVLDB 5(11), "
-        "definition 3"
-    )
-    asked_as: ClassVar = "--check enhanced_beta_likeness:beta=1"
-    holds_when: ClassVar = "as basic β-likeness, with a tighter bound for frequent values"
     example: ClassVar = Example({"beta": 0.4}, ALIKE, SPREAD, MORE_FREQUENT)
     worst: ClassVar = "greatest"
     thresholds: ClassVar = ("beta",)

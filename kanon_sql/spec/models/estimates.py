@@ -13,25 +13,6 @@ __all__ = ["KMapEstimate", "PopulationUniqueness"]
 class PopulationUniqueness(Model):
     """Estimated share of people who are unique in the population (Dankar et al. 2012)."""
 
-    title: ClassVar = "population uniqueness"
-    promise: ClassVar = (
-        "By estimate, only a bounded share of the population from which the table was sampled is "
-        "unique in these columns."
-    )
-    formula: ClassVar = (
-        "estimated uniques / population ≤ max_share; dankar: Pitman where at most a tenth was "
-        "sampled, else the lesser of SNB and Zayatz"
-    )
-    limitation: ClassVar = (
-        "It is an estimate for simple random samples, and often off by a tenth or more: compare "
-        "all three. It does not say who is unique."
-    )
-    source: ClassVar = (
-        "Dankar, El Emam, Neisa, Roffey 2012, Estimating the re-identification risk of clinical "
-        "data sets, BMC Medical Informatics and Decision Making 12:66"
-    )
-    asked_as: ClassVar = "--check population_uniqueness:population=900000,max_share=0.01"
-    holds_when: ClassVar = "by estimate, a bounded share of the population is unique"
     example: ClassVar = Example(
         {"population": 60, "max_share": 0.1},
         ALONE,
@@ -56,24 +37,6 @@ class PopulationUniqueness(Model):
 class KMapEstimate(Model):
     """k-map in the population of a sample, by a test (El Emam, Dankar 2008)."""
 
-    title: ClassVar = "k-map estimate"
-    promise: ClassVar = (
-        "Every class is so large in the sample that, by a statistical test, at least k people of "
-        "the population share its values."
-    )
-    formula: ClassVar = (
-        "min f ≥ k′, the least k′ with P(f ≥ k′) ≤ alpha if f is Poisson with mean "
-        "k · n / population"
-    )
-    limitation: ClassVar = (
-        "It is an estimate for simple random samples and, like k-map, void against an attacker who "
-        "knows that the person is in the table."
-    )
-    source: ClassVar = (
-        "El Emam, Dankar 2008, Protecting privacy using k-anonymity, JAMIA 15(5), methods D3 and D4"
-    )
-    asked_as: ClassVar = "--check k_map_estimate:k=5,population=900000"
-    holds_when: ClassVar = "by a test, k people of the population share the values of each class"
     example: ClassVar = Example(
         {"k": 2, "population": 60},
         ALONE,

@@ -50,25 +50,6 @@ class EventModel(Model):
 class KmAnonymity(EventModel):
     """Any m events are shared by at least k people (Terrovitis et al. 2008)."""
 
-    title: ClassVar = "k^m-anonymity"
-    promise: ClassVar = (
-        "An attacker who knows at most m events of a person finds at least k people who have all "
-        "of them."
-    )
-    formula: ClassVar = (
-        "min crowd(C) ≥ k, over all combinations C of 1 to m events that occur; crowd(C) is the "
-        "number of people who have all events of C"
-    )
-    limitation: ClassVar = (
-        "An attacker who knows more than m events, their order or how often they occur finds fewer "
-        "people, and what a crowd shares is not bounded."
-    )
-    source: ClassVar = (
-        "Terrovitis, Mamoulis, Kalnis 2008, Privacy-preserving anonymization of set-valued data, "
-        "PVLDB 1(1), section 3"
-    )
-    asked_as: ClassVar = "--events ward,month --check km_anonymity:k=5,m=2"
-    holds_when: ClassVar = "any m events of a person are shared by at least k people"
     example: ClassVar = Example(
         {"k": 2, "m": 2},
         VISITS,
@@ -93,29 +74,6 @@ class KmAnonymity(EventModel):
 class KnownEvents(EventModel):
     """Few people are found by m of their events (de Montjoye et al. 2013)."""
 
-    title: ClassVar = "known events"
-    promise: ClassVar = (
-        "Whichever m events of a person an attacker knows, only a bounded share of the people is "
-        "among fewer than k who have all of them."
-    )
-    formula: ClassVar = (
-        "share of people with min crowd(C) < k, over the combinations C of m of their events; at "
-        "random the mean over C"
-    )
-    limitation: ClassVar = (
-        "It is a share: single people may be found with certainty. An attacker who knows the order "
-        "of events, or events that a person does not have, finds more."
-    )
-    source: ClassVar = (
-        "Pellungrini, Pappalardo, Pratesi, Monreale 2018, A data mining approach to assess privacy "
-        "risk in human mobility data, ACM TIST 9(3); de Montjoye, Hidalgo, Verleysen, Blondel "
-        "2013, Unique in the Crowd, Scientific Reports 3:1376"
-    )
-    asked_as: ClassVar = "--events ward,month --check known_events:m=2,max_share=0.05"
-    holds_when: ClassVar = (
-        "any m events leave a bounded share of the people alone; drawn for m of 4 or more, which "
-        "never shows that it holds"
-    )
     example: ClassVar = Example(
         {"m": 2, "max_share": 0.1},
         VISITS,

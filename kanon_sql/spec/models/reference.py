@@ -15,24 +15,6 @@ __all__ = ["DeltaPresence", "KMap"]
 class KMap(ReferenceModel):
     """Every class of the release has at least k matches in the reference (Sweeney 2002)."""
 
-    title: ClassVar = "k-map"
-    promise: ClassVar = (
-        "Every combination of quasi-identifier values in the release occurs at least k times in "
-        "the reference, so linking the two never leaves fewer than k candidates."
-    )
-    formula: ClassVar = "min F ≥ k, over the classes of the release"
-    limitation: ClassVar = (
-        "It is void against an attacker who knows that the person is in the release; k-anonymity "
-        "is the model against them."
-    )
-    source: ClassVar = (
-        "Sweeney 2002, Achieving k-anonymity privacy protection using generalization and "
-        "suppression, IJUFKS 10(5), section 2"
-    )
-    asked_as: ClassVar = "--k-map 10"
-    holds_when: ClassVar = (
-        "every combination in the release occurs at least k times in the reference"
-    )
     example: ClassVar = Example(
         {"k": 6},
         ALONE,
@@ -57,24 +39,6 @@ class KMap(ReferenceModel):
 class DeltaPresence(ReferenceModel):
     """Bounds the chance that a person is in the release (Nergiz, Atzori, Clifton 2007)."""
 
-    title: ClassVar = "δ-presence"
-    promise: ClassVar = (
-        "For every person of the reference, the chance of being in the release stays within two "
-        "bounds, so their membership stays uncertain to that extent."
-    )
-    formula: ClassVar = "min ≤ f / F ≤ max, over all classes of the reference (f = 0 included)"
-    limitation: ClassVar = (
-        "It hides membership only; what the release discloses about its members is for the models "
-        "of sensitive values. It assumes that the reference contains everyone."
-    )
-    source: ClassVar = (
-        "Nergiz, Atzori, Clifton 2007, Hiding the presence of individuals from shared databases, "
-        "ACM SIGMOD, definition of (δmin, δmax)-presence"
-    )
-    asked_as: ClassVar = "--check delta_presence:min=0.1,max=0.5"
-    holds_when: ClassVar = (
-        "the chance that a person of the reference is in the release is within two bounds"
-    )
     example: ClassVar = Example(
         {"min": 0.1, "max": 0.5},
         ONE_CLASS,

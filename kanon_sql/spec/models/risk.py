@@ -11,8 +11,6 @@ from kanon_sql.spec.models.examples import ALONE, REGISTER, SPREAD, Example
 
 __all__ = ["JournalistRisk", "MarketerRisk", "ProsecutorRisk", "SampleUniqueness"]
 
-_EL_EMAM = "El Emam 2013, Guide to the de-identification of personal health information, chapter 16"
-
 
 class RiskModel(Model):
     """A bound on the chance of re-identification."""
@@ -51,24 +49,6 @@ class RiskModel(Model):
 class ProsecutorRisk(RiskModel):
     """Risk of a person who is known to be in the table (El Emam 2013)."""
 
-    title: ClassVar = "prosecutor risk"
-    promise: ClassVar = (
-        "An attacker who knows that a person is in the table, and knows their quasi-identifiers, "
-        "finds their record with a bounded chance."
-    )
-    formula: ClassVar = (
-        "highest 1 / min f, average classes / Σ f, at risk: share with 1 / f > threshold"
-    )
-    limitation: ClassVar = (
-        "An attacker can learn from a class without finding the record: what the class shares is "
-        "known of all its members."
-    )
-    source: ClassVar = _EL_EMAM
-    asked_as: ClassVar = "--check prosecutor_risk:max_highest=0.2"
-    holds_when: ClassVar = (
-        "an attacker who knows that a person is in the table finds them with a bounded chance; "
-        "also `max_average`, `max_at_risk`"
-    )
     example: ClassVar = Example(
         {"max_highest": 0.34}, ALONE, SPREAD, "Every record can be found with certainty."
     )
@@ -88,24 +68,6 @@ def _smallest_class(risk: Number) -> int:
 class JournalistRisk(RiskModel, ReferenceModel):
     """Risk of a person who is found through a reference (El Emam 2013)."""
 
-    title: ClassVar = "journalist risk"
-    promise: ClassVar = (
-        "An attacker who does not know who is in the table, and links it with the reference, finds "
-        "a person with a bounded chance."
-    )
-    formula: ClassVar = (
-        "highest 1 / min F, average max(classes / Σ F, Σ (f / F) / Σ f) (with an entity: mean of "
-        "1 / F over people), at risk: share with 1 / F > threshold"
-    )
-    limitation: ClassVar = (
-        "For an attacker who knows that the person is in the table, the chance is the prosecutor "
-        "risk, which is higher."
-    )
-    source: ClassVar = _EL_EMAM
-    asked_as: ClassVar = "--check journalist_risk:max_highest=0.1"
-    holds_when: ClassVar = (
-        "linking the table with the reference finds a person with a bounded chance"
-    )
     example: ClassVar = Example(
         {"max_highest": 0.2},
         ALONE,
@@ -123,16 +85,6 @@ class JournalistRisk(RiskModel, ReferenceModel):
 class MarketerRisk(ReferenceModel):
     """Expected share of records linked correctly, if all are linked (El Emam 2013)."""
 
-    title: ClassVar = "marketer risk"
-    promise: ClassVar = (
-        "Linking every record with the reference finds the right person for a bounded share of "
-        "them."
-    )
-    formula: ClassVar = "Σ (f / F) / Σ f ≤ max_average"
-    limitation: ClassVar = "It is an average: single people may be found with certainty."
-    source: ClassVar = _EL_EMAM
-    asked_as: ClassVar = "--check marketer_risk:max_average=0.05"
-    holds_when: ClassVar = "linking every record finds the right person for a bounded share of them"
     example: ClassVar = Example(
         {"max_average": 0.5},
         ALONE,
@@ -140,7 +92,6 @@ class MarketerRisk(ReferenceModel):
         "Linking finds every one of them.",
         reference=REGISTER,
     )
-    share_words: ClassVar = "of the {0} are linked to the right person"
     thresholds: ClassVar = ("max_average",)
     table_thresholds: ClassVar = thresholds
     in_percent: ClassVar = True
@@ -153,22 +104,9 @@ class MarketerRisk(ReferenceModel):
 class SampleUniqueness(Model):
     """The share of records that are alone in their class (Skinner, Elliot 2002)."""
 
-    title: ClassVar = "sample uniqueness"
-    promise: ClassVar = "Only a bounded share of the records is alone in its class."
-    formula: ClassVar = "Σ f over classes with f = 1, divided by Σ f, ≤ max_share"
-    limitation: ClassVar = (
-        "In a class of two, each member can recognise the other; k-anonymity bounds the smallest "
-        "class."
-    )
-    source: ClassVar = (
-        "Skinner, Elliot 2002, A measure of disclosure risk for microdata, JRSS B 64(4), section 2"
-    )
-    asked_as: ClassVar = "--check sample_uniqueness:max_share=0.01"
-    holds_when: ClassVar = "a bounded share of the records is alone in its class"
     example: ClassVar = Example(
         {"max_share": 0.1}, ALONE, SPREAD, "All six records are alone in their class."
     )
-    share_words: ClassVar = "of the {0} are alone in their class"
     thresholds: ClassVar = ("max_share",)
     table_thresholds: ClassVar = thresholds
     in_percent: ClassVar = True
