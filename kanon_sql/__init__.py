@@ -45,12 +45,10 @@ if TYPE_CHECKING:
     from kanon_sql.results.table import CheckResult, TableResult
     from kanon_sql.spec.hierarchy import GeneralizationHierarchy
     from kanon_sql.spec.models.cells import *
-    from kanon_sql.spec.models.closeness import *
     from kanon_sql.spec.models.composition import *
     from kanon_sql.spec.models.diversity import *
     from kanon_sql.spec.models.estimates import *
     from kanon_sql.spec.models.events import *
-    from kanon_sql.spec.models.reference import *
     from kanon_sql.spec.models.risk import *
     from kanon_sql.spec.models.sizes import *
     from kanon_sql.spec.policy import Policy

@@ -34,7 +34,6 @@ from kanon_sql.spec.models.composition import ComposedKAnonymity, ComposedLDiver
 from kanon_sql.spec.models.diversity import Homogeneity, RecursiveClDiversity
 from kanon_sql.spec.models.estimates import KMapEstimate, PopulationUniqueness
 from kanon_sql.spec.models.events import EventModel
-from kanon_sql.spec.models.reference import DeltaPresence, KMap
 from kanon_sql.spec.models.risk import (
     JournalistRisk,
     MarketerRisk,
@@ -42,7 +41,7 @@ from kanon_sql.spec.models.risk import (
     RiskModel,
     SampleUniqueness,
 )
-from kanon_sql.spec.models.sizes import KAnonymity
+from kanon_sql.spec.models.sizes import DeltaPresence, KAnonymity, KMap
 from kanon_sql.spec.other_tables import REFERENCE
 from kanon_sql.spec.policy import NotAsked, Policy
 from kanon_sql.spec.published import PublishedSpec

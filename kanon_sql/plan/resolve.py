@@ -26,12 +26,10 @@ from kanon_sql.plan.question import (
 from kanon_sql.spec.hierarchy_table import read_tree
 from kanon_sql.spec.models.base import Model, ReferenceModel, SensitiveModel
 from kanon_sql.spec.models.catalogue import MODELS
-from kanon_sql.spec.models.closeness import TCloseness
 from kanon_sql.spec.models.composition import ComposedKAnonymity, ComposedLDiversity, ComposedModel
-from kanon_sql.spec.models.diversity import Homogeneity
+from kanon_sql.spec.models.diversity import Homogeneity, TCloseness
 from kanon_sql.spec.models.events import EventModel, KmAnonymity, KnownEvents
-from kanon_sql.spec.models.reference import KMap
-from kanon_sql.spec.models.sizes import KAnonymity
+from kanon_sql.spec.models.sizes import KAnonymity, KMap
 from kanon_sql.spec.other_tables import EARLIER, REFERENCE, OtherTableKind
 from kanon_sql.spec.spec import TableSpec
 from kanon_sql.sql.conditions import Condition, condition

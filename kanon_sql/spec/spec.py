@@ -28,7 +28,7 @@ from kanon_sql.errors import SpecError, described_value, did_you_mean, option
 from kanon_sql.files import Decimal, file_kind, file_of_url
 from kanon_sql.spec.hierarchy import KINDS_OF_LEVELS, GeneralizationHierarchy
 from kanon_sql.spec.models.base import Count, Model
-from kanon_sql.spec.models.closeness import TCloseness
+from kanon_sql.spec.models.diversity import TCloseness
 from kanon_sql.spec.other_tables import OTHER_TABLES, OtherTableKind
 from kanon_sql.spec.policy import Policies
 from kanon_sql.spec.published import PublishedSpec

@@ -23,8 +23,7 @@ from kanon_sql.errors import EngineError, SpecError
 from kanon_sql.results.schema import schema_id
 from kanon_sql.results.table import TableResult
 from kanon_sql.spec.models.diversity import Homogeneity
-from kanon_sql.spec.models.reference import KMap
-from kanon_sql.spec.models.sizes import KAnonymity
+from kanon_sql.spec.models.sizes import KAnonymity, KMap
 from kanon_sql.spec.spec import AuditSpec, json_schema
 
 asking = import_module("kanon_sql.auditing.auditor")

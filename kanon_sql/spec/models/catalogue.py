@@ -29,22 +29,18 @@ from typing import Any
 from kanon_sql.errors import SpecError, did_you_mean
 from kanon_sql.spec.models import (
     cells,
-    closeness,
     composition,
     diversity,
     estimates,
     events,
-    reference,
     risk,
     sizes,
 )
 from kanon_sql.spec.models.base import Model
-from kanon_sql.spec.models.closeness import TCloseness
-from kanon_sql.spec.models.diversity import LDiversity
-from kanon_sql.spec.models.reference import KMap
-from kanon_sql.spec.models.sizes import KAnonymity
+from kanon_sql.spec.models.diversity import LDiversity, TCloseness
+from kanon_sql.spec.models.sizes import KAnonymity, KMap
 
-FAMILIES = (sizes, reference, diversity, closeness, risk, estimates, composition, events)
+FAMILIES = (sizes, diversity, risk, estimates, composition, events)
 
 
 def _of_families(*families: ModuleType) -> dict[str, type[Model]]:

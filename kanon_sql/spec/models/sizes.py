@@ -1,13 +1,15 @@
-"""Models of class sizes alone."""
+"""Models of the sizes of classes, and of their matches in a reference."""
 
 from __future__ import annotations
 
 from typing import ClassVar
 
-from kanon_sql.spec.models.base import Count, Model
-from kanon_sql.spec.models.examples import ALONE, SPREAD, Example
+from pydantic import model_validator
 
-__all__ = ["KAnonymity"]
+from kanon_sql.spec.models.base import LACKED, Count, Model, Ratio, ReferenceModel, Share, Worst
+from kanon_sql.spec.models.examples import ALONE, ONE_CLASS, REGISTER, SPREAD, Example
+
+__all__ = ["DeltaPresence", "KAnonymity", "KMap"]
 
 
 class KAnonymity(Model):
@@ -27,3 +29,69 @@ class KAnonymity(Model):
     @property
     def least_size(self) -> int | None:
         return self.k
+
+
+class KMap(ReferenceModel):
+    """Every class of the release has at least k matches in the reference (Sweeney 2002)."""
+
+    example: ClassVar = Example(
+        {"k": 6},
+        ALONE,
+        SPREAD,
+        "Each record matches a single person of the register.",
+        reference=REGISTER,
+    )
+    thresholds: ClassVar = ("k",)
+    worst: ClassVar = "least"
+    with_wildcards: ClassVar = True
+    predicate: ClassVar = "k_map_violated"
+    only_grows: ClassVar = True
+
+    k: Count | None = None
+    """Minimum number of records (people) of the reference that a class of the release matches."""
+
+    @property
+    def needs_containment(self) -> bool:
+        return False
+
+
+class DeltaPresence(ReferenceModel):
+    """Bounds the chance that a person is in the release (Nergiz, Atzori, Clifton 2007)."""
+
+    example: ClassVar = Example(
+        {"min": 0.1, "max": 0.5},
+        ONE_CLASS,
+        SPREAD,
+        "All six people of the register in 0213* and 30-39 are in the table, and none in 0214*.",
+        reference=REGISTER,
+    )
+    thresholds: ClassVar = ("min", "max")
+    worst: ClassVar = "greatest"
+    of_reference: ClassVar = True
+    statement: ClassVar = "delta_presence"
+    predicate: ClassVar = "delta_presence_violated"
+
+    min: Share | None = None
+    """Minimum chance that a person of the reference is in the release."""
+    max: Ratio | None = None
+    """Maximum of that chance."""
+
+    @property
+    def needs_containment(self) -> bool:
+        return True
+
+    @property
+    def figures(self) -> dict[str, Worst]:
+        """Both ends of the range of chances, and how much of the release the reference lacks."""
+        return {"min": "least", "max": "greatest", **LACKED}
+
+    @property
+    def table_figures(self) -> tuple[str, ...]:
+        """None: the risks are chances of being found, not of being in the release."""
+        return ()
+
+    @model_validator(mode="after")
+    def _bounds_in_order(self) -> DeltaPresence:
+        if self.min is not None and self.max is not None and self.min > self.max:
+            raise ValueError("min must not be above max")
+        return self
