@@ -6,11 +6,12 @@ of the command line.
 
 from __future__ import annotations
 
+import ast
 import os
 import re
 import stat
 import traceback
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import date
 from decimal import Decimal
@@ -72,10 +73,42 @@ def option(parameter: str, value: object = None) -> str:
     return f"{_MARK}{parameter}{'' if value is None else f'={value!r}'}{_MARK}"
 
 
-def with_options(text: str, spelled: Callable[[str, str | None], str]) -> str:
-    """The message with its parameters respelled by a callback of name and value."""
-    marked = getattr(text, "marked", text)
-    return without_control(_OPTION.sub(lambda found: spelled(found[1], found[2]), marked))
+_OPTIONS = {
+    "engine": "connect",
+    "levels": "level",
+    "null_strings": "null_string",
+    "references": "reference",
+    "earlier_releases": "earlier",
+    "quasi_identifiers": "qi",
+    "untouched": "unassigned",
+    "hierarchies": "hierarchy",
+    "view_name": "name",
+    "weights": "weight_of",
+}
+"""Options of the command line that are named differently from their parameters."""
+
+
+def with_flags(text: str) -> str:
+    """An error message with options in place of parameters.
+
+    >>> error = SpecError(f"Leave out {option('view_name')}, or add {option('force', True)}.")
+    >>> with_flags(str(error))
+    'Leave out --name, or add --force.'
+    >>> with_flags(option("references.columns", {"zip": "zip_code"}))
+    '--reference-columns zip=zip_code'
+    """
+    return without_control(_OPTION.sub(_flag, getattr(text, "marked", text)))
+
+
+def _flag(found: re.Match[str]) -> str:
+    parts = (_OPTIONS.get(part, part) for part in found[1].split("."))
+    flag = f"--{'-'.join(parts).replace('_', '-')}"
+    given = None if found[2] is None else ast.literal_eval(found[2])
+    if given is None or given is True:
+        return flag
+    if isinstance(given, dict):
+        given = ",".join(f"{name}={value}" for name, value in given.items())
+    return f"{flag} {given}"
 
 
 def _python_spelling(found: re.Match[str]) -> str:

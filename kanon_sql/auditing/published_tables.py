@@ -15,7 +15,7 @@ from kanon_sql.auditing.result import AuditResult
 from kanon_sql.auditing.suppressed_cells import FIGURES
 from kanon_sql.auditing.verdicts import with_policies
 from kanon_sql.engines.session import RunOptions, Session, refuse_no_time, run_within
-from kanon_sql.errors import Faults, InputError, plural
+from kanon_sql.errors import Faults, InputError, plural, with_flags
 from kanon_sql.plan.cells import (
     CellQuestion,
     Exactness,
@@ -45,7 +45,6 @@ from kanon_sql.results.cells import CellsResult
 from kanon_sql.results.table import Lineage, Rows, Status, Summary, status_of, today
 from kanon_sql.results.version import VERSION
 from kanon_sql.results.writing import refuse_to_overwrite
-from kanon_sql.spec.flags import with_flags
 from kanon_sql.spec.models.cells import Derivable
 from kanon_sql.spec.spec import AuditSpec
 from kanon_sql.sql.redaction import without_texts

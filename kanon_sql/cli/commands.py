@@ -66,8 +66,7 @@ from kanon_sql.cli.question import (
     table_question,
 )
 from kanon_sql.cli.signals import stops
-from kanon_sql.errors import EngineError, SpecError, plural
-from kanon_sql.spec.flags import with_flags
+from kanon_sql.errors import EngineError, SpecError, plural, with_flags
 
 if TYPE_CHECKING:
     from kanon_sql.anonymizing.release.options import ReleaseOptions

@@ -24,8 +24,7 @@ from kanon_sql.cli.command_record import ARGUMENTS
 from kanon_sql.cli.option_kinds import VERBOSITY, Optioned
 from kanon_sql.cli.output import ENGINE_FAILED, Failure
 from kanon_sql.cli.signals import INTERRUPTED, end_process, stops
-from kanon_sql.errors import KanonError, did_you_mean, without_control
-from kanon_sql.spec.flags import with_flags
+from kanon_sql.errors import KanonError, did_you_mean, with_flags, without_control
 
 Result = TypeVar("Result")
 

@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 import click
 
 from kanon_sql.cli.option_kinds import QUIET, VERBOSITY
-from kanon_sql.errors import SpecError, did_you_mean, printable, without_control
-from kanon_sql.spec.flags import with_flags
+from kanon_sql.errors import SpecError, did_you_mean, printable, with_flags, without_control
 
 if TYPE_CHECKING:
     from kanon_sql.anonymizing.tradeoff import TradeoffResult

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from kanon_sql.errors import with_flags
 from kanon_sql.report.words import cells, events
 from kanon_sql.report.words.models import STATUS_WORDS, Verdict, title, verdict
 from kanon_sql.report.words.numbers import (
@@ -37,7 +38,6 @@ from kanon_sql.results.table import (
     given_away,
     members_by_size,
 )
-from kanon_sql.spec.flags import with_flags
 from kanon_sql.spec.models.catalogue import ALL_MODELS
 from kanon_sql.spec.other_tables import REFERENCE
 from kanon_sql.spec.spec import SHOWN
