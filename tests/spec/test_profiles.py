@@ -11,8 +11,7 @@ from test_manifest import model, selected
 
 import kanon_sql as kanon
 from kanon_sql.engines.names import url_of
-from kanon_sql.spec.dbt.profiles import connection_of
-from kanon_sql.spec.dbt.project import Project
+from kanon_sql.spec.dbt.project import Project, connection_of
 
 SECRET = "p@ss/word"
 

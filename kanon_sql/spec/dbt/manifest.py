@@ -27,8 +27,7 @@ from kanon_sql.spec.dbt.node import (
     parsed_node,
     refuse_unknown,
 )
-from kanon_sql.spec.dbt.profiles import connection_of
-from kanon_sql.spec.dbt.project import Description, Project, mapping
+from kanon_sql.spec.dbt.project import Description, Project, connection_of, mapping
 from kanon_sql.spec.models.base import Model
 from kanon_sql.spec.models.catalogue import short_checks
 from kanon_sql.spec.other_tables import OTHER_TABLES, OtherTableKind
