@@ -7,7 +7,7 @@ import os
 import re
 import threading
 import uuid
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import closing, contextmanager, suppress
 from importlib import import_module
@@ -26,34 +26,13 @@ from kanon_sql.engines.failures import (
 from kanon_sql.engines.names import url_of
 from kanon_sql.engines.warehouse import Catalogued
 from kanon_sql.errors import EngineError, InputError, KanonError, MissingDriverError
+from kanon_sql.spec.yaml_document import shipped
 from kanon_sql.sql.macros import render
 from kanon_sql.sql.tables import Column, Row, Table
 
-_NAMES = {
-    "Int8": "TINYINT",
-    "Int16": "SMALLINT",
-    "Int32": "INTEGER",
-    "Int64": "BIGINT",
-    "Int128": "HUGEINT",
-    "Int256": "HUGEINT",
-    "UInt8": "UTINYINT",
-    "UInt16": "USMALLINT",
-    "UInt32": "UINTEGER",
-    "UInt64": "UBIGINT",
-    "UInt128": "UHUGEINT",
-    "UInt256": "UHUGEINT",
-    "Float32": "FLOAT",
-    "BFloat16": "FLOAT",
-    "Float64": "DOUBLE",
-    "Decimal": "DECIMAL",
-    "Bool": "BOOLEAN",
-    "UUID": "UUID",
-    "Nothing": '"NULL"',
-    **dict.fromkeys(("Date", "Date32"), "DATE"),
-    **dict.fromkeys(("DateTime", "DateTime64"), "TIMESTAMP"),
-    **dict.fromkeys(("Time", "Time64"), "TIME"),
-    **dict.fromkeys(("String", "FixedString", "Enum8", "Enum16", "IPv4", "IPv6"), "VARCHAR"),
-}
+_FACTS = shipped("kanon_sql.engines", "clickhouse.yml")
+_NAMES = {theirs: name for name, types in _FACTS["types"].items() for theirs in types}
+"""DuckDB's name by column type."""
 
 
 def duckdb_type(type: str) -> str:
@@ -100,62 +79,7 @@ def _unwrapped(type: str) -> str:
     return _unwrapped(found[1]) if found else type
 
 
-SETTINGS: dict[str, int | str] = {
-    # NULL as in standard SQL, not a type's default value.
-    "join_use_nulls": 1,
-    # A lattice search sends its CTEs along, and each reference counts.
-    "query_plan_max_optimizations_to_apply": 1_000_000,
-    "max_query_size": 1_000_000_000,
-    "max_ast_elements": 100_000_000,
-    "max_expanded_ast_elements": 100_000_000,
-    "aggregate_functions_null_for_empty": 1,
-    "cast_keep_nullable": 1,
-    "group_by_use_nulls": 0,
-    "transform_null_in": 0,
-    # A name resolves to a column before an alias.
-    "prefer_column_name_to_alias": 1,
-    # Every record counts exactly once.
-    "final": 1,
-    "apply_deleted_mask": 1,
-    "skip_unavailable_shards": 0,
-    "count_distinct_implementation": "uniqExact",
-    "join_default_strictness": "ALL",
-    "any_join_distinct_right_table_keys": 0,
-    "limit": 0,
-    "offset": 0,
-    "additional_table_filters": "{}",
-    "additional_result_filter": "",
-    "max_result_bytes": 0,
-    "extremes": 0,
-    "use_query_cache": 0,
-    "read_overflow_mode": "throw",
-    "read_overflow_mode_leaf": "throw",
-    "group_by_overflow_mode": "throw",
-    "sort_overflow_mode": "throw",
-    "distinct_overflow_mode": "throw",
-    "join_overflow_mode": "throw",
-    "set_overflow_mode": "throw",
-    "transfer_overflow_mode": "throw",
-    "timeout_overflow_mode": "throw",
-    "timeout_overflow_mode_leaf": "throw",
-    "distributed_group_by_no_merge": 0,
-    "optimize_skip_unused_shards": 0,
-    # Overflow is an error, never rounded or truncated.
-    "decimal_check_overflow": 1,
-    "date_time_overflow_behavior": "throw",
-    "precise_float_parsing": 1,
-    "use_variant_as_common_type": 0,
-    "short_circuit_function_evaluation": "enable",
-    # Dates and text representations are the same for every user.
-    "session_timezone": "UTC",
-    "date_time_input_format": "basic",
-    "date_time_output_format": "simple",
-    "date_time_64_output_format_cut_trailing_zeros_align_to_groups_of_thousands": 1,
-    "bool_true_representation": "true",
-    "bool_false_representation": "false",
-    # A few classes may be a partial answer; the caller rejects an answer with too many rows.
-    "result_overflow_mode": "break",
-}
+SETTINGS: Mapping[str, int | str] = _FACTS["settings"]
 """Settings that would change answers, fixed whatever the user's profile.
 
 They are sent with each statement, so that a user's session is not modified.
