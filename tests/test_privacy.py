@@ -25,7 +25,7 @@ from planted import BIRTHS, DIAGNOSES, INCOMES, NAMES, ROW, ZIPS, people, traces
 import kanon_sql as kanon
 from kanon_sql.auditing.auditor import audit
 from kanon_sql.auditing.contract import compile_contract
-from kanon_sql.engines.duckdb.errors import without_values
+from kanon_sql.engines.duckdb.hub import without_values
 from kanon_sql.engines.session import RunOptions
 from kanon_sql.report.pipelines import github, junit, openlineage, sarif
 from kanon_sql.spec.spec import AuditSpec

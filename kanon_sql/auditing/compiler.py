@@ -17,7 +17,7 @@ from kanon_sql.auditing.opening import about, name_of, opened, planned
 from kanon_sql.auditing.published_tables import cell_statements
 from kanon_sql.auditing.result import facts_unread
 from kanon_sql.engines.base import Engine
-from kanon_sql.engines.offline_tables import offline_table, refuse_hidden_table, table_of_names
+from kanon_sql.engines.names import offline_table, refuse_hidden_table, table_of_names
 from kanon_sql.engines.session import RunOptions, is_cut
 from kanon_sql.errors import SpecError, did_you_mean, option
 from kanon_sql.files import file_kind

@@ -26,6 +26,7 @@ from importlib import import_module
 from typing import Any
 
 from kanon_sql.engines.base import Engine
+from kanon_sql.engines.readers import TextOptions
 from kanon_sql.errors import EngineError, KanonError, SpecError, did_you_mean
 from kanon_sql.files import Decimal, is_sqlite
 
@@ -42,8 +43,8 @@ SCHEMES = {
     "trino": ("servers", "Trino"),
     "databricks": ("servers", "Databricks"),
     "redshift": ("servers", "Redshift"),
-    "mysql": ("mysql", "MySQL"),
-    "mariadb": ("mysql", "MySQL"),
+    "mysql": ("servers", "MySQL"),
+    "mariadb": ("servers", "MySQL"),
     "sqlite": ("sqlite", "SQLite"),
 }
 """Module and class of each URL scheme's engine."""
@@ -90,6 +91,8 @@ def connect(
     ...     engine.dialect
     'duckdb'
     """
+    header = None if header == {} else header
+    text = TextOptions(delimiter, tuple(null_strings), header, decimal, tuple(marks))
     scheme = _scheme(target) if isinstance(target, str) else None
     if scheme is not None and dialect is not None:
         raise SpecError(f"a URL implies the dialect: leave out dialect={dialect!r}.")
@@ -101,18 +104,14 @@ def connect(
             **where,
             memory_limit=memory_limit,
             threads=threads,
-            delimiter=delimiter,
-            null_strings=null_strings,
-            header=header,
-            decimal=decimal,
-            marks=marks,
+            text=text,
         )
     if memory_limit is not None or threads is not None:
         raise SpecError(
             "a memory limit and a number of threads apply to the DuckDB that is started here; this "
             "database has its own settings. Set them there."
         )
-    if delimiter is not None or null_strings or header not in (None, {}) or decimal != ".":
+    if text != TextOptions(marks=text.marks):
         raise SpecError(
             "a delimiter, null strings, a header and decimals are for text files, and this "
             "database reads none here. Leave them out."

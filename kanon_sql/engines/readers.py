@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from kanon_sql.errors import InputError, printable
+from kanon_sql.files import Decimal
 from kanon_sql.sql.quoting import literal
 
 
@@ -23,6 +24,20 @@ class Run:
 
     def __call__(self, sql: str) -> list[tuple[Any, ...]]:
         return self.answer(sql)
+
+
+@dataclass(frozen=True)
+class TextOptions:
+    """How text files are read."""
+
+    delimiter: str | None = None
+    """Detected on the header line by default."""
+    null_strings: tuple[str, ...] = ()
+    header: bool | Mapping[str, bool] | None = None
+    """Whether the first line names the columns: of all files, or of each by its path."""
+    decimal: Decimal = "."
+    marks: tuple[str, ...] = ()
+    """Marks of suppressed figures, which may stand among numbers with a decimal comma."""
 
 
 GLOB_CHARACTERS = "*?["

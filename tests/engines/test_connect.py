@@ -34,9 +34,8 @@ from kanon_sql.auditing import fetched_sets
 from kanon_sql.engines import SCHEMES, connect, sqlite
 from kanon_sql.engines.dbapi import DBAPI
 from kanon_sql.engines.duckdb.engine import DuckDBEngine
-from kanon_sql.engines.mysql import MySQL
 from kanon_sql.engines.names import named, url_of
-from kanon_sql.engines.servers import SERVERS, DuckDB
+from kanon_sql.engines.servers import SERVERS, DuckDB, MySQL
 from kanon_sql.engines.session import RunOptions, time_limit, within
 from kanon_sql.engines.sqlite import SQLite
 from kanon_sql.engines.warehouse import canaries, require_trustworthy

@@ -24,6 +24,7 @@ import sqlglot
 
 import kanon_sql as kanon
 from kanon_sql.engines.duckdb.engine import DuckDBEngine
+from kanon_sql.engines.readers import TextOptions
 from kanon_sql.errors import InputError, MissingDriverError, SpecError
 from kanon_sql.sql.tables import Column, Table
 
@@ -32,7 +33,7 @@ MARKER = "Jane-Marker-7731"
 
 def read(path: Path | str, **options: Any) -> list[tuple[Any, ...]]:
     """All records of `path`, in file order."""
-    with DuckDBEngine(**options) as engine:
+    with DuckDBEngine(text=TextOptions(**options)) as engine:
         table = engine.table(path)
         return [tuple(row.values()) for row in engine.query(f"from {table.sql}")]
 
@@ -113,13 +114,13 @@ def test_a_gzipped_file_is_read_and_counted_unpacked(tmp_path: Path) -> None:
 
 def test_null_strings_are_null_quoted_or_not(tmp_path: Path) -> None:
     path = written(tmp_path, 'a,b\nNA,"NA"\n,na\n')
-    assert read(path, null_strings=["NA"]) == [(None, None), (None, "na")]
+    assert read(path, null_strings=("NA",)) == [(None, None), (None, "na")]
 
 
 def test_a_delimiter_can_be_named(tmp_path: Path) -> None:
     assert read(written(tmp_path, "a,b^c\n1,2^3\n"), delimiter="^") == [("1,2", "3")]
     with pytest.raises(SpecError, match="A delimiter is one character"):
-        DuckDBEngine(delimiter="ab")
+        DuckDBEngine(text=TextOptions(delimiter="ab"))
 
 
 def test_a_line_of_16_million_bytes_is_read(tmp_path: Path) -> None:
@@ -347,7 +348,7 @@ def test_a_plain_header_is_not_asked_about(tmp_path: Path, content: str) -> None
 def test_each_file_has_its_own_header(tmp_path: Path) -> None:
     named = written(tmp_path, "age\n33\n", "named.csv")
     nameless = written(tmp_path, "33\n44\n", "nameless.csv")
-    with DuckDBEngine(header={str(nameless): False}) as engine:
+    with DuckDBEngine(text=TextOptions(header={str(nameless): False})) as engine:
         tables = [engine.table(str(path)) for path in (named, nameless)]
         assert [table.column_names for table in tables] == [("age",), ("column_1",)]
         assert [len(engine.query(f"from {table.sql}")) for table in tables] == [1, 2]
@@ -362,7 +363,7 @@ def test_files_of_a_glob_are_each_asked_about(tmp_path: Path) -> None:
 
 def test_a_value_too_many_is_refused_even_if_it_reads_as_null(tmp_path: Path) -> None:
     path = written(tmp_path, "a,b\n1,2,NA\n")
-    assert refusal(path, null_strings=["NA"]).startswith(
+    assert refusal(path, null_strings=("NA",)).startswith(
         "people.csv: line 2 can't be read as it stands"
     )
 
@@ -742,7 +743,7 @@ def test_arrow_without_pyarrow_names_the_extra(
 )
 def test_the_from_text_survives_sqlglot(tmp_path: Path, name: str, content: str) -> None:
     path = written(tmp_path, content, name)
-    with DuckDBEngine(null_strings=["N'A"]) as engine:
+    with DuckDBEngine(text=TextOptions(null_strings=("N'A",))) as engine:
         sql = f"select * from {engine.table(path).sql}"
         again = sqlglot.parse_one(sql, read="duckdb").sql("duckdb")
         assert engine.query(again) == engine.query(sql) != []

@@ -11,7 +11,7 @@ import os
 import threading
 import warnings
 import weakref
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal, Self
@@ -20,14 +20,24 @@ import duckdb
 
 from kanon_sql.engines.base import Batches
 from kanon_sql.engines.duckdb.csv_files import checked_delimiter, require_null_strings
-from kanon_sql.engines.duckdb.errors import ABOUT_THE_STATEMENT, first_line, translated_error
 from kanon_sql.engines.duckdb.export_casts import EMPTY_IN_TEXT, as_files_have_them
 from kanon_sql.engines.duckdb.files import FileEvidence, require_one_line
-from kanon_sql.engines.duckdb.hub import close_hub, ctrl_c, cursor_of, open_hub, own_name, texts_in
+from kanon_sql.engines.duckdb.hub import (
+    ABOUT_THE_STATEMENT,
+    close_hub,
+    ctrl_c,
+    cursor_of,
+    first_line,
+    open_hub,
+    own_name,
+    texts_in,
+    translated_error,
+)
 from kanon_sql.engines.duckdb.targets import RELATION, Targets, refuse_sqlite
+from kanon_sql.engines.readers import TextOptions
 from kanon_sql.engines.session import InlineCteStore
 from kanon_sql.errors import EngineError, InputError, SpecError, option, plural
-from kanon_sql.files import Decimal, file_kind, null_text, spill_folder
+from kanon_sql.files import file_kind, null_text, spill_folder
 from kanon_sql.sql.macros import render
 from kanon_sql.sql.quoting import DIALECT, identifier, literal
 from kanon_sql.sql.tables import Column, Row, Table
@@ -38,8 +48,6 @@ class DuckDBEngine:
 
     `database` is a DuckDB file, attached read-only. `connection` is an open one, used through a
     cursor of its own, which sees neither its temporary tables nor its registered data frames.
-    `delimiter`, `null_strings`, `header`, `decimal` and `marks` say how text files are read.
-
     Raises `SpecError` for incompatible options, `InputError` for an unreadable database.
     """
 
@@ -56,20 +64,18 @@ class DuckDBEngine:
         connection: duckdb.DuckDBPyConnection | None = None,
         memory_limit: str | None = None,
         threads: int | None = None,
-        delimiter: str | None = None,
-        null_strings: Sequence[str] = (),
-        header: bool | Mapping[str, bool] | None = None,
-        decimal: Decimal = ".",
-        marks: Sequence[str] = (),
+        text: TextOptions | None = None,
     ) -> None:
         if connection is not None and (database or memory_limit or threads):
             raise SpecError(
                 "an open DuckDB connection brings its own database, memory limit and threads. "
                 "Set them there."
             )
-        delimiter = checked_delimiter(delimiter)
+        text = text or TextOptions()
+        text = replace(text, delimiter=checked_delimiter(text.delimiter))
         self._has_tables = database is not None or connection is not None
         self._owned = connection is None
+        self._null_strings = text.null_strings
         self._carried = InlineCteStore()
         self._kept: dict[str, str] = {}
         self._closing = threading.Lock()
@@ -90,11 +96,7 @@ class DuckDBEngine:
             is_ours=self._owned,
             has_tables=self._has_tables,
             temporary=temporary,
-            delimiter=delimiter,
-            null_strings=null_strings,
-            header=header,
-            decimal=decimal,
-            marks=marks,
+            text=text,
         )
         if database is not None:
             self._attach(str(database))
@@ -239,10 +241,7 @@ class DuckDBEngine:
         columns = list(as_files_have_them(written, parquet=not is_text))
         form = "format parquet"
         if is_text:
-            delimiter, null_strings = (
-                self._targets.delimiter_in(becomes),
-                self._targets.null_strings,
-            )
+            delimiter, null_strings = self._targets.delimiter_in(becomes), self._null_strings
             require_null_strings(becomes, delimiter, null_strings)
             null = literal(null_text(null_strings))
             form = f"format csv, header true, delimiter {literal(delimiter)}, nullstr {null}"
@@ -265,16 +264,15 @@ class DuckDBEngine:
 
     def _refuse_texts_for_null(self, file: str, name: str, columns: Sequence[Column]) -> None:
         """Raise `InputError` for values that a reader of the file would parse as NULL."""
-        null_strings = self._targets.null_strings
-        found = [each.name for each in columns if null_strings or each.type in EMPTY_IN_TEXT]
+        found = [each.name for each in columns if self._null_strings or each.type in EMPTY_IN_TEXT]
         if not found:
             return
-        texts = [literal(text) for text in ("", *null_strings)]
+        texts = [literal(text) for text in ("", *self._null_strings)]
         sql = render("read_as_null", relation=identifier(name), columns=found, texts=texts)
         [counts] = self._run(sql)
         for column, records in zip(found, counts, strict=True):
             if records:
-                or_else = f" or one of {option('null_strings')}" if null_strings else ""
+                or_else = f" or one of {option('null_strings')}" if self._null_strings else ""
                 raise InputError(
                     f'{file}: "{column}" is an empty text{or_else} in {plural(records, "record")}, '
                     "which a text file reads back as NULL. Write a .parquet, or replace that text "

@@ -22,6 +22,7 @@ from kanon_sql.engines.readers import (
     GLOB_CHARACTERS,
     TABLE_LOGS,
     Run,
+    TextOptions,
     call,
     call_in_lines,
     damaged,
@@ -192,10 +193,8 @@ def file_source(
     files: tuple[str, ...],
     kind: Kind | None,
     run: Run,
+    text: TextOptions,
     *,
-    delimiter: str | None = None,
-    null_strings: Sequence[str] = (),
-    named: bool | None = None,
     keep_glob: bool = True,
 ) -> FileSource:
     """The reader of the CSV, Parquet or JSON files of `path`.
@@ -208,9 +207,7 @@ def file_source(
         return parquet_source(written, files, run)
     if kind == "json":
         return json_source(path, written, files, run)
-    sql, in_lines = csv_source(
-        written, files, run, delimiter=delimiter, null_strings=null_strings, named=named
-    )
+    sql, in_lines = csv_source(written, files, run, text)
     return FileSource(sql, text=True, in_lines=in_lines)
 
 

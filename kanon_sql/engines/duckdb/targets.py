@@ -12,7 +12,6 @@ from typing import Any
 
 import duckdb
 
-from kanon_sql.engines.duckdb.errors import relation_only, translated_error, without_values
 from kanon_sql.engines.duckdb.files import (
     Evidence,
     FileSource,
@@ -30,7 +29,15 @@ from kanon_sql.engines.duckdb.frames import (
     scanned_files,
     without_unread,
 )
-from kanon_sql.engines.duckdb.hub import ctrl_c, definitions_read, paths_in, stored_in
+from kanon_sql.engines.duckdb.hub import (
+    ctrl_c,
+    definitions_read,
+    paths_in,
+    relation_only,
+    stored_in,
+    translated_error,
+    without_values,
+)
 from kanon_sql.engines.duckdb.lakehouse import (
     TableFormat,
     load_extensions,
@@ -40,9 +47,15 @@ from kanon_sql.engines.duckdb.lakehouse import (
 )
 from kanon_sql.engines.failures import stopped
 from kanon_sql.engines.names import display_name, name_parts, named, shortened
-from kanon_sql.engines.readers import Run, as_pattern, folder_of_files, require_usable_names
+from kanon_sql.engines.readers import (
+    Run,
+    TextOptions,
+    as_pattern,
+    folder_of_files,
+    require_usable_names,
+)
 from kanon_sql.errors import EngineError, InputError, KanonError, option
-from kanon_sql.files import KINDS, Decimal, Kind, file_kind, foreign_format, is_sqlite
+from kanon_sql.files import KINDS, Kind, file_kind, foreign_format, is_sqlite
 from kanon_sql.sql.macros import render
 from kanon_sql.sql.quoting import DIALECT, identifier, literal
 from kanon_sql.sql.tables import Column, Table
@@ -63,21 +76,13 @@ class Targets:
         is_ours: bool,
         has_tables: bool,
         temporary: Sequence[str] = (),
-        delimiter: str | None = None,
-        null_strings: Sequence[str] = (),
-        header: bool | Mapping[str, bool] | None = None,
-        decimal: Decimal = ".",
-        marks: Sequence[str] = (),
+        text: TextOptions,
     ) -> None:
-        self._decimal = decimal
-        self._marks = list(marks)
+        self._text = text
         self._session = session
         self._is_ours = is_ours
         self._has_tables = has_tables
         self._temporary = {name.casefold() for name in temporary}
-        self._delimiter = delimiter
-        self.null_strings = tuple(null_strings)
-        self._header = header
         self._frames: dict[str, Any] = {}
         self._unfinished: dict[str, str] = {}
         self.evidence = Evidence()
@@ -129,7 +134,7 @@ class Targets:
 
     def delimiter_in(self, name: str) -> str:
         """The field delimiter of an output file."""
-        return self._delimiter or ("\t" if name.lower().endswith(".tsv") else ",")
+        return self._text.delimiter or ("\t" if name.lower().endswith(".tsv") else ",")
 
     def columns(self, sql: str) -> tuple[Column, ...]:
         """The columns of a FROM expression."""
@@ -159,7 +164,7 @@ class Targets:
         files, left_out = matching_files(path, self._reading)
         if self.is_shut and path not in self.paths:
             raise EngineError(f"{path}: name every file before the first query.")
-        known_as = self._unfinished.get(path, path)
+        known_as, text = self._unfinished.get(path, path), self._text_options(path)
         kind = _kind(path, known_as)
         for file in files:
             require_readable(file)
@@ -174,13 +179,11 @@ class Targets:
                 files,
                 kind,
                 self._reading,
-                delimiter=self.delimiter_in(known_as) if known_as != path else self._delimiter,
-                null_strings=self.null_strings,
-                named=self._header_of(path),
+                text,
                 keep_glob=self._is_ours and not left_out,
             )
             columns = self.columns(source.sql)
-            if kind == "csv" and self._decimal == "," and known_as == path:
+            if kind == "csv" and text.decimal == "," and known_as == path:
                 source = self._with_points(source, columns)
         except duckdb.Error as error:
             raise self.translated_error(error) from None
@@ -196,7 +199,7 @@ class Targets:
             parsed=kind in ("csv", "json"),
             in_lines=source.in_lines,
             left_out=left_out,
-            is_named=self._header_of(path) is not None,
+            is_named=text.header is not None,
             records=source.records,
         )
 
@@ -223,7 +226,7 @@ class Targets:
         """The source with a decimal point in the columns of numbers with a decimal comma, beside
         which marks of suppressed figures may stand."""
         statement = render(
-            "decimal_commas", relation=source.sql, columns=columns, marks=self._marks
+            "decimal_commas", relation=source.sql, columns=columns, marks=self._text.marks
         )
         [counts] = self._run(statement)
         of_column = zip(columns, counts[::3], counts[1::3], counts[2::3], strict=True)
@@ -232,16 +235,20 @@ class Targets:
         ]
         if not found:
             return source
-        points = partial(render, "with_decimal_points", columns=found, marks=self._marks)
+        points = partial(render, "with_decimal_points", columns=found, marks=self._text.marks)
         return source._replace(
             sql=points(relation=source.sql), in_lines=points(relation=source.in_lines)
         )
 
-    def _header_of(self, path: str) -> bool | None:
-        """Whether the first line of a text file names its columns, as far as that is known."""
+    def _text_options(self, path: str) -> TextOptions:
+        """How this text file is read; one that is written here has a header and a delimiter."""
         if path in self._unfinished:
-            return True
-        return self._header.get(path) if isinstance(self._header, Mapping) else self._header
+            delimiter = self.delimiter_in(self._unfinished[path])
+            return replace(self._text, delimiter=delimiter, header=True)
+        header = self._text.header
+        return replace(
+            self._text, header=header.get(path) if isinstance(header, Mapping) else header
+        )
 
     def _catalogued(self, name: str) -> Table:
         if name_parts(name)[-1].casefold() in self._temporary:
