@@ -435,9 +435,10 @@ def test_nothing_of_an_engine_is_missing(scheme: str) -> None:
     """What the checklist at the top of `kanon_sql.engines` lists, by where it belongs."""
     room, name = SCHEMES[scheme]
     engine = getattr(importlib.import_module(f"kanon_sql.engines.{room}"), name)
-    rules = HOUSE / "sql" / "dialects" / f"{engine.dialect}.py"
+    traits = TRAITS.get(engine.dialect, Traits())
+    rules = HOUSE / "sql" / "dialects" / f"{traits.like or engine.dialect}.py"
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    is_embedded = TRAITS.get(engine.dialect, Traits()).embedded
+    is_embedded = traits.embedded
     schemes = [each for each, place in SCHEMES.items() if place == SCHEMES[scheme]]
     title = getattr(engine, "title", "") or name.removesuffix("Engine")
     page = (HOUSE / "report" / "pages" / "warehouses.md").read_text(encoding="utf-8")

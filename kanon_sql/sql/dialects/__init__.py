@@ -237,12 +237,13 @@ def rules_of(dialect: str) -> Rules:
         )
     if dialect == _OF_THE_TEMPLATES:
         return {}
-    rules: Rules = _module(dialect)["RULES"]
+    module = _module(dialect)
+    rules: Rules = module.get(f"RULES_OF_{dialect.upper()}", module["RULES"])
     return rules
 
 
 def _module(dialect: str) -> Mapping[str, Any]:
-    return vars(import_module(f"kanon_sql.sql.dialects.{dialect}"))
+    return vars(import_module(f"kanon_sql.sql.dialects.{TRAITS[dialect].like or dialect}"))
 
 
 def type_of_templates(type: str, dialect: str) -> str:

@@ -1,10 +1,16 @@
-"""Rules for MySQL, from 8.0.17 on, shared with MariaDB."""
+"""Rules for MySQL, from 8.0.17 on, and for MariaDB, from 10.6 on.
+
+MariaDB's have another collation, and REGEXP as an operator.
+"""
 
 from __future__ import annotations
 
 from functools import partial
+from typing import Any
 
 from sqlglot import exp
+from sqlglot.dialects.mysql import MySQL
+from sqlglot.generator import Generator
 
 from kanon_sql.errors import SpecError
 from kanon_sql.sql.dialects.rules import (
@@ -21,6 +27,7 @@ from kanon_sql.sql.dialects.rules import (
     try_cast,
     written,
 )
+from kanon_sql.sql.dialects.spelling import with_handlers
 
 _phrase = partial(phrase, dialect="mysql")
 _written = partial(written, dialect="mysql")
@@ -126,3 +133,12 @@ def rules_with(bytewise: str) -> Rules:
 
 
 RULES: Rules = rules_with("utf8mb4_0900_bin")
+RULES_OF_MARIADB: Rules = rules_with("utf8mb4_nopad_bin")
+
+
+class MariaDB(MySQL):
+    """MySQL's grammar as a dialect of its own; defining it registers it with sqlglot."""
+
+    def generator(self, **options: Any) -> Generator:
+        made = super().generator(**options)
+        return with_handlers(made, {exp.RegexpLike: lambda own, node: own.binary(node, "REGEXP")})

@@ -17,6 +17,8 @@ from kanon_sql.errors import SpecError
 class Traits:
     """How a dialect deviates; the defaults fit most databases."""
 
+    like: str = ""
+    """The dialect whose file has its rules: the same, or `RULES_OF_` and its own name."""
     embedded: bool = False
     """Whether the database is embedded.
 
@@ -88,6 +90,7 @@ TRAITS = {
         client="sqlite3 -bail DATABASE <",
     ),
     "mariadb": Traits(
+        like="mysql",
         executed=True,
         rereads=True,
         approximates=False,
@@ -99,7 +102,7 @@ TRAITS = {
     "redshift": Traits(
         create_view="create view", replaces_views=False, tracks_dependents=True, begins="begin"
     ),
-    "databricks": Traits(),
+    "databricks": Traits(like="spark"),
     "trino": Traits(rereads=True),
     "tsql": Traits(
         approximates=False,
