@@ -47,7 +47,6 @@ if TYPE_CHECKING:
     from kanon_sql.spec.models.cells import *
     from kanon_sql.spec.models.composition import *
     from kanon_sql.spec.models.diversity import *
-    from kanon_sql.spec.models.estimates import *
     from kanon_sql.spec.models.events import *
     from kanon_sql.spec.models.risk import *
     from kanon_sql.spec.models.sizes import *

@@ -32,11 +32,12 @@ from kanon_sql.results.table import CheckResult, PolicyOutcome
 from kanon_sql.spec.models.base import Model, Number, ReferenceModel, SensitiveModel
 from kanon_sql.spec.models.composition import ComposedKAnonymity, ComposedLDiversity, ComposedModel
 from kanon_sql.spec.models.diversity import Homogeneity, RecursiveClDiversity
-from kanon_sql.spec.models.estimates import KMapEstimate, PopulationUniqueness
 from kanon_sql.spec.models.events import EventModel
 from kanon_sql.spec.models.risk import (
     JournalistRisk,
+    KMapEstimate,
     MarketerRisk,
+    PopulationUniqueness,
     ProsecutorRisk,
     RiskModel,
     SampleUniqueness,

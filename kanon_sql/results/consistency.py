@@ -18,9 +18,8 @@ from kanon_sql.results.table import CheckResult, Summary, TableResult, status_of
 from kanon_sql.spec.models.base import Model
 from kanon_sql.spec.models.cells import Derivable, Dominance, PPercent
 from kanon_sql.spec.models.diversity import RecursiveClDiversity
-from kanon_sql.spec.models.estimates import KMapEstimate
 from kanon_sql.spec.models.events import EventModel, KnownEvents
-from kanon_sql.spec.models.risk import ProsecutorRisk, SampleUniqueness
+from kanon_sql.spec.models.risk import KMapEstimate, ProsecutorRisk, SampleUniqueness
 from kanon_sql.spec.models.sizes import KAnonymity
 from kanon_sql.sql.quoting import SLACK_OF_DISTANCES, exactly
 

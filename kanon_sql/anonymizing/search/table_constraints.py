@@ -44,8 +44,7 @@ from kanon_sql.plan.violating_classes import (
     too_rare,
 )
 from kanon_sql.results.table import TableResult
-from kanon_sql.spec.models.estimates import KMapEstimate
-from kanon_sql.spec.models.risk import ProsecutorRisk, SampleUniqueness
+from kanon_sql.spec.models.risk import KMapEstimate, ProsecutorRisk, SampleUniqueness
 from kanon_sql.spec.models.sizes import KAnonymity
 from kanon_sql.sql.macros import render
 from kanon_sql.sql.quoting import exactly

@@ -31,7 +31,6 @@ from kanon_sql.spec.models import (
     cells,
     composition,
     diversity,
-    estimates,
     events,
     risk,
     sizes,
@@ -40,7 +39,7 @@ from kanon_sql.spec.models.base import Model
 from kanon_sql.spec.models.diversity import LDiversity, TCloseness
 from kanon_sql.spec.models.sizes import KAnonymity, KMap
 
-FAMILIES = (sizes, diversity, risk, estimates, composition, events)
+FAMILIES = (sizes, diversity, risk, composition, events)
 
 
 def _of_families(*families: ModuleType) -> dict[str, type[Model]]:

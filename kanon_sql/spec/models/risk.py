@@ -1,15 +1,31 @@
-"""Models that bound the risk of re-identification."""
+"""Models that bound the risk of re-identification, also by an estimate of the population."""
 
 from __future__ import annotations
 
 import math
 from fractions import Fraction
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
-from kanon_sql.spec.models.base import AT_RISK, Model, Number, ReferenceModel, Share
+from kanon_sql.spec.models.base import (
+    AT_RISK,
+    FIGURES_OF_SIZES,
+    Count,
+    Model,
+    Number,
+    Probability,
+    ReferenceModel,
+    Share,
+)
 from kanon_sql.spec.models.examples import ALONE, REGISTER, SPREAD, Example
 
-__all__ = ["JournalistRisk", "MarketerRisk", "ProsecutorRisk", "SampleUniqueness"]
+__all__ = [
+    "JournalistRisk",
+    "KMapEstimate",
+    "MarketerRisk",
+    "PopulationUniqueness",
+    "ProsecutorRisk",
+    "SampleUniqueness",
+]
 
 
 class RiskModel(Model):
@@ -115,3 +131,57 @@ class SampleUniqueness(Model):
 
     max_share: Share | None = None
     """Maximum share of records that are alone in their class."""
+
+
+class PopulationUniqueness(Model):
+    """Estimated share of people who are unique in the population (Dankar et al. 2012)."""
+
+    example: ClassVar = Example(
+        {"population": 60, "max_share": 0.1},
+        ALONE,
+        SPREAD,
+        "All six records of the sample are unique, so many of the sixty people are expected to be.",
+    )
+    thresholds: ClassVar = ("max_share",)
+    table_thresholds: ClassVar = thresholds
+    in_percent: ClassVar = True
+    worst: ClassVar = "greatest"
+    read_off_sizes: ClassVar = True
+    answered_by: ClassVar = "estimate"
+
+    population: Count
+    """Number of people in the population from which the table was sampled."""
+    max_share: Share | None = None
+    """Maximum estimated share of unique people."""
+    estimator: Literal["dankar", "zayatz", "pitman", "snb"] = "dankar"
+    """The estimate that is compared with max_share; all three are reported."""
+
+
+class KMapEstimate(Model):
+    """k-map in the population of a sample, by a test (El Emam, Dankar 2008)."""
+
+    example: ClassVar = Example(
+        {"k": 2, "population": 60},
+        ALONE,
+        SPREAD,
+        "A person who is unique in the sample may well be unique among the sixty people.",
+    )
+    thresholds: ClassVar = ("k",)
+    computed_bound: ClassVar = "required"
+    worst: ClassVar = "least"
+    read_off_sizes: ClassVar = True
+    answered_by: ClassVar = "estimate"
+
+    k: Count
+    """Minimum number of people of the population who share the values of a class."""
+    population: Count
+    """Number of people in the population from which the table was sampled."""
+    alpha: Probability = 0.05
+    """Significance level: the chance of taking a class of k people for a larger one."""
+    test: Literal["zero_truncated_poisson", "poisson"] = "zero_truncated_poisson"
+    """Distribution of a class's size in the sample; truncated, as no observed class is empty."""
+
+    @property
+    def table_figures(self) -> tuple[str, ...]:
+        """Those of k-anonymity, because this model requires a class size too."""
+        return FIGURES_OF_SIZES
