@@ -277,8 +277,8 @@ def test_nothing_of_a_model_is_missing(name: str) -> None:
     missing = {
         f"{family.__name__}: {model.__name__} in __all__": model.__name__ not in family.__all__,
         **{
-            f"{family.__name__}: {each} of {model.__name__}": not getattr(model, each, None)
-            for each in DECLARED
+            f"kanon_sql/spec/models/{file}: {each} of {name}": not getattr(model, each, None)
+            for each, file in DECLARED.items()
         },
         f"{family.__name__}: thresholds and worst of {model.__name__}": not (
             hasattr(model, "thresholds") and hasattr(model, "worst")
@@ -321,10 +321,12 @@ def test_nothing_of_a_model_is_missing(name: str) -> None:
     assert not lacking, "\n".join([f"missing of {name}:", *lacking])
 
 
-DECLARED = (
-    *("title", "promise", "formula", "limitation", "source"),
-    *("asked_as", "holds_when", "example"),
-)
+DECLARED = {
+    **dict.fromkeys(("title", "promise", "formula", "limitation", "source"), "models.toml"),
+    **dict.fromkeys(("asked_as", "holds_when"), "models.toml"),
+    "example": "examples.toml",
+}
+"""What a model says of itself, and where."""
 
 
 WITHOUT_A_MACRO = {"derivable"}

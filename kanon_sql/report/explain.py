@@ -44,9 +44,14 @@ from kanon_sql.results.release import METRICS
 from kanon_sql.spec.hierarchy import GeneralizationHierarchy
 from kanon_sql.spec.models.base import Answer, Model
 from kanon_sql.spec.models.catalogue import ALL_MODELS, CELL_MODELS, MODELS
-from kanon_sql.spec.models.cells import CellExample
 from kanon_sql.spec.models.described import descriptions
-from kanon_sql.spec.models.examples import ALONE, PERSON, QUASI_IDENTIFIERS, Example
+from kanon_sql.spec.models.examples import (
+    PERSON,
+    QUASI_IDENTIFIERS,
+    CellExample,
+    Example,
+    records,
+)
 from kanon_sql.spec.published import PublishedSpec
 from kanon_sql.spec.question_parts import EarlierReleaseSpec, ReferenceSpec
 from kanon_sql.spec.spec import TableSpec
@@ -274,7 +279,7 @@ def _other_tables(example: Example) -> Iterator[str]:
         among = "; the six people of the first table are among them"
         yield from paragraph(
             f"In both cases the register has {people}, with full ZIP and age"
-            f"{among if example.fails is ALONE else ''}."
+            f"{among if example.fails is records()['alone'] else ''}."
         )
     if example.earlier:
         title = "The earlier release of these people, in both cases:"

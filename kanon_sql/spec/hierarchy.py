@@ -232,15 +232,8 @@ class Bottom(_Level):
 
 
 _KINDS: dict[str, type[_Level]] = {
-    "width": Width,
-    "round": Round,
-    "depths": Depths,
-    "mask": Mask,
-    "prefix": Prefix,
-    "cuts": Cuts,
-    "top": Top,
-    "bottom": Bottom,
-    "years": Years,
+    kind.__name__.lower(): kind
+    for kind in (Width, Round, Depths, Mask, Prefix, Cuts, Top, Bottom, Years)
 }
 DATES = ("day", "month", "quarter", "year")
 """The named levels of a date, from the finest to the coarsest."""

@@ -24,7 +24,7 @@ from pydantic_core.core_schema import no_info_before_validator_function
 
 from kanon_sql.errors import SpecError, described_value, did_you_mean, fraction_hint, percentage
 from kanon_sql.spec.models.described import Described
-from kanon_sql.spec.models.examples import Example
+from kanon_sql.spec.models.examples import ExampleOf
 
 Number = int | float
 
@@ -170,7 +170,7 @@ FIGURES_OF_MATCHES = ("journalist.average", "marketer.average")
 class Model(Described):
     """A privacy model with its parameters. Frozen and comparable.
 
-    Its words, from `title` to `holds_when`, are in `models.toml`.
+    Its words, from `title` to `holds_when`, are in `models.toml`, its example in `examples.toml`.
     """
 
     title: ClassVar[str]
@@ -188,7 +188,7 @@ class Model(Described):
     """The command line options that require it."""
     holds_when: ClassVar[str]
     """The condition under which it holds, for a cell of a table."""
-    example: ClassVar[Example]
+    example: ClassVar[Any] = ExampleOf()
     """A table that violates it, and one that satisfies it."""
     thresholds: ClassVar[tuple[str, ...]]
     """The parameters that are thresholds; any one makes the model gate."""

@@ -5,7 +5,7 @@ To add one:
 1. its class in the file of its family, and the class's name in that file's `__all__`. It declares
    the facts that the planner, the comparison and the reports look up (see `Model`). Its promise,
    formula, limitation and source, and the words for its worst class (`words`) or for its share
-   (`share_words`), are in `models.toml`;
+   (`share_words`), are in `models.toml`, its example of six records in `examples.toml`;
 2. `templates/macros/shared/NAME.sql`: its macros, and below them its dbt test;
 3. `tests/models/NAME.yml`: worked examples with their source, and where it is measured without
    a threshold, a line an attribute in `homogeneity.yml`, `measured-unasked`;

@@ -5,8 +5,6 @@ A cell is sensitive by itself (primary), or together with others (a group, a sec
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import BeforeValidator, WithJsonSchema, model_validator
@@ -35,37 +33,10 @@ __all__ = [
 ]
 
 
-@dataclass(frozen=True)
-class CellExample:
-    """Parameters of a model with a table that violates it and one that satisfies it."""
-
-    parameters: Mapping[str, Any]
-    columns: tuple[str, ...]
-    fails: Sequence[tuple[str | int, ...]]
-    holds: Sequence[tuple[str | int, ...]]
-    why: str
-    """Why it fails, in one sentence."""
-    settings: Mapping[str, Any]
-    """How both are read, by the keys of a spec."""
-    second: Sequence[tuple[str | int, ...]] = ()
-    """The second table, for a comparison of two."""
-
-    @property
-    def options(self) -> str:
-        """The options under which `kanon-sql tables` reads both."""
-        words = []
-        for key, value in self.settings.items():
-            flag = "published" if key == "cells" else key.replace("_", "-")
-            given = ",".join(value) if isinstance(value, list) else value
-            words.append(f"--{flag}" if value is True else f"--{flag} {given}")
-        return " ".join([*words, *(["--against SECOND"] if self.second else [])])
-
-
 class CellModel(Model):
     """A rule for the cells of a table, asked by `kanon-sql tables`."""
 
     answered_by: ClassVar[Answer] = "cells"
-    example: ClassVar[CellExample]  # type: ignore[assignment]
     needs_value: ClassVar[bool] = False
     """Whether it is defined for the sums of a magnitude only, made from records."""
     is_primary: ClassVar[bool] = False
@@ -119,14 +90,6 @@ Bands = Annotated[
 class MinContributors(CellModel):
     """Every cell has at least n contributors (the threshold rule)."""
 
-    example: ClassVar = CellExample(
-        {"n": 3},
-        ("region", "firm"),
-        [("N", "a"), ("N", "b"), ("S", "c"), ("S", "d"), ("S", "e")],
-        [("N", "a"), ("N", "b"), ("N", "f"), ("S", "c"), ("S", "d"), ("S", "e")],
-        "Region N has two contributors.",
-        {"by": ["region"], "contributor": "firm"},
-    )
     thresholds: ClassVar = ("n",)
     worst: ClassVar = "least"
     is_primary: ClassVar = True
@@ -140,14 +103,6 @@ class MinContributors(CellModel):
 class Dominance(CellModel):
     """The n largest contributors have at most k per cent of a cell ((n,k) dominance)."""
 
-    example: ClassVar = CellExample(
-        {"n": 1, "k": 75},
-        ("region", "turnover"),
-        [("N", 90), ("N", 5), ("N", 5), ("S", 40), ("S", 30), ("S", 30)],
-        [("N", 40), ("N", 35), ("N", 25), ("S", 40), ("S", 30), ("S", 30)],
-        "In region N the largest contributor has 90 % of the sum.",
-        {"by": ["region"], "value": "turnover"},
-    )
     thresholds: ClassVar = ("k",)
     worst: ClassVar = "greatest"
     needs_value: ClassVar = True
@@ -164,14 +119,6 @@ class Dominance(CellModel):
 class PPercent(CellModel):
     """No contributor can be estimated to within p per cent (the p% rule)."""
 
-    example: ClassVar = CellExample(
-        {"p": 10},
-        ("region", "turnover"),
-        [("N", 500), ("N", 490), ("N", 10), ("S", 520), ("S", 500), ("S", 80)],
-        [("N", 500), ("N", 490), ("N", 60), ("S", 520), ("S", 500), ("S", 80)],
-        "In region N only 10 is left besides the two largest, 2 % of the largest.",
-        {"by": ["region"], "value": "turnover"},
-    )
     thresholds: ClassVar = ("p",)
     worst: ClassVar = "least"
     needs_value: ClassVar = True
@@ -188,24 +135,6 @@ class PPercent(CellModel):
 class GroupDisclosure(CellModel):
     """No group has all its members in one category (group attribute disclosure)."""
 
-    example: ClassVar = CellExample(
-        {"along": ["hours"]},
-        ("status", "hours", "n"),
-        [
-            ("married", "full", 6),
-            ("married", "part", 0),
-            ("single", "full", 2),
-            ("single", "part", 2),
-        ],
-        [
-            ("married", "full", 5),
-            ("married", "part", 1),
-            ("single", "full", 2),
-            ("single", "part", 2),
-        ],
-        "Everyone who is married works full time.",
-        {"by": ["status", "hours"], "value": "n", "cells": True},
-    )
     thresholds: ClassVar = ("max_share",)
     worst: ClassVar = "greatest"
     counts_violations: ClassVar = True
@@ -221,15 +150,6 @@ class GroupDisclosure(CellModel):
 class Differences(CellModel):
     """No two tables differ by fewer than n contributors in a cell (differencing)."""
 
-    example: ClassVar = CellExample(
-        {"n": 3},
-        ("age", "n"),
-        [("young", 12), ("old", 20)],
-        [("young", 15), ("old", 20)],
-        "The first cell differs by 1 from the second table.",
-        {"by": ["age"], "value": "n", "cells": True},
-        second=[("young", 11), ("old", 20)],
-    )
     thresholds: ClassVar = ("n",)
     worst: ClassVar = "least"
 
@@ -242,14 +162,6 @@ class Differences(CellModel):
 class Rounded(CellModel):
     """Every figure that is shown lies on the grid of its rounding."""
 
-    example: ClassVar = CellExample(
-        {"base": 5},
-        ("age", "n"),
-        [("young", 10), ("old", 12)],
-        [("young", 10), ("old", 15)],
-        "12 is no multiple of 5.",
-        {"by": ["age"], "value": "n", "cells": True},
-    )
     thresholds: ClassVar = ("base", "bands")
     worst: ClassVar = "greatest"
     worst_thresholds: ClassVar = {"base": "least"}
@@ -270,20 +182,6 @@ class Rounded(CellModel):
 class Derivable(CellModel):
     """No suppressed cell follows from the cells that are shown (derivability)."""
 
-    example: ClassVar = CellExample(
-        {},
-        ("region", "n"),
-        [("N", "*"), ("S", 12), ("W", 10), ("Total", 25)],
-        [("N", "*"), ("S", 12), ("W", "*"), ("Total", 25)],
-        "Region N is the total less the two other regions: 3.",
-        {
-            "by": ["region"],
-            "value": "n",
-            "cells": True,
-            "suppressed": "'*'",
-            "total_label": "Total",
-        },
-    )
     thresholds: ClassVar = ("width",)
     worst: ClassVar = "greatest"
     worst_thresholds: ClassVar = {"width": "least"}

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import ClassVar
 
 from kanon_sql.spec.models.base import Count, Model, Worst
-from kanon_sql.spec.models.examples import ACROSS, TOGETHER, Example
 
 __all__ = ["ComposedKAnonymity", "ComposedLDiversity"]
 
@@ -22,14 +21,6 @@ class ComposedModel(Model):
 class ComposedKAnonymity(ComposedModel):
     """Linking two releases leaves a crowd of at least k people (Ganta et al. 2008)."""
 
-    example: ClassVar = Example(
-        {"k": 3},
-        ACROSS,
-        TOGETHER,
-        "Every class of both releases has three people. Of the three in 0213*, only a was in 0213* "
-        "and 30-39 before: linking the two releases finds her record.",
-        earlier=TOGETHER,
-    )
     thresholds: ClassVar = ("k",)
     worst: ClassVar = "least"
 
@@ -40,14 +31,6 @@ class ComposedKAnonymity(ComposedModel):
 class ComposedLDiversity(ComposedModel):
     """Two releases leave at least l values that occur in both (Ganta et al. 2008)."""
 
-    example: ClassVar = Example(
-        {"l": 2},
-        ACROSS,
-        TOGETHER,
-        "0213* now has flu, cold and ulcer. Person a was in 0213* and 30-39 before, which had flu, "
-        "asthma and HIV: only the flu is in both.",
-        earlier=TOGETHER,
-    )
     thresholds: ClassVar = ("l",)
     worst: ClassVar = "least"
 

@@ -17,15 +17,6 @@ from kanon_sql.spec.models.base import (
     Share,
     Values,
 )
-from kanon_sql.spec.models.examples import (
-    ALIKE,
-    CLOSE_PAY,
-    MORE_FREQUENT,
-    SHARED,
-    SPREAD,
-    SPREAD_PAY,
-    Example,
-)
 
 __all__ = [
     "AlphaKAnonymity",
@@ -45,7 +36,6 @@ __all__ = [
 class Homogeneity(SensitiveModel):
     """No class has a single value of the sensitive attribute (Machanavajjhala et al. 2007)."""
 
-    example: ClassVar = Example({}, ALIKE, SPREAD, SHARED)
     worst: ClassVar = "greatest"
     thresholds: ClassVar = ()
     counts_violations: ClassVar = True
@@ -58,7 +48,6 @@ class Homogeneity(SensitiveModel):
 class LDiversity(SensitiveModel):
     """Every class has at least l values of the sensitive attribute."""
 
-    example: ClassVar = Example({"l": 2}, ALIKE, SPREAD, SHARED)
     counts_values: ClassVar = True
     worst: ClassVar = "least"
     thresholds: ClassVar = ("l",)
@@ -71,7 +60,6 @@ class LDiversity(SensitiveModel):
 class EntropyLDiversity(SensitiveModel):
     """The values of each class are as uncertain as l equally likely ones."""
 
-    example: ClassVar = Example({"l": 2}, ALIKE, SPREAD, SHARED)
     counts_values: ClassVar = True
     worst: ClassVar = "least"
     thresholds: ClassVar = ("l",)
@@ -83,7 +71,6 @@ class EntropyLDiversity(SensitiveModel):
 class RecursiveClDiversity(SensitiveModel):
     """The most frequent value of a class is not too frequent compared with the rarer ones."""
 
-    example: ClassVar = Example({"c": 2, "l": 2}, ALIKE, SPREAD, SHARED)
     worst: ClassVar = "greatest"
     thresholds: ClassVar = ("c",)
     may_be_infinite: ClassVar = True
@@ -109,7 +96,6 @@ class RecursiveClDiversity(SensitiveModel):
 class AlphaKAnonymity(SensitiveModel):
     """No sensitive value has a share above α in a class, and k-anonymity holds."""
 
-    example: ClassVar = Example({"alpha": 0.5, "k": 3}, ALIKE, SPREAD, SHARED)
     worst: ClassVar = "greatest"
     thresholds: ClassVar = ("alpha", "k")
     companion_figures: ClassVar = {"k": ("least", "k")}
@@ -133,7 +119,6 @@ class AlphaKAnonymity(SensitiveModel):
 class PSensitiveKAnonymity(SensitiveModel):
     """Every class has at least p sensitive values and k records (Truta, Vinay 2006)."""
 
-    example: ClassVar = Example({"p": 2, "k": 3}, ALIKE, SPREAD, SHARED)
     counts_values: ClassVar = True
     worst: ClassVar = "least"
     thresholds: ClassVar = ("p", "k")
@@ -153,13 +138,6 @@ class PSensitiveKAnonymity(SensitiveModel):
 class KEAnonymity(SensitiveModel):
     """Each class has at least k different numbers, which span e (Zhang et al. 2007)."""
 
-    example: ClassVar = Example(
-        {"k": 2, "e": 20},
-        CLOSE_PAY,
-        SPREAD_PAY,
-        "Everyone in 0213* and 30-39 earns 30 or 31.",
-        sensitive="income",
-    )
     worst: ClassVar = "least"
     thresholds: ClassVar = ("k", "e")
     beside: ClassVar = "distinct"
@@ -179,12 +157,6 @@ class KEAnonymity(SensitiveModel):
 class TCloseness(SensitiveModel):
     """Each class has nearly the distribution of the table (Li, Li, Venkatasubramanian 2007)."""
 
-    example: ClassVar = Example(
-        {"t": 0.2},
-        ALIKE,
-        SPREAD,
-        "In 0213* and 30-39 all three people have the flu, in the table four of six.",
-    )
     worst: ClassVar = "greatest"
     thresholds: ClassVar = ("t",)
 
@@ -231,9 +203,6 @@ class TCloseness(SensitiveModel):
 class DeltaDisclosure(SensitiveModel):
     """No value is much more or less frequent in a class than in the table."""
 
-    example: ClassVar = Example(
-        {"delta": 0.5}, ALIKE, SPREAD, "In 0213* and 30-39 nobody has asthma or HIV."
-    )
     worst: ClassVar = "greatest"
     thresholds: ClassVar = ("delta",)
     beside: ClassVar = "present_only"
@@ -251,7 +220,6 @@ class DeltaDisclosure(SensitiveModel):
 class BasicBetaLikeness(SensitiveModel):
     """No value is more than 1 + β times as likely in a class as in the table."""
 
-    example: ClassVar = Example({"beta": 0.4}, ALIKE, SPREAD, MORE_FREQUENT)
     worst: ClassVar = "greatest"
     thresholds: ClassVar = ("beta",)
 
@@ -266,7 +234,6 @@ class BasicBetaLikeness(SensitiveModel):
 class EnhancedBetaLikeness(SensitiveModel):
     """Basic β-likeness with a tighter bound for frequent values (Cao, Karras 2012)."""
 
-    example: ClassVar = Example({"beta": 0.4}, ALIKE, SPREAD, MORE_FREQUENT)
     worst: ClassVar = "greatest"
     thresholds: ClassVar = ("beta",)
     may_be_infinite: ClassVar = True

@@ -7,7 +7,6 @@ from typing import Annotated, Any, ClassVar
 from pydantic import BeforeValidator
 
 from kanon_sql.spec.models.base import Bounds, Count, CountFromZero, Model, Number
-from kanon_sql.spec.models.examples import VISITS, VISITS_SHARED, Example
 
 __all__ = ["KmAnonymity", "KnownEvents"]
 
@@ -50,13 +49,6 @@ class EventModel(Model):
 class KmAnonymity(EventModel):
     """Any m events are shared by at least k people (Terrovitis et al. 2008)."""
 
-    example: ClassVar = Example(
-        {"k": 2, "m": 2},
-        VISITS,
-        VISITS_SHARED,
-        "Each ward has two patients, but each pair of wards only one.",
-        events=("ward",),
-    )
     thresholds: ClassVar = ("k",)
     table_thresholds: ClassVar = thresholds
     worst: ClassVar = "least"
@@ -74,13 +66,6 @@ class KmAnonymity(EventModel):
 class KnownEvents(EventModel):
     """Few people are found by m of their events (de Montjoye et al. 2013)."""
 
-    example: ClassVar = Example(
-        {"m": 2, "max_share": 0.1},
-        VISITS,
-        VISITS_SHARED,
-        "Two events single out everyone: no two people were in the same two wards.",
-        events=("ward",),
-    )
     thresholds: ClassVar = ("max_share", "max_highest", "max_average")
     table_thresholds: ClassVar = thresholds
     companion_figures: ClassVar = {

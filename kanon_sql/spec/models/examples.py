@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
 from typing import Any
 
 Rows = Sequence[tuple[str | int, ...]]
@@ -43,43 +46,62 @@ class Example:
         return [(person, *row) for person, row in zip("abcdef", rows, strict=True)]
 
 
-def _classes(*classes: tuple[str, str, Sequence[str | int]]) -> Rows:
-    return [(zip, age, value) for zip, age, values in classes for value in values]
+@dataclass(frozen=True)
+class CellExample:
+    """Parameters of a model with a table that violates it and one that satisfies it."""
+
+    parameters: Mapping[str, Any]
+    columns: tuple[str, ...]
+    fails: Sequence[tuple[str | int, ...]]
+    holds: Sequence[tuple[str | int, ...]]
+    why: str
+    """Why it fails, in one sentence."""
+    settings: Mapping[str, Any]
+    """How both are read, by the keys of a spec."""
+    second: Sequence[tuple[str | int, ...]] = ()
+    """The second table, for a comparison of two."""
+
+    @property
+    def options(self) -> str:
+        """The options under which `kanon-sql tables` reads both."""
+        words = []
+        for key, value in self.settings.items():
+            flag = "published" if key == "cells" else key.replace("_", "-")
+            given = ",".join(value) if isinstance(value, list) else value
+            words.append(f"--{flag}" if value is True else f"--{flag} {given}")
+        return " ".join([*words, *(["--against SECOND"] if self.second else [])])
 
 
-ALONE = _classes(
-    ("02138", "31", ["flu"]), ("02139", "35", ["asthma"]), ("02138", "38", ["HIV"]),
-    ("02141", "44", ["flu"]), ("02142", "47", ["asthma"]), ("02141", "49", ["HIV"]),
-)  # fmt: skip
-ALIKE = _classes(("0213*", "30-39", ["flu"] * 3), ("0214*", "40-49", ["flu", "asthma", "HIV"]))
-SPREAD = _classes(
-    ("0213*", "30-39", ["flu", "asthma", "HIV"]), ("0214*", "40-49", ["flu", "asthma", "HIV"])
-)
-ONE_CLASS = _classes(("0213*", "30-39", ["flu", "asthma", "HIV"] * 2))
-CLOSE_PAY = _classes(("0213*", "30-39", [30, 30, 31]), ("0214*", "40-49", [20, 45, 70]))
-SPREAD_PAY = _classes(("0213*", "30-39", [30, 45, 60]), ("0214*", "40-49", [20, 45, 70]))
-REGISTER = [
-    *((zip, age, "") for zip, age, _ in ALONE),
-    *_classes(("02139", "33", [""] * 3), ("02142", "41", [""] * 6)),
-]
-_SIX = ("flu", "asthma", "HIV", "cold", "ulcer", "cough")
-TOGETHER = [
-    *_classes(("0213*", "30-39", _SIX[:3])), *_classes(("0214*", "40-49", _SIX[3:])),
-]  # fmt: skip
-ACROSS = [
-    (f"{digits}*", "30-49", value)
-    for digits, value in zip(("0213", "0214", "0214", "0213", "0213", "0214"), _SIX, strict=True)
-]
-VISITS = [
-    *(("a", ward) for ward in ("surgery", "oncology")),
-    *(("b", ward) for ward in ("surgery", "maternity")),
-    *(("c", ward) for ward in ("oncology", "maternity")),
-]
-VISITS_SHARED = [
-    *(("a", ward) for ward in ("surgery", "oncology")),
-    *(("b", ward) for ward in ("surgery", "oncology")),
-    *(("c", "maternity"), ("d", "maternity")),
-]
-SHARED = "All three people of 0213* and 30-39 have the flu."
+class ExampleOf:
+    """The example of a model, as an attribute of its class; the file is read when it is used."""
 
-MORE_FREQUENT = "In 0213* and 30-39 the flu is 1.5 times as frequent as in the table."
+    def __get__(self, instance: object, model: Any) -> Any:
+        return examples().get(model.name())
+
+
+@cache
+def records() -> Mapping[str, Rows]:
+    """The rows that several examples have, by name."""
+    return {name: list(map(tuple, rows)) for name, rows in _file()["records"].items()}
+
+
+@cache
+def examples() -> Mapping[str, Example | CellExample]:
+    """The example of each model, by the model's name."""
+    return {name: _example(parts) for name, parts in _file().items() if name != "records"}
+
+
+@cache
+def _file() -> dict[str, Any]:
+    text = files("kanon_sql.spec.models").joinpath("examples.toml").read_text(encoding="utf-8")
+    return tomllib.loads(text)
+
+
+def _example(parts: Mapping[str, Any]) -> Example | CellExample:
+    found = dict(parts)
+    for key in found.keys() & {"fails", "holds", "reference", "earlier", "second"}:
+        rows = found[key]
+        found[key] = records()[rows] if isinstance(rows, str) else list(map(tuple, rows))
+    for key in found.keys() & {"columns", "events"}:
+        found[key] = tuple(found[key])
+    return (CellExample if "columns" in found else Example)(**found)

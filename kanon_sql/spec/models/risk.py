@@ -16,7 +16,6 @@ from kanon_sql.spec.models.base import (
     ReferenceModel,
     Share,
 )
-from kanon_sql.spec.models.examples import ALONE, REGISTER, SPREAD, Example
 
 __all__ = [
     "JournalistRisk",
@@ -65,9 +64,6 @@ class RiskModel(Model):
 class ProsecutorRisk(RiskModel):
     """Risk of a person who is known to be in the table (El Emam 2013)."""
 
-    example: ClassVar = Example(
-        {"max_highest": 0.34}, ALONE, SPREAD, "Every record can be found with certainty."
-    )
     read_off_sizes: ClassVar = True
     with_wildcards: ClassVar = True
 
@@ -84,13 +80,6 @@ def _smallest_class(risk: Number) -> int:
 class JournalistRisk(RiskModel, ReferenceModel):
     """Risk of a person who is found through a reference (El Emam 2013)."""
 
-    example: ClassVar = Example(
-        {"max_highest": 0.2},
-        ALONE,
-        SPREAD,
-        "Nobody else in the register has these values.",
-        reference=REGISTER,
-    )
     predicate: ClassVar = "journalist_risk"
 
     @property
@@ -101,13 +90,6 @@ class JournalistRisk(RiskModel, ReferenceModel):
 class MarketerRisk(ReferenceModel):
     """Expected share of records linked correctly, if all are linked (El Emam 2013)."""
 
-    example: ClassVar = Example(
-        {"max_average": 0.5},
-        ALONE,
-        SPREAD,
-        "Linking finds every one of them.",
-        reference=REGISTER,
-    )
     thresholds: ClassVar = ("max_average",)
     table_thresholds: ClassVar = thresholds
     in_percent: ClassVar = True
@@ -120,9 +102,6 @@ class MarketerRisk(ReferenceModel):
 class SampleUniqueness(Model):
     """The share of records that are alone in their class (Skinner, Elliot 2002)."""
 
-    example: ClassVar = Example(
-        {"max_share": 0.1}, ALONE, SPREAD, "All six records are alone in their class."
-    )
     thresholds: ClassVar = ("max_share",)
     table_thresholds: ClassVar = thresholds
     in_percent: ClassVar = True
@@ -136,12 +115,6 @@ class SampleUniqueness(Model):
 class PopulationUniqueness(Model):
     """Estimated share of people who are unique in the population (Dankar et al. 2012)."""
 
-    example: ClassVar = Example(
-        {"population": 60, "max_share": 0.1},
-        ALONE,
-        SPREAD,
-        "All six records of the sample are unique, so many of the sixty people are expected to be.",
-    )
     thresholds: ClassVar = ("max_share",)
     table_thresholds: ClassVar = thresholds
     in_percent: ClassVar = True
@@ -160,12 +133,6 @@ class PopulationUniqueness(Model):
 class KMapEstimate(Model):
     """k-map in the population of a sample, by a test (El Emam, Dankar 2008)."""
 
-    example: ClassVar = Example(
-        {"k": 2, "population": 60},
-        ALONE,
-        SPREAD,
-        "A person who is unique in the sample may well be unique among the sixty people.",
-    )
     thresholds: ClassVar = ("k",)
     computed_bound: ClassVar = "required"
     worst: ClassVar = "least"

@@ -7,7 +7,6 @@ from typing import ClassVar
 from pydantic import model_validator
 
 from kanon_sql.spec.models.base import LACKED, Count, Model, Ratio, ReferenceModel, Share, Worst
-from kanon_sql.spec.models.examples import ALONE, ONE_CLASS, REGISTER, SPREAD, Example
 
 __all__ = ["DeltaPresence", "KAnonymity", "KMap"]
 
@@ -15,9 +14,6 @@ __all__ = ["DeltaPresence", "KAnonymity", "KMap"]
 class KAnonymity(Model):
     """Every class has at least k records, or k people where an entity is set (Sweeney 2002)."""
 
-    example: ClassVar = Example(
-        {"k": 3}, ALONE, SPREAD, "Every record is the only one of its class."
-    )
     thresholds: ClassVar = ("k",)
     worst: ClassVar = "least"
     with_wildcards: ClassVar = True
@@ -34,13 +30,6 @@ class KAnonymity(Model):
 class KMap(ReferenceModel):
     """Every class of the release has at least k matches in the reference (Sweeney 2002)."""
 
-    example: ClassVar = Example(
-        {"k": 6},
-        ALONE,
-        SPREAD,
-        "Each record matches a single person of the register.",
-        reference=REGISTER,
-    )
     thresholds: ClassVar = ("k",)
     worst: ClassVar = "least"
     with_wildcards: ClassVar = True
@@ -58,13 +47,6 @@ class KMap(ReferenceModel):
 class DeltaPresence(ReferenceModel):
     """Bounds the chance that a person is in the release (Nergiz, Atzori, Clifton 2007)."""
 
-    example: ClassVar = Example(
-        {"min": 0.1, "max": 0.5},
-        ONE_CLASS,
-        SPREAD,
-        "All six people of the register in 0213* and 30-39 are in the table, and none in 0214*.",
-        reference=REGISTER,
-    )
     thresholds: ClassVar = ("min", "max")
     worst: ClassVar = "greatest"
     of_reference: ClassVar = True

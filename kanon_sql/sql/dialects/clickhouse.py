@@ -8,8 +8,8 @@ from functools import partial
 from sqlglot import exp
 
 from kanon_sql.sql.dialects.rules import (
+    BACKSLASH_IN_LIKE,
     Rules,
-    backslash_in_like,
     full_match,
     phrase,
     try_cast,
@@ -158,8 +158,7 @@ def _padded(node: exp.Pad) -> exp.Expr:
 
 
 RULES: Rules = {
-    exp.Like: backslash_in_like,
-    exp.ILike: backslash_in_like,
+    **BACKSLASH_IN_LIKE,
     exp.Select: _select,
     # sqlglot writes a SELECT a row, and each is a step of a plan that may have 10,000.
     exp.Values: values_by_place("c", "values"),

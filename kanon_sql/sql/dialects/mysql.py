@@ -14,8 +14,6 @@ from sqlglot.generator import Generator
 
 from kanon_sql.errors import SpecError
 from kanon_sql.sql.dialects.rules import (
-    AS_LONG,
-    AS_WHOLE,
     DATE,
     NUMBER,
     TO_THE_END,
@@ -115,8 +113,6 @@ def rules_with(bytewise: str) -> Rules:
                 exp.DType.DOUBLE: f"case when {_matches(NUMBER)} then cast(x as double) end",
                 exp.DType.DATE: f"case when {_matches(DATE)} then cast(x as date) end",
                 exp.DType.TIMESTAMP: f"case when {_matches(DATE)} then cast(x as datetime(6)) end",
-                exp.DType.BIGINT: AS_WHOLE,
-                exp.DType.DECIMAL: AS_LONG,
             },
             "mysql",
         ),

@@ -7,10 +7,8 @@ from functools import partial
 from sqlglot import exp
 
 from kanon_sql.sql.dialects.rules import (
-    AS_LONG,
-    AS_WHOLE,
+    BACKSLASH_IN_LIKE,
     Rules,
-    backslash_in_like,
     full_match,
     phrase,
     try_cast,
@@ -85,15 +83,12 @@ RULES: Rules = {
             "then cast(x as double precision) end",
             exp.DType.DATE: _moment("date"),
             exp.DType.TIMESTAMP: _moment("timestamp"),
-            exp.DType.BIGINT: AS_WHOLE,
-            exp.DType.DECIMAL: AS_LONG,
         },
         "postgres",
     ),
     exp.RegexpFullMatch: full_match("x ~ pattern", "postgres"),
     # any_value requires Postgres 16, and there is no min of booleans.
     exp.IgnoreNulls: _written("(array_agg(x))[1]", x="this.this"),
-    exp.Like: backslash_in_like,
-    exp.ILike: backslash_in_like,
+    **BACKSLASH_IN_LIKE,
     exp.Encode: _written("convert_to(cast(x as text), 'UTF8')", x="this"),
 }

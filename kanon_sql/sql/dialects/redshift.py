@@ -7,12 +7,10 @@ from functools import partial
 from sqlglot import exp
 
 from kanon_sql.sql.dialects.rules import (
-    AS_LONG,
-    AS_WHOLE,
+    BACKSLASH_IN_LIKE,
     DATE,
     NUMBER,
     Rules,
-    backslash_in_like,
     framed,
     full_match,
     try_cast,
@@ -48,8 +46,6 @@ RULES: Rules = {
             "then cast(cast(x as timestamp) as date) end",
             exp.DType.TIMESTAMP: f"case when cast(x as varchar(max)) ~ '{DATE}' "
             "then cast(x as timestamp) end",
-            exp.DType.BIGINT: AS_WHOLE,
-            exp.DType.DECIMAL: AS_LONG,
         },
         "redshift",
     ),
@@ -57,7 +53,6 @@ RULES: Rules = {
     exp.Window: framed,
     exp.GroupConcat: _joined,
     exp.IgnoreNulls: _written("any_value(x)", x="this.this"),
-    exp.Like: backslash_in_like,
-    exp.ILike: backslash_in_like,
+    **BACKSLASH_IN_LIKE,
     exp.Encode: _written("cast(cast(x as varchar(max)) as varbyte(65535))", x="this"),
 }

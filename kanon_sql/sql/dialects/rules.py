@@ -173,9 +173,19 @@ def _part(node: Any, name: str) -> Any:
     return node.args[name]
 
 
+AS_WHOLE = (
+    "case when x between -9223372036854775808 and 9223372036854774784 then cast(x as bigint) end"
+)
+"""A number as a 64-bit integer; NULL out of range."""
+AS_LONG = "case when abs(x) < 1e38 then cast(x as decimal(38, 0)) end"
+"""A number as an integer of 38 digits; NULL out of range."""
+
+
 def try_cast(texts: Mapping[exp.DType, str], dialect: str) -> Rule:
-    """A rule for TRY_CAST, by type: an expression on `x` that is NULL where the cast fails."""
-    rules = {type: written(text, dialect, x="this") for type, text in texts.items()}
+    """A rule for TRY_CAST, by type: an expression on `x` that is NULL where the cast fails; to
+    integers `AS_WHOLE` and `AS_LONG` by default."""
+    known = {exp.DType.BIGINT: AS_WHOLE, exp.DType.DECIMAL: AS_LONG} | dict(texts)
+    rules = {type: written(text, dialect, x="this") for type, text in known.items()}
 
     def rule(node: exp.TryCast) -> exp.Expr:
         type = node.to.this
@@ -193,14 +203,6 @@ def casts(texts: Mapping[exp.DType, str], dialect: str) -> Rule:
         return rules[node.to.this](node) if node.to.this in rules else node
 
     return rule
-
-
-AS_WHOLE = (
-    "case when x between -9223372036854775808 and 9223372036854774784 then cast(x as bigint) end"
-)
-"""A number as a 64-bit integer; NULL out of range."""
-AS_LONG = "case when abs(x) < 1e38 then cast(x as decimal(38, 0)) end"
-"""A number as an integer of 38 digits; NULL out of range."""
 
 
 def full_match(text: str, dialect: str, whole: str = "^({})$") -> Rule:
@@ -315,6 +317,9 @@ def backslash_in_like(node: exp.Like | exp.ILike) -> exp.Like | exp.ILike:
     if isinstance(pattern, exp.Literal) and "\\" in pattern.name:
         pattern.replace(exp.Literal.string(pattern.name.replace("\\", "\\\\")))
     return node
+
+
+BACKSLASH_IN_LIKE: Rules = {exp.Like: backslash_in_like, exp.ILike: backslash_in_like}
 
 
 def values_by_place(column: str, function: str | None = None) -> Rule:

@@ -7,8 +7,6 @@ from functools import partial
 from sqlglot import exp
 
 from kanon_sql.sql.dialects.rules import (
-    AS_LONG,
-    AS_WHOLE,
     DATE,
     Rules,
     is_float,
@@ -57,8 +55,6 @@ RULES: Rules = {
             "then try_cast(left(cast(x as varchar), 10) as date) end",
             exp.DType.TIMESTAMP: f"case when regexp_like(cast(x as varchar), '{DATE}') "
             "then try_cast(cast(x as varchar) as timestamp_ntz) end",
-            exp.DType.BIGINT: AS_WHOLE,
-            exp.DType.DECIMAL: AS_LONG,
         },
         "snowflake",
     ),

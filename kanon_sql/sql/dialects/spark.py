@@ -6,7 +6,7 @@ from functools import partial
 
 from sqlglot import exp
 
-from kanon_sql.sql.dialects.rules import Rules, backslash_in_like, full_match, phrase, try_cast
+from kanon_sql.sql.dialects.rules import BACKSLASH_IN_LIKE, Rules, full_match, phrase, try_cast
 
 _NUMBER = r"^\s*[-+]?([0-9]{1,200}([.][0-9]{0,200})?|[.][0-9]{1,200})([eE][-+]?[0-9]{1,2})?\s*\z"
 _TIME = r"([ T][0-9]{1,2}:[0-9]{2}(:[0-9]{2}([.][0-9]{1,6})?)?)?"
@@ -53,8 +53,7 @@ def _where(node: exp.Where) -> exp.Expr:
 
 RULES: Rules = {
     exp.Where: _where,
-    exp.Like: backslash_in_like,
-    exp.ILike: backslash_in_like,
+    **BACKSLASH_IN_LIKE,
     exp.EQ: _is_whole,
     exp.TryCast: try_cast(
         {

@@ -113,7 +113,6 @@ _as_whole: Callable[[exp.TryCast], exp.Expr] = try_cast(
         exp.DType.DOUBLE: f"case when {_IS_NUMBER} then cast(x as real) end",
         exp.DType.TIMESTAMP: f"case when {_DATE} then strftime('%Y-%m-%d %H:%M:%f', x) end",
         exp.DType.DATE: f"case when {_DATE} then {_DAY} end",
-        exp.DType.BIGINT: AS_WHOLE,
         exp.DType.DECIMAL: AS_WHOLE,
     },
     "sqlite",
