@@ -6,7 +6,8 @@ To add one:
    on `postgres` if it needs more, or on `spark`; its capabilities are class attributes;
 2. its URL scheme, in `SCHEMES` below and in the docstring of `connect`;
 3. its dialect: a line in `sql/dialects/rules`, a file of its name beside it for what sqlglot
-   transpiles wrongly, and in `tests/sql/test_dialects.LACKING` what the database lacks;
+   transpiles wrongly (or the dialect that it is like), and in `tests/sql/test_dialects.LACKING`
+   what the database lacks;
 4. its driver, or its SQLAlchemy dialect, as an extra in `pyproject.toml`;
 5. if the tests can start it, how, in `tests/support/warehouses.ENGINES`: the conformance tests then
    run against it; else a URL in `tests/engines/test_connect.URLS`, answered by a stand-in dialect;

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import logging
 import os
 import re
 import threading
 import uuid
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
-from contextlib import closing, contextmanager, suppress
+from contextlib import closing, suppress
 from importlib import import_module
 from typing import Any
 
@@ -19,6 +18,7 @@ from kanon_sql.engines.base import Batches
 from kanon_sql.engines.failures import (
     no_such_value,
     refused_to_write,
+    silenced,
     stopped,
     unreadable,
     withheld,
@@ -93,6 +93,9 @@ The others were introduced along with the feature that they disable.
 
 TEMPORARY = ""
 """The catalogue's database name of a session's temporary tables."""
+
+_LOGGER = "clickhouse_connect"
+"""The logger of the driver, which prints error messages, including values."""
 
 LONGEST = 24 * 60 * 60
 """Seconds to wait for an answer if no timeout is set."""
@@ -323,7 +326,7 @@ class ClickHouse(Catalogued):
             # Last, because no setting can follow it.
             "readonly": 1,
         }
-        with self._asking, _unlogged():
+        with self._asking, silenced(_LOGGER):
             answer = self._run(sql, settings)
         return list(answer.column_names), answer.result_rows
 
@@ -386,24 +389,12 @@ def _connected(sentence: str, **options: Any) -> Any:
             "ClickHouse needs clickhouse-connect. Install it: pip install 'kanon-sql[clickhouse]'"
         ) from None
     try:
-        with _unlogged():
+        with silenced(_LOGGER):
             return connect.get_client(**options)
     except Exception as error:
         if getattr(error, "code", None) in _NOT_LET_IN:
             sentence = "ClickHouse knows no such user with this password."
         raise EngineError(sentence) from None
-
-
-@contextmanager
-def _unlogged() -> Iterator[None]:
-    """Silence the driver's error log; errors are reported by this package."""
-    logger = logging.getLogger("clickhouse_connect")
-    before = logger.level
-    logger.setLevel(logging.CRITICAL + 1)
-    try:
-        yield
-    finally:
-        logger.setLevel(before)
 
 
 def _embedded(path: str) -> Any:

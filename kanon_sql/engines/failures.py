@@ -5,7 +5,11 @@ DB-API drivers are mapped by SQLSTATE.
 
 from __future__ import annotations
 
+import logging
 import re
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from kanon_sql.errors import EngineError, InputError, KanonError, SpecError
@@ -93,6 +97,32 @@ def sqlstate(error: BaseException) -> str:
         case (str(state),) if re.fullmatch(r"(?=.*[0-9])[0-9A-Z]{5}", state):
             return state
     return _NAMES.get(type(error).__name__, "")
+
+
+_SILENCED: dict[str, tuple[int, int]] = {}
+"""For each silent logger, the number of statements that silence it, and its level before."""
+_SILENCING = threading.Lock()
+
+
+@contextmanager
+def silenced(*loggers: str) -> Iterator[None]:
+    """Silence the loggers of a driver until the last statement of any thread has ended; errors are
+    reported by this package."""
+    with _SILENCING:
+        for name in loggers:
+            statements, level = _SILENCED.get(name, (0, logging.getLogger(name).level))
+            _SILENCED[name] = statements + 1, level
+            logging.getLogger(name).setLevel(logging.CRITICAL + 1)
+    try:
+        yield
+    finally:
+        with _SILENCING:
+            for name in loggers:
+                statements, level = _SILENCED.pop(name)
+                if statements > 1:
+                    _SILENCED[name] = statements - 1, level
+                else:
+                    logging.getLogger(name).setLevel(level)
 
 
 def stopped() -> EngineError:

@@ -197,7 +197,7 @@ class Redshift(DBAPI):
 _NUMBER = re.compile(r"((?:tiny|small|medium|big)?int|float|double)\([\d,]+\)", re.IGNORECASE)
 
 
-def _settings(bytewise: str) -> tuple[str, ...]:
+def _mysql_settings(bytewise: str) -> tuple[str, ...]:
     """Session settings.
 
     In other modes a backslash is literal, an ungrouped column is any of its values, or a joined
@@ -232,7 +232,7 @@ class MySQL(DBAPI):
     driver = "pymysql"
     sqlalchemy_name = "mysql+pymysql"
     packages: tuple[str, ...] = ("pymysql", "mysql", "MySQLdb")
-    session = (*_settings("utf8mb4_0900_bin"), _own_limit("max_execution_time"))
+    session = (*_mysql_settings("utf8mb4_0900_bin"), _own_limit("max_execution_time"))
     transaction = ("start transaction with consistent snapshot, read only",)
     limited_by = _limited("max_execution_time", "{milliseconds}")
     session_number = "connection_id()"
@@ -307,7 +307,7 @@ class MariaDB(MySQL):
     nests_sets = False
     title = "MariaDB"
     packages = ()
-    session = (*_settings("utf8mb4_nopad_bin"), _own_limit("max_statement_time"))
+    session = (*_mysql_settings("utf8mb4_nopad_bin"), _own_limit("max_statement_time"))
     limited_by = _limited("max_statement_time", "{milliseconds} / 1000")
 
 

@@ -28,9 +28,10 @@ from values_at_levels import CITIES, MASKS, VALUES_AT_LEVELS, column
 
 import kanon_sql as kanon
 from kanon_sql.auditing.auditor import audit
+from kanon_sql.engines.failures import silenced
 from kanon_sql.engines.session import RunOptions
 from kanon_sql.engines.spark.engine import Spark, is_session
-from kanon_sql.engines.spark.sessions import TELLING, Launched, without_values_in_logs
+from kanon_sql.engines.spark.sessions import TELLING, Launched
 from kanon_sql.engines.warehouse import canaries, require_trustworthy
 from kanon_sql.sql.dialects import translated
 
@@ -140,14 +141,14 @@ def test_several_tables_at_once_have_the_answers_of_one_after_the_other(session:
 def test_the_logs_stay_silent_until_the_last_statement_ends() -> None:
     """A statement that ends must not let PySpark print the error of another one, with values."""
     loggers = [logging.getLogger(name) for name in TELLING]
-    before = [logger.disabled for logger in loggers]
-    first, second = without_values_in_logs(), without_values_in_logs()
+    before = [logger.level for logger in loggers]
+    first, second = silenced(*TELLING), silenced(*TELLING)
     first.__enter__()
     second.__enter__()
     first.__exit__(None, None, None)
-    assert all(logger.disabled for logger in loggers)
+    assert not any(logger.isEnabledFor(logging.CRITICAL) for logger in loggers)
     second.__exit__(None, None, None)
-    assert [logger.disabled for logger in loggers] == before
+    assert [logger.level for logger in loggers] == before
 
 
 def test_every_label_is_that_of_duckdb(session: Any) -> None:

@@ -16,6 +16,7 @@ from uuid import uuid4
 from kanon_sql.engines.base import Batches
 from kanon_sql.engines.failures import (
     no_such_value,
+    silenced,
     stopped,
     unreadable,
     unreadable_or_failed,
@@ -347,7 +348,7 @@ class Spark(Warehouse):
     @contextmanager
     def _reading(self, sql: str) -> Iterator[Any]:
         """The data frame of a statement, whose jobs `cancel` ends."""
-        with self._tagged(), sessions.without_values_in_logs():
+        with self._tagged(), silenced(*sessions.TELLING):
             yield self._session.sql(self._sendable(sql))
 
     def _batches(self, sql: str, most: int) -> Batches:
@@ -396,7 +397,7 @@ class Spark(Warehouse):
     @contextmanager
     def _explaining(self) -> Iterator[None]:
         try:
-            with sessions.without_values_in_logs():
+            with silenced(*sessions.TELLING):
                 yield
         except (KanonError, KeyboardInterrupt):
             raise

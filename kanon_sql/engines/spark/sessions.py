@@ -79,32 +79,6 @@ def errors() -> Any:
 
 TELLING = ("SQLQueryContextLogger", "DataFrameQueryContextLogger")
 """PySpark loggers that print error messages, including values."""
-_SILENCING = threading.Lock()
-_SILENT: list[None] = []
-"""One item for each thread and statement during which they are silent."""
-_SILENCED: dict[logging.Logger, bool] = {}
-"""Whether each was disabled before."""
-
-
-@contextmanager
-def without_values_in_logs() -> Iterator[None]:
-    """Silence PySpark's error logs; errors are reported by this package."""
-    loggers = [logging.getLogger(name) for name in TELLING]
-    with _SILENCING:
-        if not _SILENCED:
-            _SILENCED.update({logger: logger.disabled for logger in loggers})
-        _SILENT.append(None)
-        for logger in loggers:
-            logger.disabled = True
-    try:
-        yield
-    finally:
-        with _SILENCING:
-            _SILENT.pop()
-            if not _SILENT:
-                for logger, was in _SILENCED.items():
-                    logger.disabled = was
-                _SILENCED.clear()
 
 
 class Started:
