@@ -9,7 +9,6 @@ import uuid
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import closing, suppress
-from importlib import import_module
 from typing import Any
 
 from sqlglot import exp
@@ -18,6 +17,7 @@ from kanon_sql.engines.base import Batches
 from kanon_sql.engines.failures import (
     no_such_value,
     refused_to_write,
+    required,
     silenced,
     stopped,
     unreadable,
@@ -25,7 +25,7 @@ from kanon_sql.engines.failures import (
 )
 from kanon_sql.engines.names import url_of
 from kanon_sql.engines.warehouse import Catalogued
-from kanon_sql.errors import EngineError, InputError, KanonError, MissingDriverError
+from kanon_sql.errors import EngineError, InputError, KanonError
 from kanon_sql.spec.yaml_document import shipped
 from kanon_sql.sql.macros import render
 from kanon_sql.sql.tables import Column, Row, Table
@@ -382,12 +382,9 @@ class ClickHouse(Catalogued):
 
 def _connected(sentence: str, **options: Any) -> Any:
     """A client. Raises `EngineError` with `sentence`, as the driver may show the password."""
-    try:
-        connect = import_module("clickhouse_connect")
-    except ImportError:
-        raise MissingDriverError(
-            "ClickHouse needs clickhouse-connect. Install it: pip install 'kanon-sql[clickhouse]'"
-        ) from None
+    connect = required(
+        "clickhouse_connect", "ClickHouse needs clickhouse-connect", extra="clickhouse"
+    )
     try:
         with silenced(_LOGGER):
             return connect.get_client(**options)
@@ -398,12 +395,7 @@ def _connected(sentence: str, **options: Any) -> Any:
 
 
 def _embedded(path: str) -> Any:
-    try:
-        import_module("chdb")
-    except ImportError:
-        raise MissingDriverError(
-            "a ClickHouse in this process needs chDB. Install it: pip install 'kanon-sql[chdb]'"
-        ) from None
+    required("chdb", "a ClickHouse in this process needs chDB", extra="chdb")
     return _connected(
         f"chDB can't open {path}: a process has one chDB folder at a time, and another is open.",
         interface="chdb",

@@ -10,9 +10,10 @@ import re
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from importlib import import_module
 from typing import Any
 
-from kanon_sql.errors import EngineError, InputError, KanonError, SpecError
+from kanon_sql.errors import EngineError, InputError, KanonError, MissingDriverError, SpecError
 
 LOOK = (
     "Check your conditions (where) and the types of their columns; if you gave none, report this "
@@ -97,6 +98,14 @@ def sqlstate(error: BaseException) -> str:
         case (str(state),) if re.fullmatch(r"(?=.*[0-9])[0-9A-Z]{5}", state):
             return state
     return _NAMES.get(type(error).__name__, "")
+
+
+def required(module: str, need: str, extra: str) -> Any:
+    """Import a driver. Raises `MissingDriverError`: who needs it, and the extra that has it."""
+    try:
+        return import_module(module)
+    except ImportError:
+        raise MissingDriverError(f"{need}. Install it: pip install 'kanon-sql[{extra}]'") from None
 
 
 _SILENCED: dict[str, tuple[int, int]] = {}

@@ -580,7 +580,7 @@ def test_a_missing_driver_is_named(monkeypatch: pytest.MonkeyPatch, chdb: ChDB) 
     def lacking(name: str) -> Any:
         raise ImportError(name)
 
-    monkeypatch.setattr("kanon_sql.engines.clickhouse.import_module", lacking)
+    monkeypatch.setattr("kanon_sql.engines.failures.import_module", lacking)
     with pytest.raises(MissingDriverError, match=r"pip install 'kanon-sql\[clickhouse\]'"):
         connect("clickhouse://localhost/db")
     with pytest.raises(MissingDriverError, match=r"pip install 'kanon-sql\[chdb\]'"):

@@ -18,6 +18,7 @@ import duckdb
 
 from kanon_sql.engines.duckdb.csv_files import csv_source
 from kanon_sql.engines.duckdb.lakehouse import table_format
+from kanon_sql.engines.failures import required
 from kanon_sql.engines.readers import (
     GLOB_CHARACTERS,
     TABLE_LOGS,
@@ -36,7 +37,6 @@ from kanon_sql.engines.readers import (
 from kanon_sql.errors import (
     EngineError,
     InputError,
-    MissingDriverError,
     irregular_kind,
     nearest,
     printable,
@@ -410,12 +410,7 @@ def read_arrow(files: Sequence[str]) -> Any:
 
     Raises `MissingDriverError` without pyarrow.
     """
-    try:
-        pyarrow: Any = import_module("pyarrow")
-    except ImportError:
-        raise MissingDriverError(
-            "Arrow and Feather files need pyarrow. Install it: pip install 'kanon-sql[arrow]'"
-        ) from None
+    pyarrow = required("pyarrow", "Arrow and Feather files need pyarrow", extra="arrow")
     tables = [read_arrow_file(pyarrow, file) for file in files]
     for file, table in zip(files, tables, strict=True):
         require_usable_names(file, table.column_names)

@@ -12,13 +12,13 @@ import threading
 import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
-from importlib import import_module
 from pathlib import Path
 from subprocess import DEVNULL
 from typing import Any
 
+from kanon_sql.engines.failures import required
 from kanon_sql.engines.readers import folder_of_files
-from kanon_sql.errors import EngineError, InputError, MissingDriverError, SpecError
+from kanon_sql.errors import EngineError, InputError, SpecError
 from kanon_sql.files import LockedFolder, spill_folder
 
 SETTINGS: Mapping[str, tuple[str, ...]] = {
@@ -319,11 +319,8 @@ def _quietly() -> Iterator[None]:
 
 
 def _driver(module: str, extra: str = "spark") -> Any:
-    try:
-        return import_module(module)
-    except ImportError:
-        raise MissingDriverError(
-            f"Spark{' Connect' if extra != 'spark' else ''} needs pyspark"
-            f"{' and its connect extra' if extra != 'spark' else ''}. Install it: "
-            f"pip install 'kanon-sql[{extra}]'"
-        ) from None
+    is_connect = extra != "spark"
+    need = (
+        "Spark Connect needs pyspark and its connect extra" if is_connect else "Spark needs pyspark"
+    )
+    return required(module, need, extra)
