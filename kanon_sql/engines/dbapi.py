@@ -6,7 +6,7 @@ import os
 import re
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import closing, suppress
+from contextlib import closing, contextmanager, suppress
 from decimal import Decimal, InvalidOperation
 from importlib import import_module
 from typing import Any
@@ -255,29 +255,28 @@ class DBAPI(Catalogued):
             raise self._explained(error) from None
 
     def _execute(self, sql: str, most: int = 1) -> tuple[list[str], Sequence[Sequence[Any]]]:
-        with self._asking:
-            cursor = self._cursor = self._new_cursor()
-            try:
-                # Without parameters: given some, certain drivers parse % as theirs.
-                cursor.execute(sql)
-                described = list(cursor.description or ())
-                rows = cursor.fetchmany(most) if described else []
-                return [self._own_name(str(each[0])) for each in described], list(
-                    with_numbers(described, rows)
-                )
-            finally:
-                with suppress(Exception):
-                    cursor.close()
+        with self._executed(sql, self._new_cursor) as cursor:
+            described = list(cursor.description or ())
+            rows = cursor.fetchmany(most) if described else []
+            names = [self._own_name(str(each[0])) for each in described]
+            return names, list(with_numbers(described, rows))
 
     def _batches(self, sql: str, most: int) -> Batches:
         self._begin_once()
+        with self._executed(sql, self._cursor_of_batches) as cursor:
+            while most > 0 and (batch := cursor.fetchmany(min(most, BATCH))):
+                most -= len(batch)
+                yield list(with_numbers(list(cursor.description), batch))
+
+    @contextmanager
+    def _executed(self, sql: str, new: Callable[[], Any]) -> Iterator[Any]:
+        """The cursor of a statement that has been executed, which `cancel` may stop."""
         with self._asking:
-            cursor = self._cursor = self._cursor_of_batches()
+            cursor = self._cursor = new()
             try:
+                # Without parameters: given some, certain drivers parse % as theirs.
                 cursor.execute(sql)
-                while most > 0 and (batch := cursor.fetchmany(min(most, BATCH))):
-                    most -= len(batch)
-                    yield list(with_numbers(list(cursor.description), batch))
+                yield cursor
             finally:
                 with suppress(Exception):
                     cursor.close()

@@ -12,6 +12,7 @@ import threading
 import warnings
 import weakref
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal, Self
@@ -160,15 +161,9 @@ class DuckDBEngine:
 
         Raises `EngineError`, or `InputError` where the data is at fault; neither contains a value.
         """
-        try:
+        with self._explained(sql):
             self.lock()
-            statement = self._one_select(sql)
-            with ctrl_c():
-                names, rows = self._answer(sql, statement)
-        except duckdb.Error as error:
-            raise self._targets.translated_error(
-                error, before_rows=self._fails_alike(error, sql)
-            ) from None
+            names, rows = self._answer(sql, self._one_select(sql))
         return [dict(zip(names, row, strict=True)) for row in rows]
 
     def materialise(self, name: str, sql: str) -> None:
@@ -197,26 +192,21 @@ class DuckDBEngine:
         """
         typed = ", ".join(f"{identifier(each.name)} {each.type}" for each in columns)
         lists = ", ".join(f"unnest(cast(? as {each.type}[]))" for each in columns)
-        try:
+        with self._explained():
             self.lock()
             self._run(f"create temp table {identifier(name)} ({typed})")
             self._kept[name] = "table"
             for batch in batches:
                 cells = [nan_as_text(column) for column in zip(*batch, strict=True)]
-                with ctrl_c():
-                    self._session.execute(f"insert into {identifier(name)} select {lists}", cells)
-        except duckdb.Error as error:
-            raise translated_error(error) from None
+                self._session.execute(f"insert into {identifier(name)} select {lists}", cells)
 
     def drop(self, name: str) -> None:
         """Drop a temporary table or view."""
         if name in self._carried:
             self._carried.drop(name)
             return
-        try:
+        with self._explained():
             self._run(f"drop {self._kept.pop(name)} temp.{identifier(name)}")
-        except duckdb.Error as error:
-            raise translated_error(error) from None
 
     def drop_all(self) -> None:
         """Drop every temporary table and view made here, latest first."""
@@ -245,22 +235,20 @@ class DuckDBEngine:
             require_null_strings(becomes, delimiter, null_strings)
             null = literal(null_text(null_strings))
             form = f"format csv, header true, delimiter {literal(delimiter)}, nullstr {null}"
-        try:
-            if is_text:
-                self._refuse_texts_for_null(becomes, name, written)
-            with ctrl_c():
+        with self._explained():
+            try:
+                if is_text:
+                    self._refuse_texts_for_null(becomes, name, written)
                 self._session.execute(
                     f"copy (select {', '.join(columns)} from {identifier(name)}) "
                     f"to {literal(str(path))} "
                     f"({form}, use_tmp_file false)"
                 )
-        except (duckdb.IOException, duckdb.PermissionException):
-            raise EngineError(
-                f"{becomes} can't be written. Check the free space and the permissions of its "
-                "folder. Nothing was left behind."
-            ) from None
-        except duckdb.Error as error:
-            raise translated_error(error) from None
+            except (duckdb.IOException, duckdb.PermissionException):
+                raise EngineError(
+                    f"{becomes} can't be written. Check the free space and the permissions of its "
+                    "folder. Nothing was left behind."
+                ) from None
 
     def _refuse_texts_for_null(self, file: str, name: str, columns: Sequence[Column]) -> None:
         """Raise `InputError` for values that a reader of the file would parse as NULL."""
@@ -294,10 +282,8 @@ class DuckDBEngine:
 
     def check(self, sql: str) -> None:
         """Raise `SpecError` if DuckDB can't prepare the statement; nothing is executed."""
-        try:
+        with self._explained():
             self._run(f"explain {sql}")
-        except duckdb.Error as error:
-            raise translated_error(error) from None
 
     @property
     def can_cancel(self) -> bool:
@@ -405,16 +391,24 @@ class DuckDBEngine:
         if not self.materialises:
             self._carried.materialise(name, sql)
             return
-        try:
+        with self._explained(sql):
             self.lock()
             self._one_select(sql)
-            with ctrl_c():
-                self._session.execute(f"create temp {kind} {identifier(name)} as {sql}", parameters)
-        except duckdb.Error as error:
-            raise self._targets.translated_error(
-                error, before_rows=self._fails_alike(error, sql)
-            ) from None
+            self._session.execute(f"create temp {kind} {identifier(name)} as {sql}", parameters)
         self._kept[name] = kind
+
+    @contextmanager
+    def _explained(self, sql: str = "") -> Iterator[None]:
+        """Translate errors. One in a statement may be that of a file that has changed, or quote a
+        row."""
+        try:
+            with ctrl_c():
+                yield
+        except duckdb.Error as error:
+            if not sql:
+                raise translated_error(error) from None
+            before_rows = self._fails_alike(error, sql)
+            raise self._targets.translated_error(error, before_rows=before_rows) from None
 
     def _fails_alike(self, error: duckdb.Error, sql: str) -> bool:
         """Whether planning alone fails with the same message, which then quotes no row."""

@@ -162,8 +162,7 @@ class Targets:
 
     def _file(self, path: str) -> Table:
         files, left_out = matching_files(path, self._reading)
-        if self.is_shut and path not in self.paths:
-            raise EngineError(f"{path}: name every file before the first query.")
+        self._require_open(path)
         known_as, text = self._unfinished.get(path, path), self._text_options(path)
         kind = _kind(path, known_as)
         for file in files:
@@ -203,11 +202,14 @@ class Targets:
             records=source.records,
         )
 
+    def _require_open(self, path: str) -> None:
+        if self.is_shut and path not in self.paths:
+            raise EngineError(f"{path}: name every file before the first query.")
+
     def _snapshot(self, path: str, found: TableFormat) -> Table:
         """The current snapshot of a Delta or Iceberg table."""
         require_one_line(path)
-        if self.is_shut and path not in self.paths:
-            raise EngineError(f"{path}: name every file before the first query.")
+        self._require_open(path)
         load_extensions(self._session, path, found, is_ours=self._is_ours)
         snapshot = snapshot_of(path, found)
         self.evidence.note([snapshot.evidence])

@@ -396,13 +396,8 @@ class Spark(Warehouse):
 
     @contextmanager
     def _explaining(self) -> Iterator[None]:
-        try:
-            with silenced(*sessions.TELLING):
-                yield
-        except (KanonError, KeyboardInterrupt):
-            raise
-        except Exception as error:
-            raise self._explained(error) from None
+        with self._guarded(), silenced(*sessions.TELLING):
+            yield
 
     def _explained(self, error: Exception, *, read: bool = False) -> KanonError:
         """Translate an error; with `read`, its message may contain values of rows."""
