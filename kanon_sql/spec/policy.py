@@ -29,7 +29,14 @@ from kanon_sql.spec.models.base import Model
 from kanon_sql.spec.models.catalogue import ALL_MODELS, CELL_MODELS, MODELS, model_named
 from kanon_sql.spec.models.cells import Differences, MinContributors
 from kanon_sql.spec.models.sizes import KAnonymity
-from kanon_sql.spec.question_parts import AnyCheck, CheckSchema, SpecPart, Words
+from kanon_sql.spec.question_parts import (
+    AnyCheck,
+    CheckSchema,
+    Fault,
+    SpecPart,
+    Words,
+    fault_in_words,
+)
 from kanon_sql.spec.yaml_document import YamlDocument
 
 FOLDER = Path(__file__).parent / "policies"
@@ -271,29 +278,18 @@ def read_policy(path: Path) -> Policy:
         raise document.error(location, message, at_key=at_key) from None
 
 
-def _first_fault(error: ValidationError) -> tuple[tuple[int | str, ...], str, bool]:
-    """The location and message of the first error, and whether the key itself is at fault."""
+def _first_fault(error: ValidationError) -> Fault:
     faults = error.errors(include_url=False)
     fault = next((each for each in faults if each["type"] == "extra_forbidden"), faults[0])
-    location, found = fault["loc"], described_value(fault["input"])
+    location = fault["loc"]
     match fault["type"]:
-        case "extra_forbidden":
-            part = {"read": PolicyRead, "quotes": Quote}.get(str(location[0]), Policy)
-            near = did_you_mean(str(location[-1]), part.model_fields)
-            return location, f'unknown key "{location[-1]}".{near}', True
-        case "missing":
-            return location[:-1], f'the key "{location[-1]}" is missing.', False
-        case "literal_error":
-            return location, f"must be {fault['ctx']['expected']}; found {found}.", False
         case "value_error":
             return location, str(fault["ctx"]["error"]), False
-        case "too_short" | "string_too_short":
-            return location, "must not be empty.", False
         case "string_pattern_mismatch":
+            found = described_value(fault["input"])
             return location, f"must read like {_EXAMPLES[_key(location)]}; found {found}.", False
-    expected = "a list" if "list" in fault["type"] else "text" if "str" in fault["type"] else ""
-    expected = expected or "a mapping of keys to values"
-    return location, f"must be {expected}; found {found}.", False
+    part = {"read": PolicyRead, "quotes": Quote}.get(str(next(iter(location), "")), Policy)
+    return fault_in_words(fault, "", lambda key: did_you_mean(key, part.model_fields))
 
 
 _EXAMPLES = {"policy": "our-airlock", "date": "2026-11-23"}

@@ -33,7 +33,7 @@ from kanon_sql.spec.question_parts import (
     CheckSchema,
     ColumnNames,
     SpecPart,
-    first_repeated,
+    faults_of_roles,
     names,
 )
 
@@ -329,18 +329,11 @@ class PublishedSpec(SpecPart, BaseModel):
     def _faults(self) -> Iterator[str]:
         if not self.by:
             yield "by names no dimension; name at least one, as in by: [region]."
-        parts = [
+        roles = [
             *((column, "a dimension") for column in self.by),
             *((each, part) for each, part in self._named_columns() if each is not None),
         ]
-        seen: dict[str, str] = {}
-        for column, part in parts:
-            before = seen.setdefault(column.casefold(), part)
-            if before != part:
-                yield f'column "{column}" is both {before} and {part}; give it one role.'
-        repeated = first_repeated([column.casefold() for column in self.by])
-        if repeated is not None:
-            yield f'column "{repeated}" is named twice in by.'
+        yield from faults_of_roles(roles, {"by": self.by}, str.casefold)
         yield from self._misplaced()
         yield from self._unknown_dimensions()
         for check in self.checks:

@@ -38,13 +38,17 @@ from kanon_sql.spec.question_parts import (
     Check,
     ColumnNames,
     EarlierReleaseSpec,
+    Fault,
     OtherTableSpec,
     ReferenceSpec,
     ReviewedColumns,
     SpecPart,
     Words,
+    fault_in_words,
+    faults_of_roles,
     first_repeated,
     generalisable,
+    names,
     or_names_alone,
 )
 from kanon_sql.spec.yaml_document import LISTS_OF_VALUES, Place, YamlDocument
@@ -243,33 +247,28 @@ class TableSpec(SpecPart, BaseModel):
 
     @model_validator(mode="after")
     def _columns_have_one_role(self) -> TableSpec:
-        seen: dict[str, str] = {}
-        for part, column in self._column_roles():
-            if seen.setdefault(column, part) != part:
-                raise ValueError(
-                    f'column "{column}" is both {seen[column]} and {part}; give it one role.'
-                )
-        for part, columns in (
-            ("sensitive", self.sensitive),
-            ("identifiers", self.identifiers),
-            ("undecided", self.undecided),
-        ):
-            repeated = first_repeated(columns)
-            if repeated is not None:
-                raise ValueError(f'column "{repeated}" is named twice in {part}.')
+        roles = (
+            (column, role)
+            for key, role in _ROLES.items()
+            for column in names(getattr(self, key) or [])
+        )
+        lists = {key: getattr(self, key) for key in ("sensitive", "identifiers", "undecided")}
+        for fault in faults_of_roles(roles, lists):
+            raise ValueError(fault)
         return self
 
-    def _column_roles(self) -> Iterator[tuple[str, str]]:
-        yield from (("a quasi-identifier", column) for column in self.quasi_identifiers)
-        yield from (("part of an event", column) for column in self.events)
-        yield from (("sensitive", column) for column in self.sensitive)
-        yield from (("an identifier", column) for column in self.identifiers)
-        yield from (("insensitive", column) for column in self.insensitive)
-        yield from (("undecided", column) for column in self.undecided)
-        if self.entity:
-            yield "the entity", self.entity
-        if self.weight:
-            yield "the weight", self.weight
+
+_ROLES = {
+    "quasi_identifiers": "a quasi-identifier",
+    "events": "part of an event",
+    "sensitive": "sensitive",
+    "identifiers": "an identifier",
+    "insensitive": "insensitive",
+    "undecided": "undecided",
+    "entity": "the entity",
+    "weight": "the weight",
+}
+"""What a column is that a table has under these keys."""
 
 
 class Defaults(SpecPart, BaseModel):
@@ -561,7 +560,7 @@ def _source_label(source: Any) -> str:
     return str(source) if isinstance(source, str | Path) else type(source).__name__
 
 
-def _faults(error: ValidationError) -> list[tuple[Sequence[int | str], str, bool]]:
+def _faults(error: ValidationError) -> list[Fault]:
     """The location and message of each error, and whether the key itself is at fault. Unknown keys
     come first, and a key that is missing beside one is probably the same."""
     faults = error.errors(include_url=False)
@@ -579,33 +578,15 @@ def _faults(error: ValidationError) -> list[tuple[Sequence[int | str], str, bool
     return [_described(each) for each in (*unknown, *others)]
 
 
-def _described(fault: Any) -> tuple[Sequence[int | str], str, bool]:
+def _described(fault: Any) -> Fault:
     found = described_value(fault["input"])
     location = fault["loc"]
     match fault["type"]:
-        case "extra_forbidden":
-            key, place = str(location[-1]), _place(location[:-1])
-            instead = advice(key, _class_at(location[:-1]))
-            return location, f'unknown key "{key}"{place}.{instead}', True
-        case "missing":
-            return (
-                location[:-1],
-                f'the key "{location[-1]}" is missing{_place(location[:-1])}.',
-                False,
-            )
         case "value_error":
             cause = fault["ctx"]["error"]
             if isinstance(cause, SpecError) and cause.key and isinstance(fault["input"], dict):
                 location = (*location, *fault["input"], cause.key)
             return location, str(cause), False
-        case "literal_error":
-            return location, f"must be {fault['ctx']['expected']}; found {found}.", False
-        case "bool_parsing" | "bool_type":
-            return location, f"must be yes or no; found {found}.", False
-        case "too_short" | "string_too_short":
-            return location, "must not be empty.", False
-        case "string_too_long":
-            return location, f"must be one character; found {found}.", False
         case "int_type" if "levels" in location:
             message = (
                 f"must be the number of a level; found {found}. The hierarchy of a column "
@@ -618,22 +599,8 @@ def _described(fault: Any) -> tuple[Sequence[int | str], str, bool]:
                 f"{{hierarchy: {location[-1]}.csv}}; found {found}."
             )
             return location, message, False
-        case _:
-            expected = next(
-                (words for kind, words in _EXPECTED.items() if kind in fault["type"]), None
-            )
-            expected = expected or fault["msg"].removeprefix("Input should be ")
-            return location, f"must be {expected}; found {found}.", False
-
-
-_EXPECTED = {
-    "invalid_key": "written with names for keys",
-    "model": "a mapping of keys to values",
-    "dict": "a mapping of keys to values",
-    "list": "a list",
-    "string": "text",
-}
-"""Pydantic's error types and the expected type in words."""
+    above = _class_at(location[:-1])
+    return fault_in_words(fault, _place(location[:-1]), lambda key: advice(key, above))
 
 
 def _place(location: Sequence[int | str]) -> str:
