@@ -194,6 +194,12 @@ class Model(Described):
     """The parameters that are thresholds; any one makes the model gate."""
     table_thresholds: ClassVar[tuple[str, ...]] = ()
     """The thresholds on all classes together; each class must meet the other ones by itself."""
+    size_threshold: ClassVar[str | None] = None
+    """The threshold that is a class size."""
+    value_list: ClassVar[str | None] = None
+    """The parameter that names sensitive values."""
+    relations: ClassVar[frozenset[Need]] = frozenset()
+    """The relations that its SQL needs besides the classes, whatever its parameters."""
     words: ClassVar[ClassWords | None] = None
     """The sentences on its worst class; None if `report/words` chooses them."""
     share_words: ClassVar[str] = ""
@@ -267,7 +273,7 @@ class Model(Described):
     @property
     def least_size(self) -> int | None:
         """The required class size in records (people), if there is one."""
-        return None
+        return getattr(self, self.size_threshold) if self.size_threshold else None
 
     @property
     def violating_below(self) -> float | None:
@@ -324,12 +330,12 @@ class Model(Described):
     @property
     def needs(self) -> frozenset[Need]:
         """The relations that its SQL needs besides the classes."""
-        return frozenset()
+        return self.relations
 
     @property
     def named_values(self) -> tuple[Any, ...]:
         """The sensitive values named in its parameters."""
-        return ()
+        return (getattr(self, self.value_list) if self.value_list else None) or ()
 
     @property
     def reads_values(self) -> bool:

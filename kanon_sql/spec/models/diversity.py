@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Literal
+from typing import ClassVar, Literal
 
 from pydantic import model_validator
 
@@ -75,6 +75,7 @@ class RecursiveClDiversity(SensitiveModel):
     thresholds: ClassVar = ("c",)
     may_be_infinite: ClassVar = True
     is_strict: ClassVar = True
+    value_list: ClassVar = "allowed"
 
     c: Positive | None = None
     """Exclusive upper bound of the most frequent value's count over that of the rarer ones."""
@@ -88,10 +89,6 @@ class RecursiveClDiversity(SensitiveModel):
         ranked = self.l > 2 or (self.l == 2 and self.allowed is not None)
         return frozenset({"ranks"}) if ranked else frozenset()
 
-    @property
-    def named_values(self) -> tuple[Any, ...]:
-        return self.allowed or ()
-
 
 class AlphaKAnonymity(SensitiveModel):
     """No sensitive value has a share above α in a class, and k-anonymity holds."""
@@ -99,6 +96,8 @@ class AlphaKAnonymity(SensitiveModel):
     worst: ClassVar = "greatest"
     thresholds: ClassVar = ("alpha", "k")
     companion_figures: ClassVar = {"k": ("least", "k")}
+    size_threshold: ClassVar = "k"
+    value_list: ClassVar = "values"
 
     alpha: PositiveShare | None = None
     """Maximum share of a value in a class."""
@@ -106,14 +105,6 @@ class AlphaKAnonymity(SensitiveModel):
     """Minimum size of a class, in records (people, with an entity)."""
     values: Values | None = None
     """The values to which alpha applies; by default all."""
-
-    @property
-    def least_size(self) -> int | None:
-        return self.k
-
-    @property
-    def named_values(self) -> tuple[Any, ...]:
-        return self.values or ()
 
 
 class PSensitiveKAnonymity(SensitiveModel):
@@ -123,16 +114,13 @@ class PSensitiveKAnonymity(SensitiveModel):
     worst: ClassVar = "least"
     thresholds: ClassVar = ("p", "k")
     companion_figures: ClassVar = {"k": ("least", "k")}
+    size_threshold: ClassVar = "k"
     only_grows: ClassVar = True
 
     p: Count | None = None
     """Minimum number of different values in a class."""
     k: Count | None = None
     """Minimum size of a class, in records (people, with an entity)."""
-
-    @property
-    def least_size(self) -> int | None:
-        return self.k
 
 
 class KEAnonymity(SensitiveModel):
@@ -159,6 +147,7 @@ class TCloseness(SensitiveModel):
 
     worst: ClassVar = "greatest"
     thresholds: ClassVar = ("t",)
+    relations: ClassVar = frozenset({"shares", "class_shares"})
 
     t: Share | None = None
     """Maximum distance between the distribution of a class and that of the table."""
@@ -168,10 +157,6 @@ class TCloseness(SensitiveModel):
     """The values from least to greatest, unless they are numbers or dates."""
     hierarchy: str | None = None
     """A CSV file without header: the value, then its ancestors up to one root."""
-
-    @property
-    def needs(self) -> frozenset[Need]:
-        return frozenset({"shares", "class_shares"})
 
     @property
     def reads_values(self) -> bool:
@@ -208,13 +193,10 @@ class DeltaDisclosure(SensitiveModel):
     beside: ClassVar = "present_only"
     may_be_infinite: ClassVar = True
     is_strict: ClassVar = True
+    relations: ClassVar = frozenset({"shares", "class_shares", "table_values"})
 
     delta: Positive | None = None
     """Exclusive upper bound of the natural logarithm of the factor."""
-
-    @property
-    def needs(self) -> frozenset[Need]:
-        return frozenset({"shares", "class_shares", "table_values"})
 
 
 class BasicBetaLikeness(SensitiveModel):
@@ -222,13 +204,10 @@ class BasicBetaLikeness(SensitiveModel):
 
     worst: ClassVar = "greatest"
     thresholds: ClassVar = ("beta",)
+    relations: ClassVar = frozenset({"shares", "class_shares"})
 
     beta: NotNegative | None = None
     """Maximum relative gain of a value's share in a class over its share in the table."""
-
-    @property
-    def needs(self) -> frozenset[Need]:
-        return frozenset({"shares", "class_shares"})
 
 
 class EnhancedBetaLikeness(SensitiveModel):
@@ -237,10 +216,7 @@ class EnhancedBetaLikeness(SensitiveModel):
     worst: ClassVar = "greatest"
     thresholds: ClassVar = ("beta",)
     may_be_infinite: ClassVar = True
+    relations: ClassVar = frozenset({"shares", "class_shares", "bounds"})
 
     beta: NotNegative | None = None
     """Maximum relative gain of a value's share in a class over its share in the table."""
-
-    @property
-    def needs(self) -> frozenset[Need]:
-        return frozenset({"shares", "class_shares", "bounds"})

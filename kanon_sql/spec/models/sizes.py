@@ -18,13 +18,10 @@ class KAnonymity(Model):
     worst: ClassVar = "least"
     with_wildcards: ClassVar = True
     only_grows: ClassVar = True
+    size_threshold: ClassVar = "k"
 
     k: Count | None = None
     """Minimum size of a class, in records (people, with an entity)."""
-
-    @property
-    def least_size(self) -> int | None:
-        return self.k
 
 
 class KMap(ReferenceModel):
