@@ -127,6 +127,7 @@ PositiveNumber = Annotated[
     BeforeValidator(_finite),
 ]
 PositiveWhole = Annotated[PositiveInt, Field(le=LARGEST), BeforeValidator(_finite)]
+_Digits = Annotated[PositiveInt, Field(le=18), BeforeValidator(_finite)]
 
 
 class _Level(Described):
@@ -163,7 +164,7 @@ class Depths(_Level):
         "must be whole numbers from 1 to 18 in ascending order, as in {depths: [1, 2]}"
     )
 
-    depths: Annotated[list[Annotated[PositiveWhole, Field(le=18)]], Field(min_length=1)]
+    depths: Annotated[list[_Digits], Field(min_length=1)]
     """For each level, the number of digits to truncate; truncation is toward zero."""
 
     @model_validator(mode="after")

@@ -586,7 +586,8 @@ def _described(fault: Any) -> Fault:
             cause = fault["ctx"]["error"]
             if isinstance(cause, SpecError) and cause.key and isinstance(fault["input"], dict):
                 location = (*location, *fault["input"], cause.key)
-            return location, str(cause), False
+            said = str(cause)
+            return location, said if said.endswith((".", "?")) else f"{said}; found {found}.", False
         case "int_type" if "levels" in location:
             message = (
                 f"must be the number of a level; found {found}. The hierarchy of a column "

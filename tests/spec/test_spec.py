@@ -188,7 +188,7 @@ kanon.yml:3:12: must be 'value' or 'wildcard'; found 'none'.
     3 |     nulls: none
       |            ^^^^"""),
         ("tables:\n  - source: a.csv\n    first: 0", """\
-kanon.yml:3:12: must be greater than or equal to 1; found 0.
+kanon.yml:3:12: must be a whole number, 1 or more; found 0.
     2 |   - source: a.csv
     3 |     first: 0
       |            ^"""),

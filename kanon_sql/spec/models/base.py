@@ -18,7 +18,7 @@ from numbers import Integral, Real
 from operator import ge, gt, le, lt
 from typing import Annotated, Any, ClassVar, Literal
 
-from pydantic import BeforeValidator, Field, ValidationError, WithJsonSchema
+from pydantic import BeforeValidator, ValidationError, WithJsonSchema
 from pydantic_core import CoreSchema
 from pydantic_core.core_schema import no_info_before_validator_function
 
@@ -27,13 +27,6 @@ from kanon_sql.spec.models.described import Described
 from kanon_sql.spec.models.examples import ExampleOf
 
 Number = int | float
-
-
-def _whole_number(value: Any) -> Any:
-    """Refuse values that are counts only after rounding or parsing: true, 2.5, "5"."""
-    if isinstance(value, bool) or not isinstance(value, Integral):
-        raise ValueError("must be a whole number, 1 or more")
-    return int(value)
 
 
 def plain(value: Any) -> Any:
@@ -86,7 +79,7 @@ def _value_list(value: Any) -> Any:
     return tuple(value)
 
 
-Count = Annotated[int, Field(ge=1), BeforeValidator(_whole_number)]
+Count = Annotated[int, Bounds("a whole number, 1 or more", {"minimum": 1}, is_whole=True)]
 CountFromZero = Annotated[int, Bounds("a whole number, 0 or more", {"minimum": 0}, is_whole=True)]
 Share = Annotated[
     Number, Bounds("a number from 0 to 1", {"minimum": 0, "maximum": 1}, is_share=True)
