@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import re
 import signal
@@ -13,6 +14,15 @@ from hypothesis import settings
 # No machine is too slow to be right.
 settings.register_profile("patient", deadline=None)
 settings.load_profile("patient")
+
+# What is collected of ten thousand tests stays until the end: nothing of it is garbage, and each
+# collection of garbage would go through all of it again.
+gc.disable()
+
+
+def pytest_collection_finish() -> None:
+    gc.freeze()
+    gc.enable()
 
 
 @pytest.fixture(autouse=True)
