@@ -232,9 +232,10 @@ def _answers(plan: Plan, session: Session) -> Answers:
     sizes = session.rows(plan.classes) if plan.classes else next(iter(sensitive.values()))
     refuse_without_entity(plan.bound, sizes)
     distances = {each.step.name: session.row(each.step) for each in plan.distances if sizes}
-    profiles = _profiles(plan, sizes, session) if sizes else ()
+    asked = plan.number_of_people if sizes else None
+    everyone = int(session.row(asked)["kanon_people"]) if asked else 0
+    profiles = _profiles(plan, sizes, everyone, session) if sizes else ()
     matches = {step.step.name: session.row(step.step) for step in plan.references if sizes}
-    everyone = people_of_profiles(profiles)
     in_several = plan.people is not None and people_in(sizes) > everyone
     answers = Answers(
         sizes=sizes,
@@ -253,7 +254,8 @@ def _answers(plan: Plan, session: Session) -> Answers:
         unassigned=session.row(plan.unassigned.step) if plan.unassigned and sizes else None,
         insensitive=session.rows(plan.insensitive.step) if plan.insensitive and sizes else (),
     )
-    is_one = saw_one_table(plan, answers) and saw_the_same_people(plan, answers, everyone)
+    is_one = people_of_profiles(profiles) == everyone and saw_one_table(plan, answers)
+    is_one = is_one and saw_the_same_people(plan, answers, everyone)
     if not is_one:
         raise EngineError(
             f"{plan.bound.table.name} changed while it was being audited; run the audit again."
@@ -261,11 +263,11 @@ def _answers(plan: Plan, session: Session) -> Answers:
     return answers
 
 
-def _profiles(plan: Plan, sizes: Sequence[Row], session: Session) -> Sequence[Row]:
-    """Number of profiles by size: of classes, if everybody is in one; none without an entity."""
-    if plan.everyone is None or plan.profiles is None:
+def _profiles(plan: Plan, sizes: Sequence[Row], everyone: int, session: Session) -> Sequence[Row]:
+    """Number of profiles by size: of classes, if everyone is in one; none without an entity."""
+    if plan.profiles is None:
         return ()
-    if int(session.row(plan.everyone)["kanon_people"]) != people_in(sizes):
+    if everyone != people_in(sizes):
         return session.rows(plan.profiles)
     return [
         {"kanon_size": row["kanon_size"], "kanon_profiles": row["kanon_classes"]} for row in sizes

@@ -17,7 +17,7 @@ from kanon_sql.errors import InputError, KanonError, SpecError
 from kanon_sql.files import file_of_url, is_sqlite
 from kanon_sql.sql.dialects.sqlite import joins_texts
 from kanon_sql.sql.macros import render
-from kanon_sql.sql.tables import Column, Table
+from kanon_sql.sql.tables import Column, Row, Table
 
 _MERGING = re.compile(
     r"\bcollate\b(?:\s|/\*.*?\*/|--[^\n]*\n)*[\"'`\[]?(?!binary\b)\w+", re.IGNORECASE | re.DOTALL
@@ -114,15 +114,31 @@ class SQLite(DBAPI):
             return unreadable(self.title, f": {error}.")
         return super()._explained(error)
 
-    def transpile(self, sql: str) -> str:
-        """Transpile a template's SELECT. Raises `SpecError` for what this version can't compute."""
-        if self._version < ORDERED and joins_texts(sql):
+    def query(self, sql: str) -> list[Row]:
+        """The rows. Raises `SpecError` for what this version can't compute."""
+        self._require_order(sql)
+        return super().query(sql)
+
+    def materialise(self, name: str, sql: str) -> None:
+        """Store a SELECT. Raises `SpecError` for what this version can't compute."""
+        self._require_order(sql)
+        super().materialise(name, sql)
+
+    def check(self, sql: str) -> None:
+        """Prepare a statement; whether one that joins texts is needed depends on the data."""
+        if not self._lacks_order(sql):
+            super().check(sql)
+
+    def _lacks_order(self, sql: str) -> bool:
+        return self._version < ORDERED and joins_texts(sql)
+
+    def _require_order(self, sql: str) -> None:
+        if self._lacks_order(sql):
             raise SpecError(
                 f"SQLite {'.'.join(map(str, self._version))} joins texts in no defined order, so "
-                "it can't compare the classes of people. Open the database with SQLite "
+                "it can't compare people who are in several classes. Open the database with SQLite "
                 f"{'.'.join(map(str, ORDERED))} or later, or leave out the entity."
             )
-        return super().transpile(sql)
 
     def files_read(self) -> Iterable[str]:
         """The connection's database files, with their journal files."""

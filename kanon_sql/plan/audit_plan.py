@@ -98,8 +98,8 @@ class Plan:
     distances: tuple[DistanceStep, ...] = ()
     looks: tuple[SpellingLook, ...] = ()
     named_values: tuple[NamedValuesStep, ...] = ()
-    everyone: Statement | None = None
-    """Counts the people; None without an entity, as are the next two."""
+    number_of_people: Statement | None = None
+    """None without an entity, as are the next two."""
     profiles: Statement | None = None
     people: Statement | None = None
     """Counts people by the smallest of their classes."""
@@ -128,7 +128,7 @@ class Plan:
                 for step in (look.at_all, look.spellings, look.by_spelling)
             ),
             *(named.step for named in self.named_values),
-            self.everyone,
+            self.number_of_people,
             self.profiles,
             self.people,
             *(sensitive.people for sensitive in self.sensitive),
@@ -169,7 +169,7 @@ def plan_audit(bound: ResolvedQuestion, *, short_keys: bool = True) -> Plan:
         distances=tuple(distance_steps(bound)),
         looks=tuple(spelling_look(bound, column) for column in looked),
         named_values=tuple(named_values_steps(bound)),
-        everyone=_everyone(bound) if bound.entity else None,
+        number_of_people=_number_of_people(bound, bound.entity) if bound.entity else None,
         profiles=_profiles(bound) if bound.entity else None,
         people=smallest_classes(keyed) if bound.entity else None,
         survey=_survey(bound) if bound.weight else None,
@@ -226,16 +226,12 @@ def _survey(bound: ResolvedQuestion) -> Statement:
     )
 
 
-def _everyone(bound: ResolvedQuestion) -> Statement:
+def _number_of_people(bound: ResolvedQuestion, entity: BoundColumn) -> Statement:
     return step(
         bound,
-        "everyone",
+        "number_of_people",
         f"How many people are in {bound.table.name}?",
-        render(
-            "number_of_people",
-            relation=records(bound, with_entity(bound, list(bound.quasi_identifiers))),
-            entity=bound.entity,
-        ),
+        render("number_of_people", relation=records(bound, [entity]), entity=entity),
         KAnonymity,
     )
 

@@ -562,9 +562,14 @@ def test_what_sqlite_can_not_join_is_refused(monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr(sqlite, "ORDERED", (99, 0))
     connection = sqlite3.connect(":memory:")
     connection.execute("create table people as select 1 as zip, 2 as id")
+    question = {"quasi_identifiers": "zip", "entity": "id", "engine": connection}
 
+    assert kanon.audit("people", **question).tables[0].summary.people == 1
+    assert "group_concat" in str(kanon.compile("people", **question)).lower()
+    connection.execute("insert into people values (3, 2)")
+    connection.commit()
     with pytest.raises(kanon.SpecError, match=r"joins texts in no defined order.* 99\.0 or later"):
-        kanon.audit("people", quasi_identifiers="zip", entity="id", engine=connection)
+        kanon.audit("people", **question)
     connection.close()
 
 

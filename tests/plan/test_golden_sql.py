@@ -247,10 +247,15 @@ ASKED = {
         [{"kanon_diverse_by_spelling_classes": 1}],
         step="diverse_by_spelling_diagnosis",
     ),
-    "number_of_people": Asked({"entity": "patient"}, [{"kanon_people": 4}], step="everyone"),
+    "number_of_people": Asked(
+        {"entity": "patient"}, [{"kanon_people": 4}], step="number_of_people"
+    ),
     "profiles": Asked(
-        {"quasi_identifiers": ["diagnosis"], "entity": "patient"},
-        [{"kanon_size": 1, "kanon_profiles": 4}],
+        {"quasi_identifiers": ["diagnosis"], "entity": "patient", "where": "diagnosis <> 'Flu'"},
+        [
+            {"kanon_size": 1, "kanon_profiles": 2},
+            {"kanon_size": 2, "kanon_profiles": 1},
+        ],
         step="profiles",
     ),
     "people_by_their_smallest_class": Asked(

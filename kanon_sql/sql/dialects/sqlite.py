@@ -1,4 +1,4 @@
-"""Rules for SQLite, from 3.38 on, with its math functions; an entity needs 3.44."""
+"""Rules for SQLite, from 3.38 on, with its math functions; people in several classes need 3.44."""
 
 from __future__ import annotations
 

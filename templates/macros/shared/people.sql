@@ -1,7 +1,7 @@
 {#
     Each person counts once: a person in several classes counts in the smallest of them, where they
-    are easiest to find. If every person is in one class only, just the number of people is asked, as
-    the class sizes give all else.
+    are easiest to find. If every person is in one class only, only the number of people is queried,
+    as the class sizes give the rest.
 #}
 
 {# Number of people. If it is the sum of the class sizes, every person is in one class. #}

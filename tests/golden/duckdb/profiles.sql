@@ -1,4 +1,5 @@
 -- Question   How many people in patients have records in exactly the same classes?
+-- Where      patients: diagnosis <> 'Flu'
 -- Model      k-anonymity. Every combination of quasi-identifier values occurs in at least k
 --            records, so these columns never point at fewer than k of them. (Sweeney 2002,
 --            k-anonymity: a model for protecting privacy, IJUFKS 10(5), definition 3)
@@ -12,7 +13,13 @@ class_people as (
     select
         "diagnosis",
         "patient" as kanon_entity
-    from "main"."patients"
+    from (
+        select
+            "diagnosis",
+            "patient"
+        from "main"."patients"
+        where ("diagnosis" <> 'Flu')
+    ) as kanon_source
     group by
         "diagnosis",
         "patient"
