@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from kanon_sql.anonymizing.algorithms import released_at_levels, released_by_class
 from kanon_sql.anonymizing.recoding.recoded_views import refuse_equality
@@ -48,13 +48,15 @@ from kanon_sql.files import remove_leftovers
 from kanon_sql.plan.audit_plan import Plan
 from kanon_sql.plan.levels import ColumnLevels
 from kanon_sql.plan.resolve import column_levels
-from kanon_sql.report.dry_run import ExpectedSearch, ExpectedTable
 from kanon_sql.results.release import SEARCHES, Anonymization, Before, Compared, Metrics, Recoded
 from kanon_sql.results.table import Rows, TableResult, today
 from kanon_sql.results.version import VERSION
 from kanon_sql.results.writing import check_writable, refuse_to_overwrite
 from kanon_sql.spec.models.sizes import KAnonymity
 from kanon_sql.spec.spec import AuditSpec, TableSpec
+
+if TYPE_CHECKING:
+    from kanon_sql.report.dry_run import ExpectedTable
 
 
 def anonymize(
@@ -153,6 +155,8 @@ def dry_run(spec: AuditSpec, options: ReleaseOptions, *, engine: Any = None) -> 
 
     Runs nothing. Raises the errors that `anonymize` raises before its first query.
     """
+    from kanon_sql.report.dry_run import ExpectedSearch
+
     spec, options = _at_given_levels(spec, options)
     asked = the_table(spec)
     options = options.for_engine(engine if engine is not None else asked.connect)

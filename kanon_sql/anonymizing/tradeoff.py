@@ -76,7 +76,7 @@ class TradeoffResult(Tabular, Displayed, Written):
 
         return tradeoff.page(self.tradeoff)
 
-    def in_a_line(self) -> str:
+    def _in_a_line(self) -> str:
         points = [f"k {each.k}" for each in self.tradeoff.points]
         return f"{self.status}: {', '.join(points) or 'no table'}"
 

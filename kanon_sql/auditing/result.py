@@ -380,5 +380,5 @@ class Comparison(Displayed, Diff):
 
         return diff.page(self)
 
-    def in_a_line(self) -> str:
+    def _in_a_line(self) -> str:
         return f"{self.old} → {self.new}: {'worse' if self.is_worse else 'not worse'}"

@@ -572,7 +572,7 @@ def anonymize(context: click.Context, /, target: str, **values: Any) -> int:
 
     spec = question(context, target, values)
     result_file = result_file_of(context, values["result"], spec.files(), values)
-    options = _options(values, _place(spec, values))
+    options = _release_options(values, _release_place(spec, values))
     if options.output is not None and options.output == result_file:
         raise SpecError("--output and --result name the same file. Give each its own.")
     if values["dry_run"]:
@@ -643,7 +643,7 @@ def tradeoff(context: click.Context, /, target: str, **values: Any) -> int:
     ks = sizes(values) or KS
     spec = question(context, target, {**values, "k": None})
     output = output_of(context, spec, values)
-    options = _options(values, {})
+    options = _release_options(values, {})
     with watching(context) as watch:
         result = run(spec, options, ks, run_of(values, watch, files_of(output)))
     result = with_command(result, context, output)
@@ -652,7 +652,7 @@ def tradeoff(context: click.Context, /, target: str, **values: Any) -> int:
     return result.exit_code
 
 
-def _place(spec: AuditSpec, values: dict[str, Any]) -> dict[str, Any]:
+def _release_place(spec: AuditSpec, values: dict[str, Any]) -> dict[str, Any]:
     """The file of a release, or the folder that a cluster writes."""
     from kanon_sql.anonymizing.release.options import ReleaseOptions
 
@@ -662,7 +662,7 @@ def _place(spec: AuditSpec, values: dict[str, Any]) -> dict[str, Any]:
     return place
 
 
-def _options(values: dict[str, Any], place: dict[str, Any]) -> ReleaseOptions:
+def _release_options(values: dict[str, Any], place: dict[str, Any]) -> ReleaseOptions:
     """The release options of a command."""
     from kanon_sql.anonymizing.release.options import ReleaseOptions
 

@@ -654,13 +654,13 @@ def _serve(assistant: Assistant) -> None:
     # Hosts keep what a server prints on stderr.
     logging.disable()
 
-    async def serve() -> None:
+    async def exchange() -> None:
         with anyio.CancelScope() as scope:
             server = assistant.server(scope.cancel)
             async with stdio_server(stdin=_Lines(sys.stdin.fileno())) as (read, write):  # type: ignore[arg-type]
                 await server.run(read, write, server.create_initialization_options())
 
-    anyio.run(serve)
+    anyio.run(exchange)
 
 
 class _Lines:

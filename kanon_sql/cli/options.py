@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
@@ -68,7 +68,7 @@ PARTS = (
     *_ROLES,
     _ENTITY,
 )
-DEMANDS = (
+CHECKS = (
     *declared("question", "checks"),
     *other_table(REFERENCE, *("columns", "where", "entity", "weight", "level", "header")),
 )
@@ -92,7 +92,7 @@ SOURCE = (
 )
 RELEASE_QUESTION = (
     *PARTS,
-    *DEMANDS,
+    *CHECKS,
     *EARLIER_RELEASES,
     *HIERARCHIES,
     Fields("anonymizing/release/options.py", "ReleaseOptions").option(
@@ -104,7 +104,7 @@ RELEASE_QUESTION = (
 )
 QUESTION = (
     *PARTS,
-    *DEMANDS,
+    *CHECKS,
     *POLICY,
     *EARLIER_RELEASES,
     *HIERARCHIES,
@@ -116,19 +116,16 @@ QUESTION = (
 INITIAL_PARTS = (*_ROLES, _ENTITY)
 
 
-if TYPE_CHECKING:
-    pass
-
 OF_CELLS = Fields("spec/published.py", "PublishedSpec")
-TABLE = (
+CELLS = (
     OF_CELLS.option("by"),
     OF_CELLS.option("value", metavar="COL"),
     OF_CELLS.option("contributor", metavar="COL"),
     OF_CELLS.option("margins", ends=" (written '()').", multiple=True, metavar="all|none|COL,…"),
 )
-RULES = declared("question", "rules")
+CELL_RULES = declared("question", "rules")
 POLICY_ON_CELLS = (OF_CELLS.option("policy", multiple=True, metavar="ID|FILE"),)
-CHECK = declared("question", "checks_of_cells")
+CELL_CHECKS = declared("question", "checks_of_cells")
 AS_PUBLISHED = (
     OF_CELLS.option("cells", "--published"),
     OF_CELLS.option(
@@ -145,15 +142,15 @@ AS_PUBLISHED = (
     OF_CELLS.option("absent"),
 )
 SECOND_TABLE = tuple(other_table(AGAINST, *("by", "columns", "where", "header")))
-CELL_OPTIONS = (*TABLE, *RULES, *AS_PUBLISHED, *SECOND_TABLE)
+CELL_OPTIONS = (*CELLS, *CELL_RULES, *AS_PUBLISHED, *SECOND_TABLE)
 """The options that only a question on cells has."""
 QUESTION_ON_CELLS = (
-    *TABLE,
+    *CELLS,
     HIERARCHIES[0],
     FAULTS,
     *RECORDS_READ,
-    *RULES,
-    *CHECK,
+    *CELL_RULES,
+    *CELL_CHECKS,
     *POLICY_ON_CELLS,
     *AS_PUBLISHED,
     *SECOND_TABLE,
@@ -298,7 +295,7 @@ _OF_COMMAND: dict[str, tuple[Iterable[Callable[[Any], Any]], ...]] = {
     "compile": (QUESTION, CELL_OPTIONS, MANIFEST, COMPILED, COMPILE_OUTPUT, RUN, TELL),
     "validate": (QUESTION, CELL_OPTIONS, MANIFEST, SHOWN, TELL),
     "anonymize": (RELEASE_QUESTION, SERVER, SEARCH, RELEASE, FORMAT, LIMITS, DRY_RUN, TELL),
-    "tradeoff": (PARTS, SIZES, DEMANDS[1:], HIERARCHIES, RECORDS, OTHERS_KNOWN, SOURCE, SERVER,
+    "tradeoff": (PARTS, SIZES, CHECKS[1:], HIERARCHIES, RECORDS, OTHERS_KNOWN, SOURCE, SERVER,
                  WEIGHED, FORMAT, OUTPUT, LIMITS, TELL),
     "profile": (PARTS, KNOWLEDGE, IDENTIFYING, HIERARCHIES, LEVELS, RECORDS, SOURCE, SERVER, FORMAT,
                 OUTPUT, RUN, MAX_SECONDS, TELL),

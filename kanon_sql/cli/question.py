@@ -572,22 +572,22 @@ def cells_question(
     against = other_tables(AGAINST, values)
     parts = {
         **given_fields(PublishedSpec, values),
-        **_read(values),
+        **_cell_settings(values),
         "source": target,
         "against": against,
-        "checks": _rules(values, list(against)),
+        "checks": _cell_rules(values, list(against)),
         "hierarchies": hierarchies(values),
     }
     return AuditSpec(published=[published_spec(**parts)])
 
 
-def _read(values: Mapping[str, Any]) -> dict[str, Any]:
+def _cell_settings(values: Mapping[str, Any]) -> dict[str, Any]:
     """The settings that are written in another way than in a spec file."""
     from kanon_sql.spec.published import bounds, mark_of, text_or_null
 
     found: dict[str, Any] = {}
     if values["margins"]:
-        found["margins"] = _margins(values["margins"])
+        found["margins"] = _cell_margins(values["margins"])
     if values["suppressed"]:
         found["suppressed"] = [mark_of(text) for text in values["suppressed"]]
     if values["total_label"]:
@@ -613,7 +613,7 @@ def _read(values: Mapping[str, Any]) -> dict[str, Any]:
     return found
 
 
-def _margins(texts: Sequence[str]) -> Any:
+def _cell_margins(texts: Sequence[str]) -> Any:
     """`all`, `none`, or the dimensions of each margin; a quoted "all" is a column."""
     words = {text.strip() for text in texts}
     if words & {"all", "none"}:
@@ -623,7 +623,7 @@ def _margins(texts: Sequence[str]) -> Any:
     return [[] if text.strip() == "()" else column_names("--margins", text) for text in texts]
 
 
-def _rules(values: Mapping[str, Any], against: Sequence[str]) -> list[Model]:
+def _cell_rules(values: Mapping[str, Any], against: Sequence[str]) -> list[Model]:
     """The requested rules, short forms first."""
     from kanon_sql.spec.models.catalogue import short_rules
     from kanon_sql.spec.yaml_document import scalar_or_list

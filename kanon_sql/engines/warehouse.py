@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from decimal import Decimal
+from functools import cache
 from typing import Any, Self
 
 from kanon_sql.engines.base import Batches, Engine
@@ -39,8 +40,9 @@ class SemanticCheck:
         return f"{engine} {self.does}, so {self.wrong}. {self.instead}"
 
 
+@cache
 def canaries(dialect: str) -> Mapping[str, SemanticCheck]:
-    """The deviations tested on a database, by the column that is 1 if there is none."""
+    """The semantic checks of a dialect, by the result column that is 1 if the database complies."""
     known = shipped("kanon_sql.engines", "canaries.yml")
     of_spark = known["spark"] if dialect in ("spark", "databricks") else {}
     return {

@@ -37,7 +37,7 @@ class Displayed:
         """The blocks that a terminal shows."""
         return self.page()
 
-    def in_a_line(self) -> str:
+    def _in_a_line(self) -> str:
         """What its repr says after the name of the class."""
         whole: Any = self
         tables = [f"{each.name} {each.status}" for each in whole.tables]
@@ -45,7 +45,7 @@ class Displayed:
 
     def __repr__(self) -> str:
         """One line; `print` and notebooks show everything."""
-        return f"<{type(self).__name__} {self.in_a_line()}>"
+        return f"<{type(self).__name__} {self._in_a_line()}>"
 
     def __str__(self) -> str:
         from kanon_sql.report import terminal

@@ -305,7 +305,7 @@ def _policies(value: Any, info: ValidationInfo) -> list[Policy]:
     if value is None:
         return []
     found: list[Policy] = []
-    for each in [value] if isinstance(value, str | Path | Policy) else value:
+    for each in value if isinstance(value, list | tuple) else [value]:
         if isinstance(each, str | Path):
             each = policy_named(str(each), folder)
         if not isinstance(each, Policy):

@@ -162,7 +162,7 @@ def _of_cells(check: Any) -> Any:
     if not isinstance(check, CellModel):
         raise ValueError(
             f"{check.name()} is a model of records, which kanon-sql audit checks. Models of "
-            f"cells: {', '.join(CELL_MODELS)}"
+            f"cells: {', '.join(CELL_MODELS)}."
         )
     return check
 

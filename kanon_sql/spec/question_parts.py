@@ -242,8 +242,8 @@ Fault = tuple[Sequence[int | str], str, bool]
 
 
 def fault_in_words(fault: Any, place: str, instead: Callable[[str], str]) -> Fault:
-    """A fault that pydantic has found; `place` follows the name of its key, `instead` follows an
-    unknown one."""
+    """A fault found by pydantic, in words; `place` follows the name of its key, and `instead` gives
+    the advice on an unknown one."""
     location, found = fault["loc"], described_value(fault["input"])
     key = location[-1] if location else ""
     match fault["type"]:

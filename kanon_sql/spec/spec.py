@@ -268,7 +268,7 @@ _ROLES = {
     "entity": "the entity",
     "weight": "the weight",
 }
-"""What a column is that a table has under these keys."""
+"""The role of a column, by the key that names it."""
 
 
 class Defaults(SpecPart, BaseModel):

@@ -192,6 +192,11 @@ kanon.yml:3:12: must be a whole number, 1 or more; found 0.
     2 |   - source: a.csv
     3 |     first: 0
       |            ^"""),
+        ("tables:\n  - source: a.csv\n    policy: 3", """\
+kanon.yml:3:13: policy must be an identifier, as in cms-cell-11, or the path of a file; found an int.
+    2 |   - source: a.csv
+    3 |     policy: 3
+      |             ^"""),
         ("tables:\n  - source: a.csv\n    delimiter: ';;'", """\
 kanon.yml:3:16: must be one character; found ';;'.
     2 |   - source: a.csv
@@ -544,3 +549,7 @@ def test_a_reference_is_a_mapping_too() -> None:
         kanon.audit(people, **asked, references={"voters": {"sorce": voters}})
     with pytest.raises(kanon.SpecError, match=r'the key "source" is missing in references.voters'):
         kanon.audit(people, **asked, references={"voters": {}})
+
+
+def test_a_count_may_be_larger_than_any_float() -> None:
+    assert kanon.KAnonymity(k=10**400).k == 10**400

@@ -114,7 +114,7 @@ def test_what_is_accepted_reads_no_other_table(seed: int) -> None:
     """Where words are put in, left out or moved, DuckDB reads nothing else, or no statement."""
     draw = random.Random(seed)
     passed = 0
-    for _ in range(150):
+    for _ in range(200):
         sql, tables = statement(draw.choice(GOLDEN))
         words = [token.text if token.token_type.name not in ("STRING", "IDENTIFIER")
                  else sql[token.start : token.end + 1]

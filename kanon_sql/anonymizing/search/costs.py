@@ -5,7 +5,7 @@ therefore the loss of its levels over all records plus the additional loss of it
 records. Before a node is evaluated, its suppressed records are unknown; the bound assumes those
 with the least additional loss. Lower is better, so precision costs 1 - precision. Weights of
 columns and their highest levels restrict and rank the nodes. The metrics and their sources are in
-`kanon_sql.results.metrics`.
+`METRICS` of `kanon_sql.results.release`.
 """
 
 from __future__ import annotations

@@ -399,8 +399,8 @@ class DuckDBEngine:
 
     @contextmanager
     def _explained(self, sql: str = "") -> Iterator[None]:
-        """Translate errors. One in a statement may be that of a file that has changed, or quote a
-        row."""
+        """Translate DuckDB's errors. With `sql`, check first that no file has changed, and withhold
+        a message that may quote a row."""
         try:
             with ctrl_c():
                 yield

@@ -105,6 +105,22 @@ def list_files(path: str, run: Run) -> tuple[str, ...]:
     return matching_files(path, run)[0]
 
 
+def _without_credentials(address: str) -> str:
+    """An address without its user and its query, which may be credentials.
+
+    >>> _without_credentials("https://ann:secret@clinic.org/@b.csv?signature=key")
+    'https://clinic.org/@b.csv'
+    >>> _without_credentials("https://ann:sec?ret@clinic.org/b.csv")
+    'https://…'
+    """
+    scheme, _, rest = address.partition("://")
+    place, _, query = rest.partition("?")
+    host, slash, path = place.partition("/")
+    _, user, host = host.rpartition("@")
+    is_cut_in_user = (not user and "@" in query) or (":" in host and not user and "@" in path)
+    return f"{scheme}://…" if is_cut_in_user else f"{scheme}://{host}{slash}{path}"
+
+
 def matching_files(path: str, run: Run) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """The files of `path`, and the dot files that a glob leaves out as a shell does."""
     require_one_line(path)
@@ -119,10 +135,9 @@ def matching_files(path: str, run: Run) -> tuple[tuple[str, ...], tuple[str, ...
     if os.path.exists(path):
         return (path,), ()
     if "://" in path:
-        # Its user and its query may be credentials.
-        scheme, _, rest = path.partition("?")[0].partition("://")
-        address = f"{scheme}://{rest.rpartition('@')[2]}"
-        raise InputError(f"{address}: only local files are read; download it first.")
+        raise InputError(
+            f"{_without_credentials(path)}: only local files are read; download it first."
+        )
     if not any(character in path for character in GLOB_CHARACTERS):
         raise InputError(f"{path}: no such file.{_readable_neighbours(path)}")
     found = [str(file) for (file,) in run(render("matching_files", pattern=literal(path)))]

@@ -67,8 +67,8 @@ def _signed(
     audience: Audience = "internal",
     min_cell: int = LEAST_CELL,
 ) -> Signed:
-    """The result with what accompanies it, each in memory or in a file; `compared` is the result as
-    the earlier one is compared with it."""
+    """The result with what accompanies it, each in memory or in a file; `compared` is the result,
+    or its file, that an earlier one is compared with."""
     profiles = read_profile(Path(profile)) if isinstance(profile, str | Path) else profile
     is_file = isinstance(tradeoff, str | Path)
     other = read_costs(Path(tradeoff)) if is_file else tradeoff and tradeoff.tradeoff

@@ -174,7 +174,7 @@ def _columns(settings: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
 
 # --- the connection ------------------------------------------------------------------------
 
-_FILE = "profiles.yml"
+PROFILES = "profiles.yml"
 
 
 @dataclass(frozen=True)
@@ -249,30 +249,30 @@ def connection_of(project: Project, adapter: str | None, profiles_dir: str | Pat
     """
     instead = f"Name the database of the tables: {option('engine', 'duckdb:FILE')}."
     folders = list(_folders(project, profiles_dir))
-    file = next((folder / _FILE for folder in folders if (folder / _FILE).is_file()), None)
+    file = next((folder / PROFILES for folder in folders if (folder / PROFILES).is_file()), None)
     if file is None:
         looked = " or ".join(str(folder) for folder in dict.fromkeys(folders))
         raise SpecError(
-            f"a manifest does not say how to connect to the warehouse, and there is no {_FILE} in "
-            f"{looked}. {instead}"
+            "a manifest does not say how to connect to the warehouse, and there is no "
+            f"{PROFILES} in {looked}. {instead}"
         )
-    profiles = mapping(_read(file))
-    name = _text(file, project.profile)
+    profiles = mapping(_profiles(file))
+    name = _rendered(file, project.profile)
     profile = mapping(profiles.get(name or ""))
-    target = os.environ.get("DBT_TARGET") or _text(file, profile.get("target")) or "default"
+    target = os.environ.get("DBT_TARGET") or _rendered(file, profile.get("target")) or "default"
     settings = mapping(mapping(profile.get("outputs")).get(target))
     if not settings:
         raise SpecError(
             f"{file} has no target {target} of the profile {name} that {PROJECT} names. {instead}"
         )
-    values = {str(key): _text(file, value) for key, value in settings.items()}
+    values = {str(key): _rendered(file, value) for key, value in settings.items()}
     kind = values.get("type") or ""
     if adapter and kind != adapter:
         raise SpecError(
             f"the manifest was written for {adapter}, and the target {target} of {file} is {kind}. "
             f"Run dbt parse for that target. {instead}"
         )
-    url = _url(kind, values, project.folder)
+    url = _target_url(kind, values, project.folder)
     if url is None:
         raise SpecError(
             f"{file}: no connection can be made from the target {target}, which is {kind} "
@@ -289,14 +289,14 @@ def _folders(project: Project, given: str | Path | None) -> Iterator[Path]:
     yield from (Path.cwd(), project.folder, Path.home() / ".dbt")
 
 
-def _read(file: Path) -> Any:
+def _profiles(file: Path) -> Any:
     try:
         return YamlDocument.read_as_dbt_does(file).value
     except SpecError:
         raise InputError(f"{file} can't be read as YAML. dbt debug says what is wrong.") from None
 
 
-def _text(file: Path, value: Any) -> str | None:
+def _rendered(file: Path, value: Any) -> str | None:
     """A value as dbt renders it, with `env_var` only."""
     if value is None or isinstance(value, list | dict):
         return None
@@ -323,7 +323,7 @@ def _text(file: Path, value: Any) -> str | None:
     return text
 
 
-def _url(kind: str, values: Mapping[str, str | None], folder: Path) -> str | None:
+def _target_url(kind: str, values: Mapping[str, str | None], folder: Path) -> str | None:
     """The URL of a target; None if its engine or its authentication can't be expressed in one."""
     if kind == "duckdb":
         path = values.get("path") or ":memory:"

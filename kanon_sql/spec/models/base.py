@@ -55,7 +55,8 @@ class Bounds:
         percent = percentage(given) if self.is_share and isinstance(given, str) else None
         value = plain(given if percent is None else percent)
         is_number = isinstance(value, int if self.is_whole else (int, float))
-        fits = is_number and not isinstance(value, bool) and math.isfinite(value)
+        is_finite = isinstance(value, int) or (is_number and math.isfinite(value))
+        fits = is_number and not isinstance(value, bool) and is_finite
         if not fits or not all(_HOLDS[key](value, limit) for key, limit in self.limits.items()):
             raise ValueError(f"must be {self.words}")
         return value
@@ -163,7 +164,8 @@ FIGURES_OF_MATCHES = ("journalist.average", "marketer.average")
 class Model(Described):
     """A privacy model with its parameters. Frozen and comparable.
 
-    Its words, from `title` to `holds_when`, are in `models.toml`, its example in `examples.toml`.
+    Its words (`title` to `holds_when`, `words`, `share_words`) are in `models.toml`, its example in
+    `examples.toml`.
     """
 
     title: ClassVar[str]

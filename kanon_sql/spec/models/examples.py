@@ -1,4 +1,4 @@
-"""The worked examples on the models' pages: six records that violate, six that satisfy."""
+"""The worked examples on the models' pages: records or cells that violate, and that satisfy."""
 
 from __future__ import annotations
 

@@ -18,7 +18,8 @@ class Traits:
     """How a dialect deviates; the defaults fit most databases."""
 
     like: str = ""
-    """The dialect whose file has its rules: the same, or `RULES_OF_` and its own name."""
+    """The dialect in whose file its rules are: in `RULES`, or as in MariaDB's case in
+    `RULES_OF_MARIADB`."""
     embedded: bool = False
     """Whether the database is embedded.
 
