@@ -32,6 +32,7 @@ from kanon_sql.engines import SCHEMES, connect
 from kanon_sql.engines.dbapi import DBAPI
 from kanon_sql.engines.servers import SERVERS
 from kanon_sql.report.words.phrases import has_phrases
+from kanon_sql.spec.models.base import IN_WORDS, Model
 from kanon_sql.spec.models.catalogue import ALL_MODELS, CELL_MODELS, MODELS
 from kanon_sql.sql import macros
 from kanon_sql.sql.dialects.rules import TRAITS, Traits
@@ -600,6 +601,24 @@ def test_every_path_that_the_architecture_names_exists() -> None:
 
 def test_the_layers_of_the_architecture_are_those_that_are_enforced() -> None:
     assert f"```layers\n{RULE}\n```" in ARCHITECTURE
+
+
+def test_every_word_in_a_data_file_is_read() -> None:
+    """A key with a slip of the pen would be passed over, or be missed in a report alone."""
+    code = "\n".join(file.read_text(encoding="utf-8") for file in HOUSE.rglob("*.py"))
+    words = tomllib.loads((HOUSE / "report/words/wording.toml").read_text(encoding="utf-8"))
+    names = [*words, *words["sentences"], *words["shown"]]
+    numbered = [re.sub(r"_\d$", "_{m}", name) for name in names]
+    unread = [name for name in numbered if not re.search(f"""["']{re.escape(name)}["']""", code)]
+    unknown = [
+        f"{name}.{key}"
+        for name, parts in IN_WORDS.items()
+        for key in parts
+        if name not in ALL_MODELS or key not in Model.__annotations__
+    ]
+
+    assert not unread
+    assert not unknown
 
 
 def test_neither_wheel_nor_top_level_grows() -> None:

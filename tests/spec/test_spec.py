@@ -196,7 +196,7 @@ kanon.yml:3:12: must be a whole number, 1 or more; found 0.
 kanon.yml:3:13: policy must be an identifier, as in cms-cell-11, or the path of a file; found an int.
     2 |   - source: a.csv
     3 |     policy: 3
-      |             ^"""),
+      |             ^"""),  # noqa: E501
         ("tables:\n  - source: a.csv\n    delimiter: ';;'", """\
 kanon.yml:3:16: must be one character; found ';;'.
     2 |   - source: a.csv

@@ -53,7 +53,9 @@ def limits(signed: Signed) -> Iterator[Block]:
             [(ALL_MODELS[name].title, _limitation(name, signed)) for name in models], "limit"
         )
     of_cells = all(isinstance(each, CellsResult) for each in signed.answered)
-    yield Points(wording(f"beside_the_{'rules' if signed.answered and of_cells else 'models'}"))
+    yield Points(
+        wording("beside_the_rules" if signed.answered and of_cells else "beside_the_models")
+    )
 
 
 def _limitation(model: str, signed: Signed) -> str:
