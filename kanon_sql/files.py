@@ -236,6 +236,30 @@ def is_sqlite(path: str) -> bool:
     return first_bytes(path, 16) == b"SQLite format 3\0"
 
 
+REDACTED = "…"
+
+
+def without_credentials(text: str) -> str:
+    """A URL without user, password and query string; any other text as it is.
+
+    >>> without_credentials("postgresql://ann:secret@db.example:5432/clinic?password=other")
+    'postgresql://…@db.example:5432/clinic?…'
+    >>> without_credentials("postgresql://ann:sec?ret@db.example/clinic")
+    'postgresql://…'
+    >>> without_credentials("data/*.parquet")
+    'data/*.parquet'
+    """
+    scheme, is_url, rest = text.partition("://")
+    if not is_url:
+        return text
+    place, has_options, options = rest.partition("?")
+    if "@" in options:  # what looks like options may be the rest of a password
+        return f"{scheme}://{REDACTED}"
+    _, has_user, host = place.rpartition("@")
+    user = f"{REDACTED}@" if has_user else ""
+    return f"{scheme}://{user}{host}" + (f"?{REDACTED}" if has_options else "")
+
+
 def file_of_url(url: str) -> str | None:
     """The database file that a URL names, if it names one.
 

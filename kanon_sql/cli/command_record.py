@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from kanon_sql.cli.option_kinds import outer_parts
-from kanon_sql.files import sha256_of
+from kanon_sql.files import REDACTED, sha256_of, without_credentials
 
 if TYPE_CHECKING:
     from kanon_sql.results.table import FileDigest
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 
 ARGUMENTS = "kanon_sql.arguments"
 """Key in the context's `meta` of the arguments as given."""
-_REDACTED = "…"
 _OUTPUT_OPTIONS = ("format", "also", "result", "overwrite", "force", "verbose", "quiet")
 """Options about the form and place of a result, which don't change the question."""
 _MOST_FILES = 8
@@ -147,23 +146,6 @@ def _option_words(option: click.Option, value: object) -> Iterator[str]:
         yield _check_without_values(text) if option.name == "check" else without_credentials(text)
 
 
-def without_credentials(text: str) -> str:
-    """A URL without user, password and query string.
-
-    >>> without_credentials("postgresql://ann:secret@db.example:5432/clinic?password=other")
-    'postgresql://…@db.example:5432/clinic?…'
-    >>> without_credentials("data/*.parquet")
-    'data/*.parquet'
-    """
-    scheme, is_url, rest = text.partition("://")
-    if not is_url:
-        return text
-    place, has_options, _ = rest.partition("?")
-    _, has_user, host = place.rpartition("@")
-    user = f"{_REDACTED}@" if has_user else ""
-    return f"{scheme}://{user}{host}" + (f"?{_REDACTED}" if has_options else "")
-
-
 def _check_without_values(text: str) -> str:
     """A check with its lists of values redacted.
 
@@ -175,7 +157,7 @@ def _check_without_values(text: str) -> str:
     model, colon, parameters = text.partition(":")
     parts = [each.partition("=") for each in outer_parts(parameters)] if colon else []
     redacted = (
-        f"{key}={f'[{_REDACTED}]' if key.strip() in LISTS_OF_VALUES else value}"
+        f"{key}={f'[{REDACTED}]' if key.strip() in LISTS_OF_VALUES else value}"
         for key, _, value in parts
     )
     return f"{model}{colon}{','.join(redacted)}"

@@ -41,7 +41,7 @@ from kanon_sql.errors import (
     nearest,
     printable,
 )
-from kanon_sql.files import Kind, file_kind, first_bytes
+from kanon_sql.files import Kind, file_kind, first_bytes, without_credentials
 from kanon_sql.sql.macros import render
 from kanon_sql.sql.quoting import is_one_line, literal
 
@@ -105,22 +105,6 @@ def list_files(path: str, run: Run) -> tuple[str, ...]:
     return matching_files(path, run)[0]
 
 
-def _without_credentials(address: str) -> str:
-    """An address without its user and its query, which may be credentials.
-
-    >>> _without_credentials("https://ann:secret@clinic.org/@b.csv?signature=key")
-    'https://clinic.org/@b.csv'
-    >>> _without_credentials("https://ann:sec?ret@clinic.org/b.csv")
-    'https://…'
-    """
-    scheme, _, rest = address.partition("://")
-    place, _, query = rest.partition("?")
-    host, slash, path = place.partition("/")
-    _, user, host = host.rpartition("@")
-    is_cut_in_user = (not user and "@" in query) or (":" in host and not user and "@" in path)
-    return f"{scheme}://…" if is_cut_in_user else f"{scheme}://{host}{slash}{path}"
-
-
 def matching_files(path: str, run: Run) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """The files of `path`, and the dot files that a glob leaves out as a shell does."""
     require_one_line(path)
@@ -135,9 +119,8 @@ def matching_files(path: str, run: Run) -> tuple[tuple[str, ...], tuple[str, ...
     if os.path.exists(path):
         return (path,), ()
     if "://" in path:
-        raise InputError(
-            f"{_without_credentials(path)}: only local files are read; download it first."
-        )
+        address = without_credentials(path)
+        raise InputError(f"{address}: only local files are read; download it first.")
     if not any(character in path for character in GLOB_CHARACTERS):
         raise InputError(f"{path}: no such file.{_readable_neighbours(path)}")
     found = [str(file) for (file,) in run(render("matching_files", pattern=literal(path)))]
