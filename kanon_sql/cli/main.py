@@ -160,7 +160,9 @@ def _exit_code_of(run: Callable[[], Any]) -> int:
     except click.ClickException as error:
         if isinstance(error, click.NoSuchOption):
             # The nearest alone: --quasi-identifier is not meant as --identifiers.
-            near = did_you_mean(error.option_name, error.possibilities or ())
+            options = error.ctx.command.params if error.ctx else ()
+            shown = (each for each in options if not getattr(each, "hidden", False))
+            near = did_you_mean(error.option_name, [name for each in shown for name in each.opts])
             say_error(f"there is no option {error.option_name}.{near}")
         else:
             say_error(error.format_message())

@@ -301,12 +301,16 @@ def declared_option(
     flag: str, *names: str, is_question: bool, **settings: Any
 ) -> Callable[[Command], Command]:
     """An option with an environment variable: `--memory-limit` is KANON_SQL_MEMORY_LIMIT. `names`
-    are other flags for it, and its parameter."""
-    variable = f"KANON_SQL_{flag.removeprefix('--').replace('-', '_').upper()}"
+    are other flags for it, each with its variable, and its parameter."""
+    variables = [
+        f"KANON_SQL_{each.removeprefix('--').replace('-', '_').upper()}"
+        for each in (flag, *names)
+        if each.startswith("--")
+    ]
     if is_question and settings.get("multiple"):
         settings["type"] = OneALine()
     kind = QuestionOption if is_question else click.Option
-    return click.option(flag, *names, cls=kind, envvar=variable, **settings)
+    return click.option(flag, *names, cls=kind, envvar=variables, **settings)
 
 
 def retired(flag: str, instead: str) -> Callable[[Command], Command]:

@@ -5,6 +5,7 @@ Question options can't be combined with a spec file, except thresholds, which re
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -451,7 +452,9 @@ def _given(context: click.Context, but: Sequence[str] = ()) -> list[str]:
         if isinstance(option, QuestionOption) and option.name not in but
     }
     return [
-        str(option.envvar) if source is click.core.ParameterSource.ENVIRONMENT else option.opts[0]
+        next(filter(os.environ.get, option.envvar or ()), "")
+        if source is click.core.ParameterSource.ENVIRONMENT
+        else option.opts[0]
         for option, source in sources.items()
         if source is not click.core.ParameterSource.DEFAULT
     ]

@@ -24,7 +24,7 @@ from pydantic import (
     model_validator,
 )
 
-from kanon_sql.errors import SpecError, described_value, did_you_mean, kind_of, plural
+from kanon_sql.errors import SpecError, described_value, did_you_mean, plural
 from kanon_sql.spec.models.base import Model
 from kanon_sql.spec.models.catalogue import ALL_MODELS, CELL_MODELS, MODELS, model_named
 from kanon_sql.spec.models.cells import Differences, MinContributors
@@ -311,7 +311,7 @@ def _policies(value: Any, info: ValidationInfo) -> list[Policy]:
         if not isinstance(each, Policy):
             raise SpecError(
                 f"policy must be an identifier, as in cms-cell-11, or the path of a file; found "
-                f"{kind_of(each)}."
+                f"{described_value(each)}."
             )
         if any(each.policy == other.policy for other in found):
             raise SpecError(f'the policy "{each.policy}" is named twice.')

@@ -587,8 +587,9 @@ def _described(fault: Any) -> Fault:
             if isinstance(cause, SpecError) and cause.key and isinstance(fault["input"], dict):
                 location = (*location, *fault["input"], cause.key)
             said = str(cause)
-            return location, said if said.endswith((".", "?")) else f"{said}; found {found}.", False
-        case "int_type" if "levels" in location:
+            is_whole = said.endswith((".", "?")) or "\n" in said
+            return location, said if is_whole else f"{said}; found {found}.", False
+        case "int_type" | "int_parsing" | "int_from_float" if "levels" in location:
             message = (
                 f"must be the number of a level; found {found}. The hierarchy of a column "
                 f"{BESIDE_A_COLUMN}."

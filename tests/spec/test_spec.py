@@ -193,10 +193,10 @@ kanon.yml:3:12: must be a whole number, 1 or more; found 0.
     3 |     first: 0
       |            ^"""),
         ("tables:\n  - source: a.csv\n    policy: 3", """\
-kanon.yml:3:13: policy must be an identifier, as in cms-cell-11, or the path of a file; found an int.
+kanon.yml:3:13: policy must be an identifier, as in cms-cell-11, or the path of a file; found 3.
     2 |   - source: a.csv
     3 |     policy: 3
-      |             ^"""),  # noqa: E501
+      |             ^"""),
         ("tables:\n  - source: a.csv\n    delimiter: ';;'", """\
 kanon.yml:3:16: must be one character; found ';;'.
     2 |   - source: a.csv

@@ -240,14 +240,26 @@ def _risk(check: CheckResult, table: TableResult) -> Phrases:
         for key, bound in bounds.items()
     )
     reach = f"{_violating(check, table)} with too high a chance" if check.violating_classes else ""
-    return Phrases(found, "; ".join(each for each in (others, reach) if each), asked or None)
+    parts = (others, reach, _not_contained(check))
+    return Phrases(found, "; ".join(each for each in parts if each), asked or None)
 
 
 def _share(check: CheckResult, table: TableResult) -> Phrases:
     model = MODELS[check.model]
     asked = check.parameters.get(model.thresholds[0])
-    extent = model.share_words.format(members(table))
+    parts = (model.share_words.format(members(table)), _not_contained(check))
+    extent = "; ".join(each for each in parts if each)
     return Phrases(percent(check.achieved), extent, None if asked is None else percent_asked(asked))
+
+
+def _not_contained(check: CheckResult) -> str:
+    """Why a risk is violated by a reference that does not contain the release, whatever it is."""
+    lacking = ("unmatched_classes", "exceeding_classes")
+    classes = sum(check.details.get(each, 0) for each in lacking)
+    if check.holds is not False or not classes or check.parameters.get("missing") == "union":
+        return ""
+    fewer = f"it has fewer people than the release in {counted(classes, 'class')}"
+    return f"{_reference(check)} can't contain the release: {fewer}"
 
 
 def _population_uniqueness(check: CheckResult, table: TableResult) -> Phrases:
