@@ -27,6 +27,7 @@ from kanon_sql.anonymizing.release.views import CLASSES, DONORS, NUMBERED, VIOLA
 from kanon_sql.auditing import auditor
 from kanon_sql.cli.main import main
 from kanon_sql.engines.duckdb.engine import DuckDBEngine
+from kanon_sql.engines.readers import TextOptions
 from kanon_sql.files import LockedFolder
 from kanon_sql.results.writing import refuse_to_overwrite
 
@@ -597,7 +598,7 @@ def test_a_text_file_is_read_back_as_it_was_written_or_refused(
     names = list("xyz"[: len(rows[0]) if rows else 1])
     with (
         TemporaryDirectory() as folder,
-        DuckDBEngine(null_strings=null_strings, delimiter=delimiter) as engine,
+        DuckDBEngine(text=TextOptions(delimiter, tuple(null_strings))) as engine,
     ):
         path = Path(folder) / name
         engine.will_write(path, path)
