@@ -42,6 +42,7 @@ from kanon_sql.spec.arguments import (
     path_argument,
     published_from_arguments,
     spec_from_arguments,
+    suggests_parameters,
 )
 from kanon_sql.spec.policy import Policy
 from kanon_sql.spec.policy import policies as shipped_policies
@@ -359,7 +360,7 @@ def profile(
         attacker_knows=column_list("attacker_knows", attacker_knows),
         k=k,
         identifying=identifying,
-        known=(known,) if isinstance(known, int) else None if known is None else tuple(known),
+        known=None if known is None else _numbers(known),
         times=times,
     )
     return with_python_words(found)
@@ -426,7 +427,7 @@ def tradeoff(
     spec = _spec(data, quasi_identifiers, sensitive, checks, references, None, None, others)
     options = _options(algorithm=algorithm, **only(SearchArguments, others))
     run = RunOptions(**only(RunArguments, others))
-    return weighed.tradeoff(spec, options, _ks(k), run)
+    return weighed.tradeoff(spec, options, weighed.KS if k is None else _numbers(k), run)
 
 
 def _spec(
@@ -455,13 +456,12 @@ def _options(**settings: Any) -> ReleaseOptions:
     )
 
 
-def _ks(k: Any) -> Sequence[int]:
-    """The values of `k` to compare."""
-    if k is None:
-        return weighed.KS
-    return list(k) if isinstance(k, Iterable) and not isinstance(k, str) else [k]
+def _numbers(given: Any) -> Sequence[int]:
+    """One number, or several."""
+    return list(given) if isinstance(given, Iterable) and not isinstance(given, str) else [given]
 
 
+@suggests_parameters
 def explain(name: str | None = None) -> Explanation:
     """Return the manual page of a model, a metric or a topic; without a name, the list of pages.
 

@@ -288,11 +288,11 @@ def percentage(value: object) -> Decimal | None:
 def fraction_hint(value: object) -> str:
     """A closing sentence that converts a percentage to a fraction, or "".
 
-    >>> fraction_hint("20%"), fraction_hint("five")
-    (' Write 20% as 0.2.', '')
+    >>> fraction_hint("20%"), fraction_hint("150%"), fraction_hint("five")
+    (' Write 20% as 0.2.', '', '')
     """
     share = percentage(value)
-    return "" if share is None else f" Write {value} as {share:f}."
+    return "" if share is None or share > 1 else f" Write {value} as {share:f}."
 
 
 def nearest(name: str, known: Iterable[str], most: int = 8) -> str:

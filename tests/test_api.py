@@ -29,6 +29,7 @@ import kanon_sql as kanon
 from kanon_sql.anonymizing.release.options import ReleaseArguments, ReleaseOptions
 from kanon_sql.engines.session import RunArguments, RunOptions
 from kanon_sql.spec.arguments import CellArguments, TableArguments
+from kanon_sql.spec.models.catalogue import ALL_MODELS
 
 PEOPLE = pd.DataFrame(
     {"zip": ["02138", "02138", "02139", "02141"], "age": [30, 30, 41, 52], "disease": list("abcc")}
@@ -130,11 +131,11 @@ def test_frames_of_every_kind(frame: Any) -> None:
         (lambda: kanon.audit(PEOPLE, 2.5), "quasi_identifiers must be a column or a list of them"),
         (lambda: kanon.audit(PEOPLE, ["zip"], levels=1), 'as in {"zip": 2}; found an int'),
         (lambda: kanon.audit(PEOPLE, ["zip"], timeout="3"), "timeout must be a number; found '3'"),
-        (lambda: kanon.audit(PEOPLE, ["zip"], memory_limit=3), 'as in "4GB"; found 3'),
+        (lambda: kanon.audit(PEOPLE, ["zip"], memory_limit=3), "must be text; found 3"),
         (lambda: kanon.audit(PEOPLE, ["zip"], where=PEOPLE.zip == "02138"),
-         "where: must be text; found a pandas.Series"),
+         "where must be text; found a pandas.Series"),
         (lambda: kanon.audit(PEOPLE, ["zip"], where=PEOPLE.zip.tolist() * 2),
-         "where: must be text; found a list of 8"),
+         "where must be text; found a list of 8"),
         (lambda: kanon.anonymize(PEOPLE, {"zip": PEOPLE.zip}, k=2), "found a pandas.Series"),
         (lambda: kanon.anonymize(PEOPLE, MASKED, k=2, output=3), "output must be the path"),
         (lambda: kanon.anonymize(PEOPLE, MASKED, k=2, output="v.sql"), 'as in name="patients"'),
@@ -144,6 +145,29 @@ def test_frames_of_every_kind(frame: Any) -> None:
         (lambda: kanon.AlphaKAnonymity(0.5, 3), "AlphaKAnonymity takes names. Its parameters:"),
         (lambda: kanon.KAnonymity(3, k=3), "KAnonymity is given k twice"),
         (lambda: kanon.KAnonymity(PEOPLE), "found a pandas.DataFrame"),
+        (lambda: kanon.KnownEvents(sampel=1), 'no parameter "sampel". Its parameters: m, k, '),
+        (lambda: kanon.KnownEvents(sampel=1), 'Did you mean "sample"?'),
+        (lambda: kanon.GeneralizationHierarchy(level=PEOPLE), 'Did you mean "levels"?'),
+        (lambda: kanon.GeneralizationHierarchy(levels=5), "levels: must be a list; found 5."),
+        (lambda: kanon.ReferenceSpec(sourc=PEOPLE), 'unknown key "sourc". Did you mean "source"?'),
+        (lambda: kanon.AuditSpec(tables=[{"source": PEOPLE, "first": 0}]),
+         "tables.first: must be a whole number, 1 or more; found 0."),
+        (lambda: kanon.compile(PEOPLE, "zip").only("clases"),
+         'no step "clases". Steps: classes, unassigned, small_classes. Did you mean "classes"?'),
+        (lambda: kanon.compile(PEOPLE, "zip").until(5), "name must be text; found 5"),
+        (lambda: kanon.explain(5), "name must be text; found 5"),
+        (lambda: kanon.audit(PEOPLE, "zip").diff(None), "and not with a NoneType"),
+        (lambda: kanon.audit(PEOPLE, "zip").to_html(earlier=5), "and not with an int"),
+        (lambda: kanon.audit(PEOPLE, "zip").to_html(5), "path must be the path of a file; found 5"),
+        (lambda: kanon.audit(PEOPLE, "zip").chart(None), "name must be text; found None"),
+        (lambda: kanon.tables(PEOPLE, "zip", dominance=5), "as in (2, 67); found 5"),
+        (lambda: kanon.audit(PEOPLE, "zip", show_values="no"),
+         "show_values must be True or False; found 'no'"),
+        (lambda: kanon.audit(PEOPLE, "zip", threads=0), "threads must be a whole number, 1 or"),
+        (lambda: kanon.profile(PEOPLE, events="zip", entity="age", known=1.5),
+         "m must be a whole number from 1 to 20; found 1.5"),
+        (lambda: kanon.from_json("{"), "Was it cut off, or edited? to_json() of a result writes"),
+        (lambda: kanon.from_json(""), "the text:1:1: this is not JSON"),
     ],
 )  # fmt: skip
 def test_what_is_not_understood_is_named_and_no_value_is_shown(ask: Any, told: str) -> None:
@@ -253,6 +277,17 @@ def test_models_say_what_they_take() -> None:
     assert (
         repr(kanon.TCloseness(0.2, distance="ordered")) == "TCloseness(t=0.2, distance='ordered')"
     )
+
+
+@pytest.mark.parametrize("model", ALL_MODELS.values())
+def test_the_help_of_a_model_is_its_parameters_and_its_words(model: Any) -> None:
+    help_ = pydoc.plain(pydoc.render_doc(model))
+    listed = set(re.findall(r"^ \|  (\w+)(?:\(.*)?$", help_, re.MULTILINE))
+
+    assert listed - {model.__name__} == {"name", "gates", "parameters"}
+    assert not re.search(r"\{\d\}|ClassWords", help_)
+    for words in ("Guarantee", "Formula", "Limits", "Source", *model.model_fields):
+        assert f" |  {words}: " in help_
 
 
 RELEASE = {"zip": ["0213*", "0213*", "0213*"], "age": [30, 30, 41], "disease": ["a", "b", "c"]}

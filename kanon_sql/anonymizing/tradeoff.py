@@ -102,6 +102,7 @@ class TradeoffResult(Tabular, Displayed, Written):
 
         return given(page, path, overwrite=overwrite)
 
+    @suggests_parameters
     def chart(self, name: str = "cost") -> dict[str, Any]:
         """The loss for each k as a Vega-Lite dictionary. Raises `SpecError` for another name."""
         from kanon_sql.report.signed.costs import cost_chart

@@ -26,6 +26,7 @@ from kanon_sql.plan.question import BoundColumn, OtherTableKey, ResolvedQuestion
 from kanon_sql.plan.resolve import bind
 from kanon_sql.plan.resolve_roles import named_columns, named_of_other, resolve
 from kanon_sql.results.writing import refuse_to_overwrite
+from kanon_sql.spec.arguments import suggests_parameters
 from kanon_sql.spec.spec import AuditSpec, TableSpec
 from kanon_sql.sql.ctes import named_sets, until
 from kanon_sql.sql.dialects import Quote, name_in, quoted, rules_of, translated
@@ -75,13 +76,23 @@ class CompiledAudit:
         """Every statement, below its header comment."""
         return [text for table in self.tables for text in table.steps.values()]
 
+    @suggests_parameters
     def only(self, step: str) -> CompiledAudit:
-        """The statement of this name, for each table that has it."""
-        tables = (table for table in self.tables if step in table.steps)
+        """The statement of this name, for each table that has it.
+
+        Raises `SpecError` if none has.
+        """
+        tables = [table for table in self.tables if step in table.steps]
+        if not tables:
+            names = list(dict.fromkeys(name for table in self.tables for name in table.steps))
+            raise SpecError(
+                f'there is no step "{step}". Steps: {", ".join(names)}.{did_you_mean(step, names)}'
+            )
         return CompiledAudit(
             tuple(replace(table, steps={step: table.steps[step]}) for table in tables)
         )
 
+    @suggests_parameters
     def until(self, name: str) -> CompiledAudit:
         """Each statement with a CTE of this name, truncated to return that CTE's rows.
 

@@ -346,6 +346,7 @@ class AuditResult(Displayed, AuditFindings):
 
         return given(page, path, overwrite=overwrite)
 
+    @suggests_parameters
     def chart(self, name: str, table: str | None = None) -> dict[str, Any]:
         """A chart as a Vega-Lite dictionary: `class_sizes` or `risk`, of `table` if there is more
         than one. Raises `SpecError` for another name."""

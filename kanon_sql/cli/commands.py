@@ -35,7 +35,6 @@ from kanon_sql.cli.output import (
     for_pipeline,
     form_of,
     is_quiet,
-    only_step,
     output_of,
     printing_steps,
     refuse_failed,
@@ -259,7 +258,7 @@ def compile_(
     how = {key: values[key] for key in ("dialect", "quote", "table")}
     written = sorted(Path(output_dir).rglob("*.sql")) if output_dir else files_of(output)
     compiled = compile_audit(spec, **how, writes=written)
-    compiled = only_step(compiled, step) if step else compiled
+    compiled = compiled.only(step) if step else compiled
     compiled = compiled.until(until) if until else compiled
     found = plural(len(compiled.statements), "statement")
     if output_dir:

@@ -14,11 +14,10 @@ from typing import TYPE_CHECKING, Any, TextIO
 import click
 
 from kanon_sql.cli.option_kinds import QUIET, VERBOSITY
-from kanon_sql.errors import SpecError, did_you_mean, printable, with_flags, without_control
+from kanon_sql.errors import SpecError, printable, with_flags, without_control
 
 if TYPE_CHECKING:
     from kanon_sql.anonymizing.tradeoff import TradeoffResult
-    from kanon_sql.auditing.compiler import CompiledAudit
     from kanon_sql.auditing.result import AuditResult
     from kanon_sql.engines.session import RunOptions, Watch
     from kanon_sql.profiling.result import ProfileResult
@@ -348,17 +347,6 @@ def _terminal(to_terminal: bool) -> dict[str, Any]:
 def _is_terminal(stream: TextIO | None) -> bool:
     """Whether the stream is a terminal; it may be None."""
     return stream is not None and stream.isatty()
-
-
-def only_step(compiled: CompiledAudit, step: str) -> CompiledAudit:
-    """The statements of this name from every table."""
-    found = compiled.only(step)
-    if not found.tables:
-        names = list(dict.fromkeys(name for table in compiled.tables for name in table.steps))
-        raise SpecError(
-            f'there is no step "{step}". Steps: {", ".join(names)}.{did_you_mean(step, names)}'
-        )
-    return found
 
 
 def deliver(text: str, output: Path | None, found: str = "") -> None:

@@ -192,18 +192,17 @@ class RunOptions:
 
     def __post_init__(self) -> None:
         given: dict[str, Any] = vars(self)
-        if not isinstance(given["memory_limit"], str | None):
-            found = described_value(given["memory_limit"])
-            raise SpecError(f'memory_limit must be text, as in "4GB"; found {found}.')
-        for name in ("threads", "timeout", "max_seconds"):
+        for name in ("timeout", "max_seconds"):
             number = given[name]
             if isinstance(number, bool) or not isinstance(number, int | float | None):
                 raise SpecError(f"{name} must be a number; found {described_value(number)}.")
-        if isinstance(self.jobs, bool) or not isinstance(given["jobs"], int) or self.jobs < 1:
-            raise SpecError(
-                f"{option('jobs')} must be a whole number, 1 or more; found "
-                f"{described_value(given['jobs'])}."
-            )
+        for name in ("jobs", *(["threads"] if self.threads is not None else [])):
+            number = given[name]
+            if isinstance(number, bool) or not isinstance(number, int) or number < 1:
+                raise SpecError(
+                    f"{option(name)} must be a whole number, 1 or more; found "
+                    f"{described_value(number)}."
+                )
 
     def of_each_job(self) -> RunOptions:
         """The options of one job: all of them share the memory and the threads.

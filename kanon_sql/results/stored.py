@@ -17,7 +17,7 @@ from typing import Any, Literal, NamedTuple, TypeVar
 from pydantic import TypeAdapter, ValidationError
 from pydantic_core import ErrorDetails, SchemaValidator, core_schema
 
-from kanon_sql.errors import InputError, SpecError, kind_of, option
+from kanon_sql.errors import InputError, SpecError, kind_of
 from kanon_sql.results.cells import CellCheckResult, CellDetails, CellsResult, CellSummary
 from kanon_sql.results.confidential import CONFIDENTIAL, FEWER
 from kanon_sql.results.consistency import faults, release_faults
@@ -243,8 +243,8 @@ def loaded(text: str, path: Path | str, how: str) -> Any:
         ) from None
     except json.JSONDecodeError as error:
         raise InputError(
-            f"{path}:{error.lineno}:{error.colno}: this is not JSON: {error.msg}. Was the file cut "
-            f"off, or edited? {how}"
+            f"{path}:{error.lineno}:{error.colno}: this is not JSON: {error.msg}. Was it cut off, "
+            f"or edited? {how}"
         ) from None
     except (RecursionError, ValueError):
         raise InputError(f"{path} is not JSON that can be read. {how}") from None
@@ -271,11 +271,12 @@ def _refuse_constant(name: str) -> None:
 
 BASELINE_VERSION = 1
 """Format version of baselines."""
-_AS_JSON = f"{option('format', 'json')} {option('output', 'FILE')}"
+_AS_JSON = "--format json --output FILE"
 _HOW_A_RESULT = f"kanon-sql audit … {_AS_JSON} writes one."
 _HOW_A_PROFILE = f"kanon-sql profile … {_AS_JSON} writes one."
 _HOW_COSTS = f"kanon-sql tradeoff … {_AS_JSON} writes one."
-_HOW_A_BASELINE = f"kanon-sql baseline … {option('output', 'FILE')} writes one."
+_HOW_A_BASELINE = "kanon-sql baseline … --output FILE writes one."
+_HOW_IN_PYTHON = "to_json() of a result writes one."
 
 
 def read_result(path: Path) -> ResultFile:
@@ -326,7 +327,7 @@ def result_of(
     name, value = _named(source)
     if isinstance(value, dict) and {"kanon_sql", "tradeoff"} <= set(value):
         return _tradeoff(name, value)
-    whole = _result(result_document(name, _HOW_A_RESULT, value))
+    whole = _result(result_document(name, _HOW_IN_PYTHON, value))
     return whole.read(StoredProfile) if _is_profile(whole) else _findings(whole)
 
 
@@ -379,7 +380,7 @@ def read_to_sign(path: Path) -> ToSign:
     if any(_of_profile(whole)):
         raise InputError(
             f"{path} is a profile, which can accompany a result: kanon-sql report RESULT.json "
-            f"{option('profile', str(path))}. {_HOW_A_RESULT}"
+            f"--profile {path}. {_HOW_A_RESULT}"
         )
     return ToSign(path, text, _findings(whole))
 
@@ -424,13 +425,14 @@ def _named(source: Any) -> tuple[Path | str, Any]:
         except (TypeError, ValueError, RecursionError):
             raise InputError(
                 f"the mapping is not what to_dict() gives: JSON can't hold all of it. "
-                f"{_HOW_A_RESULT}"
+                f"{_HOW_IN_PYTHON}"
             ) from None
-        return "the mapping", loaded(text, "the mapping", _HOW_A_RESULT)
-    if isinstance(source, str) and source.lstrip("\ufeff \t\r\n").startswith(("{", "[")):
-        return "the text", loaded(source.lstrip("\ufeff"), "the text", _HOW_A_RESULT)
+        return "the mapping", loaded(text, "the mapping", _HOW_IN_PYTHON)
+    begins = source.lstrip("\ufeff \t\r\n")[:1] if isinstance(source, str) else "a path"
+    if begins in ("", "{", "["):
+        return "the text", loaded(source.lstrip("\ufeff"), "the text", _HOW_IN_PYTHON)
     if isinstance(source, str | Path):
-        return Path(source), parsed(Path(source), _HOW_A_RESULT)
+        return Path(source), parsed(Path(source), _HOW_IN_PYTHON)
     raise InputError(
         f"a result is read from a path, a text or a mapping, and not from {kind_of(source)}."
     )
@@ -440,12 +442,12 @@ def _result(whole: JsonValue) -> JsonValue:
     """Reject baselines and comparisons."""
     if "baseline" in whole.value:
         raise InputError(
-            f"{whole.path} is a baseline, and a result of an audit is needed. {_HOW_A_RESULT}"
+            f"{whole.path} is a baseline, and a result of an audit is needed. {whole.how}"
         )
     if "old" in whole.value and "new" in whole.value:
         raise InputError(
             f"{whole.path} is a comparison, and a result is needed: a comparison is made of two of "
-            f"them. {_HOW_A_RESULT}"
+            f"them. {whole.how}"
         )
     return whole
 
@@ -456,8 +458,7 @@ def read_baseline(path: Path) -> tuple[TableResult, ...]:
     if "baseline" not in whole.value:
         raise InputError(
             f"{path} is a result and no baseline. kanon-sql baseline {path} "
-            f"{option('output', 'baseline.json')} makes one of it: what is violated in it is "
-            "then accepted."
+            "--output baseline.json makes one of it: what is violated in it is then accepted."
         )
     version = whole.part("baseline").read(int)
     if version != BASELINE_VERSION:
@@ -546,8 +547,8 @@ def _refuse_for_outsiders(check: JsonValue) -> None:
     if is_hidden or (isinstance(achieved, str) and achieved.startswith(FEWER)):
         raise InputError(
             f"{check.path} was written for external readers, without what is confidential. Use the "
-            f"internal result; kanon-sql report RESULT.json {option('audience', 'external')} "
-            "writes a page for external readers."
+            "internal result; kanon-sql report RESULT.json --audience external writes a page for "
+            "external readers."
         )
 
 

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from kanon_sql.errors import InputError, SpecError, option
+from kanon_sql.errors import InputError, SpecError
 
 NUMBER = "number"
 """The first column of a worksheet, the row number."""
@@ -18,7 +18,7 @@ SIZES = ("class_size", "reference_count")
 FILLED_IN = ("tried_with", "name_found", "sure", "correct", "minutes")
 """The last columns of a worksheet, to be filled in."""
 CONFIDENCE = 0.95
-_HOW = f"kanon-sql worksheet … {option('show_values', True)} {option('output', 'FILE')} writes one."
+_HOW = "kanon-sql worksheet … --show-values --output FILE writes one."
 _MINUTES = re.compile(r"(\d+([.,]\d*)?)?")
 
 

@@ -10,7 +10,14 @@ from typing import Any, Literal, ParamSpec, TypedDict, TypeVar
 
 from pydantic import BaseModel
 
-from kanon_sql.errors import NO_SOURCE_ORDER, KanonError, SpecError, did_you_mean, kind_of
+from kanon_sql.errors import (
+    NO_SOURCE_ORDER,
+    KanonError,
+    SpecError,
+    described_value,
+    did_you_mean,
+    kind_of,
+)
 from kanon_sql.spec.hierarchy import (
     BUILDERS,
     DATES,
@@ -113,6 +120,15 @@ _SYNONYMS = {
 """Synonyms of parameters that a similarity search doesn't find."""
 
 
+_TYPES: dict[str, tuple[Any, str]] = {
+    "bool": (bool, "True or False"),
+    "str": (str, "text"),
+    "str | None": (str | None, "text"),
+    "str | Path | None": (str | Path | None, "the path of a file"),
+}
+"""The types that a call checks, and what they are in words; the others are checked where used."""
+
+
 def keywords_of(
     *models: type[Any],
 ) -> Callable[[Callable[_Parameters, _Returned]], Callable[_Parameters, _Returned]]:
@@ -123,8 +139,9 @@ def keywords_of(
 def suggests_parameters(
     call: Callable[_Parameters, _Returned], models: Sequence[type[Any]] = ()
 ) -> Callable[_Parameters, _Returned]:
-    """Decorator: an unknown keyword raises `SpecError` with the parameter probably meant, and the
-    signature lists the keywords of an unpacked `TypedDict`."""
+    """Decorator: an unknown keyword raises `SpecError` with the parameter probably meant, as does a
+    value of another type for texts, paths and switches. The signature lists the keywords of an
+    unpacked `TypedDict`."""
     own = inspect.signature(call)
     listed = [
         each
@@ -132,12 +149,17 @@ def suggests_parameters(
         for each in (list(_unpacked(parameter, call, models)) or [parameter])
     ]
     known = [each.name for each in listed]
+    typed = {each.name: _TYPES[each.annotation] for each in listed if each.annotation in _TYPES}
 
     @functools.wraps(call)
     def checked_call(*given: _Parameters.args, **named: _Parameters.kwargs) -> _Returned:
         unknown = next((name for name in named if name not in known), None)
         if unknown is not None:
             raise SpecError(f'{call.__name__} has no parameter "{unknown}".{_suggestion(unknown)}')
+        for name, value in {**dict(zip(known, given, strict=False)), **named}.items():
+            types, expected = typed.get(name, (object, ""))
+            if not isinstance(value, types):
+                raise SpecError(f"{name} must be {expected}; found {described_value(value)}.")
         try:
             return call(*given, **named)
         except KanonError as error:
@@ -266,11 +288,13 @@ def _refuse_beside_a_spec(given: Sequence[str]) -> None:
 
 def _rules(rules: Mapping[str, Any], against: list[str]) -> list[Any]:
     """The rules for cells that the short forms stand for."""
-    pairs = list(rules.get("dominance") or ())
+    given = rules.get("dominance") or ()
+    pairs = list(given) if isinstance(given, Iterable) else [given]
     if len(pairs) == 2 and all(isinstance(each, int | float) for each in pairs):
         pairs = [tuple(pairs)]
     if not all(isinstance(each, list | tuple) and len(each) == 2 for each in pairs):
-        raise SpecError("dominance must be pairs of n and k, as in (2, 67).")
+        found = described_value(given)
+        raise SpecError(f"dominance must be pairs of n and k, as in (2, 67); found {found}.")
     if rules.get("min_difference") is not None and not against:
         raise SpecError("min_difference needs a second table: against={NAME: TABLE}.")
     return short_rules({**rules, "dominance": pairs}, against)

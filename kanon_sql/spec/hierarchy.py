@@ -69,7 +69,8 @@ def parse_builder(text: str, *, tables: bool = False) -> GeneralizationHierarchy
     if name != SUPPRESS and not all(arguments or [""]):
         raise SpecError(f"{text}: {name} lacks an argument. Write it as {BUILDERS[name]}.")
     try:
-        return GeneralizationHierarchy(levels=[*_built(name, arguments), *last])
+        levels = [*_built(name, arguments), *last]
+        return GeneralizationHierarchy.model_validate({"levels": levels})
     except ValidationError as error:
         fault = error.errors(include_url=False)[0]
         raise SpecError(f"{text}: {fault['ctx']['error']}") from None
@@ -100,7 +101,7 @@ def parse_clip(text: str) -> list[Bound]:
     if len(sides) != 2 or any(isinstance(bound, str) for bound in bounds):
         raise SpecError(f"{text!r} is not a clip; write the lowest and the highest value as 10:90.")
     try:
-        GeneralizationHierarchy(clip=bounds)
+        GeneralizationHierarchy.model_validate({"clip": bounds})
     except ValidationError as error:
         raise SpecError(str(error.errors(include_url=False)[0]["ctx"]["error"])) from None
     return bounds
@@ -265,7 +266,7 @@ def _level(value: Any) -> Any:
         near = did_you_mean(str(unknown), kind.model_fields)
         raise ValueError(f'unknown key "{unknown}" next to {key}.{near}')
     try:
-        return kind(**value)
+        return kind.model_validate(value)
     except ValidationError:
         found = value[key] if len(value) == 1 else value
         raise ValueError(f"{key} {kind.requirement}; found {described_value(found)}.") from None

@@ -28,14 +28,13 @@ from kanon_sql.errors import SpecError, described_value, did_you_mean, plural
 from kanon_sql.spec.models.base import Model
 from kanon_sql.spec.models.catalogue import ALL_MODELS, CELL_MODELS, MODELS, model_named
 from kanon_sql.spec.models.cells import Differences, MinContributors
+from kanon_sql.spec.models.described import Fault, fault_in_words
 from kanon_sql.spec.models.sizes import KAnonymity
 from kanon_sql.spec.question_parts import (
     AnyCheck,
     CheckSchema,
-    Fault,
     SpecPart,
     Words,
-    fault_in_words,
 )
 from kanon_sql.spec.yaml_document import YamlDocument
 

@@ -10,7 +10,6 @@ from typing import Annotated, Any
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PlainSerializer, model_validator
 from pydantic_core import CoreSchema
 
-from kanon_sql.errors import described_value
 from kanon_sql.spec.models.base import Model
 from kanon_sql.spec.models.catalogue import MODELS, model_named
 from kanon_sql.spec.models.described import Described
@@ -235,40 +234,3 @@ def faults_of_roles(
         repeated = first_repeated(list(map(folded, columns)))
         if repeated is not None:
             yield f'column "{repeated}" is named twice in {key}.'
-
-
-Fault = tuple[Sequence[int | str], str, bool]
-"""A location, a message, and whether the key itself is at fault."""
-
-
-def fault_in_words(fault: Any, place: str, instead: Callable[[str], str]) -> Fault:
-    """A fault found by pydantic, in words; `place` follows the name of its key, and `instead` gives
-    the advice on an unknown one."""
-    location, found = fault["loc"], described_value(fault["input"])
-    key = location[-1] if location else ""
-    match fault["type"]:
-        case "extra_forbidden":
-            return location, f'unknown key "{key}"{place}.{instead(str(key))}', True
-        case "missing":
-            return location[:-1], f'the key "{key}" is missing{place}.', False
-        case "literal_error":
-            return location, f"must be {fault['ctx']['expected']}; found {found}.", False
-        case "bool_parsing" | "bool_type":
-            return location, f"must be yes or no; found {found}.", False
-        case "too_short" | "string_too_short":
-            return location, "must not be empty.", False
-        case "string_too_long":
-            return location, f"must be one character; found {found}.", False
-    expected = next((words for kind, words in _EXPECTED.items() if kind in fault["type"]), None)
-    expected = expected or fault["msg"].removeprefix("Input should be ")
-    return location, f"must be {expected}; found {found}.", False
-
-
-_EXPECTED = {
-    "invalid_key": "written with names for keys",
-    "model": "a mapping of keys to values",
-    "dict": "a mapping of keys to values",
-    "list": "a list",
-    "string": "text",
-}
-"""Pydantic's error types and the expected type in words."""

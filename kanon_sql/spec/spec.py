@@ -28,6 +28,7 @@ from kanon_sql.errors import SpecError, described_value, did_you_mean, option
 from kanon_sql.files import Decimal, file_kind, file_of_url
 from kanon_sql.spec.hierarchy import KINDS_OF_LEVELS, GeneralizationHierarchy
 from kanon_sql.spec.models.base import Count, Model
+from kanon_sql.spec.models.described import Fault, fault_in_words
 from kanon_sql.spec.models.diversity import TCloseness
 from kanon_sql.spec.other_tables import OTHER_TABLES, OtherTableKind
 from kanon_sql.spec.policy import Policies
@@ -38,13 +39,11 @@ from kanon_sql.spec.question_parts import (
     Check,
     ColumnNames,
     EarlierReleaseSpec,
-    Fault,
     OtherTableSpec,
     ReferenceSpec,
     ReviewedColumns,
     SpecPart,
     Words,
-    fault_in_words,
     faults_of_roles,
     first_repeated,
     generalisable,
@@ -473,7 +472,7 @@ def published_spec(**parts: Any) -> PublishedSpec:
 
 def _spec_of_parts(kind: type[OneTable], parts: Mapping[str, Any]) -> OneTable:
     try:
-        return kind(**parts)
+        return kind.model_validate(parts)
     except ValidationError as error:
         location, message, _ = _faults(error)[0]
         place = ".".join(str(step) for step in location if isinstance(step, str))
@@ -585,10 +584,7 @@ def _described(fault: Any) -> Fault:
         case "value_error":
             cause = fault["ctx"]["error"]
             if isinstance(cause, SpecError) and cause.key and isinstance(fault["input"], dict):
-                location = (*location, *fault["input"], cause.key)
-            said = str(cause)
-            is_whole = said.endswith((".", "?")) or "\n" in said
-            return location, said if is_whole else f"{said}; found {found}.", False
+                fault["loc"] = (*location, *fault["input"], cause.key)
         case "int_type" | "int_parsing" | "int_from_float" if "levels" in location:
             message = (
                 f"must be the number of a level; found {found}. The hierarchy of a column "

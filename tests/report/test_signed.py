@@ -387,7 +387,7 @@ def test_a_value_where_a_count_belongs_is_refused_and_not_told(page, capsys):
     cut = Path("result.json").read_text(encoding="utf-8")[: len(json.dumps(whole)) // 2]
     Path("cut.json").write_text(cut)
     code, out, err = run(capsys, "report", "cut.json")
-    assert (code, out, "Was the file cut off" in err) == (2, "", True)
+    assert (code, out, "Was it cut off" in err) == (2, "", True)
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from kanon_sql.errors import InputError, SpecError, did_you_mean, option
+from kanon_sql.errors import InputError, SpecError, did_you_mean, kind_of
 from kanon_sql.report import html
 from kanon_sql.report.display import Chart
 from kanon_sql.report.document import Block, Heading
@@ -37,7 +37,7 @@ def page_of_file(path: Path, **given: Any) -> str:
     except (KeyError, TypeError, ValueError, AttributeError, IndexError):
         raise InputError(
             f"{path}: a figure is missing, or is of another kind than kanon-sql writes. Is this "
-            f"file as it was written? kanon-sql audit … {option('output', 'FILE.json')} writes one."
+            "file as it was written? kanon-sql audit … --output FILE.json writes one."
         ) from None
 
 
@@ -100,6 +100,9 @@ def file_of(result: AuditFindings | str | Path, name: str) -> ResultFile:
     """A result in the form in which its file would be read, under a given name."""
     if isinstance(result, str | Path):
         return read_result(Path(result))
+    if not isinstance(result, AuditFindings):
+        found = kind_of(result)
+        raise InputError(f"a result is compared with another or its path, and not with {found}.")
     made: Mapping[str, Any] | None = None
     if isinstance(result, ReleaseFindings):
         made = json.loads(result.to_json())["anonymization"]

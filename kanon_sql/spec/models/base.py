@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 import re
+import textwrap
 import tomllib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -18,7 +19,7 @@ from numbers import Integral, Real
 from operator import ge, gt, le, lt
 from typing import Annotated, Any, ClassVar, Literal
 
-from pydantic import BeforeValidator, ValidationError, WithJsonSchema
+from pydantic import BeforeValidator, WithJsonSchema
 from pydantic_core import CoreSchema
 from pydantic_core.core_schema import no_info_before_validator_function
 
@@ -227,6 +228,7 @@ class Model(Described):
     """Whether a passing class still passes when merged with any other class."""
     read_off_sizes: ClassVar[bool] = False
     """Whether class sizes are enough, so that it needs no macro of its own."""
+    listed: ClassVar = ("gates", "name", "parameters")
 
     def __init__(self, *by_place: Any, **parameters: Any) -> None:
         """Raise `SpecError` for an unknown or invalid parameter.
@@ -235,13 +237,13 @@ class Model(Described):
         >>> KAnonymity(3) == KAnonymity(k=3)
         True
         """
-        by_name = _by_name(type(self), by_place, parameters)
-        try:
-            super().__init__(**by_name)
-        except ValidationError as error:
-            key = error.errors()[0]["loc"]
-            message = describe_invalid(type(self), error)
-            raise SpecError(message, key=str(key[0]) if key else None) from None
+        super().__init__(**_by_name(type(self), by_place, parameters))
+
+    @classmethod
+    def refusal(cls, fault: Any) -> SpecError:
+        """One sentence on an invalid parameter."""
+        key = str(fault["loc"][0]) if fault["loc"] else ""
+        return SpecError(_invalid(cls, fault, key), key=key or None)
 
     @classmethod
     def __pydantic_init_subclass__(cls, **_: Any) -> None:
@@ -249,6 +251,17 @@ class Model(Described):
         cls.unnamed = thresholds if len(thresholds) == 1 else ()
         for key, words in IN_WORDS.get(cls.name(), {}).items():
             setattr(cls, key, ClassWords(**words) if key == "words" else words)
+
+    @classmethod
+    def closing(cls) -> list[str]:
+        """What a model guarantees, its formula, its limits and its source."""
+        said = [("Guarantee", "promise"), ("Formula", "formula"), ("Limits", "limitation"),
+                ("Source", "source")]  # fmt: skip
+        return [
+            textwrap.fill(f"{title}: {getattr(cls, key)}", 92, subsequent_indent="    ")
+            for title, key in said
+            if hasattr(cls, key)
+        ]
 
     @classmethod
     def name(cls) -> str:
@@ -425,12 +438,9 @@ def _by_name(
     return named | dict(parameters)
 
 
-def describe_invalid(model: type[Model], error: ValidationError) -> str:
-    """One sentence on the first invalid parameter."""
-    first = error.errors(include_url=False)[0]
-    key = str(first["loc"][0]) if first["loc"] else ""
+def _invalid(model: type[Model], fault: Any, key: str) -> str:
     known = list(model.model_fields)
-    match first["type"]:
+    match fault["type"]:
         case "extra_forbidden":
             return (
                 f'{model.name()} has no parameter "{key}". Its parameters: {", ".join(known)}.'
@@ -441,18 +451,18 @@ def describe_invalid(model: type[Model], error: ValidationError) -> str:
         case "greater_than_equal":
             return (
                 f"{model.name()}: {key} must be a whole number, 1 or more; "
-                f"found {described_value(first['input'])}."
+                f"found {described_value(fault['input'])}."
             )
         case "literal_error":
             return (
-                f"{model.name()}: {key} must be {first['ctx']['expected']}; "
-                f"found {described_value(first['input'])}."
+                f"{model.name()}: {key} must be {fault['ctx']['expected']}; "
+                f"found {described_value(fault['input'])}."
             )
         case _:
-            reason = first["msg"].removeprefix("Value error, ")
+            reason = fault["msg"].removeprefix("Value error, ")
             if not key:
                 return f"{model.name()}: {reason}."
-            return f"{model.name()}: {key} {reason}; found {_found(first['input'])}."
+            return f"{model.name()}: {key} {reason}; found {_found(fault['input'])}."
 
 
 def _found(value: Any) -> str:

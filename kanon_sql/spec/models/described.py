@@ -10,13 +10,15 @@ import ast
 import inspect
 import textwrap
 import types
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import cache, reduce
 from operator import or_
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Union, get_args, get_origin
 
-from pydantic import BaseModel, ConfigDict, GetJsonSchemaHandler
+from pydantic import BaseModel, ConfigDict, GetJsonSchemaHandler, ValidationError
 from pydantic_core import CoreSchema
+
+from kanon_sql.errors import SpecError, described_value, did_you_mean
 
 if TYPE_CHECKING:
     from pydantic._internal._model_construction import ModelMetaclass
@@ -26,6 +28,19 @@ else:
 
 class _Kind(ModelMetaclass):
     """Metaclass that gives `help()` and `inspect.signature` the docstrings and parameters."""
+
+    def __call__(cls, *by_place: Any, **parameters: Any) -> Any:
+        """Raise `SpecError` in place of pydantic's error, which repeats what it was given.
+
+        Pydantic builds the parts of a mapping without this call, so that it knows their places.
+        """
+        try:
+            return super().__call__(*by_place, **parameters)
+        except ValidationError as error:
+            faults = error.errors(include_url=False)
+            unknown = (each for each in faults if each["type"] == "extra_forbidden")
+            described: Any = cls
+            raise described.refusal(next(unknown, faults[0])) from None
 
     @property
     def __signature__(cls) -> inspect.Signature:
@@ -37,16 +52,17 @@ class _Kind(ModelMetaclass):
 
     @property
     def __doc__(cls) -> str:  # type: ignore[override]
-        """The class's docstring, followed by the description of each parameter."""
+        """The class's docstring, the description of each parameter, and the closing words."""
         words = inspect.cleandoc(cls.__dict__.get("__doc__") or "")
         parts = [
             textwrap.fill(f"{name}: {text}", 92, subsequent_indent="    ")
             for name, text in descriptions(cls).items()
         ]
-        return "\n\n".join([words, "\n".join(parts)]).strip()
+        return "\n\n".join([words, "\n".join(parts), *getattr(cls, "closing", list)()]).strip()
 
     def __dir__(cls) -> list[str]:
-        return sorted({name for each in _own(cls) for name in vars(each) if _is_public(name)})
+        names = {name for each in _own(cls) for name in vars(each) if _is_public(name)}
+        return sorted(names.intersection(getattr(cls, "listed", ()) or names))
 
 
 class Described(BaseModel, metaclass=_Kind):
@@ -56,6 +72,13 @@ class Described(BaseModel, metaclass=_Kind):
 
     unnamed: ClassVar[tuple[str, ...]] = ()
     """The positional parameters."""
+    listed: ClassVar[tuple[str, ...]] = ()
+    """The members that `help()` lists; by default all public ones."""
+
+    @classmethod
+    def closing(cls) -> list[str]:
+        """Paragraphs that end the docstring."""
+        return []
 
     def __dir__(self) -> list[str]:
         return [*dir(type(self)), *type(self).model_fields]
@@ -69,6 +92,15 @@ class Described(BaseModel, metaclass=_Kind):
 
     def __str__(self) -> str:
         return repr(self)
+
+    @classmethod
+    def refusal(cls, fault: Any) -> SpecError:
+        """A fault that pydantic found, in words and with its place."""
+        location, message, at_key = fault_in_words(
+            fault, "", lambda key: did_you_mean(key, cls.model_fields)
+        )
+        steps = [step for step in location[: -1 if at_key else None] if isinstance(step, str)]
+        return SpecError(": ".join([*filter(None, [".".join(steps)]), message]))
 
     @classmethod
     def __get_pydantic_json_schema__(
@@ -101,7 +133,7 @@ def _own(described: Any) -> list[Any]:
 
 
 def _is_public(name: str) -> bool:
-    return not name.startswith("_") and name not in ("model_config", "unnamed")
+    return not name.startswith("_") and name not in ("model_config", "model_post_init", "unnamed")
 
 
 @cache
@@ -157,3 +189,44 @@ def _spoken(annotation: Any) -> Any:
     if origin in (None, Literal):
         return annotation
     return origin[tuple(_spoken(each) for each in inner)]
+
+
+Fault = tuple[Sequence[int | str], str, bool]
+"""A location, a message, and whether the key itself is at fault."""
+
+
+def fault_in_words(fault: Any, place: str, instead: Callable[[str], str]) -> Fault:
+    """A fault found by pydantic, in words; `place` follows the name of its key, and `instead` gives
+    the advice on an unknown one."""
+    location, found = fault["loc"], described_value(fault["input"])
+    key = location[-1] if location else ""
+    match fault["type"]:
+        case "value_error":
+            said = str(fault["ctx"]["error"])
+            is_whole = said.endswith((".", "?")) or "\n" in said
+            return location, said if is_whole else f"{said}; found {found}.", False
+        case "extra_forbidden":
+            return location, f'unknown key "{key}"{place}.{instead(str(key))}', True
+        case "missing":
+            return location[:-1], f'the key "{key}" is missing{place}.', False
+        case "literal_error":
+            return location, f"must be {fault['ctx']['expected']}; found {found}.", False
+        case "bool_parsing" | "bool_type":
+            return location, f"must be yes or no; found {found}.", False
+        case "too_short" | "string_too_short":
+            return location, "must not be empty.", False
+        case "string_too_long":
+            return location, f"must be one character; found {found}.", False
+    expected = next((words for kind, words in _EXPECTED.items() if kind in fault["type"]), None)
+    expected = expected or fault["msg"].removeprefix("Input should be ")
+    return location, f"must be {expected}; found {found}.", False
+
+
+_EXPECTED = {
+    "invalid_key": "written with names for keys",
+    "model": "a mapping of keys to values",
+    "dict": "a mapping of keys to values",
+    "list": "a list",
+    "string": "text",
+}
+"""Pydantic's error types and the expected type in words."""
