@@ -11,7 +11,7 @@ import os
 import re
 import stat
 import traceback
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import date
 from decimal import Decimal
@@ -111,6 +111,30 @@ def _flag(found: re.Match[str]) -> str:
     return f"{flag} {given}"
 
 
+def with_keys(text: str, known: Container[str]) -> str:
+    """An error message with the keys of a spec in place of parameters, if they are `known`.
+
+    >>> ways = [option("published"), option("references.columns", {"zip": "z"})]
+    >>> with_keys(f"Add {' or '.join(ways)}.", ["cells", "references"])
+    'Add cells: true or references.columns: {zip: z}.'
+    """
+
+    def key(found: re.Match[str]) -> str:
+        name = _KEYS.get(found[1], found[1])
+        if name.partition(".")[0] not in known:
+            return found[0]
+        given = found[1] in _KEYS or (found[2] and ast.literal_eval(found[2]))
+        if isinstance(given, dict):
+            given = f"{{{', '.join(f'{name}: {value}' for name, value in given.items())}}}"
+        return f"{name}: {str(given).lower() if given is True else given}" if given else name
+
+    return _OPTION.sub(key, text)
+
+
+_KEYS = {"published": "cells"}
+"""Keys of a spec that are named differently from their parameters."""
+
+
 def _python_spelling(found: re.Match[str]) -> str:
     parameter = found[1].rpartition(".")[2]
     return parameter if found[2] is None else f"{parameter}={found[2]}"
@@ -120,6 +144,8 @@ class KanonError(Exception):
     """The root of every error raised on purpose."""
 
     exit_code = 2
+    location: tuple[int | str, ...] = ()
+    """Location of the fault in the table's spec, if known."""
 
     def __init__(self, message: str = "") -> None:
         super().__init__(message if isinstance(message, Message) else Message(message))
@@ -152,8 +178,6 @@ class SpecError(KanonError, ValueError):
         """`key` is the parameter at fault, if it is one of several."""
         super().__init__(message)
         self.key = key
-        self.location: tuple[int | str, ...] = ()
-        """Location of the fault in the table's spec, if known."""
         self.parts: tuple[SpecError | InputError, ...] = ()
         """The faults of which this error is the list."""
 
@@ -376,9 +400,9 @@ def irregular_kind(path: str | os.PathLike[str]) -> str:
 
 @contextmanager
 def located(*location: int | str) -> Iterator[None]:
-    """Add a location in the table's spec to a `SpecError`."""
+    """Add a location in the table's spec to an error."""
     try:
         yield
-    except SpecError as error:
+    except (SpecError, InputError) as error:
         error.location = error.location or location
         raise

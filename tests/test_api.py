@@ -151,7 +151,7 @@ def test_frames_of_every_kind(frame: Any) -> None:
         (lambda: kanon.GeneralizationHierarchy(levels=5), "levels: must be a list; found 5."),
         (lambda: kanon.ReferenceSpec(sourc=PEOPLE), 'unknown key "sourc". Did you mean "source"?'),
         (lambda: kanon.AuditSpec(tables=[{"source": PEOPLE, "first": 0}]),
-         "tables.first: must be a whole number, 1 or more; found 0."),
+         "tables.first: must be a whole number from 1 to 10^18; found 0."),
         (lambda: kanon.compile(PEOPLE, "zip").only("clases"),
          'no step "clases". Steps: classes, unassigned, small_classes. Did you mean "classes"?'),
         (lambda: kanon.compile(PEOPLE, "zip").until(5), "name must be text; found 5"),

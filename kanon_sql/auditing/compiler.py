@@ -19,7 +19,7 @@ from kanon_sql.auditing.result import facts_unread
 from kanon_sql.engines.base import Engine
 from kanon_sql.engines.names import offline_table, refuse_hidden_table, table_of_names
 from kanon_sql.engines.session import RunOptions, is_cut
-from kanon_sql.errors import SpecError, did_you_mean, option
+from kanon_sql.errors import InputError, SpecError, did_you_mean, located, option
 from kanon_sql.files import file_kind
 from kanon_sql.plan.audit_plan import Plan, plan_audit
 from kanon_sql.plan.question import BoundColumn, OtherTableKey, ResolvedQuestion
@@ -217,7 +217,7 @@ def _compiled(spec: AuditSpec, place: int, engine: Any, how: _Written) -> Compil
             table, others = _tables(asked, hub, engine, how.called, dialect)
             refuse_to_overwrite(how.writes, hub.files_read() if hub else ())
             plan = _plan_of(asked, table, others, dialect)
-        except SpecError as error:
+        except (SpecError, InputError) as error:
             raise spec.with_location(error, place) from None
     steps = [*_texts(plan.bound, dialect), *plan.steps]
     for step, table in product(steps, plan.bound.tables):
@@ -288,7 +288,8 @@ def _tables(
     if hub is None:
         own = table_of_names(asked.source, named_columns(asked, dialect), dialect, called)
     else:
-        own = offline_table(hub.table(asked.source), called)
+        with located("source"):
+            own = offline_table(hub.table(asked.source), called)
     others = {}
     for kind, name, other in asked.other_tables():
         source = other.source
@@ -298,7 +299,7 @@ def _tables(
             found = table_of_names(source, named_of_other(asked, other, dialect), dialect)
         else:
             there = nullcontext(hub) if hub else opened(asked, RunOptions(engine))
-            with there as database, about(kind):
+            with there as database, located(kind.key, name, "source"), about(kind):
                 found = offline_table(database.table(source))
         others[kind, name] = found
     return own, others

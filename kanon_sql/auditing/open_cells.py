@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from kanon_sql.auditing.result import read_facts
 from kanon_sql.engines.base import Engine
-from kanon_sql.errors import InputError, SpecError
+from kanon_sql.errors import InputError, SpecError, located
 from kanon_sql.plan.cells import CellCheck, CellQuestion, cell_question, table_of
 from kanon_sql.plan.question import DataFacts, Roles, same_name
 from kanon_sql.plan.resolve import bind
@@ -53,18 +53,20 @@ def open_cells(
     """Open a published table with its second tables, and resolve their columns."""
     started = time.monotonic()
     asked = spec.published[place]
-    table = engine.table(asked.source)
-    seconds = {name: engine.table(each.source) for name, each in asked.against.items()}
 
     def facts_of(roles: Roles) -> DataFacts:
         return read_facts(engine, roles, show_values=show_values)
 
     try:
+        with located("source"):
+            table = engine.table(asked.source)
+        seconds = {}
+        for name, each in asked.against.items():
+            with located("against", name, "source"):
+                seconds[name] = engine.table(each.source)
         question, others = resolved_cells(asked, table, seconds, facts_of)
     except (SpecError, InputError) as error:
         engine.renew()
-        if isinstance(error, InputError):
-            raise
         role, column = error.location[:1], error.location[1:]
         error.location = (*(_KEYS.get(str(each), each) for each in role), *column)
         raise spec.with_location(error, place, "published") from None

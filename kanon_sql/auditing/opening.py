@@ -14,7 +14,14 @@ from kanon_sql.auditing.result import HierarchyReading, read_facts
 from kanon_sql.engines import connect, contacts_server, is_embedded
 from kanon_sql.engines.base import Engine
 from kanon_sql.engines.session import Found, RunOptions, Session, run_within, time_limit, within
-from kanon_sql.errors import EngineError, InputError, SpecError, no_first_records, option
+from kanon_sql.errors import (
+    EngineError,
+    InputError,
+    SpecError,
+    located,
+    no_first_records,
+    option,
+)
 from kanon_sql.plan.audit_plan import Plan, plan_audit
 from kanon_sql.plan.cells import CellTable
 from kanon_sql.plan.question import ResolvedQuestion
@@ -57,21 +64,20 @@ def open_table(
     started = time.monotonic()
     asked = asked or spec.tables[place]
     with time_limit(engine, timeout, threading.Event()):
-        table = engine.table(asked.source)
-        others = {}
-        for kind, name, other in asked.other_tables():
-            with about(kind):
-                others[kind, name] = engine.table(other.source)
         try:
+            with located("source"):
+                table = engine.table(asked.source)
+            others = {}
+            for kind, name, other in asked.other_tables():
+                with located(kind.key, name, "source"), about(kind):
+                    others[kind, name] = engine.table(other.source)
             roles = resolve(asked, table, others, is_open=is_open)
             facts = read_facts(engine, roles, hierarchies=hierarchies, show_values=show_values)
             bound = bind(roles, facts)
         except (SpecError, InputError) as error:
             # Errors of the next tables must not depend on this one.
             engine.renew()
-            raise (
-                spec.with_location(error, place) if isinstance(error, SpecError) else error
-            ) from None
+            raise spec.with_location(error, place) from None
     return OpenTable(bound, engine, time.monotonic() - started)
 
 

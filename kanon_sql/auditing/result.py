@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from kanon_sql.engines.base import Engine
 from kanon_sql.engines.session import Session
-from kanon_sql.errors import InputError, SpecError
+from kanon_sql.errors import InputError, SpecError, located
 from kanon_sql.plan.audit_plan import Plan
 from kanon_sql.plan.preconditions import WITH_ENTITY
 from kanon_sql.plan.question import BoundColumn, DataFacts, OtherTableKey, ResolvedQuestion, Roles
@@ -207,7 +207,10 @@ def read_facts(
     """
     sources, asked = hierarchy_sources(roles, every=True), hierarchy_sources(roles)
     # An engine locks access to all files not named before its first query.
-    tables = {name: engine.table(source) for name, source in sources.items()}
+    tables = {}
+    for name, source in sources.items():
+        with located("quasi_identifiers", name, "hierarchy"):
+            tables[name] = engine.table(source)
     rows = {
         name: hierarchy_rows(engine, sources[name], tables[name])
         for name in (tables if hierarchies == "read" else asked)

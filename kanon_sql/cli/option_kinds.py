@@ -444,7 +444,7 @@ class Field:
                 return {"is_flag": True}
             case "bool":
                 return {"type": click.Choice(["yes", "no"])}
-            case "int" | "Count":
+            case "int" | "Count" | "FirstRecords":
                 return {"type": WHOLE_NUMBER, "metavar": "N"}
             case "float":
                 return {"type": SECONDS, "metavar": "SECONDS"}

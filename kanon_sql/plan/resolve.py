@@ -217,7 +217,7 @@ def _sensitive_name(
     raise SpecError(
         f"{model.name()} needs a sensitive attribute: "
         + (f"name one of {names}" if names else "name it")
-        + f", as in {model.name()}:sensitive={sensitive[0].name if sensitive else 'COLUMN'}."
+        + f", as in sensitive={sensitive[0].name if sensitive else 'COLUMN'}."
     )
 
 
@@ -228,15 +228,14 @@ def _named_one(kind: OtherTableKind, model: Model, names: Sequence[str]) -> str:
         return given
     if not names:
         raise SpecError(
-            f"{model.name()} needs {kind.a_noun}: {kind.holds} ({option(kind.key, 'FILE')}, or "
-            f"{kind.key}: in a spec)."
+            f"{model.name()} needs {kind.a_noun}: {kind.holds}. Name it with {option(kind.key)}."
         )
     if given is None and len(names) == 1:
         return names[0]
     if given is None:
         raise SpecError(
             f"{model.name()}: there are several {kind.noun}s ({', '.join(names)}); name one, as "
-            f"in {model.name()}:{kind.prefix}={names[0]}."
+            f"in {kind.prefix}={names[0]}."
         )
     raise SpecError(
         f'{model.name()}: there is no {kind.noun} "{given}". {kind.noun.capitalize()}s: '

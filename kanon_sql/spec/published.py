@@ -23,7 +23,7 @@ from pydantic import (
 
 from kanon_sql.errors import SpecError, did_you_mean, option
 from kanon_sql.spec.hierarchy import GeneralizationHierarchy, parse_builder
-from kanon_sql.spec.models.base import Count, Model
+from kanon_sql.spec.models.base import FirstRecords, Model
 from kanon_sql.spec.models.catalogue import CELL_MODELS
 from kanon_sql.spec.models.cells import CellModel, Differences, GroupDisclosure
 from kanon_sql.spec.policy import Confidential, NotAsked, Policies, Policy
@@ -33,6 +33,7 @@ from kanon_sql.spec.question_parts import (
     CheckSchema,
     ColumnNames,
     SpecPart,
+    Text,
     faults_of_roles,
     names,
 )
@@ -226,7 +227,7 @@ class PublishedSpec(SpecPart, BaseModel):
 
     source: Any = Field(repr=False)
     """A file, a glob or a table name; in Python also the data itself, which no repr shows."""
-    name: str | None = None
+    name: Text | None = None
     """The table's name in the result; default: the name of the file or table."""
     connect: Annotated[str | None, Field(repr=False)] = None
     """The URL of the table's database; without it, the source is a file."""
@@ -234,11 +235,11 @@ class PublishedSpec(SpecPart, BaseModel):
     """The table itself is given, one row a cell, and not its records."""
     by: ColumnNames
     """The dimensions of the table."""
-    value: str | None = None
+    value: Text | None = None
     """The magnitude that is summed; of a published table, the figure of a cell."""
-    contributor: str | None = None
+    contributor: Text | None = None
     """The column that identifies whose value it is; by default each record is a contributor."""
-    weight: str | None = None
+    weight: Text | None = None
     """The survey weight column, assumed to be confidential."""
     hierarchies: Hierarchies = {}
     """The hierarchy of a dimension, whose levels have subtotals."""
@@ -255,7 +256,7 @@ class PublishedSpec(SpecPart, BaseModel):
     By dimension, or one for all ("*"); null is NULL."""
     total_flag: dict[str, str] = {}
     """The column that is 1 where a dimension is a total, as grouping() gives it."""
-    count: str | None = None
+    count: Text | None = None
     """The column with the number of contributors beside a magnitude."""
     magnitude: bool = False
     """The figure of a cell is a sum, not a count."""
@@ -265,9 +266,9 @@ class PublishedSpec(SpecPart, BaseModel):
     """A combination without a row: zero (default), or suppressed."""
     against: dict[str, AgainstSpec] = {}
     """Second tables to compare with, by name."""
-    where: str | None = None
+    where: Text | None = None
     """A SQL condition; only the rows that satisfy it are read."""
-    first: Count | None = None
+    first: FirstRecords | None = None
     """Read only the first N rows, in the order of the file."""
     null_strings: ColumnNames = []
     """Text read as NULL in a text file, besides the empty field."""

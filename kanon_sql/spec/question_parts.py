@@ -10,6 +10,7 @@ from typing import Annotated, Any
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PlainSerializer, model_validator
 from pydantic_core import CoreSchema
 
+from kanon_sql.errors import described_value
 from kanon_sql.spec.models.base import Model
 from kanon_sql.spec.models.catalogue import MODELS, model_named
 from kanon_sql.spec.models.described import Described
@@ -81,6 +82,10 @@ def or_names_alone(schema: dict[str, Any]) -> None:
 ColumnNames = Annotated[list[str], BeforeValidator(names), Field(json_schema_extra=or_names_alone)]
 
 
+Text = Annotated[str, Field(min_length=1)]
+"""A text that is not empty: an empty one would be taken for one that is not given."""
+
+
 class ReferenceSpec(SpecPart):
     """The reidentification dataset: the population that an attacker could match against."""
 
@@ -88,11 +93,11 @@ class ReferenceSpec(SpecPart):
     """A file, a glob or a table."""
     columns: dict[str, str] = {}
     """The reference's name of a quasi-identifier, if it differs."""
-    where: str | None = None
+    where: Text | None = None
     """A SQL condition; only the reference's records that satisfy it are read."""
-    entity: str | None = None
+    entity: Text | None = None
     """The reference's column that identifies the person; people are counted instead of records."""
-    weight: str | None = None
+    weight: Text | None = None
     """The reference's column with the number of people that each record stands for."""
     levels: dict[str, Annotated[int, Field(ge=0)]] = {}
     """Generalise the reference to the levels that the table already has, by the table's
@@ -117,12 +122,12 @@ class EarlierReleaseSpec(SpecPart):
     columns: dict[str, str] = {}
     """The earlier release's name of a quasi-identifier, a sensitive attribute or the entity, if it
     differs."""
-    entity: str | None = None
+    entity: Text | None = None
     """The earlier release's column that identifies the person (default: the entity of the
     table)."""
     quasi_identifiers: Annotated[list[str], BeforeValidator(names)] = []
     """The earlier release's quasi-identifiers, if they differ from those of the table."""
-    where: str | None = None
+    where: Text | None = None
     """A SQL condition; only the earlier release's records that satisfy it are read."""
     levels: dict[str, Annotated[int, Field(ge=0)]] = {}
     """Generalise the earlier release to the levels that were published, by the table's
@@ -141,7 +146,7 @@ class AgainstSpec(SpecPart):
     columns: dict[str, str] = {}
     """The second table's name of a dimension, of the figure or of the contributor, if it
     differs."""
-    where: str | None = None
+    where: Text | None = None
     """A SQL condition; only the second table's rows that satisfy it are read."""
     header: bool | None = None
     """Whether the first line of the second table names its columns."""
@@ -191,7 +196,8 @@ def _by_name(value: Any, otherwise: str) -> Any:
         return {name: {} for name in value}
     if isinstance(value, dict):
         return {name: {} if each is None else each for name, each in value.items()}
-    return value
+    found = described_value(value)
+    raise ValueError(f"must be columns, as in [zip, sex]; found {found}. {otherwise}")
 
 
 class ReviewedSpec(SpecPart, BaseModel):

@@ -24,10 +24,18 @@ from pydantic import (
     model_validator,
 )
 
-from kanon_sql.errors import SpecError, described_value, did_you_mean, option
+from kanon_sql.errors import (
+    InputError,
+    SpecError,
+    described_value,
+    did_you_mean,
+    located,
+    option,
+    with_keys,
+)
 from kanon_sql.files import Decimal, file_kind, file_of_url
 from kanon_sql.spec.hierarchy import KINDS_OF_LEVELS, GeneralizationHierarchy
-from kanon_sql.spec.models.base import Count, Model
+from kanon_sql.spec.models.base import Bounds, FirstRecords, Model
 from kanon_sql.spec.models.described import Fault, fault_in_words
 from kanon_sql.spec.models.diversity import TCloseness
 from kanon_sql.spec.other_tables import OTHER_TABLES, OtherTableKind
@@ -43,9 +51,9 @@ from kanon_sql.spec.question_parts import (
     ReferenceSpec,
     ReviewedColumns,
     SpecPart,
+    Text,
     Words,
     faults_of_roles,
-    first_repeated,
     generalisable,
     names,
     or_names_alone,
@@ -94,7 +102,7 @@ class TableSpec(SpecPart, BaseModel):
 
     source: Any = Field(repr=False)
     """A file, a glob or a table name; in Python also the data itself, which no repr shows."""
-    name: str | None = None
+    name: Text | None = None
     """The table's name in the result; default: the name of the file or table."""
     connect: Annotated[str | None, Field(repr=False)] = None
     """The URL of the table's database: duckdb:FILE, sqlite:FILE, postgresql://…, snowflake://…;
@@ -119,7 +127,7 @@ class TableSpec(SpecPart, BaseModel):
     Each may have generalisation levels. Quasi-identifiers may then be left out."""
     sensitive: ColumnNames = []
     """Sensitive attributes, such as a diagnosis: what must not become known about a person."""
-    entity: str | None = None
+    entity: Text | None = None
     """The column that identifies the person; k then counts people instead of records."""
     identifiers: ColumnNames = []
     """Direct identifiers, such as a name; a release never contains them."""
@@ -132,9 +140,9 @@ class TableSpec(SpecPart, BaseModel):
     unassigned: Unassigned = "warn"
     """What a release does with columns that have no role: publish them with a warning, drop them,
     or refuse."""
-    where: str | None = None
+    where: Text | None = None
     """A SQL condition; only the records that satisfy it are read."""
-    first: Count | None = None
+    first: FirstRecords | None = None
     """Read only the first N records, in the order of the file."""
     nulls: Nulls = "value"
     """NULL in a quasi-identifier: a value of its own (default), or a wildcard that matches every
@@ -148,7 +156,7 @@ class TableSpec(SpecPart, BaseModel):
     with_other_sensitive: bool = False
     """Assume that an attacker may know a person's other sensitive attributes, all but the one being
     checked."""
-    weight: str | None = None
+    weight: Text | None = None
     """The survey weight column: how many people of the population a record represents."""
     null_strings: ColumnNames = []
     """Text read as NULL in a text file, besides the empty field; a release writes the first."""
@@ -294,7 +302,7 @@ class TablePlaces:
 class AuditSpec(SpecPart, BaseModel):
     """The spec of an audit of one or several tables."""
 
-    version: Literal[1] = 1
+    version: Annotated[int, Bounds("1", {"minimum": 1, "maximum": 1}, is_whole=True)] = 1
     defaults: Defaults = Defaults()
     tables: Annotated[list[TableSpec], Field(min_length=1)] = []
     published: Annotated[list[PublishedSpec], Field(min_length=1)] = []
@@ -307,9 +315,12 @@ class AuditSpec(SpecPart, BaseModel):
     def _names_differ(self) -> AuditSpec:
         if not (self.tables or self.published):
             raise ValueError('the key "tables" is missing.')
-        repeated = first_repeated([table.name for table in self.tables if table.name])
-        if repeated is not None:
-            raise ValueError(f'two tables have the name "{repeated}".')
+        for key in get_args(TablesKey):
+            names = [table.name for table in getattr(self, key)]
+            for place, name in enumerate(names):
+                if name is not None and name in names[:place]:
+                    with located(key, place, "name"):
+                        raise SpecError(f'two tables have the name "{name}".')
         return self
 
     def files(self, engine: Any = None) -> Iterator[str]:
@@ -332,18 +343,22 @@ class AuditSpec(SpecPart, BaseModel):
             ]
             yield from (str(each) for each in sources if isinstance(each, str | Path))
 
-    def with_location(self, error: SpecError, table: int, key: TablesKey = "tables") -> SpecError:
+    def with_location(
+        self, error: SpecError | InputError, table: int, key: TablesKey = "tables"
+    ) -> SpecError | InputError:
         """The error, or each one of a list, with its location in the spec file; without a file,
-        with the table's name if there are several."""
+        with the table's name if there are several. An error of the data has none but its own."""
+        if isinstance(error, InputError) and not error.location:
+            return error
         if self._document is None:
             tables: Sequence[TableSpec | PublishedSpec] = getattr(self, key)
             name = tables[table].name if len(tables) > 1 else None
-            return SpecError(f"{name}: {error.marked}") if name else error
+            return type(error)(f"{name}: {error.marked}") if name else error
         document = self._document
-        return SpecError(
+        return type(error)(
             "\n".join(
-                document.error((key, table, *getattr(each, "location", ())), each.marked).marked
-                for each in error.parts or (error,)
+                _in_file(document, (key, table, *each.location), each.marked)
+                for each in getattr(error, "parts", ()) or (error,)
             )
         )
 
@@ -411,12 +426,12 @@ class AuditSpec(SpecPart, BaseModel):
             spec = cls.model_validate(document.value, context={"folder": Path(path).parent})
         except ValidationError as error:
             faults = {
-                document.place(location): document.error(location, message, at_key=at_key).marked
-                for location, message, at_key in reversed(_faults(error))
+                document.place(fault[0]): _in_file(document, *fault)
+                for fault in reversed(_faults(error))
             }
             raise SpecError("\n".join(text for _, text in sorted(faults.items()))) from None
         for place, source in _sources(spec):
-            if not isinstance(source, str):
+            if not (isinstance(source, str) and source.strip()):
                 message = f"must be a file, a glob or a table; found {described_value(source)}."
                 raise document.error(place, message)
         folder = Path(path).parent
@@ -428,6 +443,16 @@ class AuditSpec(SpecPart, BaseModel):
         )
         located._document = document
         return located
+
+
+_KEYS = {*TableSpec.model_fields, *PublishedSpec.model_fields}
+
+
+def _in_file(
+    document: YamlDocument, location: Sequence[int | str], message: str, at_key: bool = False
+) -> str:
+    """A message with its location in a spec file, whose keys it names in place of parameters."""
+    return document.error(location, with_keys(message, _KEYS), at_key=at_key).marked
 
 
 def json_schema() -> dict[str, Any]:
@@ -563,10 +588,10 @@ def _faults(error: ValidationError) -> list[Fault]:
     """The location and message of each error, and whether the key itself is at fault. Unknown keys
     come first, and a key that is missing beside one is probably the same."""
     faults = error.errors(include_url=False)
-    unknown = [each for each in faults if each["type"] == "extra_forbidden"]
     # The defaults are in every table, too.
-    of_defaults = {each["loc"][1:] for each in unknown if each["loc"][0] == "defaults"}
-    unknown = [each for each in unknown if each["loc"][2:] not in of_defaults]
+    of_defaults = {each["loc"][1:2] for each in faults if each["loc"][:1] == ("defaults",)}
+    faults = [each for each in faults if each["loc"][2:3] not in of_defaults - {()}]
+    unknown = [each for each in faults if each["type"] == "extra_forbidden"]
     beside = {each["loc"][:-1] for each in unknown}
     others = [
         each
@@ -583,8 +608,12 @@ def _described(fault: Any) -> Fault:
     match fault["type"]:
         case "value_error":
             cause = fault["ctx"]["error"]
-            if isinstance(cause, SpecError) and cause.key and isinstance(fault["input"], dict):
-                fault["loc"] = (*location, *fault["input"], cause.key)
+            if isinstance(cause, SpecError):
+                of_check = cause.key and isinstance(fault["input"], dict)
+                inside = (*fault["input"], cause.key) if of_check else cause.location
+                fault["loc"] = (*location, *inside)
+        case "greater_than_equal" if "levels" in location:
+            return location, f"must be the number of a level, 0 or more; found {found}.", False
         case "int_type" | "int_parsing" | "int_from_float" if "levels" in location:
             message = (
                 f"must be the number of a level; found {found}. The hierarchy of a column "

@@ -188,10 +188,65 @@ kanon.yml:3:12: must be 'value' or 'wildcard'; found 'none'.
     3 |     nulls: none
       |            ^^^^"""),
         ("tables:\n  - source: a.csv\n    first: 0", """\
-kanon.yml:3:12: must be a whole number, 1 or more; found 0.
+kanon.yml:3:12: must be a whole number from 1 to 10^18; found 0.
     2 |   - source: a.csv
     3 |     first: 0
       |            ^"""),
+        ("version: true\ntables: [{source: a.csv}]", """\
+kanon.yml:1:10: must be 1; found True.
+    1 | version: true
+      |          ^^^^"""),
+        ("defaults: {nulls: non}\ntables: [{source: a}, {source: b, name: b}]", """\
+kanon.yml:1:19: must be 'value' or 'wildcard'; found 'non'.
+    1 | defaults: {nulls: non}
+      |                   ^^^"""),
+        ("tables:\n  - {source: a.csv, name: a}\n  - {source: b.csv, name: a}", """\
+kanon.yml:3:27: two tables have the name "a".
+    2 |   - {source: a.csv, name: a}
+    3 |   - {source: b.csv, name: a}
+      |                           ^"""),
+        ("tables:\n  - source: ''", """\
+kanon.yml:2:13: must be a file, a glob or a table; found ''.
+    1 | tables:
+    2 |   - source: ''
+      |             ^^"""),
+        ("tables:\n  - source: a.csv\n    entity: ''", """\
+kanon.yml:3:13: must not be empty.
+    2 |   - source: a.csv
+    3 |     entity: ''
+      |             ^^"""),
+        ("tables:\n  - source: a.csv\n    entity: true", """\
+kanon.yml:3:13: must be text; found True. Put a name like that in quotes.
+    2 |   - source: a.csv
+    3 |     entity: true
+      |             ^^^^"""),
+        ("tables:\n  - source: a.csv\n    quasi_identifiers: 5", """\
+kanon.yml:3:24: must be columns, as in [zip, sex]; found 5. To generalise a column, write a \
+mapping, as in {zip: {levels: [{mask: right}]}, sex: {}}.
+    2 |   - source: a.csv
+    3 |     quasi_identifiers: 5
+      |                        ^"""),
+        ("tables:\n  - source: a.csv\n    levels: {zip: -1}", """\
+kanon.yml:3:19: must be the number of a level, 0 or more; found -1.
+    2 |   - source: a.csv
+    3 |     levels: {zip: -1}
+      |                   ^^"""),
+        (f"tables:\n  - source: a.csv\n    first: {2**63}", f"""\
+kanon.yml:3:12: must be a whole number from 1 to 10^18; found {2**63}.
+    2 |   - source: a.csv
+    3 |     first: {2**63}
+      |            ^^^^^^^^^^^^^^^^^^^"""),
+        ("tables:\n  - source: a.csv\n    events: [zip]", """\
+kanon.yml:2:5: events need an entity, the column that identifies the person: entity: COLUMN.
+    1 | tables:
+    2 |   - source: a.csv
+      |     ^"""),
+        ("published:\n  - source: a.csv\n    by: [zip]\n    count: n", """\
+kanon.yml:2:5: count is for a table that is published, one row a cell, and this is read as \
+records. Add cells: true, or leave it out.
+    1 | published:
+    2 |   - source: a.csv
+      |     ^"""),
         ("tables:\n  - source: a.csv\n    policy: 3", """\
 kanon.yml:3:13: policy must be an identifier, as in cms-cell-11, or the path of a file; found 3.
     2 |   - source: a.csv
@@ -275,6 +330,29 @@ def test_an_error_points_at_what_is_wrong(tmp_path: Path, text: str, message: st
     assert [line.strip() for line in found.splitlines()] == [
         line.strip() for line in message.splitlines()
     ]
+
+
+@pytest.mark.parametrize(
+    "part",
+    [
+        "source: no.csv\n    quasi_identifiers: [zip]",
+        "source: a.csv\n    quasi_identifiers: [zip]\n    references: {v: {source: no.csv}}",
+        "source: a.csv\n    quasi_identifiers: [zip]\n    earlier_releases: {v: {source: no.csv}}",
+        "source: a.csv\n    quasi_identifiers: {zip: {hierarchy: no.parquet}}",
+        "source: a.csv\n    quasi_identifiers: {zip: {hierarchy: no.csv}}",
+    ],
+)
+@pytest.mark.parametrize("verb", [kanon.audit, kanon.compile])
+def test_a_missing_file_is_found_in_the_spec(tmp_path: Path, part: str, verb: Any) -> None:
+    (tmp_path / "a.csv").write_text("zip,id\na,1\n", encoding="utf-8")
+    asked = spec(tmp_path, f"tables:\n  - entity: id\n    {part}\n")
+
+    with pytest.raises(kanon.KanonError) as refused:
+        verb(asked)
+
+    first, *_, line, marker = str(refused.value).splitlines()
+    assert first.startswith(f"{tmp_path}/kanon.yml:")
+    assert "no." in line[marker.index("^") : len(marker)]
 
 
 @pytest.mark.parametrize(

@@ -96,7 +96,7 @@ def given(write_page: Callable[[], str], path: str | Path | None, *, overwrite: 
     return None
 
 
-def file_of(result: AuditFindings | str | Path, name: str) -> ResultFile:
+def file_of(result: Any, name: str) -> ResultFile:
     """A result in the form in which its file would be read, under a given name."""
     if isinstance(result, str | Path):
         return read_result(Path(result))

@@ -82,6 +82,10 @@ def _value_list(value: Any) -> Any:
 
 
 Count = Annotated[int, Bounds("a whole number, 1 or more", {"minimum": 1}, is_whole=True)]
+FirstRecords = Annotated[
+    int,
+    Bounds("a whole number from 1 to 10^18", {"minimum": 1, "maximum": 10**18}, is_whole=True),
+]
 CountFromZero = Annotated[int, Bounds("a whole number, 0 or more", {"minimum": 0}, is_whole=True)]
 Share = Annotated[
     Number, Bounds("a number from 0 to 1", {"minimum": 0, "maximum": 1}, is_share=True)

@@ -202,7 +202,8 @@ def fault_in_words(fault: Any, place: str, instead: Callable[[str], str]) -> Fau
     key = location[-1] if location else ""
     match fault["type"]:
         case "value_error":
-            said = str(fault["ctx"]["error"])
+            cause = fault["ctx"]["error"]
+            said = getattr(cause, "marked", str(cause))
             is_whole = said.endswith((".", "?")) or "\n" in said
             return location, said if is_whole else f"{said}; found {found}.", False
         case "extra_forbidden":
@@ -213,6 +214,12 @@ def fault_in_words(fault: Any, place: str, instead: Callable[[str], str]) -> Fau
             return location, f"must be {fault['ctx']['expected']}; found {found}.", False
         case "bool_parsing" | "bool_type":
             return location, f"must be yes or no; found {found}.", False
+        case "greater_than_equal":
+            return location, f"must be {fault['ctx']['ge']} or more; found {found}.", False
+        case "greater_than":
+            return location, f"must be above {fault['ctx']['gt']}; found {found}.", False
+        case "string_type" if isinstance(fault["input"], int | float):
+            return location, f"must be text; found {found}. Put a name like that in quotes.", False
         case "too_short" | "string_too_short":
             return location, "must not be empty.", False
         case "string_too_long":
