@@ -520,9 +520,12 @@ def init(context: click.Context, /, target: str, **values: Any) -> int:
     return 0
 
 
-@main.group()
-def hierarchy() -> None:
+@main.group(invoke_without_command=True)
+@click.pass_context
+def hierarchy(context: click.Context, /) -> None:
     """Create generalisation hierarchy files."""
+    if context.invoked_subcommand is None:
+        click.echo(context.get_help())
 
 
 @hierarchy.command(cls=Optioned)

@@ -205,8 +205,9 @@ def say_error(message: str) -> None:
     invoke_without_command=True,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
     epilog="Each option of a command can also be set by an environment variable, as in "
-    "KANON_SQL_MEMORY_LIMIT=2GB; a repeatable option takes one value per line.\n\nTo complete "
-    'names in the shell: eval "$(_KANON_SQL_COMPLETE=bash_source kanon-sql)", or zsh_source, '
+    "KANON_SQL_MEMORY_LIMIT=2GB, or by the one that its help names; a repeatable option takes one "
+    "value per line.\n\nTo complete names in the shell: "
+    'eval "$(_KANON_SQL_COMPLETE=bash_source kanon-sql)", or zsh_source, '
     "fish_source.",
 )
 @click.version_option(package_name="kanon-sql", prog_name="kanon-sql")

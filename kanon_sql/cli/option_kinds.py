@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import csv
+import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
@@ -22,7 +23,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 from click.types import StringParamType
 
-from kanon_sql.errors import SpecError, did_you_mean, percentage
+from kanon_sql.errors import SpecError, did_you_mean, percentage, printable
 
 if TYPE_CHECKING:
     from kanon_sql.spec.models.base import Model
@@ -45,6 +46,64 @@ class Optioned(click.Command):
     @params.setter
     def params(self, params: list[click.Parameter]) -> None:
         self._params = params
+
+    def make_context(
+        self,
+        info_name: str | None,
+        args: list[str],
+        parent: click.Context | None = None,
+        **extra: Any,
+    ) -> click.Context:
+        is_quiet = {"-q", "--quiet"}.intersection(args) or os.environ.get("KANON_SQL_QUIET")
+        if parent and not is_quiet:
+            _warn_of_unknown_variables(self, parent.find_root())
+        return super().make_context(info_name, args, parent, **extra)
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        if not ctx.resilient_parsing:
+            _, _, given = self.make_parser(ctx).parse_args(list(args))
+            _refuse_repeated(given)
+        return super().parse_args(ctx, args)
+
+
+_VARIABLES = "KANON_SQL_"
+_OF_TESTS = ("AXE", "DATA", "DATACONTRACT", "DBT_PACKAGE", "NO_SKIPS", "UPDATE_GOLDEN")
+"""Variables that set no option: those of the project's own tests."""
+
+
+def _warn_of_unknown_variables(command: click.Command, root: click.Context) -> None:
+    """Print a line for each variable that sets no option of any command."""
+    ours = {f"{_VARIABLES}{name}" for name in _OF_TESTS} | _variables_of(command)
+    unknown = sorted(each for each in set(os.environ) - ours if each.startswith(_VARIABLES))
+    known = set[str]().union(*map(_variables_of, _commands_below(root))) if unknown else ours
+    for name in unknown:
+        if name not in known:
+            near = did_you_mean(name, known)
+            click.echo(f"warning: {printable(name)} sets no option.{near}", err=True)
+
+
+def _refuse_repeated(given: Sequence[click.Parameter]) -> None:
+    """Raise `SpecError` for an option with one value that is given twice."""
+    options = [each for each in given if isinstance(each, click.Option)]
+    for place, option in enumerate(options):
+        takes_one = not (option.multiple or option.count or option.is_flag)
+        if takes_one and option in options[:place]:
+            raise SpecError(f"{option.opts[0]} is given twice. Give it once.")
+
+
+def _variables_of(command: click.Command) -> set[str]:
+    """The environment variables of a command's options."""
+    return {each for option in command.params for each in option.envvar or ()}
+
+
+def _commands_below(context: click.Context) -> Iterator[click.Command]:
+    """The command of a context and, of a group, all commands in it."""
+    command = context.command
+    yield command
+    if isinstance(command, click.Group):
+        for name in command.list_commands(context):
+            below = command.get_command(context, name)
+            yield from _commands_below(click.Context(below, context)) if below else ()
 
 
 class Grouped(Optioned):
@@ -152,8 +211,18 @@ def of_column(flag: str, text: str) -> tuple[str, str]:
     """
     name, equals, rest = column_first(text)
     if not (name and equals and rest):
-        raise SpecError(f"{flag} {text!r} is not COL=…, as in {flag} zip=2.")
+        raise SpecError(
+            f"{flag} {text!r} is not COL=…, as in {flag} {_EXAMPLES.get(flag, 'zip=2')}."
+        )
     return name, rest
+
+
+_EXAMPLES = {
+    "--hierarchy": "zip=mask:right",
+    "--clip": "age=10:90",
+    "--weight-of": "age=2.5",
+    "--total-flag": "region=is_total",
+}
 
 
 def column_first(text: str) -> tuple[str, str, str]:
@@ -301,15 +370,20 @@ def declared_option(
     flag: str, *names: str, is_question: bool, **settings: Any
 ) -> Callable[[Command], Command]:
     """An option with an environment variable: `--memory-limit` is KANON_SQL_MEMORY_LIMIT. `names`
-    are other flags for it, each with its variable, and its parameter."""
-    variables = [
-        f"KANON_SQL_{each.removeprefix('--').replace('-', '_').upper()}"
+    are other flags for it, each with its variable, and its parameter.
+
+    A flag that means something else in other commands has an `envvar` that names the command.
+    """
+    own = settings.pop("envvar", None)
+    variables = own or [
+        f"{_VARIABLES}{each.removeprefix('--').replace('-', '_').upper()}"
         for each in (flag, *names)
         if each.startswith("--")
     ]
     if is_question and settings.get("multiple"):
         settings["type"] = OneALine()
     kind = QuestionOption if is_question else click.Option
+    settings["show_envvar"] = own is not None
     return click.option(flag, *names, cls=kind, envvar=variables, **settings)
 
 

@@ -216,7 +216,9 @@ SEARCH = (
     *PREFERENCES,
     *declared("run", "compare"),
     OF_RELEASE.option("minimal_nodes"),
-    OF_RELEASE.option("suppressed", metavar="remove|star"),
+    OF_RELEASE.option(
+        "suppressed", metavar="remove|star", envvar=["KANON_SQL_ANONYMIZE_SUPPRESSED"]
+    ),
     PULL,
 )
 RELEASE = (
@@ -266,7 +268,7 @@ TELL = (
     click.option(
         "-v",
         "--verbose",
-        envvar="KANON_SQL_VERBOSE",
+        envvar=["KANON_SQL_VERBOSE"],
         count=True,
         expose_value=False,
         callback=_remember_verbosity,
@@ -275,7 +277,7 @@ TELL = (
     click.option(
         "-q",
         "--quiet",
-        envvar="KANON_SQL_QUIET",
+        envvar=["KANON_SQL_QUIET"],
         is_flag=True,
         expose_value=False,
         callback=_remember_quiet,

@@ -7,6 +7,7 @@ import json
 import os
 import subprocess
 import sys
+from collections import defaultdict
 from importlib import import_module
 from pathlib import Path
 from typing import ClassVar, Literal, get_args, get_origin, get_type_hints
@@ -283,3 +284,66 @@ def test_the_choices_of_a_release_stand_in_its_help():
         choices = get_args(hints[name])
         literal = choices if isinstance(choices[0], str) else get_args(choices[0])
         assert shown[name] == "|".join(literal)
+
+
+def every_option():
+    """Each option of each command, with the command's name."""
+    group = main.get_command(click.Context(main), "hierarchy")
+    for above in (main, group):
+        for name in above.list_commands(click.Context(above)):
+            command = above.get_command(click.Context(above), name)
+            yield from ((name, each) for each in command.params if isinstance(each, click.Option))
+
+
+SEVERAL_FORMS = {"KANON_SQL_FORMAT", "KANON_SQL_ALGORITHM", "KANON_SQL_K", "KANON_SQL_OUTPUT"}
+"""Variables whose values differ by command, for one meaning: a format, k, a file."""
+
+
+def test_a_variable_means_the_same_to_every_command():
+    forms = defaultdict(set)
+    for _, option in every_option():
+        for variable in option.envvar or ():
+            forms[variable].add((option.name, option.metavar or str(option.type)))
+
+    several = {variable for variable, found in forms.items() if len(found) > 1}
+    assert several <= SEVERAL_FORMS | {"KANON_SQL_DIALECT"}
+    by_command = {"BY": "DIFF_BY", "FORMAT": "COMPILE_FORMAT", "FORCE": "COMPILE_FORCE",
+                  "SUPPRESSED": "ANONYMIZE_SUPPRESSED"}  # fmt: skip
+    assert {f"KANON_SQL_{each}" for pair in by_command.items() for each in pair} <= set(forms)
+
+
+def test_a_format_for_results_is_none_for_sql(capsys, monkeypatch):
+    monkeypatch.setenv("KANON_SQL_FORMAT", "json")
+    code, out, _ = run(capsys, "compile", *AUDIT[1:])
+    assert (code, out[:2]) == (0, "--")
+
+
+def test_a_variable_that_sets_no_option_is_named(capsys, monkeypatch):
+    monkeypatch.setenv("KANON_SQL_THREDS", "1")
+    monkeypatch.setenv("KANON_SQL_GAP", "3%")  # of another command
+    told = 'warning: KANON_SQL_THREDS sets no option. Did you mean "KANON_SQL_THREADS"?\n'
+    assert run(capsys, *AUDIT)[2] == told
+    assert run(capsys, *AUDIT, "--nope")[2].startswith(told)
+    assert run(capsys, *AUDIT, "-q")[2] == ""
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        (["audit", "--k", "5", "--k", "6"], "--k is given twice. Give it once."),
+        (["tables", "--by", "zip", "--where", "a", "--where", "b"], "--where is given twice."),
+        (["audit", "--qi", "zip", "--hierarchy", "zip"], "as in --hierarchy zip=mask:right."),
+        (["audit", "--qi", "zip", "--clip", "zip"], "as in --clip age=10:90."),
+        (["anonymize", "--weight-of", "zip"], "as in --weight-of age=2.5."),
+        (["tables", "--by", "zip", "--total-flag", "zip"], "as in --total-flag region=is_total."),
+    ],
+)
+def test_an_option_that_is_not_understood_is_refused(given, said, capsys):
+    verb, *options = given
+    code, out, told = run(capsys, verb, "people.parquet", *options)
+    assert (code, out, said in told) == (2, "", True), told
+
+
+def test_a_group_of_commands_prints_its_help(capsys):
+    code, out, told = run(capsys, "hierarchy")
+    assert (code, out.startswith("Usage: kanon-sql hierarchy "), told) == (0, True, "")
