@@ -6,6 +6,7 @@ It is open: a reader passes over keys that it does not know, as later releases a
 from __future__ import annotations
 
 import inspect
+import re
 from collections.abc import Collection, Mapping
 from dataclasses import MISSING, dataclass, field, fields, is_dataclass
 from types import NoneType, UnionType
@@ -253,7 +254,7 @@ class _Definitions:
         ]
         if more.beside:
             properties |= self.read(more.beside)["properties"]
-        schema: Schema = {"type": "object", "description": inspect.cleandoc(kind.__doc__)}
+        schema: Schema = {"type": "object", "description": _in_json(kind.__doc__)}
         schema |= {"required": required, "properties": properties | dict(more.properties)}
         return schema | ({"additionalProperties": more.others} if more.others is not None else {})
 
@@ -283,7 +284,12 @@ class _Definitions:
 
 def _texts(kind: Any) -> dict[str, str]:
     described: list[Any] = [each for each in reversed(kind.__mro__) if is_dataclass(each)]
-    return {name: text for each in described for name, text in texts_below(each).items()}
+    return {name: _in_json(text) for each in described for name, text in texts_below(each).items()}
+
+
+def _in_json(text: str) -> str:
+    """A docstring about what JSON holds, which has null for None."""
+    return re.sub(r"\bNone\b", "null", inspect.cleandoc(text))
 
 
 def _parameters() -> Schema:

@@ -10,6 +10,7 @@ import json
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import date
 from functools import cache
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, TypeVar
@@ -331,6 +332,15 @@ def result_of(
     return whole.read(StoredProfile) if _is_profile(whole) else _findings(whole)
 
 
+def _refuse_undated(part: JsonValue) -> None:
+    """Raise unless the day of an audit is a date, or unknown."""
+    audited = part.value.get("audited")
+    try:
+        date.fromisoformat(audited or "2000-01-01")
+    except ValueError:
+        raise part.part("audited").error("a date, as in 2026-11-23") from None
+
+
 def _findings(whole: JsonValue) -> AuditFindings:
     """The tables of a result; of a release, also how it was made."""
     audit = _audit(whole)
@@ -414,7 +424,10 @@ def read_costs(path: Path) -> Tradeoff:
 
 
 def _tradeoff(path: Path | str, value: Any) -> StoredTradeoff:
-    return read_format(JsonValue(path, _HOW_COSTS, "", value)).read(StoredTradeoff)
+    whole = read_format(JsonValue(path, _HOW_COSTS, "", value))
+    found = whole.read(StoredTradeoff)
+    _refuse_undated(whole.part("tradeoff"))
+    return found
 
 
 def _named(source: Any) -> tuple[Path | str, Any]:
@@ -483,6 +496,7 @@ def _audit(whole: JsonValue) -> AuditFindings:
     if any(_of_profile(whole)):
         raise InputError(f"{whole.path} is a profile, and an audit is needed. {whole.how}")
     read = _with_all_parts(whole).read(_StoredAudit)
+    _refuse_undated(whole)
     if not read.tables:
         raise InputError(f"{whole.path} has no table. {whole.how}")
     parts = [whole.part("tables").part(place) for place in range(len(read.tables))]

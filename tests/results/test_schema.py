@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import copy
 import json
+import re
 from collections.abc import Callable, Iterator
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 import jsonschema
+import pyarrow
 import pytest
 from audits import HOLDS, LINKED, MADE_FOR_PEOPLE, VIOLATED, audited, with_checks
 from questions import EVERYTHING
@@ -299,3 +301,24 @@ def test_every_key_of_a_published_table_is_described(tmp_path: Path) -> None:
         ),
         "tables",
     )  # fmt: skip
+
+
+def test_the_day_of_a_result_is_a_date() -> None:
+    audit = kanon.audit(people_table(), "zip").to_dict()
+    costs = kanon.tradeoff(people_table(), "zip", k=2).to_dict()
+
+    for whole, part in ((audit, audit), (costs, costs["tradeoff"])):
+        assert result_of(whole)
+        part["audited"] = "yesterday"
+        with pytest.raises(InputError, match="audited must be a date, as in 2026-11-23; found te"):
+            result_of(whole)
+
+
+def people_table() -> Any:
+    return pyarrow.table({"zip": ["02138", "02138", "02139"]})
+
+
+def test_descriptions_are_in_the_words_of_json() -> None:
+    text = json.dumps([result_schema(), baseline_schema()])
+    assert "null for raw values" in text
+    assert not re.search(r"\b(None|True|False)\b", text)
