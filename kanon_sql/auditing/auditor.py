@@ -31,7 +31,7 @@ from kanon_sql.auditing.verdicts import (
 )
 from kanon_sql.auditing.warnings import certain_values, warnings
 from kanon_sql.engines.base import Engine
-from kanon_sql.engines.session import RunOptions, Session, refuse_no_time, run_within
+from kanon_sql.engines.session import RunOptions, Session, run_within
 from kanon_sql.errors import EngineError, Faults, InputError, SpecError, plural
 from kanon_sql.plan.audit_plan import Plan, plan_audit
 from kanon_sql.plan.preconditions import without_label
@@ -60,7 +60,6 @@ def audit(
     limit raises `EngineError`. `with_lineage` adds the names of the datasets and the checks' own
     statements.
     """
-    refuse_no_time(run.timeout)
     run = replace(run, jobs=min(run.jobs, max(len(spec.tables), 1)))
     with opening(run) as engine_of:
         tables = []

@@ -14,7 +14,7 @@ from kanon_sql.auditing.opening import expected, opened, opening
 from kanon_sql.auditing.result import AuditResult
 from kanon_sql.auditing.suppressed_cells import FIGURES
 from kanon_sql.auditing.verdicts import with_policies
-from kanon_sql.engines.session import RunOptions, Session, refuse_no_time, run_within
+from kanon_sql.engines.session import RunOptions, Session, run_within
 from kanon_sql.errors import Faults, InputError, plural, with_flags
 from kanon_sql.plan.cells import (
     CellQuestion,
@@ -64,7 +64,6 @@ def audit_cells(
     `InputError` for a table of which nothing can be concluded. `with_lineage` adds the names of
     the datasets.
     """
-    refuse_no_time(run.timeout)
     with opening(run) as engine_of:
         tables = []
         with Faults() as faults:

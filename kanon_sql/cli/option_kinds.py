@@ -55,7 +55,7 @@ class Optioned(click.Command):
         **extra: Any,
     ) -> click.Context:
         is_quiet = {"-q", "--quiet"}.intersection(args) or os.environ.get("KANON_SQL_QUIET")
-        if parent and not is_quiet:
+        if parent and not (is_quiet or parent.resilient_parsing):
             _warn_of_unknown_variables(self, parent.find_root())
         return super().make_context(info_name, args, parent, **extra)
 

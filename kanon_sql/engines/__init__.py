@@ -30,6 +30,7 @@ from kanon_sql.engines.base import Engine
 from kanon_sql.engines.readers import TextOptions
 from kanon_sql.errors import EngineError, KanonError, SpecError, did_you_mean
 from kanon_sql.files import Decimal, is_sqlite
+from kanon_sql.spec.arguments import column_list, suggests_parameters
 
 SCHEMES = {
     "duckdb": ("duckdb.engine", "DuckDBEngine"),
@@ -54,6 +55,7 @@ SCHEMES = {
 _DATABASE_FILES = (".duckdb", ".ddb", ".db")
 
 
+@suggests_parameters
 def connect(
     target: Any = None,
     *,
@@ -93,7 +95,9 @@ def connect(
     'duckdb'
     """
     header = None if header == {} else header
-    text = TextOptions(delimiter, tuple(null_strings), header, decimal, tuple(marks))
+    text = TextOptions(
+        delimiter, tuple(column_list("null_strings", null_strings)), header, decimal, tuple(marks)
+    )
     scheme = _scheme(target) if isinstance(target, str) else None
     if scheme is not None and dialect is not None:
         raise SpecError(f"a URL implies the dialect: leave out dialect={dialect!r}.")

@@ -193,9 +193,13 @@ class RunOptions:
     def __post_init__(self) -> None:
         given: dict[str, Any] = vars(self)
         for name in ("timeout", "max_seconds"):
-            number = given[name]
-            if isinstance(number, bool) or not isinstance(number, int | float | None):
-                raise SpecError(f"{name} must be a number; found {described_value(number)}.")
+            number = 1 if given[name] is None else given[name]
+            is_number = isinstance(number, int | float) and not isinstance(number, bool)
+            if not (is_number and 0 < number <= threading.TIMEOUT_MAX):
+                raise SpecError(
+                    f"{option(name)} must be a number of seconds above 0; found "
+                    f"{described_value(number)}."
+                )
         for name in ("jobs", *(["threads"] if self.threads is not None else [])):
             number = given[name]
             if isinstance(number, bool) or not isinstance(number, int) or number < 1:
@@ -407,7 +411,6 @@ def within(seconds: float | None, connected: Callable[[], Engine]) -> Engine:
 
     A server may accept a connection and never answer, and few drivers have a connect timeout.
     """
-    refuse_no_time(seconds)
     if seconds is None:
         return connected()
     found: Future[Engine] = Future()
@@ -440,15 +443,8 @@ def _closed(late: Future[Engine]) -> None:
             late.result().close()
 
 
-def refuse_no_time(seconds: float | None, parameter: str = "timeout") -> None:
-    """Raise `SpecError` for a limit that is not positive."""
-    if seconds is not None and not seconds > 0:
-        raise SpecError(f"{parameter} must be a number of seconds above 0; found {seconds!r}.")
-
-
 def refuse_time_limit(engine: Engine, seconds: float | None) -> None:
-    """Raise `SpecError` for a limit that is invalid or that the engine can't enforce."""
-    refuse_no_time(seconds)
+    """Raise `SpecError` for a limit that the engine can't enforce."""
     if seconds is not None and not engine.can_cancel:
         raise SpecError(f"a time limit is not possible {engine.why_no_limit}")
 

@@ -22,7 +22,7 @@ from kanon_sql.auditing.result import Counted, everyone, people_in, refuse_witho
 from kanon_sql.auditing.warnings import left_out
 from kanon_sql.engines import writes_folders
 from kanon_sql.engines.base import Engine, FolderWriter
-from kanon_sql.engines.session import RunOptions, Session, refuse_no_time, run_within
+from kanon_sql.engines.session import RunOptions, Session, run_within
 from kanon_sql.errors import EngineError, SpecError, option
 from kanon_sql.plan.event_plan import EventPlan, plan_events
 from kanon_sql.plan.profile_plan import (
@@ -97,8 +97,6 @@ def profile(
     _refuse_nonsense(spec, attacker_knows, identifying)
     curve = _curve(spec, known, k, times)
     k = k or DEFAULT_K
-    refuse_no_time(run.timeout)
-    refuse_no_time(run.max_seconds, option("max_seconds"))
     with opening(
         run, fetches=lambda target: identifying.is_requested and writes_folders(target)
     ) as engine_of:

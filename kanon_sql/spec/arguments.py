@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from numbers import Integral
 from pathlib import Path
 from typing import Any, Literal, ParamSpec, TypedDict, TypeVar
 
@@ -122,6 +123,7 @@ _SYNONYMS = {
 
 _TYPES: dict[str, tuple[Any, str]] = {
     "bool": (bool, "True or False"),
+    "int": (Integral, "a whole number"),
     "str": (str, "text"),
     "str | None": (str | None, "text"),
     "str | Path | None": (str | Path | None, "the path of a file"),
@@ -468,11 +470,15 @@ def column_list(parameter: str, names: Any) -> list[str]:
     """Column names as a list; a set is sorted, so that the order is the same on every run."""
     if names is None:
         return []
-    if isinstance(names, str | int):
-        return [_column(names)]
-    if not isinstance(names, Iterable) or isinstance(names, bytes):
-        raise SpecError(f"{parameter} must be a column or a list of them; found {kind_of(names)}.")
-    found = [_column(name) for name in names]
+    several = (
+        [names] if isinstance(names, str | bytes) or not isinstance(names, Iterable) else names
+    )
+    found = [_column(name) for name in several]
+    wrong = [name for name in found if not isinstance(name, str)]
+    if wrong:
+        raise SpecError(
+            f"{parameter} must be a column or a list of them; found {kind_of(wrong[0])}."
+        )
     return sorted(found) if isinstance(names, set | frozenset) else found
 
 

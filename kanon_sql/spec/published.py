@@ -146,7 +146,8 @@ def _margins(value: Any) -> Any:
     """`all`, `none`, or the lists of dimensions whose margins are published."""
     if value in ("all", "none"):
         return value
-    if not isinstance(value, list | tuple):
+    is_list = isinstance(value, list | tuple)
+    if not is_list or not all(isinstance(each, str | list | tuple) for each in value):
         raise ValueError("must be all, none, or lists of dimensions, as in [[region], []]")
     return tuple(tuple(names(each)) for each in value)
 

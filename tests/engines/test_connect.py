@@ -733,7 +733,7 @@ def test_what_fails_within_the_time_limit_fails_as_it_does() -> None:
     with pytest.raises(kanon.InputError, match="no such place"):
         within(5, refused)
     with pytest.raises(kanon.SpecError, match="must be a number of seconds above 0"):
-        within(0, refused)
+        RunOptions(timeout=0)
 
 
 def test_a_url_with_a_dialect_and_limits_of_duckdb_elsewhere_are_refused() -> None:

@@ -153,7 +153,8 @@ def open_hub(
     except (duckdb.Error, OverflowError, TypeError):
         raise SpecError(
             f"DuckDB can't run with a memory limit of {memory_limit or 'no size'} and "
-            f"{threads or 'all'} threads. Threads are a whole number, 1 or more."
+            f"{'all' if threads is None else threads} threads. Threads are a whole number, 1 or "
+            "more."
         ) from None
     # Day boundaries are the same on every machine.
     hub.execute("set TimeZone = 'UTC'")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from kanon_sql.errors import InputError, SpecError, did_you_mean, kind_of
 from kanon_sql.report import html
@@ -17,12 +17,14 @@ from kanon_sql.report.signed.subject import LEAST_CELL, Audience, Signed, digest
 from kanon_sql.report.words.numbers import listed
 from kanon_sql.results.cells import CellsResult
 from kanon_sql.results.diff import diff
+from kanon_sql.results.profile import TableProfile
 from kanon_sql.results.release import ReleaseFindings, Tradeoff
 from kanon_sql.results.stored import read_costs, read_profile, read_result, read_to_sign
 from kanon_sql.results.table import AuditFindings, ResultFile, TableResult
 from kanon_sql.results.worksheet import read_worksheet
 from kanon_sql.results.writing import check_writable, write_atomically
 
+Part = TypeVar("Part")
 ENDINGS = (".html", ".htm")
 CHARTS = {"class_sizes": sizes_chart, "risk": risk_chart}
 """The charts of an audited table, by name."""
@@ -69,19 +71,32 @@ def _signed(
 ) -> Signed:
     """The result with what accompanies it, each in memory or in a file; `compared` is the result,
     or its file, that an earlier one is compared with."""
-    profiles = read_profile(Path(profile)) if isinstance(profile, str | Path) else profile
-    is_file = isinstance(tradeoff, str | Path)
-    other = read_costs(Path(tradeoff)) if is_file else tradeoff and tradeoff.tradeoff
     return Signed(
         result,
         digest,
         earlier=diff(file_of(earlier, "earlier"), file_of(compared, "this")) if earlier else None,
-        profiles=tuple(getattr(profiles, "tables", profiles or ())),
-        costs=tuple(each for each in (costs, other) if each),
+        profiles=_parts("profile", profile, "tables", TableProfile, read_profile),
+        costs=(
+            *((costs,) if costs else ()),
+            *_parts("tradeoff", tradeoff, "tradeoff", Tradeoff, read_costs),
+        ),
         attempts=read_worksheet(Path(worksheet)) if worksheet else None,
         audience=audience,
         min_cell=min_cell,
     )
+
+
+def _parts(
+    name: str, given: Any, part: str, kind: type[Part], read: Callable[[Path], Any]
+) -> tuple[Part, ...]:
+    """What accompanies a result, from a file or a result in memory; nothing if it is not given."""
+    if given is None:
+        return ()
+    found = read(Path(given)) if isinstance(given, str | Path) else getattr(given, part, None)
+    parts = found if isinstance(found, tuple) else (found,)
+    if not all(isinstance(each, kind) for each in parts):
+        raise InputError(f"{name} is a result or the path of one, and not {kind_of(given)}.")
+    return parts
 
 
 def given(write_page: Callable[[], str], path: str | Path | None, *, overwrite: bool) -> str | None:

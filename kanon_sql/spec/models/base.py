@@ -7,8 +7,8 @@ JSON.
 
 from __future__ import annotations
 
-import math
 import re
+import sys
 import textwrap
 import tomllib
 from collections.abc import Iterable, Mapping, Sequence
@@ -56,7 +56,8 @@ class Bounds:
         percent = percentage(given) if self.is_share and isinstance(given, str) else None
         value = plain(given if percent is None else percent)
         is_number = isinstance(value, int if self.is_whole else (int, float))
-        is_finite = isinstance(value, int) or (is_number and math.isfinite(value))
+        # A whole number may be larger than any float: it is compared with counts only.
+        is_finite = is_number and (self.is_whole or abs(value) <= sys.float_info.max)
         fits = is_number and not isinstance(value, bool) and is_finite
         if not fits or not all(_HOLDS[key](value, limit) for key, limit in self.limits.items()):
             raise ValueError(f"must be {self.words}")
