@@ -445,14 +445,12 @@ class AuditSpec(SpecPart, BaseModel):
         return located
 
 
-_KEYS = {*TableSpec.model_fields, *PublishedSpec.model_fields}
-
-
 def _in_file(
     document: YamlDocument, location: Sequence[int | str], message: str, at_key: bool = False
 ) -> str:
     """A message with its location in a spec file, whose keys it names in place of parameters."""
-    return document.error(location, with_keys(message, _KEYS), at_key=at_key).marked
+    table = PublishedSpec if "published" in location[:1] else TableSpec
+    return document.error(location, with_keys(message, table.model_fields), at_key=at_key).marked
 
 
 def json_schema() -> dict[str, Any]:

@@ -422,7 +422,7 @@ def checked(**parts: Any) -> str:
     return changed(checks=[{**GOOD["tables"][0]["checks"][0], **parts}])
 
 
-CUT_OFF = f"Was the file cut off, or edited? {ADVICE}"
+CUT_OFF = f"Was it cut off, or edited? {ADVICE}"
 EDITED = f"Is this file as kanon-sql wrote it? {ADVICE}"
 IN_TABLE, IN_CHECK = "bad.json: tables[0]", "bad.json: tables[0].checks[0]"
 NOT_OURS = "bad.json is nothing that kanon-sql wrote: it is"
