@@ -114,9 +114,10 @@ def _flag(found: re.Match[str]) -> str:
 def with_keys(text: str, known: Container[str]) -> str:
     """An error message with the keys of a spec in place of parameters, if they are `known`.
 
-    >>> ways = [option("published"), option("references.columns", {"zip": "z"})]
-    >>> with_keys(f"Add {' or '.join(ways)}.", ["cells", "references"])
-    'Add cells: true or references.columns: {zip: z}.'
+    >>> ways = [option("published"), option("references.columns", {"zip": "z"}),
+    ...         option("decimal", ",")]
+    >>> with_keys(f"Add {', '.join(ways)}.", ["cells", "references", "decimal"])
+    "Add cells: true, references.columns: {zip: z}, decimal: ','."
     """
 
     def key(found: re.Match[str]) -> str:
@@ -126,7 +127,11 @@ def with_keys(text: str, known: Container[str]) -> str:
         given = found[1] in _KEYS or (found[2] and ast.literal_eval(found[2]))
         if isinstance(given, dict):
             given = f"{{{', '.join(f'{name}: {value}' for name, value in given.items())}}}"
-        return f"{name}: {str(given).lower() if given is True else given}" if given else name
+        elif given is True:
+            given = "true"
+        elif given and not re.fullmatch(r"[\w.…-]+", given):
+            given = f"'{given}'"
+        return f"{name}: {given}" if given else name
 
     return _OPTION.sub(key, text)
 

@@ -53,12 +53,13 @@ from kanon_sql.results.table import Rows, TableResult, today
 from kanon_sql.results.version import VERSION
 from kanon_sql.results.writing import check_writable, refuse_to_overwrite
 from kanon_sql.spec.models.sizes import KAnonymity
-from kanon_sql.spec.spec import AuditSpec, TableSpec
+from kanon_sql.spec.spec import AuditSpec, TableSpec, in_words_of_spec
 
 if TYPE_CHECKING:
     from kanon_sql.report.dry_run import ExpectedTable
 
 
+@in_words_of_spec
 def anonymize(
     spec: AuditSpec,
     options: ReleaseOptions,

@@ -43,7 +43,7 @@ from kanon_sql.results.version import VERSION
 from kanon_sql.results.writing import refuse_to_overwrite
 from kanon_sql.spec.arguments import suggests_parameters
 from kanon_sql.spec.models.sizes import KAnonymity
-from kanon_sql.spec.spec import AuditSpec
+from kanon_sql.spec.spec import AuditSpec, in_words_of_spec
 
 if TYPE_CHECKING:
     from kanon_sql.report.document import Block
@@ -112,6 +112,7 @@ class TradeoffResult(Tabular, Displayed, Written):
         return Chart(cost_chart(self.tradeoff))
 
 
+@in_words_of_spec
 def tradeoff(
     spec: AuditSpec,
     options: ReleaseOptions,

@@ -41,7 +41,7 @@ from kanon_sql.plan.steps import records
 from kanon_sql.results.table import Rows, Status, Summary, TableResult, status_of, today
 from kanon_sql.results.version import VERSION
 from kanon_sql.results.writing import refuse_to_overwrite
-from kanon_sql.spec.spec import AuditSpec
+from kanon_sql.spec.spec import AuditSpec, in_words_of_spec
 from kanon_sql.sql.redaction import without_texts
 from kanon_sql.sql.tables import Row, family
 
@@ -49,6 +49,7 @@ if TYPE_CHECKING:
     from kanon_sql.report.dry_run import ExpectedTable
 
 
+@in_words_of_spec
 def audit(
     spec: AuditSpec, run: RunOptions, *, show_values: bool = False, with_lineage: bool = False
 ) -> AuditResult:

@@ -46,7 +46,7 @@ from kanon_sql.results.table import Lineage, Rows, Status, Summary, status_of, t
 from kanon_sql.results.version import VERSION
 from kanon_sql.results.writing import refuse_to_overwrite
 from kanon_sql.spec.models.cells import Derivable
-from kanon_sql.spec.spec import AuditSpec
+from kanon_sql.spec.spec import AuditSpec, in_words_of_spec
 from kanon_sql.sql.redaction import without_texts
 from kanon_sql.sql.statement import Statement
 from kanon_sql.sql.tables import Row
@@ -55,6 +55,7 @@ if TYPE_CHECKING:
     from kanon_sql.report.dry_run import ExpectedTable
 
 
+@in_words_of_spec
 def audit_cells(
     spec: AuditSpec, run: RunOptions, *, show_values: bool = False, with_lineage: bool = False
 ) -> AuditResult:

@@ -64,7 +64,7 @@ from kanon_sql.results.table import Status
 from kanon_sql.results.version import VERSION
 from kanon_sql.results.writing import check_writable, refuse_to_overwrite, write_atomically
 from kanon_sql.spec.models.events import KnownEvents
-from kanon_sql.spec.spec import AuditSpec
+from kanon_sql.spec.spec import AuditSpec, in_words_of_spec
 from kanon_sql.sql.quoting import positive_int
 from kanon_sql.sql.tables import Row
 
@@ -72,6 +72,7 @@ KNOWN = range(1, 5)
 """The numbers of known events of a curve by default."""
 
 
+@in_words_of_spec
 def profile(
     spec: AuditSpec,
     run: RunOptions,

@@ -6,12 +6,13 @@ an `AuditSpec`. Invalid input is refused here with its location.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+import functools
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from glob import glob
 from importlib import import_module
 from pathlib import Path
-from typing import Annotated, Any, Literal, TypeVar, get_args
+from typing import Annotated, Any, Literal, TypeVar, cast, get_args
 
 from pydantic import (
     AfterValidator,
@@ -26,6 +27,8 @@ from pydantic import (
 
 from kanon_sql.errors import (
     InputError,
+    KanonError,
+    Message,
     SpecError,
     described_value,
     did_you_mean,
@@ -60,6 +63,7 @@ from kanon_sql.spec.question_parts import (
 )
 from kanon_sql.spec.yaml_document import LISTS_OF_VALUES, Place, YamlDocument
 
+Verb = TypeVar("Verb", bound=Callable[..., Any])
 Nulls = Literal["value", "wildcard"]
 SensitiveNulls = Literal["value", "unknown"]
 Unassigned = Literal["warn", "drop", "error"]
@@ -451,6 +455,26 @@ def _in_file(
     """A message with its location in a spec file, whose keys it names in place of parameters."""
     table = PublishedSpec if "published" in location[:1] else TableSpec
     return document.error(location, with_keys(message, table.model_fields), at_key=at_key).marked
+
+
+def in_words_of_spec(verb: Verb) -> Verb:
+    """Decorator of a function of a spec: its errors name the keys of the file, if there is one.
+
+    Levels may be an option beside a spec, and are left as they are.
+    """
+
+    @functools.wraps(verb)
+    def worded(spec: AuditSpec, *given: Any, **named: Any) -> Any:
+        try:
+            return verb(spec, *given, **named)
+        except KanonError as error:
+            if spec.path is not None:
+                of_cells = PublishedSpec.model_fields if spec.published else {}
+                keys = (TableSpec.model_fields | of_cells).keys() - {"levels"}
+                error.args = (Message(with_keys(error.marked, keys)),)
+            raise
+
+    return cast(Verb, worded)
 
 
 def json_schema() -> dict[str, Any]:

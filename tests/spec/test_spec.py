@@ -508,6 +508,30 @@ def test_the_worst_table_decides(tables: list[str], status: str, exit_code: int)
 # --- the JSON Schema ------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize(
+    ("verb", "text", "told"),
+    [
+        ("audit", "tables:\n  - {{{}, quasi_identifiers: [id], sensitive: [n], where: n > 1}}",
+         "Compare them as text"),
+        ("audit", "tables:\n  - {{{}, levels: {{n: 1}},\n    quasi_identifiers: {{n: "
+         "{{levels: [{{width: 5}}]}}}}}}", "decimal: ',' reads numbers with a decimal comma"),
+        ("tables", "published:\n  - {{{}, by: [n], contributor: id}}",
+         """leave them out: where: '"id" is not null'."""),
+        ("tables", "published:\n  - {{{}, by: [id], value: n, cells: true}}",
+         "a declared mark: suppressed: MARK"),
+    ],
+)  # fmt: skip
+def test_advice_on_the_data_of_a_spec_names_its_keys(
+    tmp_path: Path, verb: str, text: str, told: str
+) -> None:
+    (tmp_path / "a.csv").write_text('n,id\n"1,5",1\n"2,5",\n', encoding="utf-8")
+
+    with pytest.raises(kanon.KanonError) as refused:
+        getattr(kanon, verb)(spec(tmp_path, text.format("source: a.csv")))
+
+    assert told in str(refused.value)
+
+
 def test_the_schema_accepts_what_a_spec_may_say(tmp_path: Path) -> None:
     spec(tmp_path, WHOLE)
 
