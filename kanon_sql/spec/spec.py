@@ -437,7 +437,7 @@ class AuditSpec(SpecPart, BaseModel):
         for place, source in _sources(spec):
             if not (isinstance(source, str) and source.strip()):
                 message = f"must be a file, a glob or a table; found {described_value(source)}."
-                raise document.error(place, message)
+                raise SpecError(_in_file(document, place, message))
         folder = Path(path).parent
         located = spec.model_copy(
             update={
@@ -454,7 +454,10 @@ def _in_file(
 ) -> str:
     """A message with its location in a spec file, whose keys it names in place of parameters."""
     table = PublishedSpec if "published" in location[:1] else TableSpec
-    return document.error(location, with_keys(message, table.model_fields), at_key=at_key).marked
+    said = with_keys(message, table.model_fields)
+    for python, yaml in (("None", "null"), ("True", "true"), ("False", "false")):
+        said = said.replace(f"; found {python}.", f"; found {yaml}.")
+    return document.error(location, said, at_key=at_key).marked
 
 
 def in_words_of_spec(verb: Verb) -> Verb:

@@ -193,7 +193,7 @@ kanon.yml:3:12: must be a whole number from 1 to 10^18; found 0.
     3 |     first: 0
       |            ^"""),
         ("version: true\ntables: [{source: a.csv}]", """\
-kanon.yml:1:10: must be 1; found True.
+kanon.yml:1:10: must be 1; found true.
     1 | version: true
       |          ^^^^"""),
         ("defaults: {nulls: non}\ntables: [{source: a}, {source: b, name: b}]", """\
@@ -210,13 +210,18 @@ kanon.yml:2:13: must be a file, a glob or a table; found ''.
     1 | tables:
     2 |   - source: ''
       |             ^^"""),
+        ("tables:\n  - source: null", """\
+kanon.yml:2:13: must be a file, a glob or a table; found null.
+    1 | tables:
+    2 |   - source: null
+      |             ^^^^"""),
         ("tables:\n  - source: a.csv\n    entity: ''", """\
 kanon.yml:3:13: must not be empty.
     2 |   - source: a.csv
     3 |     entity: ''
       |             ^^"""),
         ("tables:\n  - source: a.csv\n    entity: true", """\
-kanon.yml:3:13: must be text; found True. Put a name like that in quotes.
+kanon.yml:3:13: must be text; found true. Put a name like that in quotes.
     2 |   - source: a.csv
     3 |     entity: true
       |             ^^^^"""),
@@ -362,7 +367,7 @@ def test_a_missing_file_is_found_in_the_spec(tmp_path: Path, part: str, verb: An
         ("k_anonymity: {k: -1}", "k_anonymity: k must be a whole number, 1 or more; found -1."),
         ("k_anonymity: {k: 2.5}", "k_anonymity: k must be a whole number, 1 or more; found 2.5."),
         ("k_anonymity: {k: true}",
-         "k_anonymity: k must be a whole number, 1 or more; found True."),
+         "k_anonymity: k must be a whole number, 1 or more; found true."),
         ('k_anonymity: {k: "5; drop table"}',
          "k_anonymity: k must be a whole number, 1 or more; found '5; drop table'."),
         ("k_anonymous: {k: 5}",
