@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from kanon_sql.errors import Faults, SpecError, did_you_mean, option
+from kanon_sql.errors import Faults, SpecError, did_you_mean, option, with_keys
 from kanon_sql.spec.dbt.manifest import (
     columns_by_role,
     declared_checks,
@@ -184,7 +184,7 @@ class Contract:
             more = list(_additional(each, of_table))
             return table_spec(**settings, checks=[*of_table.checks, *more])
         except SpecError as error:
-            raise node.fail(error.marked) from None
+            raise node.fail(with_keys(error.marked, TableSpec.model_fields)) from None
 
     def _location(
         self, each: SchemaObject, server: Mapping[str, Any] | None, connect: str | None

@@ -675,6 +675,7 @@ def test_a_second_table_is_another_node(tmp_path: Path) -> None:
         ({"by": ["zip"], "treshold": 3}, 'unknown key "treshold" in kanon_sql.published.'),
         ({"by": ["zip"], "source": "x"}, 'unknown key "source" in kanon_sql.published.'),
         ({"by": []}, "by names no dimension"),
+        ({"by": ["zip"], "count": "n"}, "Add cells: true, or leave it out."),
         ({"by": ["zip"], "against": {"x": "nobody"}}, '"nobody" is no model, seed or source.'),
         ({"by": ["zip"], "checks": [{"k_anonymity": {"k": 2}}]}, "is a model of records"),
     ],

@@ -16,7 +16,7 @@ from datetime import date
 from pathlib import Path
 from typing import Any, Literal
 
-from kanon_sql.errors import Faults, InputError, SpecError, did_you_mean, option
+from kanon_sql.errors import Faults, InputError, SpecError, did_you_mean, option, with_keys
 from kanon_sql.spec.dbt.generic_tests import GenericTest, Role, referenced_node
 from kanon_sql.spec.dbt.node import (
     KINDS,
@@ -216,7 +216,7 @@ class Manifest:
             checks = [*of_meta.checks, *more.pop("checks")]
             table = table_spec(**{**settings, **more}, checks=checks)
         except SpecError as error:
-            raise node.fail(error.marked) from None
+            raise node.fail(with_keys(error.marked, TableSpec.model_fields)) from None
         if not any(check.gates for check in table.checks):
             raise node.fail(
                 "its columns have roles, and its config.meta.kanon_sql has no checks: k, l, t, "
@@ -245,7 +245,8 @@ class Manifest:
         try:
             return published_spec(**own, **given)
         except SpecError as error:
-            raise node.fail(f"kanon_sql.published: {error.marked}") from None
+            said = with_keys(error.marked, PublishedSpec.model_fields)
+            raise node.fail(f"kanon_sql.published: {said}") from None
 
     def _second(self, node: Node, against: Any) -> str:
         """The relation of a second table, by the name of its model, seed or source."""
