@@ -33,7 +33,7 @@ from kanon_sql.auditing.warnings import certain_values, warnings
 from kanon_sql.engines.base import Engine
 from kanon_sql.engines.session import RunOptions, Session, run_within
 from kanon_sql.errors import EngineError, Faults, InputError, SpecError, plural
-from kanon_sql.plan.audit_plan import Plan, plan_audit
+from kanon_sql.plan.audit_plan import Plan, plan_audit, with_plain_cells
 from kanon_sql.plan.preconditions import without_label
 from kanon_sql.plan.question import AtLevel, ResolvedQuestion
 from kanon_sql.plan.resolve import column_levels
@@ -173,6 +173,9 @@ def answered(plan: Plan, session: Session, show_values: bool = False) -> TableRe
     keys = session.rows(plan.keys) if plan.keys else []
     if not all(row["kanon_values"] == row["kanon_keys"] for row in keys):
         plan = plan_audit(plan.bound, short_keys=False)
+    looked = plan.generalised_cells
+    if looked and not session.row(looked)["kanon_generalised"]:
+        plan = with_plain_cells(plan)
     answers = _answers(plan, session)
     found = list(verdicts(plan, answers, events.checks if events else ()))
     judged, policies = with_policies(plan.bound.spec, found)

@@ -104,6 +104,9 @@ class Plan:
     people: Statement | None = None
     """Counts people by the smallest of their classes."""
     survey: Statement | None = None
+    generalised_cells: Statement | None = None
+    """Looks for a cell that stands for several values; None if no reference is matched by text, or
+    the generalisation is known."""
     references: tuple[ReferenceStep, ...] = ()
     earlier: tuple[EarlierStep, ...] = ()
     unassigned: ColumnsStep | None = None
@@ -134,6 +137,7 @@ class Plan:
             *(sensitive.people for sensitive in self.sensitive),
             *(distance.people for distance in self.distances),
             self.survey,
+            self.generalised_cells,
             *(step for each in self.references for step in (each.step, each.people)),
             *(step for each in self.earlier for step in each.asked),
             self.unassigned and self.unassigned.step,
@@ -173,6 +177,7 @@ def plan_audit(bound: ResolvedQuestion, *, short_keys: bool = True) -> Plan:
         profiles=_profiles(bound) if bound.entity else None,
         people=smallest_classes(keyed) if bound.entity else None,
         survey=_survey(bound) if bound.weight else None,
+        generalised_cells=_generalised_cells(bound),
         references=tuple(_references(bound)),
         earlier=tuple(steps_with_earlier(bound)),
         unassigned=_unassigned(bound),
@@ -270,9 +275,38 @@ def smallest_classes(bound: ResolvedQuestion) -> Statement:
     )
 
 
-def _references(bound: ResolvedQuestion) -> Iterator[ReferenceStep]:
+def with_plain_cells(plan: Plan) -> Plan:
+    """The plan for a release without generalised cells, where containment is equality of texts."""
+    return replace(plan, references=tuple(_references(plan.bound, plain_cells=True)))
+
+
+def _generalised_cells(bound: ResolvedQuestion) -> Statement | None:
+    """The step that looks for a generalised cell; None where matching by equality never suffices,
+    or is all that is asked."""
+    texts = [column for column in bound.quasi_identifiers if family(column.type) in ("", "text")]
+    is_matched = any(
+        isinstance(check.model, ReferenceModel)
+        and check.model.reference is not None
+        and check.model.match == "containment"
+        for check in bound.checks
+    )
+    is_known = any(column.generalised for column in texts) or bound.recoded
+    if not texts or not is_matched or is_known or bound.wildcard:
+        return None
+    return step(
+        bound,
+        "generalised_cells",
+        f"Has any record of {bound.table.name} a generalised cell in {name_list(texts)}: *, a "
+        "mask, an interval or a range?",
+        render("generalised_cells", relation=records(bound, texts), columns=texts),
+        only="before a reference is matched; without such a cell, texts are compared by equality",
+    )
+
+
+def _references(bound: ResolvedQuestion, *, plain_cells: bool = False) -> Iterator[ReferenceStep]:
     """One step per reference, match mode and macro, shared by the checks that use it.
 
+    With `plain_cells`, the release has no generalised cells, so that a text matches itself alone.
     δ-presence is measured on the reference's classes, so it has a step of its own.
     """
     asked: dict[tuple[str, str, str], list[BoundCheck]] = {}
@@ -289,7 +323,7 @@ def _references(bound: ResolvedQuestion) -> Iterator[ReferenceStep]:
         measures = [*([those] if macro == "k_map" else []), *reference_measures(bound, checks)]
         at_risk = f" At risk is whoever has a chance above {AT_RISK:g}." if macro == "k_map" else ""
         asked_of: dict[str, Any] = {
-            "sides": sides(bound, reference, match),
+            "sides": sides(bound, reference, "exact" if plain_cells else match),
             "measures": measures,
             "union": any(check.model.parameters["missing"] == "union" for check in asking),
         }

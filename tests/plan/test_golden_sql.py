@@ -303,6 +303,11 @@ ASKED = {
         ],
         step="small_classes",
     ),
+    "generalised_cells": Asked(
+        {"checks": [kanon.KMap(k=2)], "references": {"voters": kanon.ReferenceSpec(**VOTERS)}},
+        [{"kanon_generalised": 1}],
+        step="generalised_cells",
+    ),
     "k_map_exactly": Asked(
         {"checks": [kanon.KMap(k=2, match="exact")]},
         [
@@ -573,6 +578,26 @@ def test_the_audit_gives_the_numbers_of_its_queries(clinic: duckdb.DuckDBPyConne
         (row["kanon_size"], row["kanon_classes"], row["kanon_records"])
         for row in ASKED["k_anonymity"].rows
     ]
+
+
+@pytest.mark.parametrize(
+    ("cells", "by_equality"), [("02139", True), ("0213*", False), ("a-b", False), ("[x", False)]
+)
+def test_a_release_without_generalised_cells_is_matched_by_equality(
+    clinic: duckdb.DuckDBPyConnection, cells: str, by_equality: bool
+) -> None:
+    released = "create or replace table released as select * replace (? as zip) from patients"
+    clinic.execute(released, [cells])
+
+    def ran(match: str) -> tuple[str, kanon.CheckResult]:
+        asked = ASKED["k_map_exactly"].arguments() | {"checks": [kanon.KMap(k=2, match=match)]}
+        [table] = kanon.audit("released", engine=clinic, **asked).tables
+        [sql] = [sql for name, sql in table.sql.items() if name.endswith("k_map_voters")]
+        return sql, table.checks[0]
+
+    [contained, exactly] = ran("containment"), ran("exact")
+    assert (contained[0] == exactly[0]) is by_equality
+    assert (contained[1].achieved == exactly[1].achieved) is (cells != "0213*")
 
 
 def test_every_file_is_asked_for() -> None:

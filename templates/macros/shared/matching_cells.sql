@@ -396,3 +396,25 @@ matching_cells as (
     from {{ name }}_with_numbers
 )
 {%- endmacro %}
+
+
+{#
+    Whether any cell may stand for other values: 1 or 0. Only a star, a bracket in front, or a hyphen
+    after the first character make a cell one of these kinds; a text that has one by chance is
+    parsed by the macros above.
+#}
+{% macro generalised_cells(relation, columns) -%}
+select count(*) as kanon_generalised
+from (
+    select 1 as kanon_any
+    from {{ relation | indent(4) }}
+    where
+{% for column in columns %}
+{% set text = kanon_sql.as_text(kanon_sql.ident(column), kanon_sql.type_of(column)) %}
+        {{ "or " if not loop.first }}position('*' in {{ text }}) > 0
+        or position('-' in substring({{ text }}, 2, length({{ text }}))) > 0
+        or substring({{ text }}, 1, 1) in ('[', '(', ']')
+{% endfor %}
+    limit 1
+) as kanon_cells
+{%- endmacro %}
