@@ -372,7 +372,8 @@ def declared_option(
     """An option with an environment variable: `--memory-limit` is KANON_SQL_MEMORY_LIMIT. `names`
     are other flags for it, each with its variable, and its parameter.
 
-    A flag that means something else in other commands has an `envvar` that names the command.
+    A flag that means something else in other commands has an `envvar` that names the command, which
+    goes before the general one if that is read at all.
     """
     own = settings.pop("envvar", None)
     variables = own or [

@@ -217,7 +217,9 @@ SEARCH = (
     *declared("run", "compare"),
     OF_RELEASE.option("minimal_nodes"),
     OF_RELEASE.option(
-        "suppressed", metavar="remove|star", envvar=["KANON_SQL_ANONYMIZE_SUPPRESSED"]
+        "suppressed",
+        metavar="remove|star",
+        envvar=["KANON_SQL_ANONYMIZE_SUPPRESSED", "KANON_SQL_SUPPRESSED"],
     ),
     PULL,
 )

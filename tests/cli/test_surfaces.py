@@ -295,21 +295,24 @@ def every_option():
             yield from ((name, each) for each in command.params if isinstance(each, click.Option))
 
 
-SEVERAL_FORMS = {"KANON_SQL_FORMAT", "KANON_SQL_ALGORITHM", "KANON_SQL_K", "KANON_SQL_OUTPUT"}
+SEVERAL_FORMS = {"FORMAT", "ALGORITHM", "K", "OUTPUT", "DIALECT"}
 """Variables whose values differ by command, for one meaning: a format, k, a file."""
+BY_COMMAND = {"BY": "DIFF_BY", "SUPPRESSED": "ANONYMIZE_SUPPRESSED"}
+"""Variables of two meanings, with one that goes before for one of these."""
 
 
 def test_a_variable_means_the_same_to_every_command():
-    forms = defaultdict(set)
+    forms, before = defaultdict(set), set()
     for _, option in every_option():
-        for variable in option.envvar or ():
-            forms[variable].add((option.name, option.metavar or str(option.type)))
+        names = [each.removeprefix("KANON_SQL_") for each in option.envvar or ()]
+        before.update(pair for pair in BY_COMMAND.items() if list(pair[::-1]) == names)
+        for name in names:
+            forms[name].add((option.name, option.metavar or str(option.type)))
 
-    several = {variable for variable, found in forms.items() if len(found) > 1}
-    assert several <= SEVERAL_FORMS | {"KANON_SQL_DIALECT"}
-    by_command = {"BY": "DIFF_BY", "FORMAT": "COMPILE_FORMAT", "FORCE": "COMPILE_FORCE",
-                  "SUPPRESSED": "ANONYMIZE_SUPPRESSED"}  # fmt: skip
-    assert {f"KANON_SQL_{each}" for pair in by_command.items() for each in pair} <= set(forms)
+    several = {name for name, found in forms.items() if len(found) > 1}
+    assert several <= SEVERAL_FORMS | set(BY_COMMAND)
+    assert before == set(BY_COMMAND.items())
+    assert {"COMPILE_FORMAT", "COMPILE_FORCE"} <= set(forms)
 
 
 def test_a_format_for_results_is_none_for_sql(capsys, monkeypatch):
