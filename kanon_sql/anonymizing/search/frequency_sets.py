@@ -273,10 +273,10 @@ class FrequencySets(TempRelations):
 
     def records_violating(self, levels: Levels) -> int:
         """Number of records in violating classes at these levels."""
-        node = self.at(levels)
         question = f"How many records are in violating classes at {_at(levels)}?"
-        materialises = self._session.engine.materialises
-        violating = self.violating(node) if materialises else self._violating_records(levels)
+        violating = (
+            self.violating(self.at(levels)) if self.are_rows else self._violating_records(levels)
+        )
         sql = render("violating_in_short", violating=violating)
         return int(self._session.row(self._step("kanon_violating", question, sql))["kanon_records"])
 
