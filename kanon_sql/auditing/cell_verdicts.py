@@ -2,53 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import cache, partial
-from typing import Any, Literal, NamedTuple
+from functools import cache
+from typing import Any, NamedTuple
 
 from kanon_sql.auditing.open_cells import OpenCells, comparisons, with_differences
 from kanon_sql.auditing.result import refuse_unmet
 from kanon_sql.auditing.suppressed_cells import (
     NOTHING,
+    Derived,
     derived_as_published,
     derived_from_records,
-    named_cell,
     undecided,
 )
 from kanon_sql.engines.session import Session
 from kanon_sql.errors import InputError, option, plural
 from kanon_sql.plan.cells import (
     CellCheck,
+    CellListing,
     CellQuestion,
-    Exactness,
+    CellStatements,
     cell_preconditions,
-    cells_step,
-    differences_step,
-    empty_cells,
-    exactness,
-    facts_step,
-    first_empty_step,
-    groups_step,
-    levels_of_groups,
-    shared_levels,
-    violating_cells_step,
 )
-from kanon_sql.plan.preconditions import preconditions
-from kanon_sql.plan.published_cells import (
-    PublishedTable,
-    first_empty_published_step,
-    missing_cells,
-    published_differences_step,
-    published_exactness,
-    published_facts_step,
-    published_groupings_step,
-    published_groups_step,
-    published_rules_step,
-    published_table,
-    repeated_step,
-    violating_published_step,
-)
+from kanon_sql.plan.published_cells import PublishedCells, statements_on
 from kanon_sql.plan.steps import Precondition
 from kanon_sql.results.cells import CellCheckResult, CellSummary
 from kanon_sql.spec.models.cells import (
@@ -230,78 +207,103 @@ def them(count: int) -> str:
     return "it" if count == 1 else "them"
 
 
-# --- made from records ----------------------------------------------------------------------
+# --- the whole table ------------------------------------------------------------------------
 
 
-def cells_of_records(table: OpenCells, session: Session, show_values: bool) -> JudgedCells | None:
-    """Judge the cells made from records; None without records."""
-    question = table.question
-    facts = _facts_of_records(question, session)
-    exact = exactness(question, facts)
-    row = session.row(cells_step(question, exact))
-    if not row["kanon_records"]:
+def judged_cells(table: OpenCells, session: Session, show_values: bool) -> JudgedCells | None:
+    """Judge the cells of a table; None without records."""
+    question, spec = table.question, table.question.spec
+    cells, facts = _read(question, session)
+    if spec.cells and not facts["kanon_records"]:
         return None
-    empty = empty_cells(question, row)
-    summary = _summary(question, row, facts, sum(empty.values()))
-    groups = groups_step(question)
+    row = session.row(cells.rules())
+    if not spec.cells and not row["kanon_records"]:
+        return None
+    counting = cells.groupings()
+    groupings = session.rows(counting) if counting else []
+    groups = cells.groups(row)
     group_row = session.row(groups) if groups else {}
-    read = cache(lambda name: _facts_of_records(table.others[name].question, session, f"_{name}"))
-    differences = {}
-    for number, name, n in comparisons(table):
-        other = table.others[name]
-        read(name)
-        step = differences_step(question, name, other.question, other.shared, n)
-        differences[number] = session.row(step)
+    second = cache(lambda name: _read(table.others[name].question, session, f"_{name}")[0])
+    differences = {
+        number: session.row(cells.differences(name, second(name), table.others[name].shared, n))
+        for number, name, n in comparisons(table)
+    }
+    missing = cells.missing(row, groupings)
     checks = list(with_differences(table))
-    derivable = derivability_checks(checks)
-    derived = NOTHING
-    if derivable:
-        everyone = facts["kanon_everyone"] if facts and question.bound.entity else None
-        derived = (
-            undecided(derivable, int(row["kanon_sensitive_cells"] or 0))
-            if everyone not in (None, row["kanon_whole"]) and question.value is None
-            else derived_from_records(question, exact, derivable, session, summary.cells or 0)
+    doubts: list[str] = []
+    if isinstance(cells, PublishedCells):
+        hides = row["kanon_suppressed"] or (spec.absent == "suppressed" and any(missing.values()))
+        if hides and not derivability_checks(checks):
+            checks.append(CellCheck(Derivable(), asked=False))
+        doubts += _doubts(cells, facts, groupings)
+        derived = derived_as_published(
+            cells,
+            derivability_checks(checks),
+            session,
+            int(row["kanon_cells"]),
+            show_values,
+            bool(doubts),
         )
-        summary = replace(summary, implied_cells=derived.implied_cells)
-    margins = sum(count for grouping, count in empty.items() if grouping)
-    rows = CellRows(row, group_row, differences, derived.checks, sum(empty.values()), margins)
+        has_total = any(each[f"kanon_t{place}"] for each in groupings for place in cells.places)
+        if hides and not has_total and not doubts:
+            doubts.append(
+                f"no row is a total ({option('total_label')}), so a suppressed cell follows from "
+                "nothing but its mark."
+            )
+    else:
+        derived = _derived_from_records(cells, derivability_checks(checks), session, row, facts)
+    if spec.absent == "suppressed":
+        missing = {False: 0, True: 0}
+    rows = CellRows(
+        row, group_row, differences, derived.checks, sum(missing.values()), missing[True]
+    )
     results = judged(checks, rows)
-    warned = [*_warnings(question, row, results), *derived.warnings]
-    listings = _listings_of_records(table, exact, row) if show_values else ()
-    return JudgedCells(summary, results, warned, _shown(table, session, listings) or None)
+    summary = _summary(question, rows, facts, derived)
+    of_differences = list(difference_warnings(results))
+    if spec.cells:
+        warned = [*doubts, *derived.warnings, *of_differences]
+    else:
+        warned = [*_negatives(question, row), *of_differences, *derived.warnings]
+    if not show_values:
+        return JudgedCells(summary, results, warned)
+    listings = [
+        Listing("cells", cells.violating()),
+        Listing("cells", cells.first_empty(row, groupings)),
+        Listing("groups", cells.groups(row, SHOWN)),
+    ]
+    for name, n in _least_differences(table):
+        step = cells.differences(name, second(name), table.others[name].shared, n, SHOWN)
+        listings.append(Listing("differences", step, name))
+    shown = _shown(table, cells, session, listings)
+    if derived.intervals is not None:
+        shown["intervals"] = [*map(dict, derived.intervals)]
+    return JudgedCells(summary, results, warned, shown or None)
+
+
+def _derived_from_records(
+    cells: CellStatements,
+    checks: Mapping[int, CellCheck],
+    session: Session,
+    row: Row,
+    facts: Row,
+) -> Derived:
+    """What follows if just the sensitive cells were suppressed; nothing without a check."""
+    question = cells.question
+    if not checks:
+        return NOTHING
+    spans = question.bound.entity and facts["kanon_everyone"] not in (None, row["kanon_whole"])
+    if spans and question.value is None:
+        return undecided(checks, int(row["kanon_sensitive_cells"] or 0))
+    return derived_from_records(cells, checks, session, int(row["kanon_cells"]))
 
 
 class Listing(NamedTuple):
     """A statement on what violates a rule; None without such a rule."""
 
-    kind: Literal["cells", "groups", "differences"]
+    kind: CellListing
     step: Statement | None
-    labels: Callable[[Row], dict[str, Any]]
-    """The labels of a cell; `totals` tells a total from the value NULL."""
     against: str = ""
     """The name of the second table."""
-
-
-def _listings_of_records(table: OpenCells, exact: Exactness, row: Row) -> Iterator[Listing]:
-    question = table.question
-
-    def labels(levels: Sequence[Sequence[int | None]], row: Row) -> dict[str, Any]:
-        at = list(zip(question.dimensions, levels[int(row["kanon_grouping"])], strict=True))
-        found = {
-            each.raw.name: None if level is None else row[each.levels[level].alias]
-            for each, level in at
-        }
-        return {**found, "totals": [each.raw.name for each, level in at if level is None]}
-
-    of_cells = partial(labels, [each.levels for each in question.groupings])
-    yield Listing("cells", violating_cells_step(question, exact), of_cells)
-    yield Listing("cells", first_empty_step(question, row), of_cells)
-    of_groups = partial(labels, levels_of_groups(question))
-    yield Listing("groups", groups_step(question, SHOWN), of_groups)
-    for name, n in _least_differences(table):
-        other, shared = table.others[name]
-        step = differences_step(question, name, other, shared, n, SHOWN)
-        yield Listing("differences", step, partial(labels, shared_levels(question, shared)), name)
 
 
 def _least_differences(table: OpenCells) -> Iterable[tuple[str, int]]:
@@ -314,24 +316,25 @@ def _least_differences(table: OpenCells) -> Iterable[tuple[str, int]]:
 
 
 def _shown(
-    table: OpenCells, session: Session, listings: Iterable[Listing]
+    table: OpenCells, cells: CellStatements, session: Session, listings: Iterable[Listing]
 ) -> dict[str, list[dict[str, Any]]]:
     """The first rows of each kind; no list of a kind without a rule."""
     names = [each.raw.name for each in table.question.dimensions]
     found: dict[str, list[dict[str, Any]]] = {}
-    for kind, step, labels, against in listings:
+    for kind, step, against in listings:
         if step is None:
             continue
         listed = found.setdefault(kind, [])
+        shared = table.others[against].shared if against else ()
         for row in session.rows(step)[: SHOWN - len(listed)]:
             words = {"along": names[int(row["kanon_dimension"]) - 1]} if kind == "groups" else {}
             words |= {"against": against} if against else {}
             figures = {name: plain_number(row[column]) for name, column in _FIGURES[kind].items()}
-            listed.append(labels(row) | words | figures)
+            listed.append(cells.labels(kind, row, shared) | words | figures)
     return found
 
 
-_FIGURES = {
+_FIGURES: Mapping[CellListing, Mapping[str, str]] = {
     "cells": {"figure": "kanon_figure"},
     "groups": {"members": "kanon_members", "largest": "kanon_most"},
     "differences": {"here": "kanon_here", "there": "kanon_there"},
@@ -339,14 +342,82 @@ _FIGURES = {
 """What a row of a listing shows, with its columns."""
 
 
-def _facts_of_records(question: CellQuestion, session: Session, suffix: str = "") -> Row | None:
-    """The facts on values and contributors. Raises `InputError` for records that can't be judged,
-    as for a value that is no number."""
+def _summary(question: CellQuestion, rows: CellRows, facts: Row, derived: Derived) -> CellSummary:
+    row, checks = rows.cells, question.checks
+    cells, margins = int(row["kanon_cells"]), int(row["kanon_margin_cells"] or 0)
+    summary = CellSummary(
+        cells=cells,
+        inner_cells=cells - margins,
+        margin_cells=margins,
+        empty_cells=rows.empty,
+        zero_cells=int(row.get("kanon_zero_cells") or 0),
+        suppressed=int(row.get("kanon_suppressed") or 0),
+        implied_cells=derived.implied_cells,
+        absent_cells=derived.absent_cells,
+    )
+    if question.spec.cells:
+        return summary
+    is_judged = any(check.gates and check.model.is_primary for check in checks)
+    whole = float(row["kanon_whole"] or 0)
+    return replace(
+        summary,
+        records=int(row["kanon_records"]),
+        contributors=int(facts["kanon_everyone"]) if question.bound.entity else None,
+        sensitive_cells=int(row["kanon_sensitive_cells"]) if is_judged else None,
+        sensitive_inner_cells=int(row["kanon_sensitive_inner_cells"]) if is_judged else None,
+        sensitive_records=int(row["kanon_sensitive_records"] or 0) if is_judged else None,
+        share_of_total=float(row["kanon_hidden"] or 0) / whole if is_judged and whole else None,
+    )
+
+
+def _negatives(question: CellQuestion, row: Row) -> Iterator[str]:
+    """A warning on negative contributions."""
+    negatives = int(row.get("kanon_cells_with_negatives") or 0)
+    if negatives:
+        are = "cell has" if negatives == 1 else "cells have"
+        added = " after a contributor's records are added" if question.bound.entity else ""
+        yield (
+            f"{negatives:,} {are} a negative contribution; dominance and p% take absolute values"
+            f"{added}, and are made for contributions of 0 or more."
+        )
+
+
+# --- what is read ---------------------------------------------------------------------------
+
+
+def _read(question: CellQuestion, session: Session, suffix: str = "") -> tuple[CellStatements, Row]:
+    """The statements on a table, in the types of its figures, with the facts on these.
+
+    Raises `InputError` for what can't be judged, as a value that is no number, or could be read in
+    two ways.
+    """
+    cells = statements_on(question)
     refuse_unmet(suffixed(cell_preconditions(question), suffix), session)
-    step = facts_step(question)
+    step = cells.facts()
     if step is None:
-        return None
+        return cells, {}
     row = session.row(replace(step, name=f"{step.name}{suffix}"))
+    name = question.bound.table.name
+    if not isinstance(cells, PublishedCells):
+        _refuse_records(question, row)
+        return cells.given(row), row
+    fault = _fault(cells, row)
+    if fault is not None:
+        raise InputError(f"{name}: {fault}")
+    cells = cells.given(row)
+    step = cells.repeated()
+    repeated = int(session.row(replace(step, name=f"{step.name}{suffix}"))["kanon_repeated"])
+    if repeated:
+        have = "cell has" if repeated == 1 else "cells have"
+        raise InputError(
+            f"{name}: {repeated:,} {have} more than one row: a dimension is missing from "
+            f"{option('by')}, or a NULL value stands beside a NULL total."
+        )
+    return cells, row
+
+
+def _refuse_records(question: CellQuestion, row: Row) -> None:
+    """Raise `InputError` for values that are no finite number, and records of nobody."""
     table, value, entity = question.bound.table.name, question.value, question.bound.entity
     if value is not None:
         refuse_no_figure(table, value.name, row)
@@ -357,7 +428,6 @@ def _facts_of_records(question: CellQuestion, session: Session, suffix: str = ""
             f'"{entity.name}", so nobody knows whose they are. Fill it in, or leave them out: '
             f"{where}."
         )
-    return row
 
 
 def refuse_no_figure(table: str, column: str, row: Row) -> None:
@@ -376,132 +446,7 @@ def refuse_no_figure(table: str, column: str, row: Row) -> None:
         )
 
 
-def _summary(question: CellQuestion, row: Row, facts: Row | None, empty: int) -> CellSummary:
-    cells, margins = int(row["kanon_cells"]), int(row["kanon_margin_cells"])
-    is_judged = any(check.gates and check.model.is_primary for check in question.checks)
-    whole = float(row["kanon_whole"] or 0)
-    return CellSummary(
-        records=int(row["kanon_records"]),
-        contributors=int(facts["kanon_everyone"]) if facts and question.bound.entity else None,
-        cells=cells,
-        inner_cells=cells - margins,
-        margin_cells=margins,
-        empty_cells=empty,
-        zero_cells=int(row["kanon_zero_cells"]) if question.value else 0,
-        suppressed=0,
-        implied_cells=0,
-        absent_cells=0,
-        sensitive_cells=int(row["kanon_sensitive_cells"]) if is_judged else None,
-        sensitive_inner_cells=int(row["kanon_sensitive_inner_cells"]) if is_judged else None,
-        sensitive_records=int(row["kanon_sensitive_records"] or 0) if is_judged else None,
-        share_of_total=float(row["kanon_hidden"] or 0) / whole if is_judged and whole else None,
-    )
-
-
-def _warnings(question: CellQuestion, row: Row, checks: Sequence[CellCheckResult]) -> Iterator[str]:
-    negatives = int(row.get("kanon_cells_with_negatives") or 0)
-    if negatives:
-        are = "cell has" if negatives == 1 else "cells have"
-        added = " after a contributor's records are added" if question.bound.entity else ""
-        yield (
-            f"{negatives:,} {are} a negative contribution; dominance and p% take absolute values"
-            f"{added}, and are made for contributions of 0 or more."
-        )
-    yield from difference_warnings(checks)
-
-
-# --- as they are published ------------------------------------------------------------------
-
-
-def cells_as_published(table: OpenCells, session: Session, show_values: bool) -> JudgedCells | None:
-    """Judge the cells of a table as it goes out; None without rows."""
-    published = published_table(table.question)
-    facts, exact = _read(published, session)
-    if not facts["kanon_records"]:
-        return None
-    row = session.row(published_rules_step(published, exact))
-    groupings = session.rows(published_groupings_step(published, exact))
-    missing = missing_cells(published, row, groupings)
-    is_zero = table.question.spec.absent == "zero"
-    groups = published_groups_step(published, exact, row)
-    group_row = session.row(groups) if groups else {}
-
-    def read_other(name: str) -> tuple[PublishedTable, Exactness]:
-        other = published_table(table.others[name].question)
-        return other, _read(other, session, f"_{name}")[1]
-
-    read = cache(read_other)
-    differences = {}
-    for number, name, n in comparisons(table):
-        shared = table.others[name].shared
-        step = published_differences_step(published, exact, name, *read(name), shared, n)
-        differences[number] = session.row(step)
-    is_hidden = row["kanon_suppressed"] or (not is_zero and any(missing.values()))
-    asked = list(with_differences(table))
-    if is_hidden and not any(isinstance(each.model, Derivable) for each in asked):
-        asked.append(CellCheck(Derivable(), asked=False))
-    warned = list(_doubts(published, facts, groupings))
-    derived = derived_as_published(
-        published,
-        exact,
-        derivability_checks(asked),
-        session,
-        int(row["kanon_cells"]),
-        show_values,
-        doubtful=bool(warned),
-    )
-    empty, empty_margins = (sum(missing.values()), missing[True]) if is_zero else (0, 0)
-    rows = CellRows(row, group_row, differences, derived.checks, empty, empty_margins)
-    checks = judged(asked, rows)
-    cells, margins = int(row["kanon_cells"]), int(row["kanon_margin_cells"] or 0)
-    summary = CellSummary(
-        cells=cells,
-        inner_cells=cells - margins,
-        margin_cells=margins,
-        empty_cells=empty,
-        zero_cells=int(row["kanon_zero_cells"] or 0),
-        suppressed=int(row["kanon_suppressed"] or 0),
-        implied_cells=derived.implied_cells,
-        absent_cells=derived.absent_cells,
-    )
-    places = range(1, len(published.dimensions) + 1)
-    has_total = any(each[f"kanon_t{place}"] for each in groupings for place in places)
-    if is_hidden and not has_total and not warned:
-        warned.append(
-            f"no row is a total ({option('total_label')}), so a suppressed cell follows from "
-            "nothing but its mark."
-        )
-    warned += derived.warnings
-    found = [*warned, *difference_warnings(checks)]
-    if not show_values:
-        return JudgedCells(summary, checks, found)
-    names = [each.raw.name for each in table.question.dimensions]
-
-    def labels(shared: Sequence[str], row: Row) -> dict[str, Any]:
-        """Those of a cell that is a total over all dimensions but the shared ones."""
-        own = named_cell(shared, row)
-        totals = [name for name in names if name not in shared or name in own["totals"]]
-        return {**{name: own.get(name) for name in names}, "totals": totals}
-
-    def listings() -> Iterator[Listing]:
-        of_cells = partial(labels, names)
-        yield Listing("cells", violating_published_step(published, exact), of_cells)
-        if is_zero:
-            step = first_empty_published_step(published, exact, row, groupings)
-            yield Listing("cells", step, of_cells)
-        yield Listing("groups", published_groups_step(published, exact, row, SHOWN), of_cells)
-        for name, n in _least_differences(table):
-            shared, other = table.others[name].shared, read(name)
-            step = published_differences_step(published, exact, name, *other, shared, n, SHOWN)
-            yield Listing("differences", step, partial(labels, shared), name)
-
-    shown = _shown(table, session, listings())
-    if derived.intervals is not None:
-        shown["intervals"] = [*map(dict, derived.intervals)]
-    return JudgedCells(summary, checks, found, shown or None)
-
-
-def _doubts(table: PublishedTable, facts: Row, groupings: Sequence[Row]) -> Iterator[str]:
+def _doubts(table: PublishedCells, facts: Row, groupings: Sequence[Row]) -> Iterator[str]:
     """Warnings on labels that read like an undeclared total, and on declared ones in no row."""
     for place, each in enumerate(table.dimensions, start=1):
         if facts[f"kanon_like_total_{place}"]:
@@ -527,29 +472,7 @@ def _doubts(table: PublishedTable, facts: Row, groupings: Sequence[Row]) -> Iter
         )
 
 
-def _read(table: PublishedTable, session: Session, suffix: str = "") -> tuple[Row, Exactness]:
-    """The facts on the rows of a published table. Raises `InputError` for what is neither a number
-    nor a mark, or could be read in two ways."""
-    refuse_unmet(suffixed(preconditions(table.question.bound), suffix), session)
-    step = published_facts_step(table)
-    row = session.row(replace(step, name=f"{step.name}{suffix}"))
-    fault = _fault(table, row)
-    if fault is not None:
-        raise InputError(f"{table.question.bound.table.name}: {fault}")
-    exact = published_exactness(table, row)
-    step = repeated_step(table, exact)
-    repeated = int(session.row(replace(step, name=f"{step.name}{suffix}"))["kanon_repeated"])
-    if repeated:
-        have = "cell has" if repeated == 1 else "cells have"
-        raise InputError(
-            f"{table.question.bound.table.name}: {repeated:,} {have} more than one row: a "
-            f"dimension is missing from {option('by')}, or a NULL value stands beside a NULL "
-            "total."
-        )
-    return row, exact
-
-
-def _fault(table: PublishedTable, row: Row) -> str | None:
+def _fault(table: PublishedCells, row: Row) -> str | None:
     """What is wrong with the rows of a published table, if anything."""
     value, all_of = table.value.name, int(row["kanon_records"])
     where = option("where", f'"{value}" between -1e300 and 1e300')

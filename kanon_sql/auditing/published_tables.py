@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from kanon_sql.auditing.cell_verdicts import cells_as_published, cells_of_records
+from kanon_sql.auditing.cell_verdicts import judged_cells
 from kanon_sql.auditing.open_cells import OpenCells, comparisons, open_cells, to_open
 from kanon_sql.auditing.opening import expected, opened, opening
 from kanon_sql.auditing.result import AuditResult
@@ -16,31 +16,9 @@ from kanon_sql.auditing.suppressed_cells import FIGURES
 from kanon_sql.auditing.verdicts import with_policies
 from kanon_sql.engines.session import RunOptions, Session, run_within
 from kanon_sql.errors import Faults, InputError, plural, with_flags
-from kanon_sql.plan.cells import (
-    CellQuestion,
-    Exactness,
-    cell_preconditions,
-    cells_step,
-    differences_step,
-    exactness,
-    facts_step,
-    groups_step,
-    node_names,
-    sensitive_cells_step,
-    typed_exactness,
-)
+from kanon_sql.plan.cells import CellQuestion, node_names
 from kanon_sql.plan.preconditions import preconditions
-from kanon_sql.plan.published_cells import (
-    published_cells_step,
-    published_differences_step,
-    published_exactness,
-    published_facts_step,
-    published_groupings_step,
-    published_groups_step,
-    published_rules_step,
-    published_table,
-    repeated_step,
-)
+from kanon_sql.plan.published_cells import statements_on
 from kanon_sql.results.cells import CellsResult
 from kanon_sql.results.table import Lineage, Rows, Status, Summary, status_of, today
 from kanon_sql.results.version import VERSION
@@ -94,10 +72,7 @@ def _audited(table: OpenCells, run: RunOptions, show_values: bool) -> CellsResul
 
 def _answered(table: OpenCells, session: Session, show_values: bool) -> CellsResult:
     question = table.question
-    if question.spec.cells:
-        judged = cells_as_published(table, session, show_values)
-    else:
-        judged = cells_of_records(table, session, show_values)
+    judged = judged_cells(table, session, show_values)
     if judged is None:
         return _result(question, "no_data", session)
     checks, policies = with_policies(question.spec, judged.checks)
@@ -191,37 +166,20 @@ def dry_run_of_cells(spec: AuditSpec, *, writes: Sequence[Path] = ()) -> tuple[E
 def cell_statements(table: OpenCells, facts: Row | None = None) -> Iterator[Statement]:
     """The statements on a published table in order. `facts` are those of the first one; without
     them, figures of no exact type are taken for decimals."""
-    question = table.question
-    if question.spec.cells:
-        published = published_table(question)
-        yield published_facts_step(published)
-        exact = published_exactness(published, facts) if facts else Exactness(6)
-        yield repeated_step(published, exact)
-        yield published_rules_step(published, exact)
-        yield published_groupings_step(published, exact)
-        nodes = {f"kanon_nodes_{node}": 2 for node in node_names(question)}
-        if groups := published_groups_step(published, exact, nodes):
-            yield groups
-        for _, name, n in comparisons(table):
-            other, shared = table.others[name]
-            there = published_table(other)
-            yield published_differences_step(published, exact, name, there, exact, shared, n)
-        if question.spec.suppressed or question.spec.absent == "suppressed" or _derives(question):
-            yield _fetching(published_cells_step(published, exact, FIGURES), "if one is suppressed")
-        return
-    first = facts_step(question)
-    yield from (each.step for each in cell_preconditions(question))
-    if first is not None:
-        yield first
-    yield cells_step(question, exactness(question, facts) if facts else typed_exactness(question))
-    if groups := groups_step(question):
-        yield groups
+    question, spec = table.question, table.question.spec
+    cells = statements_on(question)
+    if facts:
+        cells = cells.given(facts)
+    yield from cells.opening()
+    yield cells.rules()
+    two_of_each = {f"kanon_nodes_{node}": 2 for node in node_names(question)}
+    yield from filter(None, [cells.groupings(), cells.groups(two_of_each)])
     for _, name, n in comparisons(table):
-        other, shared = table.others[name]
-        yield differences_step(question, name, other, shared, n)
-    if _derives(question):
-        exact = exactness(question, facts) if facts else typed_exactness(question)
-        yield _fetching(sensitive_cells_step(question, exact, FIGURES), "for derivable")
+        other = replace(statements_on(table.others[name].question), exact=cells.exact)
+        yield cells.differences(name, other, table.others[name].shared, n)
+    if spec.suppressed or spec.absent == "suppressed" or _derives(question):
+        when = "if one is suppressed" if spec.cells else "for derivable"
+        yield _fetching(cells.each_cell(FIGURES), when)
 
 
 def _derives(question: CellQuestion) -> bool:

@@ -17,23 +17,22 @@ from kanon_sql.errors import InputError, plural
 from kanon_sql.plan.cells import (
     CellCheck,
     CellQuestion,
+    CellStatements,
     Dimension,
     Exactness,
     is_repeated,
-    sensitive_cells_step,
 )
 from kanon_sql.plan.published_cells import (
     CellRelation,
-    PublishedTable,
+    PublishedCells,
+    named_cell,
     nodes_of,
-    published_cells_step,
 )
 from kanon_sql.results.cells import CellCheckResult
 from kanon_sql.spec.models.cells import Derivable
 from kanon_sql.sql.macros import render
 from kanon_sql.sql.quoting import generated_or_quoted
 from kanon_sql.sql.statement import Statement
-from kanon_sql.sql.tables import Row
 
 MOST_CELLS = 5_000_000
 """Maximum number of cells that are fetched, or searched."""
@@ -58,13 +57,12 @@ NOTHING = Derived({}, 0, 0, (), None)
 
 
 def derived_as_published(
-    table: PublishedTable,
-    exact: Exactness,
+    table: PublishedCells,
     checks: Mapping[int, CellCheck],
     session: Session,
     cells: int,
     show_values: bool,
-    doubtful: bool = False,
+    doubtful: bool,
 ) -> Derived:
     """Derive the suppressed cells of a table as it is published; `doubtful` if a row may be a total
     that isn't declared.
@@ -76,13 +74,12 @@ def derived_as_published(
         return NOTHING
     if cells > MOST_CELLS:
         return _unmeasured(question, checks, _too_many(cells))
-    numbers = list(range(1, len(table.dimensions) + 1))
     low, high = question.spec.value_bounds if checks else (None, None)
     with _hub(session) as hub:
-        with _fetched(published_cells_step(table, exact, FIGURES), session, hub, once=True):
-            _make(hub, CELLS, "typed_cells", dimensions=numbers, type=_type(exact))
+        with _fetched(table.each_cell(FIGURES), session, hub, once=True):
+            _make(hub, CELLS, "typed_cells", dimensions=table.places, type=_type(table.exact))
         parents: list[str | None] = []
-        for number, dimension in zip(numbers, question.dimensions, strict=True):
+        for number, dimension in zip(table.places, question.dimensions, strict=True):
             nodes = nodes_of(dimension)
             name = f"kanon_parents_{number}"
             if nodes:
@@ -91,7 +88,7 @@ def derived_as_published(
             parents.append(name if nodes else None)
         relation = CellRelation(
             CELLS,
-            len(numbers),
+            len(table.places),
             tuple(parents),
             not question.spec.is_magnitude,
             question.spec.absent,
@@ -101,9 +98,8 @@ def derived_as_published(
         )
         try:
             found = _derived(hub, relation, checks, show_values)
-            names = [each.raw.name for each in question.dimensions]
             intervals = found.intervals and [
-                named_cell(names, row, low=row["kanon_low"], high=row["kanon_high"])
+                named_cell(table.names, row, low=row["kanon_low"], high=row["kanon_high"])
                 for row in found.intervals
             ]
             return found._replace(intervals=intervals)
@@ -122,21 +118,18 @@ def _unmeasured(question: CellQuestion, checks: Mapping[int, CellCheck], why: st
 
 
 def derived_from_records(
-    question: CellQuestion,
-    exact: Exactness,
-    checks: Mapping[int, CellCheck],
-    session: Session,
-    cells: int,
+    table: CellStatements, checks: Mapping[int, CellCheck], session: Session, cells: int
 ) -> Derived:
     """Derive the sensitive cells of a table made from records, if just these were suppressed."""
+    question = table.question
     if cells > MOST_CELLS:
         return _unmeasured(question, checks, _too_many(cells))
-    type = _type(exact)
+    type = _type(table.exact)
     dimensions = [_of_records(question, place) for place in range(len(question.dimensions))]
     made: list[str] = []
     with (
         _hub(session) as hub,
-        _fetched(sensitive_cells_step(question, exact, FIGURES), session, hub),
+        _fetched(table.each_cell(FIGURES), session, hub),
     ):
         try:
             [least] = hub.rows(_statement("least_figure", "least_figure", type=type))
@@ -207,15 +200,6 @@ def _derived(
         warnings.append(f"can't tell for {left:,} of {hidden}: {why}.")
     first = found[0]
     return Derived(results, first.implied_cells, first.absent_cells, warnings, first.intervals)
-
-
-def named_cell(names: Sequence[str], row: Row, **figures: Any) -> dict[str, Any]:
-    """A published cell with its labels; `totals` tells a total from the value NULL."""
-    return {
-        **{name: row[f"kanon_d{place}"] for place, name in enumerate(names, start=1)},
-        "totals": [name for place, name in enumerate(names, 1) if row[f"kanon_t{place}"]],
-        **figures,
-    }
 
 
 def _unknown(check: CellCheck) -> CellCheckResult:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import product
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple, Self
 
 from kanon_sql.errors import SpecError, option
 from kanon_sql.plan.levels import ColumnLevels
@@ -79,11 +80,15 @@ class Dimension:
         return found
 
 
+Levels = tuple[int | None, ...]
+"""A level of each dimension; None is the total."""
+
+
 class Grouping(NamedTuple):
-    """The cells that have the same level of each dimension; None is the total."""
+    """The cells that have the same level of each dimension."""
 
     number: int
-    levels: tuple[int | None, ...]
+    levels: Levels
     columns: list[BoundColumn]
 
 
@@ -109,7 +114,7 @@ class CellQuestion:
         found = [inner, *(each for each in self._margins() if each != inner)]
         return [self.grouping(number, levels) for number, levels in enumerate(dict.fromkeys(found))]
 
-    def grouping(self, number: int, levels: tuple[int | None, ...]) -> Grouping:
+    def grouping(self, number: int, levels: Levels) -> Grouping:
         columns = [
             column
             for dimension, level in zip(self.dimensions, levels, strict=True)
@@ -118,7 +123,7 @@ class CellQuestion:
         ]
         return Grouping(number, levels, columns)
 
-    def _margins(self) -> Iterator[tuple[int | None, ...]]:
+    def _margins(self) -> Iterator[Levels]:
         margins = self.spec.margins
         if margins == "all":
             yield from product(*((*range(len(each.levels)), None) for each in self.dimensions))
@@ -274,72 +279,43 @@ def _checks(spec: PublishedSpec) -> Iterator[CellCheck]:
         )
 
 
-# --- from records ---------------------------------------------------------------------------
+# --- what is read ---------------------------------------------------------------------------
 
 
 def cell_preconditions(question: CellQuestion) -> Iterator[Precondition]:
-    """What must hold of the records: readable conditions, weights, labels at every level."""
+    """What must hold of what is read: readable conditions, weights, and of records labels at every
+    level."""
     bound = question.bound
     yield from preconditions(bound)
     for each in (at for dimension in question.dimensions for at in dimension.at):
-        name = f"labels_{each.level}_{each.raw.name}"
-        yield from without_label(bound, each, bound.table, records(bound, [each.raw]), name)
+        if not question.spec.cells:
+            name = f"labels_{each.level}_{each.raw.name}"
+            yield from without_label(bound, each, bound.table, records(bound, [each.raw]), name)
 
 
-def facts_step(question: CellQuestion) -> Statement | None:
-    """The statement on the values and contributors of the records, if there are any."""
-    bound = question.bound
-    columns = [each for each in (question.value, bound.entity, bound.weight) if each]
-    if not columns:
-        return None
-    return step(
-        bound,
-        "figures",
-        f"Are the values of {name_list(columns)} in {bound.table.name} numbers, and of somebody?",
-        render(
-            "figure_facts",
-            relation=records(bound, columns),
-            column=question.value,
-            contributor=bound.entity,
-            weight=bound.weight,
-            # Elsewhere a column of numbers may hold NaN (Postgres) or text (SQLite).
-            typed=bound.table.embedded
-            and question.value is not None
-            and _scale(question.value.type) is not None,
-        ),
-    )
-
-
-def exactness(question: CellQuestion, facts: Row | None) -> Exactness:
+def exactness(question: CellQuestion, facts: Row) -> Exactness:
     """The types in which sums are exact, and fit with every factor of a rule."""
-    value, weight = question.value, question.bound.weight
+    value, table = question.value, question.bound.table
     if value is None:
         return Exactness(0)
-    has_decimals = question.bound.table.dialect != "sqlite"
-    scale = _scale(value.type)
-    digits: int | None
-    if scale is not None:
-        digits, typed = scale, True
-    elif facts is None:
-        digits, typed = None, False
-    else:
+    digits = scale = _scale(value.type)
+    if scale is None:
         whole = not facts["kanon_not_whole"]
         digits = 0 if whole else 6 if not facts["kanon_not_decimal"] else None
-        typed = False
-    if digits and not has_decimals:
+    if digits and table.dialect == "sqlite":  # which has no decimals
         digits = None
     weight_digits: int | None = 0
     highest = 1.0
-    if weight is not None:
-        weight_digits = 0 if facts and not facts["kanon_weights_not_whole"] else None
-        highest = float(facts["kanon_highest_weight"] or 1) if facts else 1.0
-    size = float(facts["kanon_size"] or 0) if facts else 0.0
+    if question.bound.weight is not None:
+        weight_digits = None if facts["kanon_weights_not_whole"] else 0
+        highest = float(facts["kanon_highest_weight"] or 1)
+    size = float(facts["kanon_size"] or 0)
     factors = [_factor(model) for model, _ in question.checks]
     if digits is not None and size * highest * 10**digits * max(factors, default=1) > MOST_DIGITS:
         digits = None
-    narrow = facts is not None and digits is not None and size * 10**digits < MOST_NARROW
-    narrow = narrow and weight is None and question.bound.table.embedded
-    return Exactness(digits, typed, weight_digits, narrow)
+    narrow = digits is not None and size * 10**digits < MOST_NARROW
+    narrow = narrow and question.bound.weight is None and table.embedded
+    return Exactness(digits, scale is not None, weight_digits, narrow)
 
 
 def typed_exactness(question: CellQuestion) -> Exactness:
@@ -371,62 +347,361 @@ def _factor(model: CellModel) -> int:
     return 1
 
 
-def cells_step(question: CellQuestion, exact: Exactness) -> Statement:
-    """The statement that judges every rule for single cells at once."""
-    bound = question.bound
-    rules = _rules(question, exact)
-    names = name_list([each.raw for each in question.dimensions])
-    return step(
-        bound,
-        "cells",
-        f"What do the cells of {bound.table.name} by {names} hold of their "
-        f"{'contributors' if bound.entity else 'records'}?",
-        render("cell_rules", cells=_sums(question, exact), rules=rules, nodes=_nodes(question)),
-        *dict.fromkeys(type(model) for model, _ in question.checks if model.is_primary),
-    )
+# --- the statements -------------------------------------------------------------------------
+
+CellListing = Literal["cells", "groups", "differences"]
+"""What violates a rule: single cells, groups, or cells that differ by few from a second table's."""
 
 
-def violating_cells_step(question: CellQuestion, exact: Exactness) -> Statement | None:
-    """The statement on the first cells that violate a rule by themselves, which shows values; None
-    without such a rule."""
-    if not any(check.gates and check.model.is_primary for check in question.checks):
-        return None
-    found = sensitive_cells_step(question, exact, "violating_cells", first=SHOWN)
-    asked = f"Which cells of {question.bound.table.name} violate a rule by themselves?"
-    return replace(found, question=asked)
+@dataclass(frozen=True)
+class CellStatements(ABC):
+    """The statements on the cells of a table, made from its records or as they are published."""
+
+    question: CellQuestion
+    exact: Exactness
+
+    @abstractmethod
+    def opening(self) -> Iterator[Statement]:
+        """The statements on what is read, before a cell is judged."""
+
+    @abstractmethod
+    def facts(self) -> Statement | None:
+        """The statement on the values, which tells in which types they are added."""
+
+    def given(self, facts: Row) -> Self:
+        """The same statements in the types that the facts tell."""
+        return replace(self, exact=exactness(self.question, facts))
+
+    @abstractmethod
+    def rules(self) -> Statement:
+        """The statement that judges every rule for single cells at once."""
+
+    @abstractmethod
+    def groupings(self) -> Statement | None:
+        """The statement that counts the cells of each grouping; None where `rules` counts them."""
+
+    @abstractmethod
+    def each_cell(self, name: str) -> Statement:
+        """The statement on each cell, its figure, and whether it is suppressed."""
+
+    @abstractmethod
+    def missing(self, row: Row, groupings: Sequence[Row]) -> dict[bool, int]:
+        """The combinations of nodes without a cell, in the inner cells and in the margins."""
+
+    @abstractmethod
+    def labels(self, listing: CellListing, row: Row, shared: Sequence[str]) -> dict[str, Any]:
+        """The labels in a row of a listing; `totals` tells a total from the value NULL. Of
+        differences, `shared` are the dimensions that the second table has."""
+
+    def violating(self) -> Statement | None:
+        """The statement on the first cells that violate a rule by themselves, which shows values;
+        None without such a rule."""
+        violated = self._violated()
+        if not violated:
+            return None
+        bound = self.question.bound
+        asked = f"Which cells of {bound.table.name} violate a rule by themselves?"
+        return step(bound, "violating_cells", asked, self._violating(violated))
+
+    def first_empty(self, row: Row, groupings: Sequence[Row]) -> Statement | None:
+        """The statement on the first combinations without a cell, with their labels; None without
+        such a combination, or a rule that they violate."""
+        bound = self.question.bound
+        is_asked = self.question.spec.absent == "zero" and any(
+            isinstance(check.model, MinContributors) and check.model.zeros == "disclosive"
+            for check in self.question.checks
+            if check.gates
+        )
+        empty = self._empty(row, groupings) if is_asked else {}
+        if not empty.get("groupings"):
+            return None
+        asked = f"Which combinations of labels have no cell in {bound.table.name}?"
+        return step(bound, "empty_cells", asked, render("first_empty_cells", **empty, first=SHOWN))
+
+    def groups(self, row: Row, first: int | None = None) -> Statement | None:
+        """The statement on the groups of which all members fall into one category, by the numbers
+        of nodes in the row of `rules`. With `first`, its rows are the first groups that a rule
+        forbids, with their labels."""
+        bound = self.question.bound
+        checks = list(self._group_checks(gating=first is not None))
+        sql = self._groups(checks, row, first) if checks else None
+        if sql is None:
+            return None
+        name = "groups" if first is None else "disclosed_groups"
+        asked = f"In which groups of {bound.table.name} do all members fall into one category?"
+        return step(bound, name, asked, sql, GroupDisclosure)
+
+    def differences(
+        self, name: str, other: Self, shared: Sequence[str], n: int | None, first: int | None = None
+    ) -> Statement:
+        """The statement that compares the cells that this table and a second one have. With
+        `first`, its rows are the first cells that violate, with their labels.
+
+        `shared` are the dimensions of this table that the second one has, in its order.
+        """
+        here, there = self.question.bound.table, other.question.bound.table
+        return Statement(
+            f"differences_{name}" if first is None else f"differing_cells_{name}",
+            f"By how many contributors do the cells of {here.name} differ from those of "
+            f"{there.name}?",
+            self._differences(other, shared, n, first),
+            (Differences,),
+            tables=frozenset({here.sql, there.sql}),
+        )
+
+    @abstractmethod
+    def _violating(self, violated: Sequence[str]) -> str: ...
+
+    @abstractmethod
+    def _empty(self, row: Row, groupings: Sequence[Row]) -> dict[str, Any]: ...
+
+    @abstractmethod
+    def _groups(
+        self, checks: Sequence[Mapping[str, Any]], row: Row, first: int | None
+    ) -> str | None: ...
+
+    @abstractmethod
+    def _differences(
+        self, other: Self, shared: Sequence[str], n: int | None, first: int | None
+    ) -> str: ...
+
+    def _rules(self) -> list[dict[str, Any]]:
+        """The predicate of each rule for single cells, if it gates, and its figure for the
+        worst."""
+        rules = []
+        for number, check in enumerate(self.question.checks, start=1):
+            model = check.model
+            if not model.is_primary:
+                continue
+            parameters = {**model.parameters, "exact": self.exact.is_exact}
+            violated = (
+                render_known(f"{model.name()}_violated", **parameters) if check.gates else None
+            )
+            measured = None
+            if model.needs_value:
+                worst = "max" if model.worst == "greatest" else "min"
+                measured = f"{worst}({render_known(model.name(), **parameters)})"
+            rules.append({"number": number, "violated": violated, "measured": measured})
+        return rules
+
+    def _violated(self) -> list[str]:
+        return [f"({rule['violated']})" for rule in self._rules() if rule["violated"]]
+
+    def _rule_models(self) -> Iterator[type[CellModel]]:
+        """The models of the rules for single cells."""
+        yield from dict.fromkeys(
+            type(model) for model, _ in self.question.checks if model.is_primary
+        )
+
+    def _group_checks(self, *, gating: bool) -> Iterator[dict[str, Any]]:
+        """The checks of groups, or those that gate, with the dimensions that each looks along."""
+        for number, check in enumerate(self.question.checks, start=1):
+            model = check.model
+            if isinstance(model, GroupDisclosure) and (check.gates or not gating):
+                yield {
+                    "number": number,
+                    "disclosed": render_known("group_disclosure", **model.parameters),
+                    "along": [
+                        place
+                        for place, dimension in enumerate(self.question.dimensions, start=1)
+                        if model.along is None
+                        or any(same_name(name, dimension.raw.name) for name in model.along)
+                    ],
+                }
 
 
-def sensitive_cells_step(
-    question: CellQuestion, exact: Exactness, name: str, first: int | None = None
-) -> Statement:
-    """The statement on each cell, its figure, and whether it violates a rule by itself; on the
-    `first` that do, if given."""
-    rules = [rule for rule in _rules(question, exact) if rule["violated"]]
-    return step(
-        question.bound,
-        name,
-        f"What would {question.bound.table.name} show if just its sensitive cells were suppressed?",
-        render(
-            "sensitive_cells",
-            violated=" or ".join(f"({rule['violated']})" for rule in rules),
+class RecordCells(CellStatements):
+    """The statements on cells that are made from records."""
+
+    def opening(self) -> Iterator[Statement]:
+        """What must hold of the records, then the facts on their figures."""
+        yield from (each.step for each in cell_preconditions(self.question))
+        yield from filter(None, [self.facts()])
+
+    def facts(self) -> Statement | None:
+        """None where there are neither values nor contributors."""
+        question, bound = self.question, self.question.bound
+        columns = [each for each in (question.value, bound.entity, bound.weight) if each]
+        if not columns:
+            return None
+        return step(
+            bound,
+            "figures",
+            f"Are the values of {name_list(columns)} in {bound.table.name} numbers, and of "
+            "somebody?",
+            render(
+                "figure_facts",
+                relation=records(bound, columns),
+                column=question.value,
+                contributor=bound.entity,
+                weight=bound.weight,
+                # Elsewhere a column of numbers may hold NaN (Postgres) or text (SQLite).
+                typed=bound.table.embedded
+                and question.value is not None
+                and _scale(question.value.type) is not None,
+            ),
+        )
+
+    def rules(self) -> Statement:
+        question, bound = self.question, self.question.bound
+        names = name_list([each.raw for each in question.dimensions])
+        return step(
+            bound,
+            "cells",
+            f"What do the cells of {bound.table.name} by {names} hold of their "
+            f"{'contributors' if bound.entity else 'records'}?",
+            render("cell_rules", cells=self._sums(), rules=self._rules(), nodes=_nodes(question)),
+            *self._rule_models(),
+        )
+
+    def groupings(self) -> None:
+        """None: the rules count the cells of each grouping."""
+
+    def each_cell(self, name: str) -> Statement:
+        """Suppressed is each cell that violates a rule by itself."""
+        bound = self.question.bound
+        asked = f"What would {bound.table.name} show if just its sensitive cells were suppressed?"
+        return step(bound, name, asked, self._violating(self._violated(), first=None))
+
+    def _violating(self, violated: Sequence[str], first: int | None = SHOWN) -> str:
+        cells, predicate = self._sums(), " or ".join(violated)
+        return render("sensitive_cells", violated=predicate, first=first, cells=cells)
+
+    def missing(self, row: Row, groupings: Sequence[Row]) -> dict[bool, int]:
+        empty = self._empty_by_grouping(row)
+        return {False: empty.pop(0), True: sum(empty.values())}
+
+    def _empty_by_grouping(self, row: Row) -> dict[int, int]:
+        found = {}
+        for grouping in self.question.groupings:
+            combinations = 1
+            for place, level in enumerate(grouping.levels, start=1):
+                if level is not None:
+                    combinations *= int(row[f"kanon_nodes_{node_name(place, level)}"])
+            found[grouping.number] = combinations - int(row[f"kanon_cells_{grouping.number}"])
+        return found
+
+    def _empty(self, row: Row, groupings: Sequence[Row]) -> dict[str, Any]:
+        question = self.question
+        labels = [generated_or_quoted(each.alias) for each in question.columns]
+
+        def nodes_at(dimension: Dimension, level: int) -> dict[str, Any]:
+            below = is_repeated(dimension, level)
+            repeated = f" and not coalesce({below}, false)" if below else ""
+            return {
+                "names": [generated_or_quoted(each.alias) for each in dimension.levels[level:]],
+                "predicate": f"kanon_grouping = 0{repeated}",
+            }
+
+        def of_grouping(grouping: Grouping) -> dict[str, Any]:
+            number = str(grouping.number)
+            keyed = [generated_or_quoted(each.alias) for each in grouping.columns]
+            return {
+                "own": f"kanon_grouping = {number}",
+                "fixed": {"kanon_grouping": number}
+                | {label: "null" for label in labels if label not in keyed},
+                "nodes": [
+                    nodes_at(dimension, level)
+                    for dimension, level in zip(question.dimensions, grouping.levels, strict=True)
+                    if level is not None
+                ],
+            }
+
+        empty = self._empty_by_grouping(row)
+        return {
+            "sets": render("sets_of_cells", cells=_counts(question, question.groupings)),
+            "cells": "cells",
+            "labels": ["kanon_grouping", *labels],
+            "groupings": [of_grouping(each) for each in question.groupings if empty[each.number]],
+        }
+
+    def _groups(self, checks: Sequence[Mapping[str, Any]], row: Row, first: int | None) -> str:
+        groupings, families = _families(self.question)
+        return render(
+            "group_counts",
+            cells=_counts(self.question, groupings),
+            families=families,
+            nodes=_nodes(self.question),
+            checks=checks,
             first=first,
-            cells=_sums(question, exact),
-        ),
-    )
+        )
 
+    def _differences(
+        self, other: Self, shared: Sequence[str], n: int | None, first: int | None
+    ) -> str:
+        question = self.question
+        own = [dimension.raw.name for dimension in question.dimensions]
+        places = [own.index(each) for each in shared]
+        compared = self._shared_levels(shared)
+        if not compared:
+            lacking = ", ".join(name for name in own if name not in shared)
+            raise SpecError(
+                f"differences: no cell of {question.bound.table.name} is a total over {lacking}, "
+                f"which the second table lacks. Publish such margins: {option('margins')}."
+            )
+        levels = [tuple(each[place] for place in places) for each in compared]
 
-def _sums(question: CellQuestion, exact: Exactness) -> dict[str, Any]:
-    """The cells with the sum of their figures, for the macros."""
-    figure, weighted = _figures(question, exact)
-    return {
-        **_counts(question, question.groupings),
-        "counted": None,
-        "figure": figure,
-        "weighted": weighted,
-        "ranks": question.rank,
-        "repeated": list(_repeated(question)),
-        "top": question.has_largest,
-    }
+        def side(asked: CellQuestion) -> dict[str, Any]:
+            groupings = [asked.grouping(number, each) for number, each in enumerate(levels)]
+            return _counts(asked, groupings)
+
+        here = replace(question, dimensions=tuple(question.dimensions[place] for place in places))
+        there = other.question
+        return render(
+            "differences_of_records", here=side(here), there=side(there), n=n, first=first
+        )
+
+    def _shared_levels(self, shared: Sequence[str]) -> list[Levels]:
+        """The level of each dimension in the cells that are compared with a second table:
+        dimensions that it lacks are totals."""
+        names = [dimension.raw.name for dimension in self.question.dimensions]
+        rest = [place for place, name in enumerate(names) if name not in shared]
+        return [
+            grouping.levels
+            for grouping in self.question.groupings
+            if all(grouping.levels[place] is None for place in rest)
+        ]
+
+    def labels(self, listing: CellListing, row: Row, shared: Sequence[str]) -> dict[str, Any]:
+        question = self.question
+        groupings = _families(question)[0] if listing == "groups" else question.groupings
+        levels = [each.levels for each in groupings]
+        if listing == "differences":
+            levels = self._shared_levels(shared)
+        at = list(zip(question.dimensions, levels[int(row["kanon_grouping"])], strict=True))
+        found = {
+            each.raw.name: None if level is None else row[each.levels[level].alias]
+            for each, level in at
+        }
+        return {**found, "totals": [each.raw.name for each, level in at if level is None]}
+
+    def _sums(self) -> dict[str, Any]:
+        """The cells with the sum of their figures, for the macros."""
+        question = self.question
+        figure, weighted = self._figures()
+        return {
+            **_counts(question, question.groupings),
+            "counted": None,
+            "figure": figure,
+            "weighted": weighted,
+            "ranks": question.rank,
+            "repeated": list(_repeated(question)),
+            "top": question.has_largest,
+        }
+
+    def _figures(self) -> tuple[str | None, str | None]:
+        """The value of a record, and the value times its weight."""
+        exact, value, weight = self.exact, self.question.value, self.question.bound.weight
+        if value is None:
+            return None, None
+        digits = exact.digits if exact.is_exact else None
+        typed = exact.typed and digits is not None
+        narrow = exact.narrow
+        figure = render("typed_figure", column=value, digits=digits, typed=typed, narrow=narrow)
+        if weight is None:
+            return figure, None
+        factor = render("typed_figure", column=weight, digits=None if digits is None else 0)
+        return figure, f"{figure} * {factor}"
 
 
 def _counts(question: CellQuestion, groupings: Sequence[Grouping]) -> dict[str, Any]:
@@ -443,37 +718,6 @@ def _counts(question: CellQuestion, groupings: Sequence[Grouping]) -> dict[str, 
         "repeated": [],
         "top": False,
     }
-
-
-def _figures(question: CellQuestion, exact: Exactness) -> tuple[str | None, str | None]:
-    """The value of a record, and the value times its weight."""
-    value, weight = question.value, question.bound.weight
-    if value is None:
-        return None, None
-    digits = exact.digits if exact.is_exact else None
-    typed = exact.typed and digits is not None
-    figure = render("typed_figure", column=value, digits=digits, typed=typed, narrow=exact.narrow)
-    if weight is None:
-        return figure, None
-    factor = render("typed_figure", column=weight, digits=None if digits is None else 0)
-    return figure, f"{figure} * {factor}"
-
-
-def _rules(question: CellQuestion, exact: Exactness) -> list[dict[str, Any]]:
-    """The predicate of each rule for single cells, if it gates, and its figure for the worst."""
-    rules = []
-    for number, check in enumerate(question.checks, start=1):
-        model = check.model
-        if not model.is_primary:
-            continue
-        parameters = {**model.parameters, "exact": exact.is_exact}
-        violated = render_known(f"{model.name()}_violated", **parameters) if check.gates else None
-        measured = None
-        if model.needs_value:
-            worst = "max" if model.worst == "greatest" else "min"
-            measured = f"{worst}({render_known(model.name(), **parameters)})"
-        rules.append({"number": number, "violated": violated, "measured": measured})
-    return rules
 
 
 def _nodes(question: CellQuestion) -> list[dict[str, Any]]:
@@ -522,134 +766,9 @@ def _repeated(question: CellQuestion) -> Iterator[str]:
                 yield f"kanon_grouping in ({', '.join(map(str, numbers))}) and {predicate}"
 
 
-def first_empty_step(question: CellQuestion, row: Row) -> Statement | None:
-    """The statement on the first combinations without a record, with their labels; None without
-    such a combination, or a rule that they violate."""
-
-    def nodes_at(dimension: Dimension, level: int) -> dict[str, Any]:
-        below = is_repeated(dimension, level)
-        repeated = f" and not coalesce({below}, false)" if below else ""
-        return {
-            "names": [generated_or_quoted(each.alias) for each in dimension.levels[level:]],
-            "predicate": f"kanon_grouping = 0{repeated}",
-        }
-
-    def of_grouping(grouping: Grouping) -> dict[str, Any]:
-        number = str(grouping.number)
-        keyed = [generated_or_quoted(each.alias) for each in grouping.columns]
-        return {
-            "own": f"kanon_grouping = {number}",
-            "fixed": {"kanon_grouping": number}
-            | {label: "null" for label in labels if label not in keyed},
-            "nodes": [
-                nodes_at(dimension, level)
-                for dimension, level in zip(question.dimensions, grouping.levels, strict=True)
-                if level is not None
-            ],
-        }
-
-    labels = [generated_or_quoted(each.alias) for each in question.columns]
-    empty = empty_cells(question, row)
-    groupings = [of_grouping(each) for each in question.groupings if empty[each.number]]
-    sets = render("sets_of_cells", cells=_counts(question, question.groupings))
-    return empty_step(question, sets, "cells", ["kanon_grouping", *labels], groupings)
-
-
-def empty_step(
-    question: CellQuestion,
-    sets: str,
-    cells: str,
-    labels: Sequence[str],
-    groupings: Sequence[Mapping[str, Any]],
-) -> Statement | None:
-    """The statement on the first combinations without a cell, of groupings that have one."""
-    asked = [each.model for each in question.checks if each.gates]
-    if not groupings or not any(
-        isinstance(model, MinContributors) and model.zeros == "disclosive" for model in asked
-    ):
-        return None
-    return step(
-        question.bound,
-        "empty_cells",
-        f"Which combinations of labels have no cell in {question.bound.table.name}?",
-        render(
-            "first_empty_cells",
-            sets=sets,
-            cells=cells,
-            labels=labels,
-            groupings=groupings,
-            first=SHOWN,
-        ),
-    )
-
-
-def empty_cells(question: CellQuestion, row: Row) -> dict[int, int]:
-    """The combinations of nodes without a record, by grouping."""
-    found = {}
-    for grouping in question.groupings:
-        combinations = 1
-        for place, level in enumerate(grouping.levels, start=1):
-            if level is not None:
-                combinations *= int(row[f"kanon_nodes_{node_name(place, level)}"])
-        found[grouping.number] = combinations - int(row[f"kanon_cells_{grouping.number}"])
-    return found
-
-
-# --- groups and second tables ---------------------------------------------------------------
-
-
-def group_checks(question: CellQuestion, *, gating: bool = False) -> list[dict[str, Any]]:
-    """The checks of groups, or those that gate, with the dimensions that each looks along."""
-    return [
-        {
-            "number": number,
-            "disclosed": render_known("group_disclosure", **check.model.parameters),
-            "along": [
-                place
-                for place, dimension in enumerate(question.dimensions, start=1)
-                if check.model.along is None
-                or any(same_name(name, dimension.raw.name) for name in check.model.along)
-            ],
-        }
-        for number, check in enumerate(question.checks, start=1)
-        if isinstance(check.model, GroupDisclosure) and (check.gates or not gating)
-    ]
-
-
-def groups_step(question: CellQuestion, first: int | None = None) -> Statement | None:
-    """The statement on the groups of which all members fall into one category. With `first`, its
-    rows are the first groups that a rule forbids, with their labels."""
-    checks = group_checks(question, gating=first is not None)
-    if not checks:
-        return None
-    bound = question.bound
-    groupings, families = _groups(question)
-    return step(
-        bound,
-        "groups" if first is None else "disclosed_groups",
-        f"In which groups of {bound.table.name} do all members fall into one category?",
-        render(
-            "group_counts",
-            cells=_counts(question, groupings),
-            families=families,
-            nodes=_nodes(question),
-            checks=checks,
-            first=first,
-        ),
-        GroupDisclosure,
-    )
-
-
-def levels_of_groups(question: CellQuestion) -> list[tuple[int | None, ...]]:
-    """The level of each dimension in the groupings that `groups_step` counts, in their order."""
-    return [grouping.levels for grouping in _groups(question)[0]]
-
-
-def _groups(question: CellQuestion) -> tuple[list[Grouping], list[dict[str, Any]]]:
+def _families(question: CellQuestion) -> tuple[list[Grouping], list[dict[str, Any]]]:
     """The groupings, and which are children and parents of each other along a dimension."""
-    numbers: dict[tuple[int | None, ...], int] = {
-        each.levels: each.number for each in question.groupings
-    }
+    numbers: dict[Levels, int] = {each.levels: each.number for each in question.groupings}
     families = []
     for grouping in question.groupings:
         for place, level in enumerate(grouping.levels):
@@ -673,55 +792,3 @@ def _groups(question: CellQuestion) -> tuple[list[Grouping], list[dict[str, Any]
                 }
             )
     return [question.grouping(number, levels) for levels, number in numbers.items()], families
-
-
-def shared_levels(question: CellQuestion, shared: Sequence[str]) -> list[tuple[int | None, ...]]:
-    """The level of each dimension in the cells that are compared with a second table: dimensions
-    that it lacks are totals."""
-    own = [dimension.raw.name for dimension in question.dimensions]
-    rest = [place for place, name in enumerate(own) if name not in shared]
-    return [
-        grouping.levels
-        for grouping in question.groupings
-        if all(grouping.levels[place] is None for place in rest)
-    ]
-
-
-def differences_step(
-    question: CellQuestion,
-    name: str,
-    other: CellQuestion,
-    shared: Sequence[str],
-    n: int | None,
-    first: int | None = None,
-) -> Statement:
-    """The statement that compares the cells that this table and a second one have. With `first`,
-    its rows are the first cells that violate, with their labels.
-
-    `shared` are the dimensions of this table that the second one has, in its order.
-    """
-    own = [dimension.raw.name for dimension in question.dimensions]
-    places = [own.index(each) for each in shared]
-    compared = shared_levels(question, shared)
-    if not compared:
-        lacking = ", ".join(name for name in own if name not in shared)
-        raise SpecError(
-            f"differences: no cell of {question.bound.table.name} is a total over {lacking}, which "
-            f"the second table lacks. Publish such margins: {option('margins')}."
-        )
-    levels = [tuple(each[place] for place in places) for each in compared]
-
-    def side(asked: CellQuestion) -> dict[str, Any]:
-        return _counts(asked, [asked.grouping(number, each) for number, each in enumerate(levels)])
-
-    here = replace(question, dimensions=tuple(question.dimensions[place] for place in places))
-    tables = frozenset(each.bound.table.sql for each in (question, other))
-    return Statement(
-        f"differences_{name}" if first is None else f"differing_cells_{name}",
-        f"By how many contributors do the cells of {question.bound.table.name} differ from those "
-        f"of {other.bound.table.name}?",
-        render("differences_of_records", here=side(here), there=side(other), n=n, first=first),
-        (Differences,),
-        "",
-        tables,
-    )

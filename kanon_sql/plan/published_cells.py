@@ -5,31 +5,24 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
 from kanon_sql.errors import SpecError
 from kanon_sql.plan.cells import (
-    CellCheck,
+    CellListing,
     CellQuestion,
+    CellStatements,
     Dimension,
     Exactness,
-    empty_step,
-    exactness,
-    group_checks,
+    RecordCells,
     node_name,
+    typed_exactness,
 )
 from kanon_sql.plan.question import BoundColumn, same_name
 from kanon_sql.plan.resolve import column_named
 from kanon_sql.plan.steps import records, step
-from kanon_sql.spec.models.cells import (
-    CellModel,
-    Differences,
-    GroupDisclosure,
-    MinContributors,
-    Rounded,
-)
 from kanon_sql.spec.spec import SHOWN
-from kanon_sql.sql.macros import render, render_known
+from kanon_sql.sql.macros import render
 from kanon_sql.sql.quoting import literal
 from kanon_sql.sql.statement import Statement
 from kanon_sql.sql.tables import Row
@@ -120,11 +113,19 @@ def top_of(dimension: Dimension) -> list[str]:
     return sorted(labels - set(nodes_of(dimension)))
 
 
-@dataclass(frozen=True)
-class PublishedTable:
-    """A published table with its columns resolved."""
+def named_cell(names: Sequence[str], row: Row, **figures: Any) -> dict[str, Any]:
+    """A published cell with its labels; `totals` tells a total from the value NULL."""
+    return {
+        **{name: row[f"kanon_d{place}"] for place, name in enumerate(names, start=1)},
+        "totals": [name for place, name in enumerate(names, 1) if row[f"kanon_t{place}"]],
+        **figures,
+    }
 
-    question: CellQuestion
+
+@dataclass(frozen=True)
+class PublishedCells(CellStatements):
+    """The statements on a table as it is published, with its columns resolved."""
+
     value: BoundColumn
     count: BoundColumn | None
     flags: Mapping[str, BoundColumn]
@@ -141,6 +142,11 @@ class PublishedTable:
         yield self.value
         if self.count:
             yield self.count
+
+    @property
+    def names(self) -> list[str]:
+        """The names of its dimensions."""
+        return [each.dimension.raw.name for each in self.dimensions]
 
     @property
     def places(self) -> list[int]:
@@ -163,6 +169,252 @@ class PublishedTable:
         """Whether the number of contributors is known."""
         return self.count is not None or not self.question.spec.is_magnitude
 
+    def opening(self) -> Iterator[Statement]:
+        """The facts on the rows, then the cells that have several."""
+        yield self.facts()
+        yield self.repeated()
+
+    def facts(self) -> Statement:
+        """The values that are neither a number nor a mark, and the labels in doubt too."""
+        bound = self.question.bound
+        return step(
+            bound,
+            "figures",
+            f"Which figures of {bound.table.name} are neither a number nor a declared mark?",
+            render(
+                "published_facts",
+                relation=self.relation,
+                columns=[column.name for column in self.columns],
+                column=self.value,
+                suppressed=self.suppressed,
+                dimensions=self.dimensions,
+                may_be_null=any(mark.text is None for mark in self.question.spec.suppressed),
+                count=self.count,
+                counts=self.counts,
+            ),
+        )
+
+    def repeated(self) -> Statement:
+        """The statement that counts the cells with more than one row."""
+        bound = self.question.bound
+        asked = f"Which cells of {bound.table.name} have more than one row?"
+        sql = render("repeated_cells", sets=self.sets(), dimensions=self.places)
+        return step(bound, "repeated_cells", asked, sql)
+
+    def rules(self) -> Statement:
+        bound = self.question.bound
+        return step(
+            bound,
+            "cells",
+            f"How many contributors do the cells of {bound.table.name} show?",
+            render(
+                "published_rules",
+                sets=self.sets(),
+                margin=self._margin(),
+                rules=[rule for rule in self._rules() if rule["violated"]],
+                nodes=list(self._nodes()),
+                contributors=self.counts,
+            ),
+            *self._rule_models(),
+        )
+
+    def groupings(self) -> Statement:
+        bound = self.question.bound
+        keys = []
+        for place, each in enumerate(self.dimensions, start=1):
+            keys += [f"kanon_t{place}", *([f"kanon_l{place}"] if each.level is not None else [])]
+        asked = f"Which margins of {bound.table.name} are published?"
+        sql = render("published_groupings", sets=self.sets(), keys=keys)
+        return step(bound, "groupings", asked, sql)
+
+    def each_cell(self, name: str) -> Statement:
+        """Each cell has the bounds of its suppressed figure."""
+        bound = self.question.bound
+        asked = f"What does each cell of {bound.table.name} show?"
+        sql = render("rows_of_published", sets=self.sets(ranges=True), dimensions=self.places)
+        return step(bound, name, asked, sql)
+
+    def missing(self, row: Row, groupings: Sequence[Row]) -> dict[bool, int]:
+        missing = {False: 0, True: 0}
+        for grouping in groupings:
+            combinations, is_margin = 1, False
+            for place, each in enumerate(self.dimensions, start=1):
+                if grouping[f"kanon_t{place}"]:
+                    is_margin = True
+                    continue
+                level = int(grouping[f"kanon_l{place}"]) if each.level is not None else 0
+                is_margin = is_margin or level > 0
+                combinations *= int(row[f"kanon_nodes_{node_name(place, level)}"])
+            missing[is_margin] += combinations - int(grouping["kanon_cells"])
+        return missing
+
+    def labels(self, listing: CellListing, row: Row, shared: Sequence[str]) -> dict[str, Any]:
+        compared = shared if listing == "differences" else self.names
+        own = named_cell(compared, row)
+        totals = [name for name in self.names if name not in compared or name in own["totals"]]
+        return {**{name: own.get(name) for name in self.names}, "totals": totals}
+
+    def sets(self, set: str = "published_cells", *, ranges: bool = False) -> str:
+        """The CTE with the cells, and the bounds of the suppressed ones if these are wanted."""
+        exact, arguments = self.exact, dict[str, Any]()
+        figure = render("typed_figure", column=self.value, digits=exact.digits, typed=exact.typed)
+        if self.counts:
+            count = render("typed_figure", column=self.count) if self.count else figure
+            arguments["contributors"] = count
+        if ranges:
+            arguments |= {"low": self._bounds("low"), "high": self._bounds("high")}
+        return render(
+            "sets_of_published",
+            relation=self.relation,
+            dimensions=self.dimensions,
+            figure=figure,
+            suppressed=self.suppressed,
+            set=set,
+            **arguments,
+        )
+
+    def _bounds(self, end: Literal["low", "high"]) -> str:
+        """The lower or upper bound of a suppressed figure, by its mark."""
+        spec = self.question.spec
+        known: Decimal | None = spec.value_bounds[0 if end == "low" else 1]
+        branches = []
+        for mark in spec.suppressed:
+            own: Decimal | None = getattr(mark, end)
+            ends = [each for each in (own, known) if each is not None]
+            if ends:
+                bound = max(ends) if end == "low" else min(ends)
+                branches.append(f"    when {_is_mark(self.value, mark.text)} then {bound:f}")
+        return "\n".join(["case", *branches, "end"]) if branches else "cast(null as double)"
+
+    def _margin(self) -> str:
+        """Predicate: a cell is a total, or a subtotal, over some dimension."""
+        parts = []
+        for place, each in enumerate(self.dimensions, start=1):
+            parts.append(f"kanon_t{place} = 1")
+            if each.level is not None:
+                parts.append(f"kanon_l{place} > 0")
+        return " or ".join(parts)
+
+    def _nodes(self) -> Iterator[dict[str, Any]]:
+        for place, each in enumerate(self.dimensions, start=1):
+            for level in range(len(each.dimension.levels) if each.level is not None else 1):
+                of_level = f" and kanon_l{place} = {level}" if each.level is not None else ""
+                yield {
+                    "name": node_name(place, level),
+                    "place": place,
+                    "predicate": f"kanon_t{place} = 0{of_level}",
+                }
+
+    def _violating(self, violated: Sequence[str]) -> str:
+        return render(
+            "violating_published",
+            sets=self.sets(),
+            dimensions=self.places,
+            violated=violated,
+            first=SHOWN,
+        )
+
+    def _empty(self, row: Row, groupings: Sequence[Row]) -> dict[str, Any]:
+        def of_grouping(grouping: Row) -> dict[str, Any]:
+            keys = {
+                name: str(int(value)) for name, value in grouping.items() if name != "kanon_cells"
+            }
+            nodes = []
+            for place in self.places:
+                names = (f"kanon_t{place}", f"kanon_l{place}")
+                own = {name: keys[name] for name in names if name in keys}
+                if own[f"kanon_t{place}"] == "0":
+                    nodes.append({"names": [f"kanon_d{place}"], "predicate": _equal(own)})
+            totals = {f"kanon_d{p}": "null" for p in self.places if keys[f"kanon_t{p}"] == "1"}
+            return {"own": _equal(keys), "fixed": keys | totals, "nodes": nodes}
+
+        lacking = [each for each in groupings if any(self.missing(row, [each]).values())]
+        return {
+            "sets": self.sets(),
+            "cells": "published_cells",
+            "labels": [name for p in self.places for name in (f"kanon_t{p}", f"kanon_d{p}")],
+            "groupings": list(map(of_grouping, lacking)),
+        }
+
+    def _groups(
+        self, checks: Sequence[Mapping[str, Any]], row: Row, first: int | None
+    ) -> str | None:
+        families = [
+            family
+            for place, each in enumerate(self.dimensions, start=1)
+            if (family := self._family(place, each, row)) is not None
+        ]
+        if not families:
+            return None
+        return render(
+            "published_groups",
+            sets=self.sets(),
+            families=families,
+            checks=checks,
+            dimensions=self.places,
+            first=first,
+        )
+
+    def _family(self, place: int, each: PublishedDimension, row: Row) -> dict[str, Any] | None:
+        """The groups along one dimension; None where it has a single node."""
+        nodes = nodes_of(each.dimension)
+        top = len(each.dimension.levels) - 1 if each.level is not None else 0
+        below_total = int(row[f"kanon_nodes_{node_name(place, top)}"])
+        if below_total <= 1 and not nodes:
+            return None
+        keys = []
+        for other, dimension in enumerate(self.dimensions, start=1):
+            if other != place:
+                keys += [f"kanon_d{other}", f"kanon_t{other}"]
+                keys += [f"kanon_l{other}"] if dimension.level is not None else []
+        below: dict[str | None, int] = {}
+        for _, above in nodes.values():
+            below[above] = below.get(above, 0) + 1
+        parent = f"kanon_p{place}"
+        keys += [parent] if nodes else []
+        alone = _listed(
+            [above for above, count in below.items() if above is not None and count == 1]
+        )
+        excluded = [f"{parent} in ({alone})"] if alone else []
+        excluded += [f"{parent} is null"] if nodes and below.get(None, 0) <= 1 else []
+        children = None
+        if self.question.spec.absent == "suppressed":
+            counts = [
+                (f"{parent} = {literal(a)}", str(n)) for a, n in below.items() if a is not None
+            ]
+            children = str(below_total)
+            if nodes:
+                whens = [f"    when {condition} then {count}" for condition, count in counts]
+                children = "\n".join(["case", *whens, f"    else {below.get(None, 0)}", "end"])
+        return {
+            "dimension": place,
+            "keyed_by": keys or ["kanon_t" + str(place)],
+            "alone": " or ".join(f"coalesce({each}, false)" for each in excluded) or None,
+            "parent": parent if nodes else None,
+            "children": children,
+        }
+
+    def _differences(
+        self, other: Self, shared: Sequence[str], n: int | None, first: int | None
+    ) -> str:
+        def side(asked: Self, places: Sequence[int], set: str) -> dict[str, Any]:
+            rest = [each for each in asked.places if each not in places]
+            return {"sets": asked.sets(set), "places": places, "totals": rest}
+
+        here = [self.names.index(each) + 1 for each in shared]
+        there = list(range(1, len(shared) + 1))
+        return render(
+            "differences_of_published",
+            here=side(self, here, "published_here"),
+            there=side(other, there, "published_there"),
+            n=n,
+            first=first,
+        )
+
+
+def _equal(values: Mapping[str, str]) -> str:
+    return " and ".join(f"{name} = {value}" for name, value in values.items())
+
 
 def _text(column: BoundColumn) -> str:
     return render("text_of_label", column=column)
@@ -170,12 +422,19 @@ def _text(column: BoundColumn) -> str:
 
 def _is_mark(value: BoundColumn, text: str | None) -> str:
     if text is None:
-        return f"{render('text_of_label', column=value)} is null"
+        return f"{_text(value)} is null"
     return f"coalesce({_text(value)}, '') = {literal(text)}" if text else NOWHERE
 
 
-def published_table(question: CellQuestion) -> PublishedTable:
-    """Resolve how a published table is read. Raises `SpecError`."""
+def statements_on(question: CellQuestion) -> CellStatements:
+    """The statements on the cells of a table; figures of no exact type are taken for decimals."""
+    if question.spec.cells:
+        return published_cells(question)
+    return RecordCells(question, typed_exactness(question))
+
+
+def published_cells(question: CellQuestion) -> PublishedCells:
+    """Resolve how a published table is read, its figures as decimals. Raises `SpecError`."""
     spec, table = question.spec, question.bound.table
     assert question.value is not None
     count = None
@@ -190,7 +449,7 @@ def published_table(question: CellQuestion) -> PublishedTable:
     dimensions = tuple(
         _published(question, each, flags.get(each.raw.name)) for each in question.dimensions
     )
-    return PublishedTable(question, question.value, count, flags, dimensions)
+    return PublishedCells(question, Exactness(6), question.value, count, flags, dimensions)
 
 
 def _published(
@@ -256,352 +515,3 @@ def _case(branches: Sequence[tuple[str, str]], total: str) -> str:
     whens = [f"    when {total} then null"]
     whens += [f"    when {condition} then {result}" for condition, result in branches]
     return "\n".join(["case", *whens, "end"])
-
-
-# --- statements -----------------------------------------------------------------------------
-
-
-def published_facts_step(table: PublishedTable) -> Statement:
-    """The statement on values that are neither a number nor a mark, and on labels in doubt."""
-    bound = table.question.bound
-    return step(
-        bound,
-        "figures",
-        f"Which figures of {bound.table.name} are neither a number nor a declared mark?",
-        render(
-            "published_facts",
-            relation=table.relation,
-            columns=[column.name for column in table.columns],
-            column=table.value,
-            suppressed=table.suppressed,
-            dimensions=table.dimensions,
-            may_be_null=any(mark.text is None for mark in table.question.spec.suppressed),
-            count=table.count,
-            counts=table.counts,
-        ),
-    )
-
-
-def published_exactness(table: PublishedTable, facts: Row) -> Exactness:
-    return exactness(table.question, {**facts, "kanon_weights_not_whole": 0})
-
-
-def sets_of_published(
-    table: PublishedTable, exact: Exactness, set: str = "published_cells", *, ranges: bool = False
-) -> str:
-    """The CTE with the cells of a published table."""
-    arguments: dict[str, Any] = {}
-    figure = render("typed_figure", column=table.value, digits=exact.digits, typed=exact.typed)
-    if table.counts:
-        arguments["contributors"] = (
-            render("typed_figure", column=table.count) if table.count else figure
-        )
-    if ranges:
-        arguments |= {"low": _bounds(table, "low"), "high": _bounds(table, "high")}
-    return render(
-        "sets_of_published",
-        relation=table.relation,
-        dimensions=table.dimensions,
-        figure=figure,
-        suppressed=table.suppressed,
-        set=set,
-        **arguments,
-    )
-
-
-def _bounds(table: PublishedTable, end: str) -> str:
-    """The lower or upper bound of a suppressed figure, by its mark."""
-    spec = table.question.spec
-    known: Decimal | None = spec.value_bounds[0 if end == "low" else 1]
-    branches = []
-    for mark in spec.suppressed:
-        own: Decimal | None = getattr(mark, end)
-        ends = [each for each in (own, known) if each is not None]
-        if ends:
-            bound = max(ends) if end == "low" else min(ends)
-            branches.append(f"    when {_is_mark(table.value, mark.text)} then {bound:f}")
-    return "\n".join(["case", *branches, "end"]) if branches else "cast(null as double)"
-
-
-def repeated_step(table: PublishedTable, exact: Exactness) -> Statement:
-    """The statement that counts the cells with more than one row."""
-    bound = table.question.bound
-    return step(
-        bound,
-        "repeated_cells",
-        f"Which cells of {bound.table.name} have more than one row?",
-        render(
-            "repeated_cells",
-            sets=sets_of_published(table, exact),
-            dimensions=table.places,
-        ),
-    )
-
-
-def _margin(table: PublishedTable) -> str:
-    """Predicate: a cell is a total, or a subtotal, over some dimension."""
-    parts = []
-    for place, each in enumerate(table.dimensions, start=1):
-        parts.append(f"kanon_t{place} = 1")
-        if each.level is not None:
-            parts.append(f"kanon_l{place} > 0")
-    return " or ".join(parts)
-
-
-def published_rules_step(table: PublishedTable, exact: Exactness) -> Statement:
-    """The statement that judges every rule for single cells at once."""
-    question, bound = table.question, table.question.bound
-    rules = [
-        {"number": number, "violated": violated}
-        for number, violated in _violated(question.checks).items()
-    ]
-    return step(
-        bound,
-        "cells",
-        f"How many contributors do the cells of {bound.table.name} show?",
-        render(
-            "published_rules",
-            sets=sets_of_published(table, exact),
-            margin=_margin(table),
-            rules=rules,
-            nodes=_nodes(table),
-            contributors=table.counts,
-        ),
-        *dict.fromkeys(type(model) for model, _ in question.checks if _is_of_one_cell(model)),
-    )
-
-
-def _is_of_one_cell(model: CellModel) -> bool:
-    """Whether a model judges each cell of a published table by itself."""
-    return isinstance(model, MinContributors | Rounded)
-
-
-def _violated(checks: Sequence[CellCheck]) -> dict[int, str]:
-    """The predicate of each gating check on single cells, by the number of the check."""
-    return {
-        number: render_known(f"{check.model.name()}_violated", **check.model.parameters)
-        for number, check in enumerate(checks, start=1)
-        if check.gates and _is_of_one_cell(check.model)
-    }
-
-
-def violating_published_step(table: PublishedTable, exact: Exactness) -> Statement | None:
-    """The statement on the first cells that violate a rule by themselves, which shows values; None
-    without such a rule."""
-    violated = [f"({each})" for each in _violated(table.question.checks).values()]
-    if not violated:
-        return None
-    bound = table.question.bound
-    return step(
-        bound,
-        "violating_cells",
-        f"Which cells of {bound.table.name} violate a rule by themselves?",
-        render(
-            "violating_published",
-            sets=sets_of_published(table, exact),
-            dimensions=table.places,
-            violated=violated,
-            first=SHOWN,
-        ),
-    )
-
-
-def _nodes(table: PublishedTable) -> list[dict[str, Any]]:
-    found = []
-    for place, each in enumerate(table.dimensions, start=1):
-        for level in range(len(each.dimension.levels) if each.level is not None else 1):
-            of_level = f" and kanon_l{place} = {level}" if each.level is not None else ""
-            found.append(
-                {
-                    "name": node_name(place, level),
-                    "place": place,
-                    "predicate": f"kanon_t{place} = 0{of_level}",
-                }
-            )
-    return found
-
-
-def published_groupings_step(table: PublishedTable, exact: Exactness) -> Statement:
-    """The statement that counts the cells of each grouping that is published."""
-    bound = table.question.bound
-    keys = []
-    for place, each in enumerate(table.dimensions, start=1):
-        keys += [f"kanon_t{place}", *([f"kanon_l{place}"] if each.level is not None else [])]
-    return step(
-        bound,
-        "groupings",
-        f"Which margins of {bound.table.name} are published?",
-        render("published_groupings", sets=sets_of_published(table, exact), keys=keys),
-    )
-
-
-def missing_cells(table: PublishedTable, row: Row, groupings: Sequence[Row]) -> dict[bool, int]:
-    """The combinations of nodes without a row, in the inner cells and in the margins."""
-    missing = {False: 0, True: 0}
-    for grouping in groupings:
-        combinations, is_margin = 1, False
-        for place, each in enumerate(table.dimensions, start=1):
-            if grouping[f"kanon_t{place}"]:
-                is_margin = True
-                continue
-            level = int(grouping[f"kanon_l{place}"]) if each.level is not None else 0
-            is_margin = is_margin or level > 0
-            combinations *= int(row[f"kanon_nodes_{node_name(place, level)}"])
-        missing[is_margin] += combinations - int(grouping["kanon_cells"])
-    return missing
-
-
-def first_empty_published_step(
-    table: PublishedTable, exact: Exactness, row: Row, groupings: Sequence[Row]
-) -> Statement | None:
-    """The statement on the first combinations of nodes without a row, with their labels; None
-    without such a combination, or a rule that they violate."""
-
-    def of_grouping(grouping: Row) -> dict[str, Any]:
-        keys = {name: str(int(value)) for name, value in grouping.items() if name != "kanon_cells"}
-        nodes = []
-        for place in table.places:
-            own = {key: keys[key] for key in (f"kanon_t{place}", f"kanon_l{place}") if key in keys}
-            if own[f"kanon_t{place}"] == "0":
-                nodes.append({"names": [f"kanon_d{place}"], "predicate": _equal(own)})
-        totals = {f"kanon_d{p}": "null" for p in table.places if keys[f"kanon_t{p}"] == "1"}
-        return {"own": _equal(keys), "fixed": keys | totals, "nodes": nodes}
-
-    found = [
-        of_grouping(each) for each in groupings if any(missing_cells(table, row, [each]).values())
-    ]
-    labels = [name for place in table.places for name in (f"kanon_t{place}", f"kanon_d{place}")]
-    sets = sets_of_published(table, exact)
-    return empty_step(table.question, sets, "published_cells", labels, found)
-
-
-def _equal(values: Mapping[str, str]) -> str:
-    return " and ".join(f"{name} = {value}" for name, value in values.items())
-
-
-def published_groups_step(
-    table: PublishedTable, exact: Exactness, row: Row, first: int | None = None
-) -> Statement | None:
-    """The statement on groups of which all members fall into one category. With `first`, its rows
-    are the first groups that a rule forbids, with their labels."""
-    question = table.question
-    checks = group_checks(question, gating=first is not None)
-    families = [
-        family
-        for place, each in enumerate(table.dimensions, start=1)
-        if (family := _family(table, place, each, row)) is not None
-    ]
-    if not checks or not families:
-        return None
-    return step(
-        question.bound,
-        "groups" if first is None else "disclosed_groups",
-        f"In which groups of {question.bound.table.name} do all members fall into one category?",
-        render(
-            "published_groups",
-            sets=sets_of_published(table, exact),
-            families=families,
-            checks=checks,
-            dimensions=table.places,
-            first=first,
-        ),
-        GroupDisclosure,
-    )
-
-
-def _family(
-    table: PublishedTable, place: int, each: PublishedDimension, row: Row
-) -> dict[str, Any] | None:
-    """The groups along one dimension; None where it has a single node."""
-    nodes = nodes_of(each.dimension)
-    top = len(each.dimension.levels) - 1 if each.level is not None else 0
-    below_total = int(row[f"kanon_nodes_{node_name(place, top)}"])
-    if below_total <= 1 and not nodes:
-        return None
-    keys = []
-    for other, dimension in enumerate(table.dimensions, start=1):
-        if other != place:
-            keys += [f"kanon_d{other}", f"kanon_t{other}"]
-            keys += [f"kanon_l{other}"] if dimension.level is not None else []
-    below: dict[str | None, int] = {}
-    for _, above in nodes.values():
-        below[above] = below.get(above, 0) + 1
-    parent = f"kanon_p{place}"
-    keys += [parent] if nodes else []
-    alone = _listed([above for above, count in below.items() if above is not None and count == 1])
-    excluded = [f"{parent} in ({alone})"] if alone else []
-    excluded += [f"{parent} is null"] if nodes and below.get(None, 0) <= 1 else []
-    children = None
-    if table.question.spec.absent == "suppressed":
-        counts = [(f"{parent} = {literal(a)}", str(n)) for a, n in below.items() if a is not None]
-        children = str(below_total)
-        if nodes:
-            whens = [f"    when {condition} then {count}" for condition, count in counts]
-            children = "\n".join(["case", *whens, f"    else {below.get(None, 0)}", "end"])
-    return {
-        "dimension": place,
-        "keyed_by": keys or ["kanon_t" + str(place)],
-        "alone": " or ".join(f"coalesce({each}, false)" for each in excluded) or None,
-        "parent": parent if nodes else None,
-        "children": children,
-    }
-
-
-def published_differences_step(
-    table: PublishedTable,
-    exact: Exactness,
-    name: str,
-    other: PublishedTable,
-    other_exact: Exactness,
-    shared: Sequence[str],
-    n: int | None,
-    first: int | None = None,
-) -> Statement:
-    """The statement that compares two published tables on the dimensions of both. With `first`, its
-    rows are the first cells that violate, with their labels.
-
-    `shared` are the dimensions of this table that the second one has, in its order.
-    """
-
-    def side(asked: PublishedTable, places: Sequence[int], set: str, how: Exactness) -> Any:
-        rest = [each for each in range(1, len(asked.dimensions) + 1) if each not in places]
-        return {
-            "sets": sets_of_published(asked, how, set),
-            "places": list(places),
-            "totals": rest,
-        }
-
-    own = [each.dimension.raw.name for each in table.dimensions]
-    here = [own.index(each) + 1 for each in shared]
-    there = list(range(1, len(shared) + 1))
-    tables = frozenset(each.question.bound.table.sql for each in (table, other))
-    return Statement(
-        f"differences_{name}" if first is None else f"differing_cells_{name}",
-        f"By how many contributors do the cells of {table.question.bound.table.name} differ from "
-        f"those of {other.question.bound.table.name}?",
-        render(
-            "differences_of_published",
-            here=side(table, here, "published_here", exact),
-            there=side(other, there, "published_there", other_exact),
-            n=n,
-            first=first,
-        ),
-        (Differences,),
-        "",
-        tables,
-    )
-
-
-def published_cells_step(table: PublishedTable, exact: Exactness, name: str) -> Statement:
-    """The statement on each cell as it is published."""
-    bound = table.question.bound
-    return step(
-        bound,
-        name,
-        f"What does each cell of {bound.table.name} show?",
-        render(
-            "rows_of_published",
-            sets=sets_of_published(table, exact, ranges=True),
-            dimensions=table.places,
-        ),
-    )

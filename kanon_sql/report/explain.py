@@ -13,18 +13,14 @@ import textwrap
 import unicodedata
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import replace
 from importlib.resources import files
 from typing import Any
 
 from kanon_sql.errors import SpecError, did_you_mean
 from kanon_sql.plan.audit_plan import plan_audit
-from kanon_sql.plan.cells import Exactness, cell_question, cells_step, node_name, table_of
-from kanon_sql.plan.published_cells import (
-    published_differences_step,
-    published_groups_step,
-    published_rules_step,
-    published_table,
-)
+from kanon_sql.plan.cells import CellStatements, Exactness, cell_question, node_names, table_of
+from kanon_sql.plan.published_cells import statements_on
 from kanon_sql.plan.resolve import bind
 from kanon_sql.plan.resolve_roles import resolve
 from kanon_sql.report.guides import (
@@ -202,28 +198,25 @@ def _sql_of_cells(name: str, example: CellExample) -> Statement | None:
     columns = tuple(
         Column(column, "INTEGER" if column in figures else "VARCHAR") for column in example.columns
     )
-    table = Table("cells", '"cells"', columns)
     spec = PublishedSpec(
         source="cells",
         checks=[CELL_MODELS[name](**example.parameters)],
         against={"against": {"source": "before"}} if example.second else {},
         **example.settings,
     )
-    question = cell_question(spec, bind(resolve(table_of(spec), table, {})))
-    exact = Exactness(0, typed=True)
-    if not spec.cells:
-        return cells_step(question, exact)
-    published = published_table(question)
-    if name == "group_disclosure":
-        nodes = {f"kanon_nodes_{node_name(place, 0)}": 2 for place in (1, 2)}
-        return published_groups_step(published, exact, nodes)
-    if not example.second:
-        return published_rules_step(published, exact)
-    other = table_of(spec).model_copy(update={"source": "before"})
-    before = Table("before", '"before"', columns)
-    second = published_table(cell_question(spec, bind(resolve(other, before, {}))))
-    n = example.parameters["n"]
-    return published_differences_step(published, exact, "against", second, exact, list(spec.by), n)
+
+    def of_table(source: str) -> CellStatements:
+        asked = table_of(spec).model_copy(update={"source": source})
+        roles = resolve(asked, Table(source, f'"{source}"', columns), {})
+        cells = statements_on(cell_question(spec, bind(roles)))
+        return replace(cells, exact=Exactness(0, typed=True))
+
+    cells = of_table("cells")
+    if example.second:
+        n = example.parameters["n"]
+        return cells.differences("against", of_table("before"), list(spec.by), n)
+    two_of_each = {f"kanon_nodes_{node}": 2 for node in node_names(cells.question)}
+    return (cells.groups(two_of_each) if spec.cells else None) or cells.rules()
 
 
 def overview() -> str:

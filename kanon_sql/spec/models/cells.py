@@ -40,7 +40,7 @@ class CellModel(Model):
     needs_value: ClassVar[bool] = False
     """Whether it is defined for the sums of a magnitude only, made from records."""
     is_primary: ClassVar[bool] = False
-    """Whether a cell that violates it is sensitive by itself."""
+    """Whether it judges each cell by itself."""
 
 
 def _columns(value: Any) -> Any:
@@ -166,6 +166,7 @@ class Rounded(CellModel):
     worst: ClassVar = "greatest"
     worst_thresholds: ClassVar = {"base": "least"}
     counts_violations: ClassVar = True
+    is_primary: ClassVar = True
 
     base: Positive | None = None
     """Every figure is a multiple of this."""
