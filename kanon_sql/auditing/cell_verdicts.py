@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
 from typing import Any, NamedTuple
@@ -10,10 +10,8 @@ from typing import Any, NamedTuple
 from kanon_sql.auditing.open_cells import OpenCells, comparisons, with_differences
 from kanon_sql.auditing.result import refuse_unmet
 from kanon_sql.auditing.suppressed_cells import (
-    NOTHING,
     Derived,
-    derived_as_published,
-    derived_from_records,
+    derived_cells,
     undecided,
 )
 from kanon_sql.engines.session import Session
@@ -229,72 +227,54 @@ def judged_cells(table: OpenCells, session: Session, show_values: bool) -> Judge
         for number, name, n in comparisons(table)
     }
     missing = cells.missing(row, groupings)
-    checks = list(with_differences(table))
-    doubts: list[str] = []
-    if isinstance(cells, PublishedCells):
-        hides = row["kanon_suppressed"] or (spec.absent == "suppressed" and any(missing.values()))
-        if hides and not derivability_checks(checks):
-            checks.append(CellCheck(Derivable(), asked=False))
-        doubts += _doubts(cells, facts, groupings)
-        derived = derived_as_published(
-            cells,
-            derivability_checks(checks),
-            session,
-            int(row["kanon_cells"]),
-            show_values,
-            bool(doubts),
-        )
-        has_total = any(each[f"kanon_t{place}"] for each in groupings for place in cells.places)
-        if hides and not has_total and not doubts:
-            doubts.append(
-                f"no row is a total ({option('total_label')}), so a suppressed cell follows from "
-                "nothing but its mark."
-            )
-    else:
-        derived = _derived_from_records(cells, derivability_checks(checks), session, row, facts)
-    if spec.absent == "suppressed":
+    hides_absent = spec.absent == "suppressed"
+    hides = row.get("kanon_suppressed") or (hides_absent and any(missing.values()))
+    if hides_absent:
         missing = {False: 0, True: 0}
+    checks = list(with_differences(table))
+    if hides and not derivability_checks(checks):
+        checks.append(CellCheck(Derivable(), asked=False))
+    derivable = derivability_checks(checks)
+    doubts = list(_doubts(cells, facts, groupings)) if isinstance(cells, PublishedCells) else []
+    if derivable and _spans_cells(question, row, facts):
+        derived = undecided(derivable, int(row["kanon_sensitive_cells"] or 0))
+    else:
+        size, doubtful = int(row["kanon_cells"]), bool(doubts)
+        derived = derived_cells(
+            cells, derivable, session, size, show_values=show_values, doubtful=doubtful
+        )
+    places = range(1, len(question.dimensions) + 1)
+    has_total = any(each[f"kanon_t{place}"] for each in groupings for place in places)
+    if hides and not has_total and not doubts:
+        doubts.append(
+            f"no row is a total ({option('total_label')}), so a suppressed cell follows from "
+            "nothing but its mark."
+        )
     rows = CellRows(
         row, group_row, differences, derived.checks, sum(missing.values()), missing[True]
     )
     results = judged(checks, rows)
     summary = _summary(question, rows, facts, derived)
     of_differences = list(difference_warnings(results))
+    warned = [*doubts, *_negatives(question, row)]
     if spec.cells:
-        warned = [*doubts, *derived.warnings, *of_differences]
+        warned += [*derived.warnings, *of_differences]
     else:
-        warned = [*_negatives(question, row), *of_differences, *derived.warnings]
+        warned += [*of_differences, *derived.warnings]
     if not show_values:
         return JudgedCells(summary, results, warned)
-    listings = [
-        Listing("cells", cells.violating()),
-        Listing("cells", cells.first_empty(row, groupings)),
-        Listing("groups", cells.groups(row, SHOWN)),
-    ]
-    for name, n in _least_differences(table):
-        step = cells.differences(name, second(name), table.others[name].shared, n, SHOWN)
-        listings.append(Listing("differences", step, name))
+    listings = _listings(table, cells, second, row, groupings)
     shown = _shown(table, cells, session, listings)
     if derived.intervals is not None:
         shown["intervals"] = [*map(dict, derived.intervals)]
     return JudgedCells(summary, results, warned, shown or None)
 
 
-def _derived_from_records(
-    cells: CellStatements,
-    checks: Mapping[int, CellCheck],
-    session: Session,
-    row: Row,
-    facts: Row,
-) -> Derived:
-    """What follows if just the sensitive cells were suppressed; nothing without a check."""
-    question = cells.question
-    if not checks:
-        return NOTHING
-    spans = question.bound.entity and facts["kanon_everyone"] not in (None, row["kanon_whole"])
-    if spans and question.value is None:
-        return undecided(checks, int(row["kanon_sensitive_cells"] or 0))
-    return derived_from_records(cells, checks, session, int(row["kanon_cells"]))
+def _spans_cells(question: CellQuestion, row: Row, facts: Row) -> bool:
+    """Whether contributors are counted, and some lie in several cells."""
+    if question.bound.entity is None or question.value is not None:
+        return False
+    return facts["kanon_everyone"] not in (None, row["kanon_whole"])
 
 
 class Listing(NamedTuple):
@@ -304,6 +284,21 @@ class Listing(NamedTuple):
     step: Statement | None
     against: str = ""
     """The name of the second table."""
+
+
+def _listings(
+    table: OpenCells,
+    cells: CellStatements,
+    second: Callable[[str], CellStatements],
+    row: Row,
+    groupings: Sequence[Row],
+) -> Iterator[Listing]:
+    yield Listing("cells", cells.violating())
+    yield Listing("cells", cells.first_empty(row, groupings))
+    yield Listing("groups", cells.groups(row, SHOWN))
+    for name, n in _least_differences(table):
+        step = cells.differences(name, second(name), table.others[name].shared, n, SHOWN)
+        yield Listing("differences", step, name)
 
 
 def _least_differences(table: OpenCells) -> Iterable[tuple[str, int]]:

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 from itertools import groupby
 from operator import itemgetter
-from typing import Any, NoReturn
+from typing import Any, NoReturn, Self
 
 from kanon_sql.engines.session import Session
 from kanon_sql.errors import EngineError, InputError, option, plural
@@ -71,25 +71,36 @@ def derive(
     results have the intervals. Raises `InputError` if totals don't add up or a bound is
     contradicted, `EngineError` once the time limit is reached.
     """
-    relations = _Relations(session, frozenset({cells.relation, *filter(None, cells.parents)}))
-    try:
+    given = frozenset({cells.relation, *filter(None, cells.parents)})
+    with DerivedRelations(session, given) as relations:
         return _Table(relations, cells).derivations(checks, exact=exact)
-    finally:
-        relations.drop_all()
 
 
-class _Relations:
-    """The temporary relations of one derivation."""
+class DerivedRelations:
+    """The temporary relations of a derivation, made of given ones and dropped at the end."""
 
     def __init__(self, session: Session, given: frozenset[str]) -> None:
         self.session = session
         self._given = given
         self._made: list[str] = []
 
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.drop(*reversed(self._made))
+
     def make(self, name: str, macro: str, **arguments: Any) -> str:
         """Materialise a macro's rows, in place of an earlier relation of this name."""
         relation = f"{PREFIX}{name}"
         self.session.materialise(self._statement(relation, macro, arguments))
+        self._made.append(relation)
+        return relation
+
+    def make_rows(self, name: str, columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
+        """Materialise literal rows."""
+        relation = f"{PREFIX}{name}"
+        self.session.engine.materialise_rows(relation, columns, rows)
         self._made.append(relation)
         return relation
 
@@ -101,9 +112,6 @@ class _Relations:
             self.session.engine.drop(relation)
             self._made.remove(relation)
 
-    def drop_all(self) -> None:
-        self.drop(*reversed(self._made))
-
     def _statement(self, name: str, macro: str, arguments: dict[str, Any]) -> Statement:
         sql = render(macro, **arguments)
         tables = self._given | frozenset(self._made)
@@ -111,6 +119,10 @@ class _Relations:
 
 
 QUESTIONS = {
+    **dict.fromkeys(
+        ("typed_cells", "least_figure", "cells_of_records", "nodes_of_records"),
+        "What does each cell of the table show?",
+    ),
     "table_shape": "Which dimensions have totals?",
     "table_nodes": "Which nodes has each dimension?",
     "node_ancestors": "Which ancestors has each node?",
@@ -142,7 +154,7 @@ QUESTIONS = {
 class _Table:
     """The equations of one table, and how far each step gets with them."""
 
-    def __init__(self, relations: _Relations, cells: CellRelation) -> None:
+    def __init__(self, relations: DerivedRelations, cells: CellRelation) -> None:
         self._run, self._cells = relations, cells
         numbers = list(range(1, cells.dimensions + 1))
         [shape] = relations.rows("table_shape", cells=cells.relation, dimensions=numbers)

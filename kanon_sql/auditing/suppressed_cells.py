@@ -9,7 +9,12 @@ from dataclasses import replace
 from decimal import Decimal
 from typing import Any, NamedTuple
 
-from kanon_sql.auditing.derivability import MOST_UNKNOWNS, Derivation, derive
+from kanon_sql.auditing.derivability import (
+    MOST_UNKNOWNS,
+    Derivation,
+    DerivedRelations,
+    derive,
+)
 from kanon_sql.auditing.fetched_sets import fetch_hub
 from kanon_sql.engines.base import Hub
 from kanon_sql.engines.session import Session
@@ -30,7 +35,6 @@ from kanon_sql.plan.published_cells import (
 )
 from kanon_sql.results.cells import CellCheckResult
 from kanon_sql.spec.models.cells import Derivable
-from kanon_sql.sql.macros import render
 from kanon_sql.sql.quoting import generated_or_quoted
 from kanon_sql.sql.statement import Statement
 
@@ -40,7 +44,6 @@ MOST_ADDED_UP = 500_000
 """Maximum number of cells whose totals are added up where nobody asks for derivability: above, that
 takes longer than the other rules."""
 FIGURES = "kanon_figures"
-CELLS = "kanon_published"
 
 
 class Derived(NamedTuple):
@@ -56,58 +59,47 @@ class Derived(NamedTuple):
 NOTHING = Derived({}, 0, 0, (), None)
 
 
-def derived_as_published(
-    table: PublishedCells,
+def derived_cells(
+    table: CellStatements,
     checks: Mapping[int, CellCheck],
     session: Session,
     cells: int,
+    *,
     show_values: bool,
     doubtful: bool,
 ) -> Derived:
-    """Derive the suppressed cells of a table as it is published; `doubtful` if a row may be a total
-    that isn't declared.
+    """Derive the suppressed cells of a table as it is published, or of one made from records its
+    sensitive cells, if just these were suppressed; `doubtful` if a row may be a total that isn't
+    declared.
 
-    Raises `InputError` if totals don't add up; if nothing was required, that is a warning.
+    Raises `InputError` if totals don't add up; if nothing was required of a published table, that
+    is a warning.
     """
-    question = table.question
-    if not checks and (cells > MOST_ADDED_UP or not table.has_totals):
+    is_published = isinstance(table, PublishedCells)
+    adds_up = isinstance(table, PublishedCells) and table.has_totals and cells <= MOST_ADDED_UP
+    if not checks and not adds_up:
         return NOTHING
     if cells > MOST_CELLS:
-        return _unmeasured(question, checks, _too_many(cells))
-    low, high = question.spec.value_bounds if checks else (None, None)
-    with _hub(session) as hub:
-        with _fetched(table.each_cell(FIGURES), session, hub, once=True):
-            _make(hub, CELLS, "typed_cells", dimensions=table.places, type=_type(table.exact))
-        parents: list[str | None] = []
-        for number, dimension in zip(table.places, question.dimensions, strict=True):
-            nodes = nodes_of(dimension)
-            name = f"kanon_parents_{number}"
-            if nodes:
-                rows = [(node, parent) for node, (_, parent) in nodes.items()]
-                hub.engine.materialise_rows(name, ["kanon_node", "kanon_parent"], rows)
-            parents.append(name if nodes else None)
-        relation = CellRelation(
-            CELLS,
-            len(table.places),
-            tuple(parents),
-            not question.spec.is_magnitude,
-            question.spec.absent,
-            low,
-            high,
-            doubtful,
-        )
+        return _unmeasured(table.question, checks, _too_many(cells))
+    with _hub(session) as hub, DerivedRelations(hub, frozenset({FIGURES})) as run:
+        with _fetched(table.each_cell(FIGURES), session, hub, once=is_published):
+            relation = (
+                _as_published(table, run, bool(checks), doubtful)
+                if isinstance(table, PublishedCells)
+                else _from_records(table, run)
+            )
         try:
-            found = _derived(hub, relation, checks, show_values)
-            intervals = found.intervals and [
-                named_cell(table.names, row, low=row["kanon_low"], high=row["kanon_high"])
-                for row in found.intervals
-            ]
-            return found._replace(intervals=intervals)
+            found = _derived(hub, relation, checks, is_published and show_values)
         except InputError as error:
-            return _unmeasured(question, checks, error.marked)
-        finally:
-            for each in [CELLS, *filter(None, parents)]:
-                hub.engine.drop(each)
+            if not is_published:
+                raise
+            return _unmeasured(table.question, checks, error.marked)
+    names = [each.raw.name for each in table.question.dimensions]
+    intervals = found.intervals and [
+        named_cell(names, row, low=row["kanon_low"], high=row["kanon_high"])
+        for row in found.intervals
+    ]
+    return found._replace(intervals=intervals)
 
 
 def _unmeasured(question: CellQuestion, checks: Mapping[int, CellCheck], why: str) -> Derived:
@@ -115,48 +107,6 @@ def _unmeasured(question: CellQuestion, checks: Mapping[int, CellCheck], why: st
     if any(each.gates for each in checks.values()):
         raise InputError(f"{question.bound.table.name}: {why}") from None
     return Derived({n: _unknown(each) for n, each in checks.items()}, 0, 0, [why], None)
-
-
-def derived_from_records(
-    table: CellStatements, checks: Mapping[int, CellCheck], session: Session, cells: int
-) -> Derived:
-    """Derive the sensitive cells of a table made from records, if just these were suppressed."""
-    question = table.question
-    if cells > MOST_CELLS:
-        return _unmeasured(question, checks, _too_many(cells))
-    type = _type(table.exact)
-    dimensions = [_of_records(question, place) for place in range(len(question.dimensions))]
-    made: list[str] = []
-    with (
-        _hub(session) as hub,
-        _fetched(table.each_cell(FIGURES), session, hub),
-    ):
-        try:
-            [least] = hub.rows(_statement("least_figure", "least_figure", type=type))
-            low = "0" if (least["kanon_least"] or 0) >= 0 else "null"
-            made.append(
-                _make(hub, CELLS, "cells_of_records", dimensions=dimensions, type=type, low=low)
-            )
-            parents: list[str | None] = []
-            for each in dimensions:
-                name = f"kanon_parents_{each['number']}"
-                has_levels = len(each["levels"]) > 1
-                if has_levels:
-                    made.append(_make(hub, name, "nodes_of_records", levels=each["levels"]))
-                parents.append(name if has_levels else None)
-            relation = CellRelation(
-                CELLS,
-                len(dimensions),
-                tuple(parents),
-                question.value is None,
-                "zero",
-                Decimal(0) if low == "0" else None,
-                None,
-            )
-            return _derived(hub, relation, checks, show_values=False)
-        finally:
-            for name in made:
-                hub.engine.drop(name)
 
 
 def undecided(checks: Mapping[int, CellCheck], hidden: int) -> Derived:
@@ -259,17 +209,49 @@ def _fetched(
         hub.engine.drop(step.name)
 
 
-def _make(hub: Session, name: str, macro: str, **arguments: Any) -> str:
-    hub.materialise(_statement(name, macro, **arguments))
-    return name
+def _as_published(
+    table: PublishedCells, run: DerivedRelations, is_asked: bool, doubtful: bool
+) -> CellRelation:
+    """The cells that a published table shows."""
+    spec, type = table.question.spec, _type(table.exact)
+    cells = run.make(
+        "published", "typed_cells", figures=FIGURES, dimensions=table.places, type=type
+    )
+    parents: list[str | None] = []
+    for place, dimension in enumerate(table.question.dimensions, start=1):
+        rows = [(node, parent) for node, (_, parent) in nodes_of(dimension).items()]
+        columns = ("kanon_node", "kanon_parent")
+        parents.append(run.make_rows(f"parents_{place}", columns, rows) if rows else None)
+    low, high = spec.value_bounds if is_asked else (None, None)
+    is_count = not spec.is_magnitude
+    return CellRelation(
+        cells, len(parents), tuple(parents), is_count, spec.absent, low, high, doubtful
+    )
 
 
-def _statement(name: str, macro: str, **arguments: Any) -> Statement:
-    sql = render(macro, figures=FIGURES, **arguments)
-    return Statement(name, "What does each cell of the table show?", sql, tables=TABLES)
-
-
-TABLES = frozenset({FIGURES, CELLS})
+def _from_records(table: CellStatements, run: DerivedRelations) -> CellRelation:
+    """The cells of a table made from records, of which the sensitive ones are suppressed."""
+    question, type = table.question, _type(table.exact)
+    dimensions = [_of_records(question, place) for place in range(len(question.dimensions))]
+    [least] = run.rows("least_figure", figures=FIGURES, type=type)
+    low = Decimal(0) if (least["kanon_least"] or 0) >= 0 else None
+    cells = run.make(
+        "published",
+        "cells_of_records",
+        figures=FIGURES,
+        dimensions=dimensions,
+        type=type,
+        low="null" if low is None else "0",
+    )
+    parents = tuple(
+        run.make(
+            f"parents_{each['number']}", "nodes_of_records", figures=FIGURES, levels=each["levels"]
+        )
+        if len(each["levels"]) > 1
+        else None
+        for each in dimensions
+    )
+    return CellRelation(cells, len(parents), parents, question.value is None, "zero", low, None)
 
 
 def _type(exact: Exactness) -> str:

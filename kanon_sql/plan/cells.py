@@ -450,20 +450,24 @@ class CellStatements(ABC):
         )
 
     @abstractmethod
-    def _violating(self, violated: Sequence[str]) -> str: ...
+    def _violating(self, violated: Sequence[str]) -> str:
+        """The SQL of `violating`, by the predicates of the rules."""
 
     @abstractmethod
-    def _empty(self, row: Row, groupings: Sequence[Row]) -> dict[str, Any]: ...
+    def _empty(self, row: Row, groupings: Sequence[Row]) -> dict[str, Any]:
+        """What the macro of `first_empty` takes, with the groupings that lack a combination."""
 
     @abstractmethod
     def _groups(
         self, checks: Sequence[Mapping[str, Any]], row: Row, first: int | None
-    ) -> str | None: ...
+    ) -> str | None:
+        """The SQL of `groups`; None where no dimension has several nodes."""
 
     @abstractmethod
     def _differences(
         self, other: Self, shared: Sequence[str], n: int | None, first: int | None
-    ) -> str: ...
+    ) -> str:
+        """The SQL of `differences`."""
 
     def _rules(self) -> list[dict[str, Any]]:
         """The predicate of each rule for single cells, if it gates, and its figure for the
@@ -485,6 +489,7 @@ class CellStatements(ABC):
         return rules
 
     def _violated(self) -> list[str]:
+        """The predicate of each rule for single cells that gates."""
         return [f"({rule['violated']})" for rule in self._rules() if rule["violated"]]
 
     def _rule_models(self) -> Iterator[type[CellModel]]:
