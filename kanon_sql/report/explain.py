@@ -25,7 +25,6 @@ from kanon_sql.plan.resolve import bind
 from kanon_sql.plan.resolve_roles import resolve
 from kanon_sql.report.guides import (
     DBT,
-    RELEASE,
     folded,
     guide,
     guide_names,
@@ -36,7 +35,7 @@ from kanon_sql.report.guides import (
     table,
 )
 from kanon_sql.report.words.numbers import sentence
-from kanon_sql.results.release import METRICS
+from kanon_sql.results.release import EXAMPLE_RELEASE, METRICS
 from kanon_sql.spec.hierarchy import GeneralizationHierarchy
 from kanon_sql.spec.models.base import Answer, Model
 from kanon_sql.spec.models.catalogue import ALL_MODELS, CELL_MODELS, MODELS
@@ -122,14 +121,14 @@ def _folded_name(name: str) -> str:
 
 def metric_page(name: str) -> str:
     """The page of a metric, as plain text of 80 columns."""
-    metric = METRICS[name]
+    metric, release = METRICS[name], EXAMPLE_RELEASE
     return sheet(
         f"{metric.title} ({name})",
         folded(metric.sentence),
         paragraph(f"Range: {metric.range}; {metric.better} keeps more of the table."),
-        table("Four records:", RELEASE.columns, RELEASE.raw),
-        table("Their release:", RELEASE.columns, RELEASE.released),
-        paragraph(RELEASE.made),
+        table("Four records:", release["columns"], release["raw"]),
+        table("Their release:", release["columns"], release["released"]),
+        paragraph(release["made"]),
         paragraph(metric.example),
         section("Formula", metric.formula, metric.letters),
         section("Conventions", metric.counting),

@@ -1,6 +1,6 @@
 """The manual's pages as plain text of 80 columns: their layout, and guides shipped as Markdown.
 
-Here too are the worksheet's text and the examples of metrics.
+Here too is the worksheet's text.
 """
 
 from __future__ import annotations
@@ -9,7 +9,6 @@ import json
 import re
 import textwrap
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 from typing import Any
@@ -63,34 +62,6 @@ def in_columns(rows: Sequence[Sequence[Any]]) -> Iterator[str]:
     widths = [max(map(len, column)) for column in zip(*texts, strict=True)]
     for row in texts:
         yield "    " + "   ".join(map(str.ljust, row, widths)).rstrip()
-
-
-@dataclass(frozen=True)
-class ExampleRelease:
-    """Four records before and after their release."""
-
-    columns: tuple[str, ...]
-    raw: tuple[tuple[str, ...], ...]
-    released: tuple[tuple[str, ...], ...]
-    made: str
-    """How they were generalised, in one sentence."""
-
-
-RELEASE = ExampleRelease(
-    columns=("race", "zip", "disease"),
-    raw=(
-        ("white", "02138", "flu"), ("white", "02139", "flu"),
-        ("black", "02141", "flu"), ("black", "02142", "asthma"),
-    ),
-    released=(
-        ("white", "0213*", "flu"), ("white", "0213*", "flu"),
-        ("black", "0214*", "flu"), ("black", "0214*", "asthma"),
-    ),
-    made=(
-        "Of the quasi-identifiers, race stays at level 0 of 1 (level 1 is *), and zip is at level "
-        "1 of 2 (level 2 is *). No record is suppressed."
-    ),
-)  # fmt: skip
 
 
 def as_json(attempts: Attempts) -> str:

@@ -51,13 +51,12 @@ class Metric:
     """How that value is computed, in words."""
 
 
-def _catalogue() -> dict[str, Metric]:
-    """The metrics as the file beside this one has them."""
-    text = files("kanon_sql.results").joinpath("metrics.toml").read_text(encoding="utf-8")
-    return {name: Metric(name, **parts) for name, parts in tomllib.loads(text).items()}
-
-
-METRICS = _catalogue()
+_CATALOGUE = tomllib.loads(
+    files("kanon_sql.results").joinpath("metrics.toml").read_text(encoding="utf-8")
+)
+EXAMPLE_RELEASE: Mapping[str, Any] = _CATALOGUE.pop("example_release")
+"""Four records before and after their release, and how they were generalised, in one sentence."""
+METRICS = {name: Metric(name, **parts) for name, parts in _CATALOGUE.items()}
 """Every metric by name."""
 
 

@@ -19,8 +19,8 @@ from kanon_sql.report.explain import (
     overview,
     page,
 )
-from kanon_sql.report.guides import RELEASE, WIDTH, guide, guide_names
-from kanon_sql.results.release import METRICS
+from kanon_sql.report.guides import WIDTH, guide, guide_names
+from kanon_sql.results.release import EXAMPLE_RELEASE, METRICS
 from kanon_sql.spec.models.base import SensitiveModel
 from kanon_sql.spec.models.catalogue import ALL_MODELS, CELL_MODELS, MODELS
 from kanon_sql.spec.models.composition import ComposedModel
@@ -92,16 +92,22 @@ LEVELS, HEIGHTS = {"race": 0, "zip": 1}, {"race": 1, "zip": 2}
 
 
 def _column(rows: Iterable[tuple[str, ...]], name: str) -> list[str]:
-    return [row[RELEASE.columns.index(name)] for row in rows]
+    return [row[EXAMPLE_RELEASE["columns"].index(name)] for row in rows]
 
 
 def _pairs(name: str) -> list[tuple[str, str]]:
     """The raw and the released value of each record."""
-    return list(zip(_column(RELEASE.raw, name), _column(RELEASE.released, name), strict=True))
+    return list(
+        zip(
+            _column(EXAMPLE_RELEASE["raw"], name),
+            _column(EXAMPLE_RELEASE["released"], name),
+            strict=True,
+        )
+    )
 
 
 def _sizes() -> list[int]:
-    keys = zip(*(_column(RELEASE.released, name) for name in LEVELS), strict=True)
+    keys = zip(*(_column(EXAMPLE_RELEASE["released"], name) for name in LEVELS), strict=True)
     return list(Counter(keys).values())
 
 
@@ -110,7 +116,8 @@ def _loss_of(name: str) -> float:
         released: {v for v, g in _pairs(name) if g == released} for _, released in _pairs(name)
     }
     lost = [
-        (len(leaves[g]) - 1) / (len(set(_column(RELEASE.raw, name))) - 1) for _, g in _pairs(name)
+        (len(leaves[g]) - 1) / (len(set(_column(EXAMPLE_RELEASE["raw"], name))) - 1)
+        for _, g in _pairs(name)
     ]
     return sum(lost) / len(lost)
 
@@ -132,7 +139,7 @@ def _discernibility() -> float:
 
 
 def _average_class_size() -> float:
-    return len(RELEASE.released) / len(_sizes())
+    return len(EXAMPLE_RELEASE["released"]) / len(_sizes())
 
 
 def _non_uniform_entropy() -> float:
@@ -140,11 +147,11 @@ def _non_uniform_entropy() -> float:
     for name in LEVELS:
         raw, released = (Counter(column) for column in zip(*_pairs(name), strict=True))
         lost += sum(log2(released[g] / raw[v]) for v, g in _pairs(name))
-        most += sum(log2(len(RELEASE.raw) / raw[v]) for v, _ in _pairs(name))
+        most += sum(log2(len(EXAMPLE_RELEASE["raw"]) / raw[v]) for v, _ in _pairs(name))
     return lost / most
 
 
-def _association(rows: Iterable[tuple[str, ...]] = RELEASE.released) -> float:
+def _association(rows: Iterable[tuple[str, ...]] = EXAMPLE_RELEASE["released"]) -> float:
     values, diseases = _column(rows, "zip"), _column(rows, "disease")
     found, n = Counter(zip(values, diseases, strict=True)), len(values)
     expected = {
@@ -177,7 +184,7 @@ def test_the_number_of_a_metric_is_what_its_formula_gives(name: str) -> None:
 
 
 def test_a_zip_code_of_one_disease_gives_it_away() -> None:
-    assert _association(RELEASE.raw) == pytest.approx(1)
+    assert _association(EXAMPLE_RELEASE["raw"]) == pytest.approx(1)
 
 
 @pytest.mark.parametrize("name", METRICS)
