@@ -9,24 +9,18 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from html import escape
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kanon_sql.report.words.numbers import number
+
+if TYPE_CHECKING:
+    from kanon_sql.report.words.tables import Bin
 
 SCHEMA = "https://vega.github.io/schema/vega-lite/v5.json"
 _BLUE, _RED, _GREY = "#4f7ca8", "#c4453b", "#808a93"
 _WIDTH, _HEIGHT = 620, 220
 
 Chart = Mapping[str, Any]
-
-
-class SizeBin(NamedTuple):
-    """A histogram bin of class sizes, counting records (people)."""
-
-    label: str
-    members: int
-    share: float
-    below_k: bool
 
 
 class RiskPoint(NamedTuple):
@@ -48,15 +42,15 @@ class CostPoint(NamedTuple):
     """The algorithm, if there are several."""
 
 
-def class_sizes(bins: Sequence[SizeBin], members: str, k: int | None) -> Chart:
+def class_sizes(bins: Sequence[Bin], members: str, k: int | None) -> Chart:
     """Histogram of class sizes in records (people); bins below the required k are marked."""
     side = {True: f"below the required k of {k}", False: f"{k} or more"}
     values = [
         {
             "size": each.label,
-            members: each.members,
-            "share": each.share,
-            "k": "no k required" if k is None else side[each.below_k],
+            members: each.count,
+            "share": each.fraction,
+            "k": "no k required" if k is None else side[each.small],
         }
         for each in bins
     ]

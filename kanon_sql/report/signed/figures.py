@@ -7,7 +7,7 @@ from itertools import accumulate
 from typing import Any
 
 from kanon_sql.report.audit import curve_grid
-from kanon_sql.report.charts import Chart, EventPoint, RiskPoint, SizeBin, class_sizes, risk_curve
+from kanon_sql.report.charts import Chart, EventPoint, RiskPoint, class_sizes, risk_curve
 from kanon_sql.report.charts import known_events as known_events_chart
 from kanon_sql.report.document import (
     Bars,
@@ -281,8 +281,7 @@ def _event_points(curve: Sequence[events.CurvePoint]) -> Iterator[EventPoint]:
 
 def sizes_chart(table: TableResult) -> Chart:
     """Class sizes of a table, as a Vega-Lite chart."""
-    bins = [SizeBin(each.label, each.count, each.fraction, each.small) for each in histogram(table)]
-    return class_sizes(bins, members(table), required_k(table))
+    return class_sizes(histogram(table), members(table), required_k(table))
 
 
 def risk_chart(table: TableResult) -> Chart:
