@@ -105,11 +105,11 @@ class TradeoffResult(Tabular, Displayed, Written):
     @suggests_parameters
     def chart(self, name: str = "cost") -> dict[str, Any]:
         """The loss for each k as a Vega-Lite dictionary. Raises `SpecError` for another name."""
-        from kanon_sql.report.signed.costs import cost_chart
+        from kanon_sql.report.charts import cost_of_k
 
         if name != "cost":
             raise SpecError(f'there is no chart "{name}"; there is cost.')
-        return Chart(cost_chart(self.tradeoff))
+        return Chart(cost_of_k(self.tradeoff))
 
 
 @in_words_of_spec

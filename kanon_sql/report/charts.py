@@ -14,7 +14,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from kanon_sql.report.words.numbers import number
 
 if TYPE_CHECKING:
+    from kanon_sql.report.words.events import CurvePoint
     from kanon_sql.report.words.tables import Bin
+    from kanon_sql.results.release import Tradeoff
 
 SCHEMA = "https://vega.github.io/schema/vega-lite/v5.json"
 _BLUE, _RED, _GREY = "#4f7ca8", "#c4453b", "#808a93"
@@ -28,18 +30,6 @@ class RiskPoint(NamedTuple):
 
     risk: float
     share: float
-
-
-class CostPoint(NamedTuple):
-    """The cost of one k."""
-
-    k: int
-    lost: float
-    suppressed: int
-    classes: int
-    chosen: bool = False
-    algorithm: str = ""
-    """The algorithm, if there are several."""
 
 
 def class_sizes(bins: Sequence[Bin], members: str, k: int | None) -> Chart:
@@ -113,23 +103,24 @@ def risk_curve(
     )
 
 
-class EventPoint(NamedTuple):
-    """The share of people found by a number of known events, with its interval if it is drawn."""
-
-    known: int
-    share: float
-    choice: str
-    low: float | None = None
-    high: float | None = None
-
-
-def known_events(points: Sequence[EventPoint]) -> Chart:
+def known_events(curve: Sequence[CurvePoint]) -> Chart:
     """Share of the people found, by the number of known events, with the intervals of draws."""
-    places = {"values": sorted({each.known for each in points}), "format": "d"}
+    values = [
+        {"known": each.m, "share": each.figures["random"]["share"], "choice": "at random"}
+        | dict(zip(("low", "high"), each.figures["interval"] or (None, None), strict=True))
+        for each in curve
+    ]
+    values += [
+        {"known": each.m, "share": each.figures["worst"]["share"], "choice": "worst choice"}
+        | {"low": None, "high": None}
+        for each in curve
+        if each.figures["worst"]
+    ]
+    places = {"values": sorted({each["known"] for each in values}), "format": "d"}
     x = _number("known", title="events known", axis=places)
     whole = {"scale": {"domain": [0, 1]}, "axis": {"format": "%", "tickCount": 5}}
     y = _number("share", title="people found", **whole)
-    choices = list(dict.fromkeys(each.choice for each in points))
+    choices = list(dict.fromkeys(each["choice"] for each in values))
     colour = _series("choice", choices, *[_BLUE, _RED][: len(choices)])
     line = {
         "mark": {"type": "line", "strokeWidth": 2.5, "point": True},
@@ -142,29 +133,45 @@ def known_events(points: Sequence[EventPoint]) -> Chart:
     }
     return _chart(
         "Share of the people found by the number of known events",
-        [each._asdict() for each in points],
+        values,
         layer=[line, interval],
     )
 
 
-def cost_of_k(points: Sequence[CostPoint], metric: str, *, are_shares: bool = True) -> Chart:
-    """The loss for each k; the chosen one is a large point."""
-    values = [dict(each._asdict(), chosen="chosen" if each.chosen else "other") for each in points]
+def cost_of_k(found: Tradeoff, chosen: int | None = None) -> Chart:
+    """The loss for each k, of a local recoding also that of one level per column; the chosen k is
+    a large point."""
+    curves = {found.algorithm if found.optimal else "": found.points}
+    if found.optimal:
+        curves["optimal"] = found.optimal.points
+    values: list[dict[str, Any]] = [
+        {
+            "k": each.k,
+            "lost": each.lost(found.metric) or 0.0,
+            "suppressed": each.suppressed or 0,
+            "classes": each.classes or 0,
+            "chosen": "chosen" if each.k == chosen and points is found.points else "other",
+            "algorithm": algorithm,
+        }
+        for algorithm, points in curves.items()
+        for each in found.satisfied(points)
+    ]
+    metric = found.metric.replace("_", " ")
     shared = {
         "x": _number(
             "k",
             title="k",
             scale={"type": "log", "nice": False},
-            axis={"values": sorted({each.k for each in points})},
+            axis={"values": sorted({each["k"] for each in values})},
         ),
         "y": _number(
             "lost",
             title="lost" if metric == "loss" else f"lost by {metric}",
-            axis={"tickCount": 5, **({"format": "%"} if are_shares else {})},
+            axis={"tickCount": 5, **({"format": "%"} if found.are_shares else {})},
             scale={"zero": True},
         ),
     }
-    several = list(dict.fromkeys(each.algorithm for each in points))
+    several = list(dict.fromkeys(each["algorithm"] for each in values))
     line: Chart = {"mark": {"type": "line", "color": _BLUE, "strokeWidth": 2.5}, "encoding": shared}
     if len(several) > 1:
         colour = {"color": _series("algorithm", several[::-1], _GREY, _BLUE)}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from importlib.resources import files
 from typing import Any, Literal
@@ -122,6 +122,10 @@ class Tradeoff(JsonPart):
     def status(self) -> Literal["measured", "no_data"]:
         """Never violated, as nothing is required."""
         return "measured" if self.records else "no_data"
+
+    def satisfied(self, points: Iterable[Point]) -> list[Point]:
+        """The points of the k that levels satisfy."""
+        return [each for each in points if each.lost(self.metric) is not None]
 
     @property
     def are_shares(self) -> bool:

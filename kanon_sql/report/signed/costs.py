@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 
-from kanon_sql.report.charts import Chart, CostPoint, cost_of_k
+from kanon_sql.report.charts import cost_of_k
 from kanon_sql.report.document import Bars, Block, Drawing, Facts, Grid, GridRow, Prose, named_row
 from kanon_sql.report.release import associations
 from kanon_sql.report.signed.subject import Signed
@@ -134,7 +134,7 @@ def _share(count: int, whole: int, signed: Signed) -> str:
 def costs(signed: Signed) -> Iterator[Block]:
     """The loss for each k, the chosen one marked."""
     for found in signed.costs:
-        points = _known(found, found.points)
+        points = found.satisfied(found.points)
         if not points:
             continue
         chosen = chosen_k(signed)
@@ -148,7 +148,7 @@ def costs(signed: Signed) -> Iterator[Block]:
         )
         marked = f" The diamond is the required k, {number(chosen)}." if chosen else ""
         if not signed.is_external:  # its labels hold exact figures
-            drawing = Drawing(cost_chart(found, chosen), f"{caption} From {from_to}.{marked}")
+            drawing = Drawing(cost_of_k(found, chosen), f"{caption} From {from_to}.{marked}")
             yield Grid("", named_row(""), (), drawing=drawing)
         yield Bars(
             caption,
@@ -156,7 +156,7 @@ def costs(signed: Signed) -> Iterator[Block]:
             [_cost(each, found, signed, _mark_of(each, chosen, found, signed)) for each in points],
         )
         yield from _made_otherwise(points, found, signed)
-        if beside := _known(found, found.optimal.points if found.optimal else ()):
+        if beside := found.satisfied(found.optimal.points if found.optimal else ()):
             yield Bars(
                 f"What one level per column{of_table} would lose (optimal).",
                 ("k", "suppressed", "lost"),
@@ -164,34 +164,9 @@ def costs(signed: Signed) -> Iterator[Block]:
             )
 
 
-def _known(found: Tradeoff, points: Sequence[Point]) -> list[Point]:
-    """The points of the k that levels satisfy."""
-    return [each for each in points if each.lost(found.metric) is not None]
-
-
 def chosen_k(signed: Signed) -> int | None:
     """The k required of the release."""
     return next((k for k in map(required_k, signed.result.tables) if k), None)
-
-
-def cost_chart(found: Tradeoff, chosen: int | None = None) -> Chart:
-    """The loss for each k, as a Vega-Lite chart; of a local recoding also that of levels."""
-    points = [
-        CostPoint(
-            each.k,
-            each.lost(found.metric) or 0.0,
-            each.suppressed or 0,
-            each.classes or 0,
-            each.k == chosen and points is found.points,
-            algorithm,
-        )
-        for points, algorithm in (
-            (found.points, found.algorithm if found.optimal else ""),
-            (found.optimal.points if found.optimal else (), "optimal"),
-        )
-        for each in _known(found, points)
-    ]
-    return cost_of_k(points, found.metric.replace("_", " "), are_shares=found.are_shares)
 
 
 def _lost(found: Tradeoff, lost: float | None) -> str:

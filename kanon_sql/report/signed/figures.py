@@ -7,7 +7,7 @@ from itertools import accumulate
 from typing import Any
 
 from kanon_sql.report.audit import curve_grid
-from kanon_sql.report.charts import Chart, EventPoint, RiskPoint, class_sizes, risk_curve
+from kanon_sql.report.charts import Chart, RiskPoint, class_sizes, risk_curve
 from kanon_sql.report.charts import known_events as known_events_chart
 from kanon_sql.report.document import (
     Bars,
@@ -259,24 +259,14 @@ def _known_events(table: TableResult) -> Iterator[Block]:
     found = events.points(table)
     people = table.summary.people or 0
     for curve in events.curves(table, least=1):
-        points = list(_event_points(curve))
         grid = curve_grid(curve, people)
         described = f"{grid.title}: the share of the {number(people)} people."
         yield grid
-        drawing = Drawing(known_events_chart(points), described)
+        drawing = Drawing(known_events_chart(curve), described)
         yield Grid("", named_row(""), (), drawing=drawing)
     if found:
         yield Prose(events.worst_case(found, people))
         yield Points([*events.how_drawn(table), *wording("limits_of_known_events")])
-
-
-def _event_points(curve: Sequence[events.CurvePoint]) -> Iterator[EventPoint]:
-    for each in curve:
-        low, high = each.figures["interval"] or (None, None)
-        yield EventPoint(each.m, each.figures["random"]["share"], "at random", low, high)
-    for each in curve:
-        if each.figures["worst"]:
-            yield EventPoint(each.m, each.figures["worst"]["share"], "worst choice")
 
 
 def sizes_chart(table: TableResult) -> Chart:
