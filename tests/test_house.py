@@ -607,7 +607,7 @@ def test_every_word_in_a_data_file_is_read() -> None:
     """A key with a slip of the pen would be passed over, or be missed in a report alone."""
     code = "\n".join(file.read_text(encoding="utf-8") for file in HOUSE.rglob("*.py"))
     words = tomllib.loads((HOUSE / "report/words/wording.toml").read_text(encoding="utf-8"))
-    names = [*words, *words["sentences"], *words["shown"]]
+    names = [*words, *words["sentences"], *words["shown"], *words["attackers"]]
     numbered = [re.sub(r"_\d$", "_{m}", name) for name in names]
     unread = [name for name in numbered if not re.search(f"""["']{re.escape(name)}["']""", code)]
     unknown = [

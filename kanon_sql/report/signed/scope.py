@@ -328,44 +328,27 @@ def _share_of_members(
 
 
 def _attackers(table: TableResult) -> Iterator[str]:
-    knows = listed(table.quasi_identifiers)
+    words = wording("attackers")
+    given = [check.parameters for check in table.checks]
     if table.risk.get("prosecutor"):
-        yield (
-            f"Prosecutor: knows that the person is in the table, and the person's {knows}. "
-            "k-anonymity and the prosecutor risk are about this attacker."
-        )
+        yield words["prosecutor"].format(listed(table.quasi_identifiers))
     if table.events:
-        yield (
-            "An attacker who knows some events of a person, each with its "
-            f"{listed(table.events.columns)}. k^m-anonymity and known events are about this "
-            "attacker."
-        )
-    references = dict.fromkeys(
+        yield words["events"].format(listed(table.events.columns))
+    for reference in dict.fromkeys(
         check.parameters["reference"]
         for check in table.checks
         if MODELS[check.model].answered_by == "reference" and check.parameters.get("reference")
-    )
-    for reference in references:
-        yield (
-            f"Journalist: does not know whether the person is in the table, and looks for them in "
-            f"{printable(REFERENCE.called(reference))}. k-map and the journalist risk are about "
-            "this attacker."
-        )
+    ):
+        yield words["journalist"].format(printable(REFERENCE.called(reference)))
     if table.risk.get("marketer"):
-        yield "Marketer: links all records, and is content with a share of correct links."
+        yield words["marketer"]
     if table.sensitive:
-        yield (
-            f"An attacker who has found a person's class, and learns what its people share of "
-            f"{listed(table.sensitive)}."
-        )
-    if any(check.parameters.get("with_other_sensitive") for check in table.checks):
-        yield "An attacker who also knows the person's other sensitive attributes."
-    earlier = dict.fromkeys(
-        check.parameters["earlier"] for check in table.checks if check.parameters.get("earlier")
-    )
-    for release in earlier:
-        yield f"An attacker who also has an earlier release ({printable(str(release))})."
-    yield "Not considered: an attacker who knows columns that are not quasi-identifiers here."
+        yield words["sensitive"].format(listed(table.sensitive))
+    if any(each.get("with_other_sensitive") for each in given):
+        yield words["with_other_sensitive"]
+    for release in dict.fromkeys(each["earlier"] for each in given if each.get("earlier")):
+        yield words["earlier"].format(printable(str(release)))
+    yield words["not_considered"]
 
 
 # --- 3 ----------------------------------------------------------------------------------------
