@@ -399,14 +399,12 @@ class CellStatements(ABC):
         violated = self._violated()
         if not violated:
             return None
-        bound = self.question.bound
-        asked = f"Which cells of {bound.table.name} violate a rule by themselves?"
-        return step(bound, "violating_cells", asked, self._violating(violated))
+        asked = "Which cells of {} violate a rule by themselves?"
+        return self._step("violating_cells", asked, self._violating(violated))
 
     def first_empty(self, row: Row, groupings: Sequence[Row]) -> Statement | None:
         """The statement on the first combinations without a cell, with their labels; None without
         such a combination, or a rule that they violate."""
-        bound = self.question.bound
         is_asked = self.question.spec.absent == "zero" and any(
             isinstance(check.model, MinContributors) and check.model.zeros == "disclosive"
             for check in self.question.checks
@@ -415,21 +413,20 @@ class CellStatements(ABC):
         empty = self._empty(row, groupings) if is_asked else {}
         if not empty.get("groupings"):
             return None
-        asked = f"Which combinations of labels have no cell in {bound.table.name}?"
-        return step(bound, "empty_cells", asked, render("first_empty_cells", **empty, first=SHOWN))
+        asked = "Which combinations of labels have no cell in {}?"
+        return self._step("empty_cells", asked, render("first_empty_cells", **empty, first=SHOWN))
 
     def groups(self, row: Row, first: int | None = None) -> Statement | None:
         """The statement on the groups of which all members fall into one category, by the numbers
         of nodes in the row of `rules`. With `first`, its rows are the first groups that a rule
         forbids, with their labels."""
-        bound = self.question.bound
         checks = list(self._group_checks(gating=first is not None))
         sql = self._groups(checks, row, first) if checks else None
         if sql is None:
             return None
         name = "groups" if first is None else "disclosed_groups"
-        asked = f"In which groups of {bound.table.name} do all members fall into one category?"
-        return step(bound, name, asked, sql, GroupDisclosure)
+        asked = "In which groups of {} do all members fall into one category?"
+        return self._step(name, asked, sql, GroupDisclosure)
 
     def differences(
         self, name: str, other: Self, shared: Sequence[str], n: int | None, first: int | None = None
@@ -448,6 +445,11 @@ class CellStatements(ABC):
             (Differences,),
             tables=frozenset({here.sql, there.sql}),
         )
+
+    def _step(self, name: str, asked: str, sql: str, *models: type[CellModel]) -> Statement:
+        """A statement that asks a question about the table, whose name stands for the braces."""
+        bound = self.question.bound
+        return step(bound, name, asked.format(bound.table.name), sql, *models)
 
     @abstractmethod
     def _violating(self, violated: Sequence[str]) -> str:
@@ -529,23 +531,20 @@ class RecordCells(CellStatements):
         columns = [each for each in (question.value, bound.entity, bound.weight) if each]
         if not columns:
             return None
-        return step(
-            bound,
-            "figures",
-            f"Are the values of {name_list(columns)} in {bound.table.name} numbers, and of "
-            "somebody?",
-            render(
-                "figure_facts",
-                relation=records(bound, columns),
-                column=question.value,
-                contributor=bound.entity,
-                weight=bound.weight,
-                # Elsewhere a column of numbers may hold NaN (Postgres) or text (SQLite).
-                typed=bound.table.embedded
-                and question.value is not None
-                and _scale(question.value.type) is not None,
-            ),
+        names, table = name_list(columns), bound.table.name
+        asked = f"Are the values of {names} in {table} numbers, and of somebody?"
+        sql = render(
+            "figure_facts",
+            relation=records(bound, columns),
+            column=question.value,
+            contributor=bound.entity,
+            weight=bound.weight,
+            # Elsewhere a column of numbers may hold NaN (Postgres) or text (SQLite).
+            typed=bound.table.embedded
+            and question.value is not None
+            and _scale(question.value.type) is not None,
         )
+        return step(bound, "figures", asked, sql)
 
     def rules(self) -> Statement:
         question, bound = self.question, self.question.bound
@@ -564,9 +563,8 @@ class RecordCells(CellStatements):
 
     def each_cell(self, name: str) -> Statement:
         """Suppressed is each cell that violates a rule by itself."""
-        bound = self.question.bound
-        asked = f"What would {bound.table.name} show if just its sensitive cells were suppressed?"
-        return step(bound, name, asked, self._violating(self._violated(), first=None))
+        asked = "What would {} show if just its sensitive cells were suppressed?"
+        return self._step(name, asked, self._violating(self._violated(), first=None))
 
     def _violating(self, violated: Sequence[str], first: int | None = SHOWN) -> str:
         cells, predicate = self._sums(), " or ".join(violated)

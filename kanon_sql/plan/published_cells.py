@@ -20,7 +20,7 @@ from kanon_sql.plan.cells import (
 )
 from kanon_sql.plan.question import BoundColumn, same_name
 from kanon_sql.plan.resolve import column_named
-from kanon_sql.plan.steps import records, step
+from kanon_sql.plan.steps import records
 from kanon_sql.spec.spec import SHOWN
 from kanon_sql.sql.macros import render
 from kanon_sql.sql.quoting import literal
@@ -176,63 +176,48 @@ class PublishedCells(CellStatements):
 
     def facts(self) -> Statement:
         """The values that are neither a number nor a mark, and the labels in doubt too."""
-        bound = self.question.bound
-        return step(
-            bound,
-            "figures",
-            f"Which figures of {bound.table.name} are neither a number nor a declared mark?",
-            render(
-                "published_facts",
-                relation=self.relation,
-                columns=[column.name for column in self.columns],
-                column=self.value,
-                suppressed=self.suppressed,
-                dimensions=self.dimensions,
-                may_be_null=any(mark.text is None for mark in self.question.spec.suppressed),
-                count=self.count,
-                counts=self.counts,
-            ),
+        sql = render(
+            "published_facts",
+            relation=self.relation,
+            columns=[column.name for column in self.columns],
+            column=self.value,
+            suppressed=self.suppressed,
+            dimensions=self.dimensions,
+            may_be_null=any(mark.text is None for mark in self.question.spec.suppressed),
+            count=self.count,
+            counts=self.counts,
         )
+        asked = "Which figures of {} are neither a number nor a declared mark?"
+        return self._step("figures", asked, sql)
 
     def repeated(self) -> Statement:
         """The statement that counts the cells with more than one row."""
-        bound = self.question.bound
-        asked = f"Which cells of {bound.table.name} have more than one row?"
         sql = render("repeated_cells", sets=self.sets(), dimensions=self.places)
-        return step(bound, "repeated_cells", asked, sql)
+        return self._step("repeated_cells", "Which cells of {} have more than one row?", sql)
 
     def rules(self) -> Statement:
-        bound = self.question.bound
-        return step(
-            bound,
-            "cells",
-            f"How many contributors do the cells of {bound.table.name} show?",
-            render(
-                "published_rules",
-                sets=self.sets(),
-                margin=self._margin(),
-                rules=[rule for rule in self._rules() if rule["violated"]],
-                nodes=list(self._nodes()),
-                contributors=self.counts,
-            ),
-            *self._rule_models(),
+        sql = render(
+            "published_rules",
+            sets=self.sets(),
+            margin=self._margin(),
+            rules=[rule for rule in self._rules() if rule["violated"]],
+            nodes=list(self._nodes()),
+            contributors=self.counts,
         )
+        asked = "How many contributors do the cells of {} show?"
+        return self._step("cells", asked, sql, *self._rule_models())
 
     def groupings(self) -> Statement:
-        bound = self.question.bound
         keys = []
         for place, each in enumerate(self.dimensions, start=1):
             keys += [f"kanon_t{place}", *([f"kanon_l{place}"] if each.level is not None else [])]
-        asked = f"Which margins of {bound.table.name} are published?"
         sql = render("published_groupings", sets=self.sets(), keys=keys)
-        return step(bound, "groupings", asked, sql)
+        return self._step("groupings", "Which margins of {} are published?", sql)
 
     def each_cell(self, name: str) -> Statement:
         """Each cell has the bounds of its suppressed figure."""
-        bound = self.question.bound
-        asked = f"What does each cell of {bound.table.name} show?"
         sql = render("rows_of_published", sets=self.sets(ranges=True), dimensions=self.places)
-        return step(bound, name, asked, sql)
+        return self._step(name, "What does each cell of {} show?", sql)
 
     def missing(self, row: Row, groupings: Sequence[Row]) -> dict[bool, int]:
         missing = {False: 0, True: 0}
