@@ -296,8 +296,8 @@ def _generalised_cells(bound: ResolvedQuestion) -> Statement | None:
     return step(
         bound,
         "generalised_cells",
-        f"Has any record of {bound.table.name} a generalised cell in {name_list(texts)}: *, a "
-        "mask, an interval or a range?",
+        f"How many records of {bound.table.name} may have a generalised cell in "
+        f"{name_list(texts)}: *, a mask, an interval or a range?",
         render("generalised_cells", relation=records(bound, texts), columns=texts),
         only="before a reference is matched; without such a cell, texts are compared by equality",
     )

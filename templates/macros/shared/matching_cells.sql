@@ -399,22 +399,18 @@ matching_cells as (
 
 
 {#
-    Whether any cell may stand for other values: 1 or 0. Only a star, a bracket in front, or a hyphen
-    after the first character make a cell one of these kinds; a text that has one by chance is
-    parsed by the macros above.
+    Records with a cell that may stand for other values: every such cell has a star (a mask, or `*`), a
+    hyphen (a range) or a comma (an interval). A text that has one by chance is parsed by the macros
+    above.
 #}
 {% macro generalised_cells(relation, columns) -%}
 select count(*) as kanon_generalised
-from (
-    select 1 as kanon_any
-    from {{ relation | indent(4) }}
-    where
+from {{ relation }}
+where
 {% for column in columns %}
 {% set text = kanon_sql.as_text(kanon_sql.ident(column), kanon_sql.type_of(column)) %}
-        {{ "or " if not loop.first }}position('*' in {{ text }}) > 0
-        or position('-' in substring({{ text }}, 2, length({{ text }}))) > 0
-        or substring({{ text }}, 1, 1) in ('[', '(', ']')
+    {{ "or " if not loop.first }}{{ text }} like '%*%'
+    or {{ text }} like '%-%'
+    or {{ text }} like '%,%'
 {% endfor %}
-    limit 1
-) as kanon_cells
 {%- endmacro %}
