@@ -115,7 +115,7 @@ class CellsResult(TableResult):
 
 KEYS_OF_CELLS = (
     *("name", "engine", "status", "warnings", "by", "value", "contributor", "weight", "published"),
-    *("margins", "figure", "where", "first", "against", "summary", "checks", "confidential"),
-    *("policies", "sql", "error"),
+    *("margins", "figure", "where", "first", "snapshots", "against", "summary", "checks"),
+    *("confidential", "policies", "sql", "error"),
 )
 """The fields of a published table that JSON has, in its order."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -65,9 +66,15 @@ QUESTIONS: dict[str, Callable[[], kanon.AuditResult]] = {
 }
 
 
-@pytest.mark.parametrize("name", QUESTIONS)
-def test_a_result_is_read_as_it_was_written(name: str) -> None:
-    result = QUESTIONS[name]()
+def of_a_snapshot() -> kanon.AuditResult:
+    result = QUESTIONS["published"]()
+    [table] = result.tables
+    return replace(result, tables=(replace(table, snapshots={table.name: "Delta version 3"}),))
+
+
+@pytest.mark.parametrize("asked", [*QUESTIONS.values(), of_a_snapshot], ids=[*QUESTIONS, "delta"])
+def test_a_result_is_read_as_it_was_written(asked: Callable[[], kanon.AuditResult]) -> None:
+    result = asked()
 
     for source in (result.to_json(), result.to_dict()):
         read = kanon.from_json(source)

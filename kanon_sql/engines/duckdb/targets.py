@@ -320,6 +320,8 @@ class Targets:
         try:
             self._session.register(label, frame)
             columns = self.columns(identifier(label))
+        except duckdb.OutOfMemoryException as error:
+            raise translated_error(error) from None
         except (duckdb.Error, RuntimeError, ValueError) as error:
             raise InputError(
                 f"{name} has a column that DuckDB can't read ({type(error).__name__}). "
