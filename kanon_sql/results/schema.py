@@ -30,6 +30,7 @@ from kanon_sql.results.table import (
     UNWRITTEN,
     CheckDetails,
     CheckResult,
+    FileDigest,
     InBaseline,
     Risk,
     Status,
@@ -123,6 +124,10 @@ class _Cells:
     """UTC date of the audit."""
     asked: str = ""
     """The command that wrote it."""
+    files: tuple[FileDigest, ...] = ()
+    """The files that it is about, if it was written to a file."""
+    spec: str = ""
+    """The text of the spec file, without secrets and listed values."""
 
 
 @dataclass(frozen=True)

@@ -6,6 +6,7 @@ import copy
 import json
 import re
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -23,7 +24,7 @@ from kanon_sql.results.baseline import Baseline
 from kanon_sql.results.diff import diff
 from kanon_sql.results.schema import baseline_schema, result_schema
 from kanon_sql.results.stored import read_costs, read_profile, result_of
-from kanon_sql.results.table import ResultFile
+from kanon_sql.results.table import FileDigest, ResultFile
 
 PEOPLE = "\n".join(
     ["zip,age,job,city", *(f"{n % 7:05},{n % 5},{'ab'[n % 2]},{'xyz'[n % 3]}" for n in range(60))]
@@ -105,6 +106,14 @@ def _accepted() -> Any:
 RESULTS: dict[str, Callable[[str], tuple[Any, str]]] = {
     "made up": lambda _: (
         audited(HOLDS, VIOLATED, MADE_FOR_PEOPLE, with_checks(LINKED)),
+        "audit or anonymize",
+    ),
+    "of a spec": lambda _: (
+        replace(
+            audited(HOLDS),
+            files=(FileDigest("spec", "kanon.yml", "0" * 64),),
+            spec="version: 1\n",
+        ),
         "audit or anonymize",
     ),
     "no table": lambda _: (audited(), "audit or anonymize"),
