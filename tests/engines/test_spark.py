@@ -20,6 +20,7 @@ from typing import Any
 
 import asking
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
 from java import java_home
@@ -717,6 +718,8 @@ spark = builder.getOrCreate()
 spark.conf.set("spark.sql.session.timeZone", "UTC")
 table = pyarrow.parquet.read_table(sys.argv[1])
 spark.createDataFrame(table).createOrReplaceTempView("people")
+masked = spark.sql("select replace(zip, '02139', '0213*') as zip, age from people")
+masked.createOrReplaceTempView("masked")
 spark.range(10**12).selectExpr("id % 7 as zip").createOrReplaceTempView("big")
 asked = {"quasi_identifiers": ["zip", "age"], "engine": spark}
 told = set()
@@ -727,7 +730,7 @@ with kanon.connect(spark) as engine, ThreadPoolExecutor() as other:
         time.sleep(0.1)
     slow = running.result()
 found = kanon.audit("people", **asked)
-linked = kanon.audit("people", **asked, references={"register": "people"}, k_map=2)
+linked = kanon.audit("masked", **asked, references={"register": "people"}, k_map=2)
 views = sorted(view.name for view in spark.catalog.listTables())
 print(json.dumps([slow.to_dict(), found.to_dict(), linked.to_dict(), views, sorted(told)]))
 """
@@ -751,10 +754,11 @@ def test_a_connect_session_that_is_open_is_asked(tmp_path: Path) -> None:
     [here] = kanon.audit(PEOPLE, quasi_identifiers=["zip", "age"]).to_dict()["tables"]
     assert found["tables"][0]["summary"] == asking.near(here["summary"])
     k_map = {"references": {"register": PEOPLE}, "k_map": 2}
-    [here] = kanon.audit(PEOPLE, ["zip", "age"], **k_map).to_dict()["tables"]
+    masked = PEOPLE.set_column(0, "zip", pc.replace_substring(PEOPLE["zip"], "02139", "0213*"))
+    [here] = kanon.audit(masked, ["zip", "age"], **k_map).to_dict()["tables"]
     assert linked["tables"][0]["checks"][0] == asking.near(here["checks"][0])
     assert len(linked["tables"][0]["sql"]) > len(here["sql"]) + 5
-    assert views == ["big", "people"]
+    assert views == ["big", "masked", "people"]
     assert {"", "0 of 2 tasks"} <= set(told)
 
 
