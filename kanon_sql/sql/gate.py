@@ -28,10 +28,12 @@ def parsed(sql: str) -> exp.Query:
     return statements[0]
 
 
+@lru_cache(maxsize=256)
 def require_select(sql: str, tables: frozenset[str]) -> None:
     """Raise `EngineError` unless the statement is one SELECT that reads only `tables`.
 
-    `tables` are FROM items in DuckDB's spelling. A refused statement is never executed.
+    `tables` are FROM items in DuckDB's spelling. A refused statement is never executed. Statements
+    that passed are remembered, as a server repeats them from one call to the next.
     """
     found = list(parsed(sql).find_all(exp.CTE, exp.Table, *_WRITING, bfs=False))
     writing = next((each for each in found if isinstance(each, _WRITING)), None)

@@ -13,6 +13,7 @@ import pytest
 from commands import run
 
 import kanon_sql as kanon
+from kanon_sql.engines.duckdb import engine
 from kanon_sql.engines.duckdb.engine import DuckDBEngine
 from kanon_sql.results.stored import result_of
 
@@ -32,9 +33,14 @@ def table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.fixture
 def stalled(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
     """Lets the statements that contain a text run until they are cancelled."""
-    query, make = DuckDBEngine.query, DuckDBEngine._make
+    query, make, open_hub = DuckDBEngine.query, DuckDBEngine._make, engine.open_hub
     texts: list[str] = []
-    endless = "select count(*) as kanon_n from range(10000000) a(i), range(10000000) b(j)"
+    endless = "select count(waited(i)) as kanon_n from range(10000000) t(i)"
+
+    def opened(*asked: Any) -> Any:
+        hub = open_hub(*asked)
+        hub.create_function("waited", waited, ["BIGINT"], "BIGINT", side_effects=True)
+        return hub
 
     def asked(self: DuckDBEngine, sql: str) -> Any:
         return query(self, endless if any(text in sql for text in texts) else sql)
@@ -43,9 +49,17 @@ def stalled(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
         sql = endless if any(text in f"{name} {sql}" for text in texts) else sql
         make(self, name, kind, sql, parameters)
 
+    monkeypatch.setattr(engine, "open_hub", opened)
     monkeypatch.setattr(DuckDBEngine, "query", asked)
     monkeypatch.setattr(DuckDBEngine, "_make", made)
     return texts.append
+
+
+def waited(number: int) -> int:
+    """A number of a long range, after a pause now and then that leaves the processor to others."""
+    if number % 1024 == 0:
+        time.sleep(0.05)
+    return number
 
 
 def profiled(table: Path, **asked: Any) -> Any:
