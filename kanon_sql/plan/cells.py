@@ -590,7 +590,7 @@ class RecordCells(CellStatements):
 
         def nodes_at(dimension: Dimension, level: int) -> dict[str, Any]:
             below = is_repeated(dimension, level)
-            repeated = f" and not coalesce({below}, false)" if below else ""
+            repeated = f" and not ({below})" if below else ""
             return {
                 "names": [generated_or_quoted(each.alias) for each in dimension.levels[level:]],
                 "predicate": f"kanon_grouping = 0{repeated}",
@@ -624,7 +624,7 @@ class RecordCells(CellStatements):
             "group_counts",
             cells=_counts(self.question, groupings),
             families=families,
-            nodes=_nodes(self.question),
+            nodes=[{**node, "below": None} for node in _nodes(self.question)],
             checks=checks,
             first=first,
         )
@@ -646,7 +646,8 @@ class RecordCells(CellStatements):
 
         def side(asked: CellQuestion) -> dict[str, Any]:
             groupings = [asked.grouping(number, each) for number, each in enumerate(levels)]
-            return _counts(asked, groupings)
+            repeated = list(_repeated(asked.dimensions, groupings))
+            return {**_counts(asked, groupings), "repeated": repeated}
 
         here = replace(question, dimensions=tuple(question.dimensions[place] for place in places))
         there = other.question
@@ -688,7 +689,7 @@ class RecordCells(CellStatements):
             "figure": figure,
             "weighted": weighted,
             "ranks": question.rank,
-            "repeated": list(_repeated(question)),
+            "repeated": list(_repeated(question.dimensions, question.groupings)),
             "top": question.has_largest,
         }
 
@@ -747,26 +748,43 @@ def node_name(place: int, level: int) -> str:
 
 
 def is_repeated(dimension: Dimension, level: int) -> str | None:
-    """Predicate: the label of a level repeats that of the level below."""
-    return _is_one_of(dimension, level, dimension.repeated(level))
+    """Predicate: the label of a level repeats that of the level below, as NULL always does; None
+    for the raw values."""
+    return _is_null_or_one_of(dimension, level, dimension.repeated(level)) if level else None
 
 
-def _is_one_of(dimension: Dimension, level: int, labels: Sequence[str]) -> str | None:
-    """Predicate: the label of a level is one of these; None without any."""
-    if not labels:
-        return None
+def _is_null_or_one_of(dimension: Dimension, level: int, labels: Sequence[str]) -> str:
+    """Predicate: the label of a level is NULL, or one of these."""
+    label = generated_or_quoted(dimension.levels[level].alias)
     listed = ", ".join(literal(each) for each in labels)
-    return f"{generated_or_quoted(dimension.levels[level].alias)} in ({listed})"
+    return f"{label} is null or {label} in ({listed})" if labels else f"{label} is null"
 
 
-def _repeated(question: CellQuestion) -> Iterator[str]:
+def _repeated(dimensions: Sequence[Dimension], groupings: Sequence[Grouping]) -> Iterator[str]:
     """Predicates: a cell repeats one of a lower level."""
-    for place, dimension in enumerate(question.dimensions):
+    for place, dimension in enumerate(dimensions):
         for level in range(1, len(dimension.levels)):
             predicate = is_repeated(dimension, level)
-            numbers = [each.number for each in question.groupings if each.levels[place] == level]
+            numbers = [each.number for each in groupings if each.levels[place] == level]
             if predicate and numbers:
-                yield f"kanon_grouping in ({', '.join(map(str, numbers))}) and {predicate}"
+                yield f"kanon_grouping in ({', '.join(map(str, numbers))}) and ({predicate})"
+
+
+def _not_looked_at(question: CellQuestion, parents: Levels, along: int) -> Iterator[str]:
+    """Predicates: a group has one child along a dimension, or repeats one of a lower level of
+    another."""
+    for place, (dimension, level) in enumerate(zip(question.dimensions, parents, strict=True)):
+        if level:
+            labels = dimension.only_children if place == along else dimension.repeated
+            yield _is_null_or_one_of(dimension, level, labels(level))
+
+
+def _level_of_values(dimension: Dimension) -> int:
+    """The level at which a dimension with one node has no group below its total. In a hierarchy of
+    labels it is that of the raw values, as the total has the nodes of the hierarchy below it; a
+    builder knows only those of the table."""
+    is_listed = dimension.hierarchy is not None and dimension.hierarchy.table is not None
+    return 0 if is_listed else len(dimension.levels) - 1
 
 
 def _families(question: CellQuestion) -> tuple[list[Grouping], list[dict[str, Any]]]:
@@ -778,20 +796,36 @@ def _families(question: CellQuestion) -> tuple[list[Grouping], list[dict[str, An
             if level is None:
                 continue
             dimension = question.dimensions[place]
-            is_top = level == len(dimension.levels) - 1
-            above = None if is_top else level + 1
-            parents = (*grouping.levels[:place], above, *grouping.levels[place + 1 :])
-            number = numbers.setdefault(parents, len(numbers))
-            families.append(
-                {
-                    "dimension": place + 1,
-                    "parents": number,
-                    "children": grouping.number,
-                    "keyed_by": question.grouping(number, parents).columns,
-                    "node": node_name(place + 1, level) if is_top else None,
-                    "alone": None
-                    if is_top
-                    else _is_one_of(dimension, level + 1, dimension.only_children(level + 1)),
-                }
-            )
+            for parents, among in _groups_above(question, grouping.levels, place):
+                number = numbers.setdefault(parents, len(numbers))
+                node = node_name(place + 1, _level_of_values(dimension))
+                families.append(
+                    {
+                        "dimension": place + 1,
+                        "parents": number,
+                        "children": grouping.number,
+                        "keyed_by": question.grouping(number, parents).columns,
+                        "node": node if parents[place] is None else None,
+                        "alone": " or ".join(_not_looked_at(question, parents, place)) or None,
+                        "among": among,
+                    }
+                )
     return [question.grouping(number, levels) for levels, number in numbers.items()], families
+
+
+def _groups_above(
+    question: CellQuestion, children: Levels, along: int
+) -> Iterator[tuple[Levels, str | None]]:
+    """The levels of the groups above the cells of a grouping along a dimension. A label that is
+    repeated on a level that is not published is itself a child of the level above that one: a
+    predicate tells the cells whose groups these are."""
+    dimension, level = question.dimensions[along], children[along]
+    published = {each.levels for each in question.groupings}
+    repeated: list[str] = []
+    while level is not None:
+        level = None if level == len(dimension.levels) - 1 else level + 1
+        parents = (*children[:along], level, *children[along + 1 :])
+        yield parents, " and ".join(repeated) or None
+        if level is None or parents in published:
+            break
+        repeated.append(f"({is_repeated(dimension, level)})")

@@ -154,6 +154,22 @@ contributions as (
 {%- endmacro %}
 
 
+{# CTEs up to `cells`, without those that repeat one of a lower level. #}
+{% macro sets_of_distinct_cells(cells, set="cells", contributions="contributions") %}
+{{ kanon_sql.sets_of_cells(cells, "all_" ~ set if cells.repeated else set, contributions) | trim }}
+{%- if cells.repeated %},
+
+{{ set }} as (
+    select *
+    from all_{{ set }}
+    where not (
+        {{ cells.repeated | join("\n        or ") }}
+    )
+)
+{%- endif %}
+{% endmacro %}
+
+
 {% macro largest_rank(ranks) -%}
 {{ (ranks + [1]) | max }}
 {%- endmacro %}
@@ -300,17 +316,7 @@ with
 
 {# CTEs up to `sensitive_cells`, and `nodes`. #}
 {% macro sets_of_cell_rules(cells, rules, nodes=[]) %}
-{{ kanon_sql.sets_of_cells(cells, "all_cells" if cells.repeated else "cells") | trim }},
-{% if cells.repeated %}
-
-cells as (
-    select *
-    from all_cells
-    where not (
-        {{ cells.repeated | join("\n        or ") }}
-    )
-),
-{% endif %}
+{{ kanon_sql.sets_of_distinct_cells(cells) | trim }},
 {% if nodes %}
 
 nodes as (
@@ -318,7 +324,7 @@ nodes as (
 {% for node in nodes %}
         {{ kanon_sql.distinct_nodes(node) }} as kanon_nodes_{{ node.name }}{{ "," if not loop.last }}
 {% endfor %}
-    from {{ "all_cells" if cells.repeated else "cells" }}
+    from cells
     where kanon_grouping = 0
 ),
 {% endif %}
@@ -450,13 +456,13 @@ sum(case when kanon_is_margin = 0 and kanon_is_sensitive = 1 then {{ of_cell }} 
 {%- endmacro %}
 
 
-{# Number of nodes of a dimension at a level; NULL is one, and a repeated label is none. #}
+{# Number of nodes of a dimension at a level; NULL is one of the raw values, a repeated label is none. #}
 {% macro distinct_nodes(node) -%}
 {% set key = kanon_sql.alias(node.column) -%}
 {% if node.below is none -%}
 count(distinct {{ key }}) + max(case when {{ kanon_sql.is_null(node.column) }} then 1 else 0 end)
 {%- else -%}
-count(distinct case when not ({{ node.below }}) then {{ key }} end) + max(case when {{ kanon_sql.is_null(node.column) }} and not ({{ node.below }}) then 1 else 0 end)
+count(distinct case when not ({{ node.below }}) then {{ key }} end)
 {%- endif %}
 {%- endmacro %}
 

@@ -21,9 +21,9 @@ kanon_here <> kanon_there and {{ kanon_sql.differences() }} < {{ kanon_sql.posit
 {% macro differences_of_records(here, there, n=none, first=none) %}
 with
 
-{{ kanon_sql.sets_of_cells(here, "cells_here", "contributions_here") | trim }},
+{{ kanon_sql.sets_of_distinct_cells(here, "cells_here", "contributions_here") | trim }},
 
-{{ kanon_sql.sets_of_cells(there, "cells_there", "contributions_there") | trim }},
+{{ kanon_sql.sets_of_distinct_cells(there, "cells_there", "contributions_there") | trim }},
 
 {{ kanon_sql.compared_cells(["kanon_grouping"], here.columns, there.columns, first is not none) | trim }}
 

@@ -62,7 +62,7 @@ groups as (
     {{ "inner" if family.keyed_by else "cross" }} join (
         select *
         from cells
-        where kanon_grouping = {{ family.children }}
+        where kanon_grouping = {{ family.children }}{{ "\n            and " ~ family.among if family.among }}
     ) as children
 {% if family.keyed_by %}
         on {{ kanon_sql.same_class(family.keyed_by, "children", "parents", other_is_set=true) | indent(8) }}
@@ -146,7 +146,7 @@ where kanon_members > 0
 {% set place = columns.index(column) + 1 %}
 {% set found.families = found.families + [{
     "dimension": place, "parents": parents.number, "children": grouping.number, "keyed_by": above,
-    "node": place ~ "_0", "alone": none,
+    "node": place ~ "_0", "alone": none, "among": none,
 }] %}
 {% endfor %}
 {% endfor %}

@@ -164,7 +164,7 @@ contributions as (
         "firm"
 ),
 
-cells as (
+all_cells as (
     select
         toInt64(0) as kanon_grouping,
         "sector",
@@ -275,12 +275,21 @@ cells as (
     ) as placed
 ),
 
+cells as (
+    select
+        *
+    from all_cells
+    where
+        not (kanon_grouping in (1) and (kanon_level_1_of_1 is null))
+),
+
 nodes as (
     select
         toInt64(count(distinct "sector"))
             + max(toInt64(case when "sector" is null then 1 else 0 end)) as kanon_nodes_1_0,
-        toInt64(count(distinct kanon_level_1_of_1))
-            + max(toInt64(case when kanon_level_1_of_1 is null then 1 else 0 end)) as kanon_nodes_1_1
+        toInt64(
+            count(distinct case when not (kanon_level_1_of_1 is null) then kanon_level_1_of_1 end)
+        ) as kanon_nodes_1_1
     from cells
     where
         kanon_grouping = 0
@@ -463,7 +472,8 @@ groups as (
             *
         from cells
         where
-            kanon_grouping = 1 and not (kanon_level_1_of_1 in ('B'))
+            kanon_grouping = 1
+            and not (kanon_level_1_of_1 is null or kanon_level_1_of_1 in ('B'))
     ) as parents
     inner join (
         select
@@ -497,7 +507,7 @@ groups as (
     ) as children
     cross join nodes
     where
-        nodes.kanon_nodes_1_1 > 1
+        nodes.kanon_nodes_1_0 > 1
     group by
         parents.kanon_contributors
 )

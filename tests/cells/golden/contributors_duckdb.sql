@@ -191,7 +191,7 @@ contributions as (
         "firm"
 ),
 
-cells as (
+all_cells as (
     select
         0 as kanon_grouping,
         "sector",
@@ -270,11 +270,20 @@ cells as (
     ) as contributors
 ),
 
+cells as (
+    select *
+    from all_cells
+    where not (
+        kanon_grouping in (1) and (kanon_level_1_of_1 is null)
+    )
+),
+
 nodes as (
     select
         count(distinct "sector") + max(case when "sector" is null then 1 else 0 end) as kanon_nodes_1_0,
-        count(distinct kanon_level_1_of_1)
-            + max(case when kanon_level_1_of_1 is null then 1 else 0 end) as kanon_nodes_1_1
+        count(
+            distinct case when not (kanon_level_1_of_1 is null) then kanon_level_1_of_1 end
+        ) as kanon_nodes_1_1
     from cells
     where kanon_grouping = 0
 ),
@@ -467,7 +476,7 @@ groups as (
         select *
         from cells
         where kanon_grouping = 1
-            and not (kanon_level_1_of_1 in ('B'))
+            and not (kanon_level_1_of_1 is null or kanon_level_1_of_1 in ('B'))
     ) as parents
     inner join (
         select *
@@ -496,7 +505,7 @@ groups as (
         where kanon_grouping = 1
     ) as children
     cross join nodes
-    where nodes.kanon_nodes_1_1 > 1
+    where nodes.kanon_nodes_1_0 > 1
     group by
         parents.kanon_contributors
 )

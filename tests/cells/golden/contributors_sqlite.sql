@@ -339,7 +339,7 @@ contributions as (
         "firm"
 ),
 
-cells as (
+all_cells as (
     select
         0 as kanon_grouping,
         "sector",
@@ -446,11 +446,20 @@ cells as (
     ) as placed
 ),
 
+cells as (
+    select
+        *
+    from all_cells
+    where
+        not (kanon_grouping in (1) and (kanon_level_1_of_1 is null))
+),
+
 nodes as (
     select
         count(distinct "sector") + max(case when "sector" is null then 1 else 0 end) as kanon_nodes_1_0,
-        count(distinct kanon_level_1_of_1)
-            + max(case when kanon_level_1_of_1 is null then 1 else 0 end) as kanon_nodes_1_1
+        count(
+            distinct case when not (kanon_level_1_of_1 is null) then kanon_level_1_of_1 end
+        ) as kanon_nodes_1_1
     from cells
     where
         kanon_grouping = 0
@@ -635,7 +644,8 @@ groups as (
             *
         from cells
         where
-            kanon_grouping = 1 and not (kanon_level_1_of_1 in ('B'))
+            kanon_grouping = 1
+            and not (kanon_level_1_of_1 is null or kanon_level_1_of_1 in ('B'))
     ) as parents
     inner join (
         select
@@ -669,7 +679,7 @@ groups as (
     ) as children
     cross join nodes
     where
-        nodes.kanon_nodes_1_1 > 1
+        nodes.kanon_nodes_1_0 > 1
     group by
         parents.kanon_contributors
 )
