@@ -403,7 +403,7 @@ class _Cell:
     def is_within(self, width: float) -> bool:
         """Whether the cell is derived to `width`; an absent cell that is proven 0 is not."""
         slack = 0 if self.whole else self.slack
-        is_zero = self.is_absent and self.high <= slack
+        is_zero = self.is_absent and -slack <= self.low and self.high <= slack
         return self.high - self.low <= width + slack and not is_zero
 
 

@@ -667,7 +667,7 @@ select
 
 from {{ unknown }}
 where kanon_state in (1, 2)
-    and not (kanon_state = 2 and kanon_high is not null and kanon_high <= {{ slack }})
+    and not (kanon_state = 2 and coalesce(kanon_low >= -{{ slack }} and kanon_high <= {{ slack }}, false))
 {%- endmacro %}
 
 

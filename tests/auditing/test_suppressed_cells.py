@@ -190,6 +190,34 @@ def test_a_combination_without_a_row_may_be_suppressed(tmp_path: Path) -> None:
         cells(file, checks=["derivable"], **asked)
 
 
+@pytest.mark.parametrize(
+    "rows",
+    [
+        [["a", "x", 5], ["a", "All", 2], ["b", "y", 7], ["b", "All", 7], ["All", "All", 9]],
+        # Over a margin that is not shown: the rows a and b without the columns y and z are (a, x).
+        [
+            *[["a", "All", -1], ["b", "All", 1], ["c", "z", 4], ["c", "x", 0], ["c", "y", 0]],
+            *[["All", "y", 2], ["All", "z", 5], ["b", "x", 0], ["c", "All", 4]],
+        ],
+    ],
+)
+def test_a_combination_without_a_row_may_be_negative(tmp_path: Path, rows: list[Any]) -> None:
+    """Proven to be -3, and no zero."""
+    table = cells(
+        write(tmp_path / "t.csv", ["r", "s", "n"], rows),
+        by=["r", "s"],
+        value="n",
+        cells=True,
+        total_label="All",
+        absent="suppressed",
+        magnitude=True,
+        value_bounds=[None, None],
+        checks=["derivable"],
+    )
+
+    assert (derivable(table).holds, derivable(table).achieved) == (False, 1)
+
+
 # --- the screen and the command --------------------------------------------------------------
 
 STARRED = [["N", "*"], ["S", 12], ["W", 10], ["Total", 25]]
