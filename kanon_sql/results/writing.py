@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
-from glob import glob
+from fnmatch import fnmatchcase
+from glob import glob, has_magic
 from pathlib import Path
 
 from kanon_sql.errors import SpecError, option
@@ -15,14 +16,20 @@ from kanon_sql.files import LockedFolder, remove_leftovers
 def check_writable(path: Path, *, inputs: Iterable[str], overwrite: bool) -> None:
     """Raise `SpecError` unless `path` may be written.
 
-    A file that the audit reads is never written, even with `overwrite`.
+    A file that the audit reads is never written, even with `overwrite`, nor is a new one that the
+    same audit would read the next time.
     """
+    inputs = tuple(inputs)
     if not path.parent.is_dir():
         raise SpecError(f"there is no folder {path.parent} to write {path.name} into.")
     if path.is_dir():
         raise SpecError(f"{path} is a folder; name a file.")
     if any(_same_file(path, source) for source in inputs):
         raise SpecError(f"{path} is what is audited and will not be written; name another file.")
+    if source := next((each for each in inputs if _would_be_read(path, each)), None):
+        raise SpecError(
+            f"{path} would be read as a part of {source} by the next audit; name another folder."
+        )
     if path.is_file() and not overwrite:
         raise SpecError(f"{path} exists; add {option('overwrite', True)} to replace it.")
 
@@ -46,6 +53,28 @@ def _same_file(path: Path, source: str) -> bool:
         files = [source, *glob(source, recursive=True, include_hidden=True)]
         return path.exists() and any(os.path.exists(file) and path.samefile(file) for file in files)
     return False
+
+
+def _would_be_read(path: Path, source: str) -> bool:
+    """Whether a source that is a glob, or a folder of Parquet files, includes a path."""
+    source = os.path.expanduser(source)
+    pattern = f"{source}**/*.parquet" if source.endswith("/") else source
+    if not has_magic(pattern) or os.path.isfile(pattern):
+        return False
+    return _matches(path.absolute().parts, Path(os.path.abspath(pattern)).parts)
+
+
+def _matches(names: Sequence[str], patterns: Sequence[str]) -> bool:
+    """Whether the names of a path match those of a glob, in which `**` stands for any number.
+
+    >>> _matches(["a", "b", "c.csv"], ["a", "**", "*.csv"]), _matches(["c.csv"], ["a", "*.csv"])
+    (True, False)
+    """
+    if not patterns or not names:
+        return not names and all(each == "**" for each in patterns)
+    if patterns[0] == "**":
+        return _matches(names, patterns[1:]) or _matches(names[1:], patterns)
+    return fnmatchcase(names[0], patterns[0]) and _matches(names[1:], patterns[1:])
 
 
 def write_atomically(path: Path, text: str, *, private: bool = False) -> None:

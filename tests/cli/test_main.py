@@ -744,6 +744,22 @@ def test_a_file_that_a_glob_matches_is_an_input(run):
     assert (ended.code, Path("patients.csv").read_text()) == (2, PATIENTS)
 
 
+@pytest.mark.parametrize(
+    ("source", "release"),
+    [("*.csv", "release.csv"), ("**/pat*.csv", "x/patients.csv"), ("x/", "x/y=1/r.parquet")],
+)
+def test_a_release_that_its_source_would_include_is_refused(run, source, release):
+    """Read again with its source, it would double the classes."""
+    Path(release).parent.mkdir(parents=True, exist_ok=True)
+    ended = run("anonymize", source, "--qi", "zip", "--k", "2", "--output", release)
+    assert ended == Ended(
+        2,
+        "",
+        f"error: {release} would be read as a part of {source} by the next audit; name another "
+        "folder.\n",
+    )
+
+
 def test_nothing_is_left_of_a_file_that_could_not_be_written(run, monkeypatch):
     def fail(*_):
         raise OSError(errno.ENOSPC, "No space left on device")
