@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from kanon_sql.errors import InputError, printable
+from kanon_sql.errors import InputError, KanonError, printable
 from kanon_sql.files import Decimal
 from kanon_sql.sql.quoting import literal
 
@@ -139,6 +141,32 @@ def folder_columns(files: Sequence[str]) -> list[str]:
     folders = (file.replace("\\", "/").split("/")[:-1] for file in files)
     names = (folder.partition("=") for each in folders for folder in each)
     return list(dict.fromkeys(name for name, equals, _ in names if equals))
+
+
+def without_partitions(file: str, given: str = "") -> str:
+    """A path without the values of folder names like `dx=flu`, unless they are in the given path.
+
+    >>> without_partitions("visits/dx=flu/year=2024/1.parquet", "visits/*/year=2024/*.parquet")
+    'visits/dx=…/year=2024/1.parquet'
+    """
+    *folders, name = file.split("/")
+    known = given.split("/")
+    shown = [each if each in known else re.sub("=.*", "=…", each) for each in folders]
+    return "/".join([*shown, name])
+
+
+@contextmanager
+def partitions_withheld(path: str, files: Sequence[str]) -> Iterator[None]:
+    """Withhold, in errors, the values that folder names give to columns; a file is then named by
+    its place in the order of the paths."""
+    try:
+        yield
+    except KanonError as error:
+        message = error.marked
+        for place, file in enumerate(files, start=1):
+            if (shown := without_partitions(file, path)) != file:
+                message = message.replace(file, f"{shown} (file {place} of {len(files)} by path)")
+        raise type(error)(message) from None
 
 
 def no_hive_columns(files: Sequence[str]) -> dict[str, str]:

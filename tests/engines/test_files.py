@@ -574,6 +574,25 @@ def test_a_folder_of_parquet_files_is_named_with_a_slash_as_in_spark(tmp_path: P
     assert "the folder more in it is not read" in refusal(f"{folder}/")
 
 
+@pytest.mark.parametrize("path", ["visits/", "visits/*/*/*.parquet", "visits/dx=flu/*/*.parquet"])
+def test_no_refusal_holds_a_value_that_is_the_name_of_a_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, path: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for place, sex in enumerate("FM"):
+        parquet(Path("visits", "dx=flu", f"sex={sex}"), f"select 1 as a{place}", "p.parquet")
+    dx = "flu" if "flu" in path else "…"
+    first, second = (
+        f"visits/dx={dx}/sex=…/p.parquet (file {place} of 2 by path)" for place in "12"
+    )
+    with pytest.raises(InputError) as refused:
+        read(path)
+    assert str(refused.value) == (
+        f'{second} has no column "a0" that {first} has. Files read as one table need the same '
+        "columns."
+    )
+
+
 def test_a_folder_named_like_a_column_of_the_file_is_not_read_in_its_place(tmp_path: Path) -> None:
     """DuckDB would: then everyone in the file has one zip code, and they are one class."""
     select = "select * from (values ('02138', 1), ('02139', 2)) as people(zip, a)"

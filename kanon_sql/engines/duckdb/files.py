@@ -33,6 +33,7 @@ from kanon_sql.engines.readers import (
     path_list,
     require_usable_names,
     struct,
+    without_partitions,
 )
 from kanon_sql.errors import (
     EngineError,
@@ -74,7 +75,10 @@ class Evidence:
             except OSError:
                 is_same = False
             if not is_same:
-                raise EngineError(f"{before.path} changed while it was being audited; run again.")
+                raise EngineError(
+                    f"{without_partitions(before.path)} changed while it was being audited; run "
+                    "again."
+                )
 
 
 def _evidence_of(file: str) -> FileEvidence:

@@ -52,6 +52,7 @@ from kanon_sql.engines.readers import (
     TextOptions,
     as_pattern,
     folder_of_files,
+    partitions_withheld,
     require_usable_names,
 )
 from kanon_sql.errors import EngineError, InputError, KanonError, option
@@ -163,6 +164,11 @@ class Targets:
     def _file(self, path: str) -> Table:
         files, left_out = matching_files(path, self._reading)
         self._require_open(path)
+        with partitions_withheld(path, files):
+            return replace(self._table_of(path, files, is_whole=not left_out), left_out=left_out)
+
+    def _table_of(self, path: str, files: tuple[str, ...], *, is_whole: bool) -> Table:
+        """The table of the files at a path, `is_whole` where its glob matches no others."""
         known_as, text = self._unfinished.get(path, path), self._text_options(path)
         kind = _kind(path, known_as)
         for file in files:
@@ -170,8 +176,7 @@ class Targets:
         self.evidence.note(files)
         name = os.path.basename(known_as)
         if kind == "arrow":
-            table = self._registered(name, path, read_arrow(files))
-            return replace(table, left_out=left_out)
+            return self._registered(name, path, read_arrow(files))
         try:
             source = file_source(
                 path,
@@ -179,7 +184,7 @@ class Targets:
                 kind,
                 self._reading,
                 text,
-                keep_glob=self._is_ours and not left_out,
+                keep_glob=self._is_ours and is_whole,
             )
             columns = self.columns(source.sql)
             if kind == "csv" and text.decimal == "," and known_as == path:
@@ -197,7 +202,6 @@ class Targets:
             source.text,
             parsed=kind in ("csv", "json"),
             in_lines=source.in_lines,
-            left_out=left_out,
             is_named=text.header is not None,
             records=source.records,
         )
