@@ -230,4 +230,7 @@ def _write_parquet(text: Path, table: Path) -> None:
             auto_detect=False,
             columns={name: types.get(name, "VARCHAR") for name in names},
         )
-        records.write_parquet(str(table))
+        try:
+            records.write_parquet(str(table))
+        except duckdb.IOException:
+            raise SpecError(f"{table.name} can't be written. Check the free space.") from None

@@ -136,19 +136,25 @@ def listed_as_placed(path: Path) -> Iterator[None]:
 
 @contextmanager
 def replaced_folder(folder: Path) -> Iterator[Path]:
-    """A temporary folder that replaces `folder` if no error occurs."""
-    folder = folder.resolve()  # `.` has no name of its own
-    folder.parent.mkdir(parents=True, exist_ok=True)
-    with _unfinished(folder) as held:
-        temporary_file = held / folder.name
-        temporary_file.mkdir()
-        yield temporary_file
-        temporary_file.chmod(_usual_mode(0o777))
-        if folder.exists():
-            for file in temporary_file.iterdir():
-                os.replace(file, folder / file.name)
-        else:
-            temporary_file.rename(folder)
+    """A temporary folder that replaces `folder` if no error occurs.
+
+    Raises `SpecError` if it, or a file in it, can't be written.
+    """
+    wanted, folder = folder, folder.resolve()  # `.` has no name of its own
+    try:
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        with _unfinished(folder) as held:
+            temporary_file = held / folder.name
+            temporary_file.mkdir()
+            yield temporary_file
+            temporary_file.chmod(_usual_mode(0o777))
+            if folder.exists():
+                for file in temporary_file.iterdir():
+                    os.replace(file, folder / file.name)
+            else:
+                temporary_file.rename(folder)
+    except OSError as error:
+        raise SpecError(f"{wanted} can't be written: {error.strerror}.") from None
 
 
 def write_files(

@@ -99,10 +99,10 @@ def test_it_is_written_where_one_stands(
 
 def test_nothing_is_left_where_it_could_not_be_written(tmp_path, monkeypatch):
     def fail(*_):
-        raise OSError("no space left")
+        raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(demo, "_write_parquet", fail)
-    with pytest.raises(OSError, match="no space left"):
+    with pytest.raises(SpecError, match=r"demo can't be written: No space left on device\.$"):
         demo.write(tmp_path / "demo")
     assert os.listdir(tmp_path) == []
 
