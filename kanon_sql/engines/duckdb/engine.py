@@ -14,6 +14,7 @@ import weakref
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from itertools import compress
 from pathlib import Path
 from typing import Any, Literal, Self
 
@@ -463,9 +464,11 @@ def require_plain_comparison(run: Run, table: Table) -> None:
     """Raise `InputError` if the table compares different texts as equal."""
     [[collation]] = run(render("default_collation"))
     texts = [column for column in table.columns if column.type == "VARCHAR"]
-    merged = render("texts_merged", relation=table.sql, columns=texts)
-    if collation or (texts and any(run(merged)[0])):
+    merged = run(render("texts_merged", relation=table.sql, columns=texts))[0] if texts else ()
+    if collation or any(merged):
+        names = ", ".join(f'"{column.name}"' for column in compress(texts, merged))
         raise InputError(
-            f"{table.name} has text with a collation, which treats different values as equal and "
-            "would make classes look larger. Audit a copy without it."
+            f"{table.name} has text with a collation{names and f' in {names}'}, "
+            "which treats different values as equal and would make classes look larger. Audit a "
+            "copy without it."
         )
