@@ -67,14 +67,21 @@ def warnings(plan: Plan, answers: Answers) -> Iterator[str]:
 
 
 def certain_values(checks: Iterable[CheckResult], summary: Summary) -> Iterator[str]:
-    """A warning about each attribute that classes give away and no check requires to vary."""
+    """A warning about each attribute that classes give away and no check of homogeneity covers."""
+    checks = tuple(checks)
+    diverse = [
+        each.parameters["sensitive"]
+        for each in checks
+        if each.model == "l_diversity" and each.holds is not None
+    ]
     for check, count, whole in given_away(checks, summary):
         if check.holds is None and count > _MOST_GIVEN_AWAY * whole:
             members = "record" if summary.people is None else "person"
+            sensitive = check.parameters["sensitive"]
+            advice = " A check of l-diversity or homogeneity bounds how many."
             yield (
-                f"The {check.parameters['sensitive']} of {plural(count, members)} "
-                f"({100 * count / whole:.1f} %) is certain: their class has no other. A check of "
-                "l-diversity or homogeneity bounds how many."
+                f"The {sensitive} of {plural(count, members)} ({100 * count / whole:.1f} %) is "
+                f"certain: their class has no other.{'' if sensitive in diverse else advice}"
             )
 
 

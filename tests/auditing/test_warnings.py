@@ -168,6 +168,8 @@ def test_values_that_classes_give_away_are_warned_of_above_a_twentieth() -> None
     more = pyarrow.concat_tables([data, pyarrow.table({"zip": ["b"], "s": ["s0"]})]).slice(1)
     assert [each[: len(away)] for each in warnings(more, sensitive="s")] == [away]
     assert not warnings(more, sensitive="s", checks=kanon.Homogeneity(sensitive="s"))
+    [diverse] = warnings(more, sensitive="s", checks=kanon.LDiversity(sensitive="s", l=2))
+    assert diverse == away.removesuffix(" A check of l-diversity")
 
 
 def test_of_people_the_share_is_of_people() -> None:
