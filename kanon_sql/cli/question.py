@@ -108,9 +108,10 @@ def _of_each(
 def only_one(_: click.Context, __: click.Parameter, targets: Sequence[str]) -> str:
     """The single target; several are probably an unquoted glob."""
     if len(targets) > 1:
+        more = ", …" if len(targets) > 2 else ""
         raise SpecError(
-            f"there are {len(targets)} targets ({targets[0]}, {targets[1]}, …). Quote a glob, so "
-            "that all its files are read as one table: 'data/*.parquet'."
+            f"there are {len(targets)} targets ({targets[0]}, {targets[1]}{more}). Quote a glob, "
+            "so that all its files are read as one table: 'data/*.parquet'."
         )
     return targets[0]
 

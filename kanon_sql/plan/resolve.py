@@ -331,8 +331,8 @@ def refuse_uncomparable(column: BoundColumn, table: Table) -> None:
         )
     if kind == "span":
         raise SpecError(
-            f"{where} is {column.type}, of which SQL takes different values for one. Cast it to "
-            "text in a view, or leave it out."
+            f"{where} is {column.type}, a type in which SQL treats some different values as equal. "
+            "Cast it to text in a view, or leave it out."
         )
 
 

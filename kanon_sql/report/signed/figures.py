@@ -313,7 +313,8 @@ def _share_at(points: Sequence[RiskPoint], chance: float) -> str:
 
 def _in_words(at: Mapping[float, str], of_all: str) -> str:
     parts = [
-        f"{at[chance]} with {significant_percent(chance)} or more" for chance in (1, 0.2, 0.05)
+        f"{at[chance]} with {significant_percent(chance)}{' or more' if chance < 1 else ''}"
+        for chance in (1, 0.2, 0.05)
     ]
     return f"Of the {of_all}: {', '.join(parts)}."
 

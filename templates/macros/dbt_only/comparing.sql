@@ -74,7 +74,7 @@
 {% if kanon_sql.begins_with(type, ["STRUCT", "MAP", "UNION", "LIST", "VARIANT"]) or type.endswith("]") %}
 {% do found.append([name, "is nested, and a test compares single values. Take its fields apart into columns of their own"]) %}
 {% elif kanon_sql.begins_with(type, ["INTERVAL", "TIME WITH TIME ZONE"]) %}
-{% do found.append([name, "is " ~ type ~ ", of which SQL takes different values for one. Cast it to text in the model"]) %}
+{% do found.append([name, "is " ~ type ~ ", a type in which SQL treats some different values as equal. Cast it to text in the model"]) %}
 {% elif type == "VARCHAR" %}
 {% do texts.append(name) %}
 {% endif %}
@@ -83,7 +83,7 @@
 {% set merged = run_query(kanon_sql.duckdb_texts_merged(relation, texts)).rows[0].values() %}
 {% for name in texts %}
 {% if merged[loop.index0] %}
-{% do found.append([name, "has a collation, which takes different texts for one. Cast it in the model with decode(encode(" ~ name ~ "))"]) %}
+{% do found.append([name, "has a collation, which treats some different texts as equal. Cast it in the model with decode(encode(" ~ name ~ "))"]) %}
 {% endif %}
 {% endfor %}
 {% endif %}
@@ -128,9 +128,9 @@ where false
 {% for row in run_query(kanon_sql.postgres_types(relation, names)).rows %}
 {% set name = names[row[0] | int] %}
 {% if not row[3] %}
-{% do found.append([name, "has a collation, which takes different texts for one. Cast it in the model: cast(" ~ name ~ ' as text) collate "C"']) %}
+{% do found.append([name, "has a collation, which treats some different texts as equal. Cast it in the model: cast(" ~ name ~ ' as text) collate "C"']) %}
 {% elif not row[2] and row[1] not in plain %}
-{% do found.append([name, "is " ~ row[1] ~ ", of which Postgres may take different values for one. Cast it in the model: cast(" ~ name ~ ' as text) collate "C"']) %}
+{% do found.append([name, "is " ~ row[1] ~ ", a type in which Postgres may treat some different values as equal. Cast it in the model: cast(" ~ name ~ ' as text) collate "C"']) %}
 {% elif row[1] in ["numeric", "bpchar"] %}
 {% do written.append([name, row[1]]) %}
 {% endif %}
