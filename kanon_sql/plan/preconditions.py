@@ -61,24 +61,30 @@ class PreconditionKind(NamedTuple):
 # --- sentences that depend on several counts ------------------------------------------------
 
 
-def _no_label(row: Row, *, table: str, column: str, levels: ColumnLevels, level: str) -> str:
+def may_have_commas(bound: ResolvedQuestion, table: Table) -> bool:
+    """Whether the table is a text file whose decimal commas would be read with another option."""
+    return table.text and bound.spec.decimal != ","
+
+
+def _no_label(
+    row: Row, *, table: str, column: str, levels: ColumnLevels, level: str, commas: bool
+) -> str:
     lacking = row["kanon_values_without_label"]
     held = plural(row["kanon_records_without_label"], "record")
     shown = row.get("kanon_named_values")
     which = "" if shown is None else f" ({truncated(str(shown), _MOST_NAMED)})"
     what = f'{plural(lacking, "value")} of "{column}"{which}, held by {held},'
     one = lacking == 1
-    it, shows = "it" if one else "them", option("show_values", True)
+    it = "it" if one else "them"
     if levels.table is not None:
-        of_file = not levels.table.is_in_spec
+        of_spec = levels.table.is_in_spec
+        names = f" kanon-sql validate names {it} with --show-values."
         return (
             f"{table}: {what} {'is' if one else 'are'} not in {levels.table.display_name}. Add "
-            "what is lacking, spelled as in the table."
-            f"{'' if shown or not of_file else f' kanon-sql validate names {it} with {shows}.'}"
+            f"what is lacking, spelled as in the table.{'' if shown or of_spec else names}"
         )
     are = f"is not a {levels.needs}" if one else f"are not {levels.needs}s"
-    is_text = family(levels.type) == "text"
-    decimals = _OF_DECIMALS if levels.needs == "number" and is_text else ""
+    decimals = _OF_DECIMALS if levels.needs == "number" and commas else ""
     return (
         f"{table}: {what} {are}, so {level} can't group {it}.{decimals} Leave those records out "
         "with a condition, or mend them."
@@ -279,6 +285,7 @@ def without_label(
         "shown": bound.facts.show_values,
     }
     words = {"levels": each.levels, "level": each.levels.label(each.level)}
+    words |= {"commas": may_have_commas(bound, table)}
     yield LABELLED.of(bound, name, table, each.raw.name, arguments, **words)
 
 

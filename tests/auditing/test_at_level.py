@@ -215,8 +215,23 @@ def test_a_large_hierarchy_is_joined_and_what_it_lacks_is_refused(tmp_path: Path
     assert str(refused.value) == (
         'pyarrow.Table: 1 value of "zip", held by 2 records, is not in the hierarchy '
         f"{file}. Add what is lacking, spelled as in the table. kanon-sql validate names it with "
-        "show_values=True."
+        "--show-values."
     )
+
+
+@pytest.mark.parametrize("decimal", [".", ","])
+def test_a_decimal_comma_is_thought_of_only_where_it_could_be_read(
+    tmp_path: Path, decimal: str
+) -> None:
+    (tmp_path / "people.csv").write_text("size\nlarge\nsmall\n")
+    asked = {"quasi_identifiers": {"size": {"levels": [{"width": 5}]}}, "levels": {"size": 1}}
+    advised = []
+    for source in (tmp_path / "people.csv", asking.table(["size"], [("1,5",), ("large",)])):
+        with pytest.raises(kanon.InputError, match="so width 5 can't group") as refused:
+            kanon.audit(source, **asked, decimal=decimal)
+        advised.append("decimal comma" in str(refused.value))
+
+    assert advised == [decimal == ".", False]
 
 
 def test_a_spec_file_names_levels_and_files_beside_it(tmp_path: Path) -> None:

@@ -32,7 +32,7 @@ from kanon_sql.auditing.fetched_sets import fetch
 from kanon_sql.engines.session import Session, keeps_sets
 from kanon_sql.errors import InputError
 from kanon_sql.plan.levels import ColumnLevels
-from kanon_sql.plan.preconditions import LABELLED
+from kanon_sql.plan.preconditions import LABELLED, may_have_commas
 from kanon_sql.plan.question import BoundColumn, ResolvedQuestion
 from kanon_sql.plan.sensitive_plan import other_sensitive
 from kanon_sql.plan.steps import name_list, records, step
@@ -473,6 +473,7 @@ class FrequencySets(TempRelations):
                 column=column.name,
                 levels=levels,
                 level=levels.label(level),
+                commas=may_have_commas(self.bound, self.bound.table),
             )
             if fault is not None:
                 raise InputError(fault)
