@@ -303,12 +303,14 @@ def _column_profile(
     if meaning is not None and (by_name := _by_name(meaning, looks, known)):
         looks_like, why = by_name
         return looks_like, f"{why}; {share}" if is_unique and looks_like != "identifier" else why
-    # Record numbers differ in every record; amounts in nearly every one.
+    # Record numbers differ in every record; amounts in nearly every one, and so may dates of birth.
     are_amounts = looks.are_numbers and not (looks.are_whole and every)
-    if is_unique and not are_amounts:
+    are_dates = looks.are_dates or family(column.type) == "time"
+    if is_unique and not (are_amounts or are_dates):
         return "identifier", share
     if is_unique:
-        return "undecided", f"a measurement, {share}: anyone who knows it finds the record"
+        what = "date" if are_dates else "measurement"
+        return "undecided", f"a {what}, {share}: anyone who knows it finds the record"
     if meaning is not None and meaning.part == "identifier":
         return "undecided", f"name suggests {meaning.spoken}, but values recur"
     return "undecided", UNKNOWN_NAME

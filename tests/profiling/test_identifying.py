@@ -454,6 +454,20 @@ def test_labels_are_no_free_text_however_long(tmp_path: Path) -> None:
     assert {each.columns for each in found.subsets or ()} == {("education",), ("q7",)}
 
 
+@pytest.mark.parametrize("as_text", [False, True])
+def test_a_date_that_nobody_else_has_is_no_number_of_a_person(as_text: bool) -> None:
+    """A date of birth is, and as an identifier no audit would count it."""
+    born = pyarrow.array(range(-5000, -4900), pyarrow.int32()).cast(pyarrow.date32())
+
+    found = profiled(pyarrow.table({"x27": born.cast(pyarrow.string()) if as_text else born}))
+
+    [column] = found.columns or ()
+    assert (column.looks_like, column.why) == (
+        "undecided",
+        "a date, different in every record: anyone who knows it finds the record",
+    )
+
+
 def test_why_a_database_can_not_compare_the_values_of_a_column_is_said() -> None:
     with closing(sqlite3.connect(":memory:")) as database:
         database.execute("create table people (zip text, shoe)")
