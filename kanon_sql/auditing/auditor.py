@@ -10,7 +10,15 @@ from typing import TYPE_CHECKING, Any
 
 from kanon_sql.auditing.estimates import risk
 from kanon_sql.auditing.events import EventAnswers, answer_events, event_warnings
-from kanon_sql.auditing.opening import PlannedTable, expected, name_of, opened, opening, planned
+from kanon_sql.auditing.opening import (
+    PlannedTable,
+    expected,
+    name_of,
+    naming,
+    opened,
+    opening,
+    planned,
+)
 from kanon_sql.auditing.result import (
     Answers,
     AuditResult,
@@ -72,9 +80,12 @@ def audit(
                         planned(spec, place, engine_here, run.timeout, show_values=show_values)
                     )
                     refuse_to_overwrite(run.writes, engine_here.files_read())
-        results = audited_by_jobs(
-            tables, run, lambda table, options: _audited(table, show_values, options)
-        )
+
+        def answer(table: PlannedTable, options: RunOptions) -> TableResult:
+            with naming(name_of(table.plan), tables):
+                return _audited(table, show_values, options)
+
+        results = audited_by_jobs(tables, run, answer)
         if with_lineage:
             from kanon_sql.auditing.lineage import lineage
 

@@ -216,6 +216,17 @@ def name_of(plan: Plan) -> str:
     return plan.bound.spec.name or plan.bound.table.name
 
 
+@contextmanager
+def naming(name: str, tables: Sequence[Any]) -> Iterator[None]:
+    """Name the table, of several, in an error that arises when its statements run."""
+    try:
+        yield
+    except (SpecError, InputError) as error:
+        if len(tables) == 1 or error.marked.startswith(f"{name}:"):
+            raise
+        raise type(error)(f"{name}: {error.marked}") from None
+
+
 def expected(
     name: str, reads: Iterable[Table], steps: Sequence[Statement], engine: Engine
 ) -> ExpectedTable:

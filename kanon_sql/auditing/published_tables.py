@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from kanon_sql.auditing.cell_verdicts import judged_cells
 from kanon_sql.auditing.open_cells import OpenCells, comparisons, open_cells, to_open
-from kanon_sql.auditing.opening import expected, opened, opening
+from kanon_sql.auditing.opening import expected, naming, opened, opening
 from kanon_sql.auditing.result import AuditResult
 from kanon_sql.auditing.suppressed_cells import FIGURES
 from kanon_sql.auditing.verdicts import with_policies
@@ -51,7 +51,11 @@ def audit_cells(
                     engine = engine_of(to_open(table))
                     tables.append(open_cells(spec, place, engine, show_values=show_values))
                     refuse_to_overwrite(run.writes, engine.files_read())
-        results = [_audited(table, run, show_values) for table in tables]
+        results = []
+        for opened_table in tables:
+            question = opened_table.question
+            with naming(question.spec.name or question.bound.table.name, tables):
+                results.append(_audited(opened_table, run, show_values))
         if with_lineage:
             results = [
                 replace(result, lineage=_lineage(result, table, run.engine))

@@ -17,7 +17,7 @@ from typing import Any
 
 from kanon_sql.auditing.events import EventAnswers, attack, draw_warnings, event_counts, to_expand
 from kanon_sql.auditing.fetched_sets import FetchInto, fetch_hub
-from kanon_sql.auditing.opening import OpenTable, open_table, opening
+from kanon_sql.auditing.opening import OpenTable, naming, open_table, opening
 from kanon_sql.auditing.result import Counted, everyone, people_in, refuse_without_entity
 from kanon_sql.auditing.warnings import left_out
 from kanon_sql.engines import writes_folders
@@ -112,7 +112,10 @@ def profile(
             refuse_to_overwrite(
                 [*run.writes, *([scores] if scores else [])], each.table.engine.files_read()
             )
-        found = [_profiled(each, run) for each in planned]
+        found = []
+        for each in planned:
+            with naming(each.bound.spec.name or each.bound.table.name, planned):
+                found.append(_profiled(each, run))
     if scores and found[0].table.special_uniques is not None:
         write_atomically(scores, _lines(found[0].scores), private=True)
     return ProfileResult(tuple(each.table for each in found), VERSION)

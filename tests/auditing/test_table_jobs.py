@@ -146,6 +146,18 @@ def test_the_first_error_in_the_order_of_the_tables_is_raised() -> None:
     assert "two.parquet" in said[0]
 
 
+@pytest.mark.parametrize("jobs", [1, 2])
+@pytest.mark.parametrize("where", ["cast(id as integer) > 0", "id > 0"])
+def test_an_error_that_the_data_cause_names_the_table_among_several(jobs: int, where: str) -> None:
+    several, alone = spec_of("one", "two", where=where), spec_of("one", where=where)
+
+    for asked in (lambda spec: kanon.audit(spec, jobs=jobs), kanon.profile):
+        with pytest.raises(kanon.InputError, match=r"^one: "):
+            asked(several)
+        with pytest.raises(kanon.InputError, match=r"^(where|a value)"):
+            asked(alone)
+
+
 def test_a_thread_that_dies_ends_the_audit() -> None:
     """What is no `Exception`, such as an engine's panic, is raised like any error."""
 
