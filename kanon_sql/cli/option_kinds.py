@@ -164,6 +164,20 @@ def column_names(flag: str, text: str) -> list[str]:
     return names
 
 
+_QUOTED_FIRST = re.compile(r'(?<![^,])\s*"(?:[^"]|"")+"\s*=[^,"]*')
+"""A COL=VALUE in which only the column is quoted."""
+
+
+def column_pairs(flag: str, text: str) -> list[str]:
+    """Split a comma-separated list of COL=VALUE, of which the column or the whole may be quoted.
+
+    >>> column_pairs("--level", 'zip=1,"last, first"=2'), column_pairs("--level", '"a,b=1"')
+    (['zip=1', '"last, first"=2'], ['a,b=1'])
+    """
+    quoted = _QUOTED_FIRST.sub(lambda pair: '"' + pair[0].strip().replace('"', '""') + '"', text)
+    return column_names(flag, quoted)
+
+
 def parsed_weights(flag: str, texts: Iterable[str]) -> dict[str, float]:
     """Parse COL=X pairs into weights by column."""
 
@@ -172,7 +186,8 @@ def parsed_weights(flag: str, texts: Iterable[str]) -> dict[str, float]:
             raise SpecError(f"{flag} {pair!r} is not COL=X with a number above 0, as in age=2.5.")
         return float(number)
 
-    return of_columns(flag, all_column_names(flag, texts), weight)
+    pairs = (pair for text in texts for pair in column_pairs(flag, text))
+    return of_columns(flag, pairs, weight)
 
 
 def parsed_levels(flag: str, texts: Iterable[str]) -> dict[str, int]:
@@ -183,7 +198,8 @@ def parsed_levels(flag: str, texts: Iterable[str]) -> dict[str, int]:
             raise SpecError(f"{flag} {pair!r} is not COL=N, as in zip=2.")
         return int(number)
 
-    return of_columns(flag, all_column_names(flag, texts), level)
+    pairs = (pair for text in texts for pair in column_pairs(flag, text))
+    return of_columns(flag, pairs, level)
 
 
 Read = TypeVar("Read")

@@ -19,6 +19,7 @@ from kanon_sql.cli.option_kinds import (
     check_named,
     column_first,
     column_names,
+    column_pairs,
     of_column,
     of_columns,
     parsed_levels,
@@ -53,8 +54,8 @@ def other_tables(kind: OtherTableKind, values: Mapping[str, Any]) -> dict[str, d
         found[name] = {"source": source}
     for name, text in _of_each(kind, "columns", values, found):
         columns = found[name].setdefault("columns", {})
-        for pair in column_names(f"{flag}-columns", text):
-            column, equals, own = pair.partition("=")
+        for pair in column_pairs(f"{flag}-columns", text):
+            column, equals, own = column_first(pair)
             if not (column and equals and own):
                 raise SpecError(f"{flag}-columns {pair!r} is not COL=COL, as in zip=zip_code.")
             if column in columns:

@@ -294,6 +294,16 @@ def test_column_names_are_quoted_as_in_csv():
     ]
 
 
+@pytest.mark.parametrize("level", ['"a,b"=1,n=1', '"a,b=1",n=1', 'n=1, "a,b"=1'])
+def test_in_a_pair_the_column_or_the_whole_may_be_quoted(run, level):
+    Path("odd.csv").write_text('"a,b",n\nx,y\n')
+    columns = ["--qi", '"a,b",n', "--hierarchy", '"a,b"=suppress', "--hierarchy", "n=suppress"]
+    linked = ["--reference", "odd.csv", "--reference-columns", '"a,b"=n', "--k-map", "1"]
+    ended = run("audit", "odd.csv", *columns, "--level", level, *linked, "--format", "json")
+    [table] = json.loads(ended.out)["tables"]
+    assert table["levels"] == {"a,b": 1, "n": 1}
+
+
 def test_lists_of_columns_may_be_repeated(run):
     once = run("audit", "patients.csv", "--qi", "zip,sex", "--format", "json")
     twice = run("audit", "patients.csv", "--qi", "zip", "--qi", "sex", "--format", "json")
