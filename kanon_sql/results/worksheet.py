@@ -145,8 +145,9 @@ def _fault(cells: list[str], width: int, numbers: set[str]) -> str | None:
         return "sure must be yes, no or maybe, or empty; found something else."
     if correct not in ("", "yes", "no"):
         return "correct must be yes or no, or empty; found something else."
-    if correct and not sure:
-        return "correct is filled in, but sure is empty. Fill in sure first."
+    tried = [name for name, cell in zip(FILLED_IN[1:], cells[-4:], strict=True) if cell]
+    if tried and not sure:
+        return f"{tried[0]} is filled in, but sure is empty. Fill in sure first: no, for nobody."
     if not _MINUTES.fullmatch(minutes):
         return "minutes must be a number, 0 or more, or empty."
     return None

@@ -195,6 +195,7 @@ def test_without_scipy_it_says_what_to_install(
         (["yes,yes,", "surely,,"], "w.csv:4: sure must be yes, no or maybe, or empty"),
         (["yes,perhaps,"], "w.csv:3: correct must be yes or no, or empty"),
         ([",yes,"], "w.csv:3: correct is filled in, but sure is empty"),
+        ([",,3"], "w.csv:3: minutes is filled in, but sure is empty"),
         (["yes,yes,soon"], "w.csv:3: minutes must be a number"),
         (["yes,yes,5,more"], "w.csv:3: the row has 9 columns, and the head has 8"),
         ([], "has no row to read"),
