@@ -184,7 +184,9 @@ def named(
     usual = [one[-1] for one in theirs if one[:2] in places]
     there = usual or [".".join(one[1:]) for one in theirs]
     listed = f" Tables and views: {nearest(name, there)}." if there else " It has no tables."
-    near = did_you_mean(name, [one[-1] for one in known])
+    # `database.table` without the schema, as DuckDB reads it.
+    whole = [".".join(one) for one in known if _folded((one[0], one[-1])) == folded]
+    near = did_you_mean(name, whole or [one[-1] for one in known])
     file = no_file if file_kind(name) else ""
     raise InputError(f"there is no table or view {name} {where}{file}.{listed}{near}")
 

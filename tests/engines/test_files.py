@@ -829,6 +829,16 @@ def test_a_table_that_is_not_there_names_the_nearest_of_many(tmp_path: Path) -> 
     assert said.endswith(' and 23 more. Did you mean "patients"?')
 
 
+def test_a_table_of_an_attached_database_is_named_with_its_schema() -> None:
+    with duckdb.connect() as connection:
+        connection.execute("attach ':memory:' as clinic; create table clinic.visits (n integer)")
+        with (
+            DuckDBEngine(connection=connection) as engine,
+            pytest.raises(InputError, match=r'Did you mean "clinic\.main\.visits"\?$'),
+        ):
+            engine.table("clinic.visits")
+
+
 def test_a_database_is_told_from_a_file(tmp_path: Path) -> None:
     database = tmp_path / "clinic.duckdb"
     duckdb.connect(database).close()
