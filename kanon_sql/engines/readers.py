@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from kanon_sql.errors import InputError, KanonError, printable
-from kanon_sql.files import Decimal
+from kanon_sql.files import Decimal, file_kind
 from kanon_sql.sql.quoting import literal
 
 
@@ -116,12 +116,18 @@ def folder_of_files(folder: str) -> list[Path]:
     """The Parquet files of a folder, in those below it too whose names are columns.
 
     Raises `InputError` for a table of a format of its own, which keeps files of records that it no
-    longer has, and for other folders below it.
+    longer has, and for other folders and Parquet files of another suffix below it.
     """
     for log in TABLE_LOGS:
         if Path(folder, log).is_dir():
             raise in_table_format(folder, log)
-    files = sorted(Path(folder).rglob("*.parquet"))
+    found = sorted(each for each in Path(folder).rglob("*") if file_kind(each.name) == "parquet")
+    files = [each for each in found if each.suffix == ".parquet"]
+    if other := next((each for each in found if files and each.suffix != ".parquet"), None):
+        raise InputError(
+            f"{folder}: {without_partitions(str(other), folder)} in it is not read, as its name "
+            "does not end with .parquet. Rename it, or name all files with a glob."
+        )
     for file in files:
         below = [part for part in file.relative_to(folder).parts[:-1] if "=" not in part]
         if below:

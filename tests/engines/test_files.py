@@ -574,6 +574,36 @@ def test_a_folder_of_parquet_files_is_named_with_a_slash_as_in_spark(tmp_path: P
     assert "the folder more in it is not read" in refusal(f"{folder}/")
 
 
+def test_nothing_that_a_glob_matches_is_left_out_without_a_word(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    parquet(Path("visits", "dx=flu"), "select 1 as a", "p.parquet")
+    parquet(Path("elsewhere"), "select 2 as a", "p.parquet")
+    linked, broken, other = Path("visits/dx=HIV"), Path("visits/dx=flu/q.parquet"), "dx=flu/q.pq"
+
+    linked.symlink_to("../elsewhere")
+    assert sorted(read("visits/*/*.parquet")) == [(1, "flu"), (2, "HIV")]
+    for path in ("visits/", "visits/**/*.parquet"):
+        assert "visits/dx=…/p.parquet is a broken link, or lies in a linked" in refusal(path)
+    linked.unlink()
+
+    broken.symlink_to("nowhere")
+    for path in ("visits/", "visits/*/*.parquet"):
+        assert "visits/dx=…/q.parquet is a broken link" in refusal(path)
+    broken.unlink()
+
+    parquet(Path("visits"), "select 3 as a", other)
+    assert "visits/dx=…/q.pq in it is not read" in refusal("visits/")
+    Path("visits", other).unlink()
+
+    monkeypatch.setattr(os, "access", lambda folder, _: "dx=flu" not in str(folder))
+    for path in ("visits/", "visits/*/p.parquet"):
+        assert refusal(path) == (
+            "visits/dx=…/ can't be read: permission denied. Its records would be missing."
+        )
+
+
 @pytest.mark.parametrize("path", ["visits/", "visits/*/*/*.parquet", "visits/dx=flu/*/*.parquet"])
 def test_no_refusal_holds_a_value_that_is_the_name_of_a_folder(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, path: str

@@ -9,9 +9,10 @@ import os
 from collections.abc import Iterable, Iterator, Sequence
 from decimal import Decimal
 from fnmatch import fnmatchcase
+from glob import iglob
 from importlib import import_module
 from itertools import compress
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import Any, NamedTuple
 
 import duckdb
@@ -128,6 +129,7 @@ def matching_files(path: str, run: Run) -> tuple[tuple[str, ...], tuple[str, ...
     if not any(character in path for character in GLOB_CHARACTERS):
         raise InputError(f"{path}: no such file.{_readable_neighbours(path)}")
     found = [str(file) for (file,) in run(render("matching_files", pattern=literal(path)))]
+    require_none_skipped(path, found)
     for file in found:
         require_one_line(file)
     left_out = tuple(file for file in found if is_hidden(file, path))
@@ -137,6 +139,25 @@ def matching_files(path: str, run: Run) -> tuple[tuple[str, ...], tuple[str, ...
         but = f" but dot files, which a * leaves out: {', '.join(left_out)}" if left_out else ""
         raise InputError(f"{path}: no file matches{but}.{_readable_neighbours(path)}")
     return files, left_out
+
+
+def require_none_skipped(pattern: str, found: Iterable[str]) -> None:
+    """Raise `InputError` for what matches a glob and DuckDB skips without a word: folders that
+    can't be read, broken links, and what lies below `**` in a linked folder."""
+    for parent in PurePath(pattern).parents:
+        for folder in iglob(str(parent), recursive=True):
+            if os.path.isdir(folder) and not os.access(folder, os.R_OK | os.X_OK):
+                raise InputError(
+                    f"{without_partitions(f'{folder}/', pattern)} can't be read: permission "
+                    "denied. Its records would be missing."
+                )
+    known = set(map(os.path.normpath, found))
+    for file in iglob(pattern, recursive=True):
+        if os.path.normpath(file) not in known and not os.path.isdir(file):
+            raise InputError(
+                f"{without_partitions(file, pattern)} is a broken link, or lies in a linked "
+                "folder, which ** leaves out. Mend it, or name each folder: people/*/*.parquet."
+            )
 
 
 def refuse_files_of_a_table(files: Iterable[str]) -> None:
