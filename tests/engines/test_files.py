@@ -775,6 +775,24 @@ def test_arrow_files_are_read_in_both_formats(tmp_path: Path, name: str) -> None
     assert read(tmp_path / name) == read(tmp_path / f"s{name}") == [(1, "x"), (2, None)]
 
 
+def test_a_stream_that_was_cut_off_or_follows_another_is_refused(tmp_path: Path) -> None:
+    """A reader ends at the end of the file, or of the first stream, without a word."""
+    table = pa.table({"a": [1, 2]})
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, table.schema) as stream:
+        stream.write_table(table)
+        one_batch = sink.tell()
+        stream.write_table(table)
+    whole = sink.getvalue().to_pybytes()
+
+    for content in (whole[:one_batch], whole[:-8], whole + whole):
+        path = tmp_path / "p.arrow"
+        path.write_bytes(content)
+        assert refusal(path).startswith("p.arrow can't be read as Arrow: it is truncated")
+    path.write_bytes(whole)
+    assert read(path) == [(1,), (2,)] * 2
+
+
 def test_arrow_without_pyarrow_names_the_extra(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

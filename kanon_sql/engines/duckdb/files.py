@@ -446,11 +446,23 @@ def read_arrow(files: Sequence[str]) -> Any:
 
 
 def read_arrow_file(pyarrow: Any, file: str) -> Any:
-    """The table of one Arrow file, in the random-access or the streaming format."""
+    """The table of one Arrow file, in the random-access or the streaming format.
+
+    A stream must end with its mark, and be the only one: a reader stops there, or where it was cut
+    off between two batches, without an error.
+    """
     ipc: Any = import_module("pyarrow.ipc")
     for opened in (ipc.open_file, ipc.open_stream):
         try:
-            return opened(pyarrow.memory_map(file)).read_all()
+            source = pyarrow.memory_map(file)
+            table = opened(source).read_all()
         except (pyarrow.ArrowException, OSError):
             continue
+        end = source.tell()
+        source.seek(max(end - len(_END_OF_STREAM), 0))
+        if opened is ipc.open_file or source.read() == _END_OF_STREAM:
+            return table
     raise damaged(file, "Arrow")
+
+
+_END_OF_STREAM = b"\xff\xff\xff\xff\0\0\0\0"
