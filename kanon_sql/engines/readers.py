@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -173,6 +174,24 @@ def partitions_withheld(path: str, files: Sequence[str]) -> Iterator[None]:
             if (shown := without_partitions(file, path)) != file:
                 message = message.replace(file, f"{shown} (file {place} of {len(files)} by path)")
         raise type(error)(message) from None
+
+
+def require_each_once(files: Iterable[str], pattern: str) -> None:
+    """Raise `InputError` for a file that a glob matches twice, as through a link `latest`: its
+    records would be counted twice, and their classes look larger."""
+    seen: dict[tuple[int, int], str] = {}
+    for file in files:
+        try:
+            status = os.stat(file)
+        except OSError:
+            continue  # Whoever reads it says why.
+        first = seen.setdefault((status.st_dev, status.st_ino), file)
+        if first is not file:
+            first, file = (without_partitions(each, pattern) for each in (first, file))
+            raise InputError(
+                f"{file} is the same file as {first}, so its records would be counted twice. Name "
+                "the files so that each is read once."
+            )
 
 
 def no_hive_columns(files: Sequence[str]) -> dict[str, str]:

@@ -604,6 +604,25 @@ def test_nothing_that_a_glob_matches_is_left_out_without_a_word(
         )
 
 
+@pytest.mark.parametrize("kind", ["a link to a folder", "a link to a file", "a hard link"])
+def test_a_file_that_a_glob_matches_twice_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    parquet(Path("2024"), "select 1 as a", "p.parquet")
+    if kind == "a link to a folder":
+        Path("latest").symlink_to("2024")
+    else:
+        Path("latest").mkdir()
+        link = Path("latest/p.parquet")
+        link.symlink_to("../2024/p.parquet") if "hard" not in kind else link.hardlink_to(
+            "2024/p.parquet"
+        )
+
+    assert "latest/p.parquet is the same file as 2024/p.parquet" in refusal("*/p.parquet")
+    assert read("2024/*.parquet") == [(1,)]
+
+
 @pytest.mark.parametrize("path", ["visits/", "visits/*/*/*.parquet", "visits/dx=flu/*/*.parquet"])
 def test_no_refusal_holds_a_value_that_is_the_name_of_a_folder(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, path: str

@@ -32,6 +32,7 @@ from kanon_sql.engines.readers import (
     in_table_format,
     no_hive_columns,
     path_list,
+    require_each_once,
     require_usable_names,
     struct,
     without_partitions,
@@ -135,6 +136,7 @@ def matching_files(path: str, run: Run) -> tuple[tuple[str, ...], tuple[str, ...
     left_out = tuple(file for file in found if is_hidden(file, path))
     files = tuple(file for file in found if file not in left_out)
     refuse_files_of_a_table(files)
+    require_each_once(files, path)
     if not files:
         but = f" but dot files, which a * leaves out: {', '.join(left_out)}" if left_out else ""
         raise InputError(f"{path}: no file matches{but}.{_readable_neighbours(path)}")

@@ -17,7 +17,7 @@ from subprocess import DEVNULL
 from typing import Any
 
 from kanon_sql.engines.failures import required
-from kanon_sql.engines.readers import folder_of_files
+from kanon_sql.engines.readers import folder_of_files, require_each_once
 from kanon_sql.errors import EngineError, InputError, SpecError
 from kanon_sql.files import LockedFolder, spill_folder
 
@@ -126,11 +126,11 @@ class Launched(Started):
         """
         if Path(target).is_dir():
             files = folder_of_files(target)
-            _refuse_hidden(target, files)
+            _require_read_once(target, files)
         if Path(target).exists():
             return f"file:{not_a_glob(str(Path(target).absolute()))}"
         if "://" not in target and (found := sorted(glob.glob(target))):
-            _refuse_hidden(target, [Path(file) for file in found])
+            _require_read_once(target, [Path(file) for file in found])
             return f"file:{target if Path(target).is_absolute() else _here(target)}"
         return target
 
@@ -140,8 +140,9 @@ class Launched(Started):
         _restore(self._on_interrupt)
 
 
-def _refuse_hidden(target: str, files: list[Path]) -> None:
-    """Reject files that Spark would silently skip."""
+def _require_read_once(target: str, files: list[Path]) -> None:
+    """Reject files that Spark would silently skip, or read twice."""
+    require_each_once(map(str, files), target)
     unseen = [file.name for file in files if file.name.startswith(("_", "."))]
     if unseen:
         raise InputError(
