@@ -134,7 +134,7 @@ def folder_of_files(folder: str) -> list[Path]:
         if below:
             raise InputError(
                 f"{folder}: the folder {below[0]} in it is not read, as its name is no column like "
-                "year=2024. Name it by itself, or with a glob: people/*/."
+                "year=2024. Name it by itself, or with a glob: people/*/*.parquet."
             )
     return files
 

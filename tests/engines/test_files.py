@@ -571,7 +571,8 @@ def test_a_folder_of_parquet_files_is_named_with_a_slash_as_in_spark(tmp_path: P
     assert (table.name, table.summary.records) == ("visits[1]", 2)
 
     parquet(folder / "more", "select 1 as a", "p.parquet")
-    assert "the folder more in it is not read" in refusal(f"{folder}/")
+    assert "the folder more in it is not read" in (said := refusal(f"{folder}/"))
+    assert said.endswith("or with a glob: people/*/*.parquet.")
 
 
 def test_nothing_that_a_glob_matches_is_left_out_without_a_word(
