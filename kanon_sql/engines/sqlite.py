@@ -13,7 +13,7 @@ from typing import Any
 
 from kanon_sql.engines.dbapi import DBAPI
 from kanon_sql.engines.failures import unreadable
-from kanon_sql.errors import InputError, KanonError, SpecError
+from kanon_sql.errors import EngineError, InputError, KanonError, SpecError
 from kanon_sql.files import file_of_url, is_sqlite
 from kanon_sql.sql.dialects.sqlite import joins_texts
 from kanon_sql.sql.macros import render
@@ -40,6 +40,15 @@ _OF_SEVERAL_KINDS = (
     "equal, and others that look the same as different. Audit a view with cast({} as text), or of "
     "one type."
 )
+_OF_THE_FILE = {
+    "database is locked": "Another program writes to it. Run again once it has ended.",
+    "database disk image is malformed": "Restore or repair it: pragma integrity_check.",
+    "unable to open database file": (
+        "In WAL mode it is read only where its folder can be written. Copy it with its -wal file, "
+        "or end that mode: pragma journal_mode = delete."
+    ),
+}
+"""Messages about the file itself, which hold no value, with advice."""
 FILE = "main"
 """Pseudo-database above all schemas."""
 ORDERED = (3, 44)
@@ -112,6 +121,8 @@ class SQLite(DBAPI):
     def _explained(self, error: Exception) -> KanonError:
         if re.fullmatch(r"no such function: \w+", str(error)):
             return unreadable(self.title, f": {error}.")
+        if advice := _OF_THE_FILE.get(str(error)):
+            return EngineError(f"SQLite: {error}. {advice}")
         return super()._explained(error)
 
     def query(self, sql: str) -> list[Row]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -349,3 +350,13 @@ def test_a_connection_that_is_always_in_a_transaction_is_refused() -> None:
         pytest.raises(kanon.InputError, match="set its autocommit to True"),
     ):
         SQLite(connection)
+
+
+def test_a_file_that_another_program_writes_is_said_to_be_locked(tmp_path: Path) -> None:
+    with closing(sqlite3.connect(tmp_path / "clinic.sqlite", isolation_level=None)) as writer:
+        writer.execute("create table people (zip text)")
+        writer.execute("begin exclusive")
+        with pytest.raises(
+            kanon.EngineError, match=r"^SQLite: database is locked\. Another program"
+        ):
+            kanon.audit("people", ["zip"], engine=f"sqlite:{tmp_path}/clinic.sqlite")
