@@ -365,18 +365,27 @@ def event_warnings(bound: ResolvedQuestion, checks: Sequence[CheckResult]) -> It
 def draw_warnings(bound: ResolvedQuestion) -> Iterator[str]:
     """A warning about a draw by numbers whose text depends on the database."""
     hashed = (*bound.events, *([bound.entity] if bound.entity else []))
-    floats = [
-        each.name
-        for each in hashed
-        if each.generalised is None and each.type.startswith(("DOUBLE", "FLOAT", "REAL"))
-    ]
-    if floats:
-        names = ", ".join(f'"{name}"' for name in floats)
-        yield (
-            f"{names} {'is a' if len(floats) == 1 else 'are'} floating-point "
-            f"number{'' if len(floats) == 1 else 's'}, which databases write differently: another "
-            "one may draw other events."
-        )
+    columns = [each for each in hashed if each.generalised is None]
+    kinds = {
+        "floating-point": [each for each in columns if each.type.startswith(_FLOATS)],
+        "decimal": [each for each in columns if _has_decimals(each.type)],
+    }
+    for kind, found in kinds.items():
+        if found:
+            names = ", ".join(f'"{each.name}"' for each in found)
+            numbers = f"is a {kind} number" if len(found) == 1 else f"are {kind} numbers"
+            yield (
+                f"{names} {numbers}, which databases write differently: another one may draw other "
+                "events."
+            )
+
+
+_FLOATS = ("DOUBLE", "FLOAT", "REAL")
+
+
+def _has_decimals(type: str) -> bool:
+    """Whether numbers of a type are written as 1.50 or 1.5, by the database."""
+    return type.startswith(("DECIMAL", "NUMERIC")) and not type.endswith((",0)", ", 0)"))
 
 
 def _bounds(check: CheckResult) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from decimal import Decimal
 from fractions import Fraction
 from itertools import pairwise
 from pathlib import Path
@@ -401,13 +402,19 @@ def test_a_listed_pair_with_null_is_no_single_event() -> None:
 # --- the curve ------------------------------------------------------------------------------
 
 
-def test_a_curve_that_is_drawn_by_floats_says_so() -> None:
-    data = table([("a", 0.1), ("a", 0.25), ("b", 0.1), ("b", 0.5)])
+@pytest.mark.parametrize(
+    ("number", "said"),
+    [(float, '"ward" is a floating-point number'), (Decimal, '"ward" is a decimal number'),
+     (lambda text: int(10 * float(text)), "databases write differently")],
+)  # fmt: skip
+def test_a_curve_that_is_drawn_by_numbers_with_decimals_says_so(number: Any, said: str) -> None:
+    data = table([("a", number("0.1")), ("a", number("0.2")), ("b", number("0.5"))])
     asked = {"entity": "person", "events": ["ward"]}
 
-    for known, warned in ((range(1, 4), 0), (range(4, 5), 1)):
+    for known, is_drawn in ((range(1, 4), False), (range(4, 5), True)):
         [found] = kanon.profile(data, known=known, **asked).tables
-        assert len([each for each in found.warnings if "floating-point" in each]) == warned
+        warned = [each for each in found.warnings if said in each]
+        assert len(warned) == (is_drawn and number in (float, Decimal))
 
 
 def test_the_advice_is_the_next_level(visits: str, capsys: pytest.CaptureFixture[str]) -> None:
