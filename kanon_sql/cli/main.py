@@ -9,6 +9,7 @@ from __future__ import annotations
 import errno
 import gc
 import os
+import re
 import sys
 import time
 import traceback
@@ -104,7 +105,7 @@ class CommandLine(click.Group):
             return run()
         with stops.handling():
             try:
-                stops.code = _exit_code_of(run)
+                stops.code = _exit_code_of(run, sys.argv[1:] if args is None else args)
             except KeyboardInterrupt:
                 # A second signal, during the message about the first.
                 stops.code = INTERRUPTED
@@ -145,8 +146,8 @@ class CommandLine(click.Group):
         return super().resolve_command(ctx, args)
 
 
-def _exit_code_of(run: Callable[[], Any]) -> int:
-    """Run a command and return its exit code, after printing any error."""
+def _exit_code_of(run: Callable[[], Any], given: Sequence[str]) -> int:
+    """Run a command and return its exit code, after printing any error; `given` is its line."""
     try:
         code = int(run() or 0)
         # A callback from C may swallow the interrupt.
@@ -155,7 +156,7 @@ def _exit_code_of(run: Callable[[], Any]) -> int:
         if stops.interrupted and stops.code is None:
             click.echo("Interrupted; nothing was written.", err=True)
             return INTERRUPTED
-        say_error(str(failure))
+        say_error(f"{failure}{_variables_behind(str(failure), given)}")
         return failure.exit_code
     except click.ClickException as error:
         if isinstance(error, click.NoSuchOption):
@@ -165,7 +166,8 @@ def _exit_code_of(run: Callable[[], Any]) -> int:
             near = did_you_mean(error.option_name, [name for each in shown for name in each.opts])
             say_error(f"there is no option {error.option_name}.{near}")
         else:
-            say_error(error.format_message())
+            message = error.format_message()
+            say_error(f"{message}{_variables_behind(message, given)}")
         if isinstance(error, click.UsageError) and error.ctx is not None:
             click.echo(f"{error.ctx.command_path} --help shows how to use it.", err=True)
         return error.exit_code
@@ -175,6 +177,13 @@ def _exit_code_of(run: Callable[[], Any]) -> int:
         notes = getattr(error.__cause__, "__notes__", [])
         click.echo(" ".join(["Interrupted; nothing was written.", *notes]), err=True)
         return INTERRUPTED
+
+
+def _variables_behind(message: str, given: Sequence[str]) -> str:
+    """A sentence for each environment variable that sets an option of the message."""
+    flags = set(re.findall(r"--[a-z][a-z-]*", message)) - {each.split("=")[0] for each in given}
+    names = {flag: f"KANON_SQL_{flag[2:].replace('-', '_').upper()}" for flag in sorted(flags)}
+    return "".join(f" {name} sets {flag}." for flag, name in names.items() if os.environ.get(name))
 
 
 def _failure(error: Exception) -> Failure:

@@ -520,6 +520,14 @@ def test_a_weight_beyond_what_is_counted_is_told_the_bound(run):
     )
 
 
+def test_an_error_names_the_variable_behind_an_option(run, monkeypatch):
+    monkeypatch.setenv("KANON_SQL_K", "x")
+    said = "error: --k must be a whole number, 1 or more; found "
+    by_variable = f"{said}'x'. KANON_SQL_K sets --k.\n"
+    assert run("audit", "patients.csv", "--qi", "zip") == Ended(2, "", by_variable)
+    assert run("audit", "patients.csv", "--qi", "zip", "--k=y") == Ended(2, "", f"{said}'y'.\n")
+
+
 def test_a_spec_file_asks_its_own_question(run, monkeypatch):
     monkeypatch.setenv("KANON_SQL_SENSITIVE", "diagnosis")
     assert run("audit", "kanon.yml", "--qi", "zip", "--k", "3") == Ended(
