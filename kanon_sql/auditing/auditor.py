@@ -22,18 +22,18 @@ from kanon_sql.auditing.opening import (
 from kanon_sql.auditing.result import (
     Answers,
     AuditResult,
+    has_same_classes,
     histogram,
     people_in,
     people_of_profiles,
     refuse_unmet,
     refuse_without_entity,
-    saw_one_table,
     summary,
 )
 from kanon_sql.auditing.table_jobs import audited_by_jobs
 from kanon_sql.auditing.verdicts import (
+    has_same_people,
     rows_with_earlier,
-    saw_the_same_people,
     verdicts,
     with_policies,
 )
@@ -188,8 +188,8 @@ def answered(plan: Plan, session: Session, show_values: bool = False) -> TableRe
     if looked and not session.row(looked)["kanon_generalised"]:
         plan = with_plain_cells(plan)
     answers = _answers(plan, session)
-    found = list(verdicts(plan, answers, events.checks if events else ()))
-    judged, policies = with_policies(plan.bound.spec, found)
+    check_results = list(verdicts(plan, answers, events.checks if events else ()))
+    judged, policies = with_policies(plan.bound.spec, check_results)
     checks = Rows(judged)
     figures = summary(answers)
     return _result(
@@ -246,8 +246,8 @@ def _answers(plan: Plan, session: Session) -> Answers:
     sizes = session.rows(plan.classes) if plan.classes else next(iter(sensitive.values()))
     refuse_without_entity(plan.bound, sizes)
     distances = {each.step.name: session.row(each.step) for each in plan.distances if sizes}
-    asked = plan.number_of_people if sizes else None
-    everyone = int(session.row(asked)["kanon_people"]) if asked else 0
+    step_of_people = plan.number_of_people if sizes else None
+    everyone = int(session.row(step_of_people)["kanon_people"]) if step_of_people else 0
     profiles = _profiles(plan, sizes, everyone, session) if sizes else ()
     matches = {step.step.name: session.row(step.step) for step in plan.references if sizes}
     in_several = plan.people is not None and people_in(sizes) > everyone
@@ -268,8 +268,8 @@ def _answers(plan: Plan, session: Session) -> Answers:
         unassigned=session.row(plan.unassigned.step) if plan.unassigned and sizes else None,
         insensitive=session.rows(plan.insensitive.step) if plan.insensitive and sizes else (),
     )
-    is_one = people_of_profiles(profiles) == everyone and saw_one_table(plan, answers)
-    is_one = is_one and saw_the_same_people(plan, answers, everyone)
+    is_one = people_of_profiles(profiles) == everyone and has_same_classes(plan, answers)
+    is_one = is_one and has_same_people(plan, answers, everyone)
     if not is_one:
         raise EngineError(
             f"{plan.bound.table.name} changed while it was being audited; run the audit again."
@@ -308,10 +308,10 @@ def _people_of(
             yield distance.step.name, session.row(distance.people)
     for reference in plan.references:
         is_of_presence = any(each.check.model.of_reference for each in reference.checks)
-        asked = (
+        is_needed = (
             _any_fails([matches[reference.step.name]]) if is_of_presence and matches else in_several
         )
-        if reference.people and asked:
+        if reference.people and is_needed:
             yield reference.step.name, session.row(reference.people)
 
 
@@ -353,12 +353,12 @@ def _numbers(plan: Plan, looks: Mapping[str, Row]) -> Iterator[str]:
             yield column.name
 
 
-def _said_why(bound: ResolvedQuestion) -> dict[str, str]:
+def _reasons(bound: ResolvedQuestion) -> dict[str, str]:
     """The reasons given in the spec for its quasi-identifiers and insensitive columns."""
-    said = {each.name: bound.roles.hierarchy(each).why for each in bound.roles.generalisable}
+    reasons = {each.name: bound.roles.hierarchy(each).why for each in bound.roles.generalisable}
     reviewed = zip(bound.roles.insensitive, bound.spec.insensitive.values(), strict=True)
-    said |= {column.name: each.why for column, each in reviewed}
-    return {name: why for name, why in said.items() if why}
+    reasons |= {column.name: each.why for column, each in reviewed}
+    return {name: why for name, why in reasons.items() if why}
 
 
 def clips(bound: ResolvedQuestion, levels: Mapping[str, int]) -> dict[str, list[Any]]:
@@ -390,7 +390,7 @@ def _result(plan: Plan, status: Status, session: Session, **found: Any) -> Table
         levels=dict(bound.spec.levels) or None,
         insensitive=tuple(column.name for column in bound.roles.insensitive),
         unassigned=tuple(column.name for column in bound.roles.unassigned),
-        why=_said_why(bound),
+        why=_reasons(bound),
         clip=clips(bound, bound.spec.levels),
         release=bound.spec.release.model_dump(exclude_none=True),
         sql={

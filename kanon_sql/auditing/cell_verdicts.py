@@ -86,8 +86,8 @@ def _judged(number: int, check: CellCheck, rows: CellRows) -> CellCheckResult:
         "undefined_cells": int(row["kanon_zero_cells"] or 0),
         "cells_with_negatives": int(row["kanon_cells_with_negatives"] or 0),
     }
-    found = None if achieved is None else float(achieved)
-    return _of_cells(check, row, number, found, details=details)
+    figure = None if achieved is None else float(achieved)
+    return _of_cells(check, row, number, figure, details=details)
 
 
 def _result(
@@ -114,8 +114,8 @@ def _of_cells(
     if check.gates:
         violating = int(row[f"kanon_violating_cells_{number}"] or 0) + more
         margins = int(row[f"kanon_violating_margin_cells_{number}"] or 0) + more_margins
-    found = {"violating_cells": violating, "violating_margin_cells": margins, **details}
-    return _result(check, violating, achieved, found)
+    all_details = {"violating_cells": violating, "violating_margin_cells": margins, **details}
+    return _result(check, violating, achieved, all_details)
 
 
 def _of_groups(check: CellCheck, row: Row, number: int) -> CellCheckResult:
@@ -178,16 +178,16 @@ def derivability_checks(checks: Sequence[CellCheck]) -> dict[int, CellCheck]:
     return {number: check for number, check in numbered if isinstance(check.model, Derivable)}
 
 
-def plain_number(figure: Any) -> int | float | None:
+def json_number(figure: Any) -> int | float | None:
     """A figure as a number of JSON, whatever type the engine gives it."""
     if figure is None:
         return None
     return int(figure) if figure == int(figure) else float(figure)
 
 
-def suffixed(found: Iterable[Precondition], suffix: str) -> Iterator[Precondition]:
+def suffixed(preconditions: Iterable[Precondition], suffix: str) -> Iterator[Precondition]:
     """Preconditions whose statements have a suffix, which tells a second table's apart."""
-    for each in found:
+    for each in preconditions:
         yield each._replace(step=replace(each.step, name=f"{each.step.name}{suffix}"))
 
 
@@ -299,11 +299,11 @@ def _listings(
 
 def _least_differences(table: OpenCells) -> Iterable[tuple[str, int]]:
     """The largest difference that is required from each second table."""
-    found: dict[str, int] = {}
+    required: dict[str, int] = {}
     for _, name, n in comparisons(table):
         if n is not None:
-            found[name] = max(n, found.get(name, n))
-    return found.items()
+            required[name] = max(n, required.get(name, n))
+    return required.items()
 
 
 def _shown(
@@ -311,18 +311,18 @@ def _shown(
 ) -> dict[str, list[dict[str, Any]]]:
     """The first rows of each kind; no list of a kind without a rule."""
     names = [each.raw.name for each in table.question.dimensions]
-    found: dict[str, list[dict[str, Any]]] = {}
+    lists: dict[str, list[dict[str, Any]]] = {}
     for kind, step, against in listings:
         if step is None:
             continue
-        listed = found.setdefault(kind, [])
+        listed = lists.setdefault(kind, [])
         shared = table.others[against].shared if against else ()
         for row in session.rows(step)[: SHOWN - len(listed)]:
             words = {"along": names[int(row["kanon_dimension"]) - 1]} if kind == "groups" else {}
             words |= {"against": against} if against else {}
-            figures = {name: plain_number(row[column]) for name, column in _FIGURES[kind].items()}
+            figures = {name: json_number(row[column]) for name, column in _FIGURES[kind].items()}
             listed.append(cells.labels(kind, row, shared) | words | figures)
-    return found
+    return lists
 
 
 _FIGURES: Mapping[CellListing, Mapping[str, str]] = {
@@ -349,7 +349,7 @@ def _summary(question: CellQuestion, rows: CellRows, facts: Row, derived: Derive
     if question.spec.cells:
         return summary
     is_judged = any(check.gates and check.model.is_primary for check in checks)
-    whole = float(row["kanon_whole"] or 0)
+    total = float(row["kanon_whole"] or 0)
     return replace(
         summary,
         records=int(row["kanon_records"]),
@@ -357,7 +357,7 @@ def _summary(question: CellQuestion, rows: CellRows, facts: Row, derived: Derive
         sensitive_cells=int(row["kanon_sensitive_cells"]) if is_judged else None,
         sensitive_inner_cells=int(row["kanon_sensitive_inner_cells"]) if is_judged else None,
         sensitive_records=int(row["kanon_sensitive_records"] or 0) if is_judged else None,
-        share_of_total=float(row["kanon_hidden"] or 0) / whole if is_judged and whole else None,
+        share_of_total=float(row["kanon_hidden"] or 0) / total if is_judged and total else None,
     )
 
 

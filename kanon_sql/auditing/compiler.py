@@ -99,8 +99,8 @@ class CompiledAudit:
         Raises `SpecError` if no statement has such a CTE.
         """
         tables = (_table_until(table, name) for table in self.tables)
-        found = CompiledAudit(tuple(table for table in tables if table.steps))
-        if not found.tables:
+        truncated = CompiledAudit(tuple(table for table in tables if table.steps))
+        if not truncated.tables:
             sets = {
                 step: named_sets(text, table.dialect)
                 for table in self.tables
@@ -113,7 +113,7 @@ class CompiledAudit:
                 )
                 + did_you_mean(name, [each for has in sets.values() for each in has])
             )
-        return found
+        return truncated
 
     def without_literals(self, names: frozenset[str]) -> str:
         """The statements with `?` for each literal and each name that is none of `names`."""
@@ -137,12 +137,12 @@ class CompiledAudit:
 
 def _table_until(table: CompiledTable, name: str) -> CompiledTable:
     """Only the statements with this CTE, truncated there."""
-    said = f"-- Until      {name}: its rows are shown, not the answer. They may be personal data."
+    note = f"-- Until      {name}: its rows are shown, not the answer. They may be personal data."
     steps = {}
     for step, text in table.steps.items():
         if name in named_sets(text, table.dialect):
             header, _, sql = text.partition("\n\n")
-            steps[step] = f"{header}\n{said}\n\n{until(sql, name, table.dialect)}"
+            steps[step] = f"{header}\n{note}\n\n{until(sql, name, table.dialect)}"
     return replace(table, steps=steps)
 
 
@@ -200,10 +200,10 @@ class _Written:
 
 
 def _compiled(spec: AuditSpec, place: int, engine: Any, how: _Written) -> CompiledTable:
-    asked = spec.tables[place]
+    table_spec = spec.tables[place]
     dialect = how.dialect or DIALECT
-    named_alone = _is_named_alone(asked, asked.source, engine) and how.dialect is not None
-    with nullcontext() if named_alone else opened(asked, RunOptions(engine)) as hub:
+    named_alone = _is_named_alone(table_spec, table_spec.source, engine) and how.dialect is not None
+    with nullcontext() if named_alone else opened(table_spec, RunOptions(engine)) as hub:
         if hub is not None and how.dialect in (None, hub.dialect):
             if how.called is not None:
                 raise SpecError(
@@ -214,9 +214,9 @@ def _compiled(spec: AuditSpec, place: int, engine: Any, how: _Written) -> Compil
             refuse_to_overwrite(how.writes, hub.files_read())
             return _as_executed(name_of(own), own.steps, hub, how.quote)
         try:
-            table, others = _tables(asked, hub, engine, how.called, dialect)
+            table, others = _tables(table_spec, hub, engine, how.called, dialect)
             refuse_to_overwrite(how.writes, hub.files_read() if hub else ())
-            plan = _plan_of(asked, table, others, dialect)
+            plan = _plan_of(table_spec, table, others, dialect)
         except (SpecError, InputError) as error:
             raise spec.with_location(error, place) from None
     steps = [*_texts(plan.bound, dialect), *plan.steps]
@@ -227,36 +227,36 @@ def _compiled(spec: AuditSpec, place: int, engine: Any, how: _Written) -> Compil
 
 def _compiled_cells(spec: AuditSpec, place: int, engine: Any, how: _Written) -> CompiledTable:
     """The SQL on a published table; its steps that subtract cells from another are left out."""
-    asked = spec.published[place]
-    with opened(to_open(asked), RunOptions(engine)) as hub:
+    published = spec.published[place]
+    with opened(to_open(published), RunOptions(engine)) as hub:
         if how.dialect in (None, hub.dialect):
             table = open_cells(spec, place, hub)
             facts = None
             first = next(cell_statements(table))
-            if asked.value is not None and first.name == "figures":
+            if published.value is not None and first.name == "figures":
                 first.check()
                 [facts] = hub.query(first.sql)
             refuse_to_overwrite(how.writes, hub.files_read())
-            name = table.question.bound.spec.name or asked.label
+            name = table.question.bound.spec.name or published.label
             return _as_executed(name, cell_statements(table, facts), hub, how.quote)
         dialect = how.dialect or DIALECT
-        own = offline_table(hub.table(asked.source), how.called)
+        own = offline_table(hub.table(published.source), how.called)
         seconds = {
-            name: offline_table(hub.table(each.source)) for name, each in asked.against.items()
+            name: offline_table(hub.table(each.source)) for name, each in published.against.items()
         }
         try:
-            question, others = resolved_cells(asked, own, seconds, facts_unread)
+            question, others = resolved_cells(published, own, seconds, facts_unread)
         except SpecError as error:
             raise spec.with_location(error, place, "published") from None
         steps = list(cell_statements(OpenCells(question, others, hub, 0.0)))
-    return _for_elsewhere(asked.label, steps, question.bound, dialect, how.quote)
+    return _for_elsewhere(published.label, steps, question.bound, dialect, how.quote)
 
 
-def _is_named_alone(asked: TableSpec, source: Any, engine: Any) -> bool:
+def _is_named_alone(table_spec: TableSpec, source: Any, engine: Any) -> bool:
     """Whether a table is only a name: not a file, and without a database to query."""
     return (
         engine is None
-        and asked.connect is None
+        and table_spec.connect is None
         and isinstance(source, str)
         and file_kind(source) is None
         and not Path(source).exists()
@@ -282,31 +282,33 @@ def _executed(hub: Engine, step: Statement) -> str:
 
 
 def _tables(
-    asked: TableSpec, hub: Engine | None, engine: Any, called: str | None, dialect: str
+    table_spec: TableSpec, hub: Engine | None, engine: Any, called: str | None, dialect: str
 ) -> tuple[Table, dict[OtherTableKey, Table]]:
     """The table, and its references and earlier releases, by their names in the target database."""
     if hub is None:
-        own = table_of_names(asked.source, named_columns(asked, dialect), dialect, called)
+        own = table_of_names(table_spec.source, named_columns(table_spec, dialect), dialect, called)
     else:
         with located("source"):
-            own = offline_table(hub.table(asked.source), called)
+            own = offline_table(hub.table(table_spec.source), called)
     others = {}
-    for kind, name, other in asked.other_tables():
+    for kind, name, other in table_spec.other_tables():
         source = other.source
-        if source is asked.source or (isinstance(source, str) and source == asked.source):
-            found = own
-        elif _is_named_alone(asked, source, engine):
-            found = table_of_names(source, named_of_other(asked, other, dialect), dialect)
+        if source is table_spec.source or (isinstance(source, str) and source == table_spec.source):
+            other_table = own
+        elif _is_named_alone(table_spec, source, engine):
+            other_table = table_of_names(
+                source, named_of_other(table_spec, other, dialect), dialect
+            )
         else:
-            there = nullcontext(hub) if hub else opened(asked, RunOptions(engine))
+            there = nullcontext(hub) if hub else opened(table_spec, RunOptions(engine))
             with there as database, located(kind.key, name, "source"), about(kind):
-                found = offline_table(database.table(source))
-        others[kind, name] = found
+                other_table = offline_table(database.table(source))
+        others[kind, name] = other_table
     return own, others
 
 
 def _plan_of(
-    asked: TableSpec, table: Table, others: Mapping[OtherTableKey, Table], dialect: str
+    table_spec: TableSpec, table: Table, others: Mapping[OtherTableKey, Table], dialect: str
 ) -> Plan:
     """The plan for tables of a database without a connection: reads nothing, not even facts."""
 
@@ -314,7 +316,7 @@ def _plan_of(
         traits = TRAITS[dialect]
         return replace(table, rereads=traits.rereads, approximates=traits.approximates)
 
-    roles = resolve(asked, there(table), {key: there(other) for key, other in others.items()})
+    roles = resolve(table_spec, there(table), {key: there(other) for key, other in others.items()})
     return plan_audit(bind(roles, facts_unread(roles)))
 
 

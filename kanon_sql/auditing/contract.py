@@ -38,7 +38,7 @@ _OWN_TABLE = "${table}"
 _STANDS_FOR = "kanon_table_of_contract"
 """The name by which a statement reads the table, until it is a placeholder."""
 _LOGICAL = {"text": "string", "boolean": "boolean", "number": "number", "time": "timestamp"}
-_WHOLE = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT", "UTINYINT", "USMALLINT",
+_INTEGER_TYPES = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT", "UTINYINT", "USMALLINT",
           "UINTEGER", "UBIGINT", "UHUGEINT")  # fmt: skip
 _SCHEMAS = {"postgres": "public", "mysql": None, "clickhouse": None}
 """The default schema by the type of a server; in MySQL and ClickHouse the database is one."""
@@ -81,46 +81,48 @@ def compile_contract(
             "a data contract holds rules for tables of records, and every table of the spec is "
             "published. Add the tables of records under tables."
         )
-    found, objects, files = [], {}, []
-    for place, asked in enumerate(spec.tables):
-        with opened(asked, RunOptions(engine)) as hub:
+    tables_rules, objects, files = [], {}, []
+    for place, table_spec in enumerate(spec.tables):
+        with opened(table_spec, RunOptions(engine)) as hub:
             bound = open_table(spec, place, hub).bound
             try:
-                files.append(_place_of_all(asked, bound, folder, is_new=into is None))
-                named = asked.name if into is not None else None
-                name = named or files[-1].name_of(asked.source)
+                files.append(_place_of_all(table_spec, bound, folder, is_new=into is None))
+                own_name = table_spec.name if into is not None else None
+                name = own_name or files[-1].name_of(table_spec.source)
                 rules = _rules(bound, name, files[-1], hub, folder)
             except SpecError as error:
                 raise spec.with_location(error, place) from None
-            found.append(rules)
-            objects[name] = _object(asked, bound, rules, files[-1], folder)
+            tables_rules.append(rules)
+            objects[name] = _object(table_spec, bound, rules, files[-1], folder)
             for other in bound.others:
                 there = files[-1].name_of(other.spec.source)
-                if there not in [each.name for each in found]:
+                if there not in [each.name for each in tables_rules]:
                     objects.setdefault(there, _described(there, other.table))
     notes = tuple(
         f"{each.name}: {', '.join(each.alone)} {_LACK[len(each.alone) > 1]}."
-        for each in found
+        for each in tables_rules
         if each.alone
     )
     if spec.published:
         names = ", ".join(each.name or str(each.source) for each in spec.published)
         notes += (f"{names}: left out, as a contract has no rules for published tables.",)
-    count = sum(len(each.rules) for each in found)
+    count = sum(len(each.rules) for each in tables_rules)
     if into is not None:
-        text = with_rules(into, {each.name: each.rules for each in found}, needed=list(objects))
+        text = with_rules(
+            into, {each.name: each.rules for each in tables_rules}, needed=list(objects)
+        )
         return CompiledContract(text.removesuffix("\n"), count, notes)
-    whole = {
+    contract = {
         "apiVersion": "v3.1.0",
         "kind": "DataContract",
-        "id": _slug("-".join(each.name for each in found)),
-        "name": ", ".join(each.name for each in found),
+        "id": _slug("-".join(each.name for each in tables_rules)),
+        "name": ", ".join(each.name for each in tables_rules),
         "version": "1.0.0",
         "status": "draft",
         "servers": [_one_server(files)],
         "schema": list(objects.values()),
     }
-    return CompiledContract(as_yaml(whole, in_lines=True).removesuffix("\n"), count, notes)
+    return CompiledContract(as_yaml(contract, in_lines=True).removesuffix("\n"), count, notes)
 
 
 @dataclass(frozen=True)
@@ -135,29 +137,29 @@ class _Place:
 
 
 def _place_of_all(
-    asked: TableSpec, bound: ResolvedQuestion, folder: Path, *, is_new: bool
+    table_spec: TableSpec, bound: ResolvedQuestion, folder: Path, *, is_new: bool
 ) -> _Place:
     """The place of a table, its references and earlier releases; a contract that is there has its
     servers already."""
-    sources = [asked.source, *(each.spec.source for each in bound.others)]
+    sources = [table_spec.source, *(each.spec.source for each in bound.others)]
     tables = [bound.table, *(each.table for each in bound.others)]
     if not all(isinstance(each, str) for each in sources):
         raise SpecError("a contract names where its tables lie, and data in memory lie nowhere.")
     pairs = list(zip(sources, tables, strict=True))
     if not is_new:
         return _Place({}, {source: _name_of(source, table) for source, table in pairs})
-    places = [_place_of(source, asked, table, folder) for source, table in pairs]
+    places = [_place_of(source, table_spec, table, folder) for source, table in pairs]
     _one_server([_Place(server, {}) for server, _ in places])
     names = {source: name for source, (_, name) in zip(sources, places, strict=True)}
     return _Place(places[0][0], names)
 
 
 def _place_of(
-    source: str, asked: TableSpec, table: Table, folder: Path
+    source: str, table_spec: TableSpec, table: Table, folder: Path
 ) -> tuple[dict[str, Any], str]:
     """The server of a source, and the table's name there."""
-    if asked.connect and not _is_file(table):
-        return of_database(asked.connect, table)
+    if table_spec.connect and not _is_file(table):
+        return of_database(table_spec.connect, table)
     kind = file_kind(source)
     if kind not in _FORMATS:
         raise SpecError(f"{source} is of no format that a contract can name; write it as Parquet.")
@@ -166,7 +168,7 @@ def _place_of(
     scheme, has_scheme, _ = source.partition("://")
     is_glob = bool(set(source) & set("*?["))
     if is_glob:
-        own = asked.name or "records"
+        own = table_spec.name or "records"
     path = source if is_glob else f"{source[: -len(name)]}{{model}}{name[len(own) :]}"
     refuse_placeholders(source)
     if has_scheme:
@@ -176,8 +178,8 @@ def _place_of(
         return _server(type=kinds[scheme], location=path, format=_FORMATS[kind]), own
     parent = os.path.relpath(Path(path).parent.absolute(), folder.absolute())
     path = Path(path).name if parent == "." else f"{parent}/{Path(path).name}"
-    found = _server(type="local", path=path, format=_FORMATS[kind])
-    return found | ({"delimiter": asked.delimiter} if asked.delimiter else {}), own
+    server = _server(type="local", path=path, format=_FORMATS[kind])
+    return server | ({"delimiter": table_spec.delimiter} if table_spec.delimiter else {}), own
 
 
 def _is_file(table: Table) -> bool:
@@ -228,17 +230,17 @@ def _one_server(places: Sequence[_Place]) -> dict[str, Any]:
 
 
 def _object(
-    asked: TableSpec, bound: ResolvedQuestion, rules: _Rules, files: _Place, folder: Path
+    table_spec: TableSpec, bound: ResolvedQuestion, rules: _Rules, files: _Place, folder: Path
 ) -> dict[str, Any]:
     """The schema object of an audited table: its roles, its columns and its rules."""
-    whole = _described(rules.name, bound.table, dict(_roles(asked, bound, folder)))
-    settings = _settings(asked, files, folder)
+    described = _described(rules.name, bound.table, dict(_roles(table_spec, bound, folder)))
+    settings = _settings(table_spec, files, folder)
     custom = [{"property": PROPERTY, "value": settings}] if settings else []
-    head = {key: whole[key] for key in ("name", "physicalType")}
+    head = {key: described[key] for key in ("name", "physicalType")}
     return {
         **head,
         **({"customProperties": custom} if custom else {}),
-        "properties": whole["properties"],
+        "properties": described["properties"],
         "quality": list(rules.rules),
     }
 
@@ -263,7 +265,7 @@ def _type(type: str) -> dict[str, Any]:
     if type in ("", "VARCHAR"):
         return {"logicalType": "string", "physicalType": "VARCHAR"}
     logical = _LOGICAL.get(family(type) or "")
-    logical = "integer" if type in _WHOLE else "date" if type == "DATE" else logical
+    logical = "integer" if type in _INTEGER_TYPES else "date" if type == "DATE" else logical
     logical = "time" if type.startswith("TIME") and not type.startswith("TIMESTAMP") else logical
     return ({"logicalType": logical} if logical else {}) | {"physicalType": type}
 
@@ -291,15 +293,15 @@ def _roles(
             yield each.name, {"role": role}
 
 
-def _settings(asked: TableSpec, files: _Place, folder: Path) -> dict[str, Any]:
+def _settings(table_spec: TableSpec, files: _Place, folder: Path) -> dict[str, Any]:
     """The settings of a table beyond the roles of its columns."""
     kept = {"where", "nulls", "sensitive_nulls", "with_other_sensitive", "levels", "first",
             "null_strings", "header", "hierarchy_faults"}  # fmt: skip
-    found = asked.model_dump(include=kept, exclude_defaults=True)
-    for kind, name, other in asked.other_tables():
+    settings = table_spec.model_dump(include=kept, exclude_defaults=True)
+    for kind, name, other in table_spec.other_tables():
         there = other.model_dump(exclude={"source"}, exclude_defaults=True)
-        found.setdefault(kind.key, {})[name] = {"source": files.name_of(other.source), **there}
-    return found
+        settings.setdefault(kind.key, {})[name] = {"source": files.name_of(other.source), **there}
+    return settings
 
 
 # --- rules ----------------------------------------------------------------------------------
@@ -309,24 +311,24 @@ def _rules(
     bound: ResolvedQuestion, name: str, files: _Place, engine: Engine, folder: Path
 ) -> _Rules:
     rules: list[dict[str, Any]] = []
-    alone, seen = [], dict[str, int]()
+    alone, uses = [], dict[str, int]()
     own = _with_names(bound, files)
     for check, renamed in zip(bound.checks, own.checks, strict=True):
         if not check.gates:
             continue
         model = check.model
-        called = check_name(CheckResult(model.name(), model.parameters, None, None))
-        seen[called] = seen.get(called, 0) + 1
-        called = called if seen[called] == 1 else f"{called} #{seen[called]}"
-        rule_id = f"{OWN}{_slug(called, '_')}"
+        label = check_name(CheckResult(model.name(), model.parameters, None, None))
+        uses[label] = uses.get(label, 0) + 1
+        label = label if uses[label] == 1 else f"{label} #{uses[label]}"
+        rule_id = f"{OWN}{_slug(label, '_')}"
         query = None if _is_ours_alone(bound, check) else _query(own, renamed, engine)
         if query is None:
-            alone.append(called)
+            alone.append(label)
         else:
             rules.append(
                 {
                     "id": rule_id,
-                    "name": called,
+                    "name": label,
                     "description": f"{model.title}: {model.promise}",
                     "type": "sql",
                     "query": query,
@@ -349,14 +351,14 @@ def _rules(
 
 def _parameters(model: Model, folder: Path) -> dict[str, Any]:
     """The parameters that differ from the defaults, as YAML has them."""
-    found = {
+    parameters = {
         key: list(value) if isinstance(value, tuple) else value
         for key, value in model.parameters.items()
         if value != type(model).model_fields[key].default
     }
-    if isinstance(file := found.get("hierarchy"), str):
-        found["hierarchy"] = os.path.relpath(file, folder)
-    return found
+    if isinstance(file := parameters.get("hierarchy"), str):
+        parameters["hierarchy"] = os.path.relpath(file, folder)
+    return parameters
 
 
 def _is_ours_alone(bound: ResolvedQuestion, check: BoundCheck) -> bool:
@@ -391,15 +393,15 @@ def _with_names(bound: ResolvedQuestion, files: _Place) -> ResolvedQuestion:
 def _query(bound: ResolvedQuestion, check: BoundCheck, engine: Engine) -> str | None:
     """The check's own statement in the engine's dialect; None where it would hold texts of a
     hierarchy file, which are values of the data."""
-    found = check_statement(bound, check)
-    if found is None:
+    statement = check_statement(bound, check)
+    if statement is None:
         return None
-    found.check()
-    sql = found.sql if bound.table.embedded else engine.in_dialect(found.sql)
+    statement.check()
+    sql = statement.sql if bound.table.embedded else engine.in_dialect(statement.sql)
     if without_texts(sql, engine.dialect, bound.hierarchy_texts) != sql:
         return None
     refuse_placeholders(sql)
-    sets = {name.casefold() for name in sets_of(found.sql)}
+    sets = {name.casefold() for name in sets_of(statement.sql)}
     for each in bound.others:
         if each.table.sql.strip('"').casefold() in sets:
             raise SpecError(

@@ -71,17 +71,17 @@ def derive(
     results have the intervals. Raises `InputError` if totals don't add up or a bound is
     contradicted, `EngineError` once the time limit is reached.
     """
-    given = frozenset({cells.relation, *filter(None, cells.parents)})
-    with DerivedRelations(session, given) as relations:
+    relations_read = frozenset({cells.relation, *filter(None, cells.parents)})
+    with DerivedRelations(session, relations_read) as relations:
         return _Table(relations, cells).derivations(checks, exact=exact)
 
 
 class DerivedRelations:
     """The temporary relations of a derivation, made of given ones and dropped at the end."""
 
-    def __init__(self, session: Session, given: frozenset[str]) -> None:
+    def __init__(self, session: Session, relations_read: frozenset[str]) -> None:
         self.session = session
-        self._given = given
+        self._relations_read = relations_read
         self._made: list[str] = []
 
     def __enter__(self) -> Self:
@@ -114,7 +114,7 @@ class DerivedRelations:
 
     def _statement(self, name: str, macro: str, arguments: dict[str, Any]) -> Statement:
         sql = render(macro, **arguments)
-        tables = self._given | frozenset(self._made)
+        tables = self._relations_read | frozenset(self._made)
         return Statement(name, QUESTIONS[macro], sql, tables=tables)
 
 
@@ -198,7 +198,7 @@ class _Table:
         intervals = None
         if exact:
             intervals = list(self._intervals(nodes, cells, unknown, programmed))
-        found = []
+        derivations = []
         for check in checks:
             width = float(check.width)
             decided = [each for each in programmed if not each.bounds_width <= width + self._slack]
@@ -208,7 +208,7 @@ class _Table:
             small = None
             if check.remainder is not None:
                 small = int(sums[f"kanon_remainders_{remainders.index(check.remainder) + 1}"])
-            found.append(
+            derivations.append(
                 Derivation(
                     suppressed=hidden,
                     derived_cells=derived,
@@ -225,27 +225,27 @@ class _Table:
                     intervals=intervals,
                 )
             )
-        return found
+        return derivations
 
     def _equations(self) -> tuple[str, str, str]:
         """The nodes, the cells with implied margins, and the terms of the equations."""
-        run, given, numbers = self._run, self._cells, self._numbers
-        shapes = zip(numbers, given.parents, self._has_total, strict=True)
+        run, source, numbers = self._run, self._cells, self._numbers
+        shapes = zip(numbers, source.parents, self._has_total, strict=True)
         dimensions = [
             {"number": number, "parents": parents, "has_total": has_total}
             for number, parents, has_total in shapes
         ]
-        nodes = run.make("nodes", "table_nodes", cells=given.relation, dimensions=dimensions)
+        nodes = run.make("nodes", "table_nodes", cells=source.relation, dimensions=dimensions)
         cells = keyed = run.make(
             "keyed",
             "keyed_cells",
-            cells=given.relation,
+            cells=source.relation,
             nodes=nodes,
             dimensions=numbers,
             type=self._type,
-            integers=given.whole,
+            integers=source.whole,
         )
-        if given.absent == "suppressed":
+        if source.absent == "suppressed":
             cells = keyed = run.make(
                 "keyed_with_absent",
                 "with_absent_cells",
@@ -253,8 +253,8 @@ class _Table:
                 nodes=nodes,
                 dimensions=numbers,
                 type=self._type,
-                low=_bound(given.low),
-                high=_bound(given.high),
+                low=_bound(source.low),
+                high=_bound(source.high),
             )
         # Most tables show every margin of their cells; else the implied ones are added.
         terms = run.make("terms", "equation_terms", cells=cells, nodes=nodes, dimensions=numbers)
@@ -265,7 +265,7 @@ class _Table:
             return nodes, cells, terms
         run.drop(terms)
         ancestors = run.make("ancestors", "node_ancestors", nodes=nodes)
-        is_positive = given.low is not None and given.low >= 0
+        is_positive = source.low is not None and source.low >= 0
         cells = run.make(
             "cells",
             "cells_with_margins",
@@ -309,23 +309,23 @@ class _Table:
         """The open terms and the unknown cells after subtraction to a fixpoint."""
         run, slack = self._run, _number(self._slack)
         while True:
-            found = run.make("found", "cells_by_subtraction", open=terms)
-            [faults] = run.rows("subtraction_faults", found=found, unknown=unknown, slack=slack)
+            solved = run.make("found", "cells_by_subtraction", open=terms)
+            [faults] = run.rows("subtraction_faults", found=solved, unknown=unknown, slack=slack)
             if not faults["kanon_found"]:
-                run.drop(found)
+                run.drop(solved)
                 return terms, unknown
             if faults["kanon_outside"]:
                 _refuse_outside()
-            [left] = run.rows("completed_faults", open=terms, found=found, slack=slack)
+            [left] = run.rows("completed_faults", open=terms, found=solved, slack=slack)
             if faults["kanon_broken"] or left["kanon_broken"]:
                 _refuse_broken(int(faults["kanon_broken"] or left["kanon_broken"]))
             self._steps += 1
-            before = (found, terms, unknown)
+            before = (solved, terms, unknown)
             terms = run.make(
-                f"open_{self._steps}", "open_after_subtraction", open=terms, found=found
+                f"open_{self._steps}", "open_after_subtraction", open=terms, found=solved
             )
             unknown = run.make(
-                f"unknown_{self._steps}", "unknown_after_subtraction", unknown=unknown, found=found
+                f"unknown_{self._steps}", "unknown_after_subtraction", unknown=unknown, found=solved
             )
             run.drop(*before)
 
@@ -534,14 +534,14 @@ class _Program:
         objective = [0.0] * len(self._bounds)
         for place in places:
             objective[place] = sign
-        found = linprog(
+        solution = linprog(
             objective, A_eq=self._matrix, b_eq=self._sums, bounds=self._bounds, method="highs"
         )
-        if found.status == INFEASIBLE:
+        if solution.status == INFEASIBLE:
             _refuse_outside()
-        if found.status != OPTIMAL:
-            return int(found.status), ()
-        figures = [float(each) * self._scale for each in found.x]
+        if solution.status != OPTIMAL:
+            return int(solution.status), ()
+        figures = [float(each) * self._scale for each in solution.x]
         for place, cell in self._hidden.items():
             cell.see(figures[place])
         return OPTIMAL, figures

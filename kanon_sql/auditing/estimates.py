@@ -243,10 +243,10 @@ def zayatz(sizes: SizeCounts, population: int) -> float:
     # logarithms.
     one_more = np.log1p(-(records - 1) / (population - np.arange(1.0, largest)))
     chance = np.exp(np.concatenate(([0.0], np.cumsum(one_more))))
-    seen_once = sum(
+    expected_uniques = sum(
         size * classes * chance[size - 1] for size, classes in sizes.items() if size <= largest
     )
-    return float(uniques / records * (uniques / seen_once))
+    return float(uniques / records * (uniques / expected_uniques))
 
 
 def pitman(sizes: SizeCounts, population: int) -> float:
@@ -338,7 +338,7 @@ def snb_parameters(once: float, twice: float, fraction: float) -> tuple[float, f
         raise ArithmeticError("no pairs: alpha would be 0")
     ratio = 2 * twice / (once * fraction)
 
-    def given(logit: float) -> tuple[float, float, float]:
+    def solution(logit: float) -> tuple[float, float, float]:
         """Alpha, beta and the logarithm of once / fraction, for the logit of beta."""
         beta, rest = 1 / (1 + math.exp(-logit)), 1 / (1 + math.exp(logit))
         d, kept = (1 - fraction) * rest, fraction + (1 - fraction) * beta
@@ -354,8 +354,8 @@ def snb_parameters(once: float, twice: float, fraction: float) -> tuple[float, f
         return alpha, beta, alpha * log_odds + math.log1p(alpha * d / kept)
 
     # Monotone in beta, so that there is at most one root.
-    logit = _root(lambda logit: given(logit)[2] - math.log(once / fraction), -700, 20)
-    alpha, beta, _ = given(logit)
+    logit = _root(lambda logit: solution(logit)[2] - math.log(once / fraction), -700, 20)
+    alpha, beta, _ = solution(logit)
     return alpha, beta
 
 
@@ -488,7 +488,7 @@ def _reciprocals(first: float, terms: int) -> tuple[float, float]:
     added = min(terms, _ADDED)
     j = np.arange(1.0, added + 1)
     x_plus_j = first + (j - 1)
-    plain, weighted = float((1 / x_plus_j).sum()), float((j / x_plus_j).sum())
+    unweighted, weighted = float((1 / x_plus_j).sum()), float((j / x_plus_j).sum())
     if terms > added:
         begin, end = first + added, first + (terms - 1)
         growth = (terms - added - 1) / begin
@@ -496,10 +496,10 @@ def _reciprocals(first: float, terms: int) -> tuple[float, float]:
         # growth - log(1 + growth), about growth^2 / 2 for small growth
         excess = growth**2 / 2 * float(hyp2f1(1, 2, 3, -growth))
         bend = (begin**-2 - end**-2) / 12
-        plain += log_growth + (1 / begin + 1 / end) / 2 + bend
+        unweighted += log_growth + (1 / begin + 1 / end) / 2 + bend
         weighted += begin * excess + (added + 1) * log_growth
         weighted += ((added + 1) / begin + terms / end) / 2 - (first - 1) * bend
-    return plain, weighted
+    return unweighted, weighted
 
 
 def _root(function: Callable[[float], float], low: float, high: float) -> float:

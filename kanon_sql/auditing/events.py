@@ -85,7 +85,7 @@ class Attack(NamedTuple):
         else:
             names = ("share", "alone", "average")
             sums = zip(names, self.random_sums, strict=True)
-            random = {name: found / attacked for name, found in sums}
+            random = {name: total / attacked for name, total in sums}
             worst = {"share": share, "alone": self.alone, "highest": highest, "average": average}
         return {
             "drawn": self.drawn,
@@ -97,33 +97,33 @@ class Attack(NamedTuple):
         }
 
 
-def _sum(parts: Sequence[Fraction]) -> Fraction:
+def _sum(terms: Sequence[Fraction]) -> Fraction:
     """The sum by halves, which keeps denominators short."""
-    if len(parts) < 3:
-        return sum(parts, Fraction(0))
-    half = len(parts) // 2
-    return _sum(parts[:half]) + _sum(parts[half:])
+    if len(terms) < 3:
+        return sum(terms, Fraction(0))
+    half = len(terms) // 2
+    return _sum(terms[:half]) + _sum(terms[half:])
 
 
-def wilson(found: int, attacked: int) -> tuple[float, float]:
+def wilson(successes: int, attacked: int) -> tuple[float, float]:
     """The 95 % interval of a share (Wilson 1927).
 
     >>> [round(end, 4) for end in wilson(0, 120)], wilson(5, 5)[1]
     ([0.0, 0.031], 1.0)
     """
-    n, x = attacked, found
+    n, x = attacked, successes
     centre = (x / n + Z**2 / (2 * n)) / (1 + Z**2 / n)
     half = Z * math.sqrt(x * (n - x) / n**3 + Z**2 / (4 * n**2)) / (1 + Z**2 / n)
     return 0.0 if x == 0 else centre - half, 1.0 if x == n else centre + half
 
 
-def upper_tail(found: int, attacked: int, share: float) -> float:
-    """Chance that `attacked` draws find `found` or more, each with a chance of `share`.
+def upper_tail(successes: int, attacked: int, share: float) -> float:
+    """Chance that `attacked` draws find `successes` or more, each with a chance of `share`.
 
     >>> round(upper_tail(2, 3, 0.5), 12)
     0.5
     """
-    n, x = attacked, found
+    n, x = attacked, successes
     if x == 0 or share >= 1:
         return 1.0
     if share <= 0:
@@ -170,10 +170,10 @@ def answer_events(bound: ResolvedQuestion, plan: EventPlan, session: Session) ->
         ]
         return EventAnswers(0, 0, None, tuple(checks))
     expanded = to_expand(plan, session)
-    found = tuple(_judged(each, counts.people, expanded, session) for each in plan.checks)
+    results = tuple(_judged(each, counts.people, expanded, session) for each in plan.checks)
     lists_pairs = expanded.get(2, math.inf) <= MOST_COMBINATIONS
     shown = plan.shown[1 if lists_pairs else 0]
-    return EventAnswers(counts.records, counts.people, counts.events, found, (shown,))
+    return EventAnswers(counts.records, counts.people, counts.events, results, (shown,))
 
 
 def event_counts(bound: ResolvedQuestion, plan: EventPlan, session: Session) -> EventAnswers:
@@ -256,18 +256,20 @@ def _judged(
 # --- known events ---------------------------------------------------------------------------
 
 
-def _known_events(model: KnownEvents, each: EventCheck, found: Attack) -> CheckResult:
-    holds, evidence = _by_draw(model, found) if found.drawn else (_is_kept(model, found), "exact")
-    figures = found.to_dict()
-    judged = figures["random"] if found.drawn else figures["worst"]
+def _known_events(model: KnownEvents, each: EventCheck, outcome: Attack) -> CheckResult:
+    holds, evidence = (
+        _by_draw(model, outcome) if outcome.drawn else (_is_kept(model, outcome), "exact")
+    )
+    figures = outcome.to_dict()
+    judged = figures["random"] if outcome.drawn else figures["worst"]
     return CheckResult(
         model=model.name(),
         parameters=model.parameters,
         holds=holds if each.check.gates else None,
         achieved=judged["share"],
-        violating_people=found.below,
+        violating_people=outcome.below,
         details={
-            "drawn": found.drawn,
+            "drawn": outcome.drawn,
             "evidence": evidence,
             **{name: figure for name, figure in figures.items() if name != "drawn"},
             "highest": judged["highest"],
@@ -276,31 +278,31 @@ def _known_events(model: KnownEvents, each: EventCheck, found: Attack) -> CheckR
     )
 
 
-def _exceeds(model: KnownEvents, found: Attack) -> Iterator[bool]:
+def _exceeds(model: KnownEvents, outcome: Attack) -> Iterator[bool]:
     """Whether each figure of the attacked, taken of everyone, exceeds its bound."""
-    everyone = found.people
-    yield _is_above(Fraction(found.below, everyone), model.max_share)
-    yield _is_above(found.highest, model.max_highest)
+    everyone = outcome.people
+    yield _is_above(Fraction(outcome.below, everyone), model.max_share)
+    yield _is_above(outcome.highest, model.max_highest)
     if model.max_average is not None:
-        yield _is_above(found.chances / everyone, model.max_average)
+        yield _is_above(outcome.chances / everyone, model.max_average)
 
 
 def _is_above(figure: Fraction, bound: Number | None) -> bool:
     return bound is not None and figure > exactly(bound)
 
 
-def _is_kept(model: KnownEvents, found: Attack) -> bool:
-    return not any(_exceeds(model, found))
+def _is_kept(model: KnownEvents, outcome: Attack) -> bool:
+    return not any(_exceeds(model, outcome))
 
 
-def _by_draw(model: KnownEvents, found: Attack) -> tuple[bool | None, str]:
+def _by_draw(model: KnownEvents, outcome: Attack) -> tuple[bool | None, str]:
     """The verdict of a draw and its evidence: a bound is exceeded by the people found, or so many
     would hardly be found if it were kept; otherwise the check is undecided."""
-    if any(_exceeds(model, found)):
+    if any(_exceeds(model, outcome)):
         return False, "witnesses"
     if model.max_share is not None and (
-        Fraction(found.below, found.attacked) > exactly(model.max_share)
-        and upper_tail(found.below, found.attacked, float(model.max_share)) < TAIL
+        Fraction(outcome.below, outcome.attacked) > exactly(model.max_share)
+        and upper_tail(outcome.below, outcome.attacked, float(model.max_share)) < TAIL
     ):
         return False, "interval"
     return None, "draw"
@@ -316,7 +318,7 @@ def _km_anonymity(
     most = max(m for m in range(1, model.m + 1) if m == 1 or expanded[m] <= model.max_combinations)
     complete = most == model.m
     rows = session.rows(each.exact[most - 1])
-    found = [row for row in rows if row["kanon_combinations"]]
+    counted = [row for row in rows if row["kanon_combinations"]]
     violating = sum(round(row["kanon_violating"]) for row in rows) if model.k else None
     if not complete and not violating and each.check.asked:
         raise InputError(
@@ -338,7 +340,7 @@ def _km_anonymity(
         model=model.name(),
         parameters=model.parameters,
         holds=not violating if model.k else None,
-        achieved=min(int(row["kanon_least"]) for row in found),
+        achieved=min(int(row["kanon_least"]) for row in counted),
         violating_people=int(rows[0]["kanon_violating_people"]) if model.k else None,
         details={"violating_combinations": violating, "complete": complete, "by_size": by_size},
     )
@@ -389,9 +391,9 @@ def _has_decimals(type: str) -> bool:
 
 
 def _bounds(check: CheckResult) -> str:
-    given = [
+    bounds = [
         f"{name.removeprefix('max_')} at most {check.parameters[name]}"
         for name in KnownEvents.thresholds
         if check.parameters.get(name) is not None
     ]
-    return f"{', '.join(given)} {'is' if len(given) == 1 else 'are'}"
+    return f"{', '.join(bounds)} {'is' if len(bounds) == 1 else 'are'}"

@@ -72,21 +72,21 @@ def announce_fetch(
             tables=step.tables,
         )
     )
-    found = int(counts["kanon_combinations"])
+    combinations = int(counts["kanon_combinations"])
     name = source.engine.name
-    if found > MOST_COMBINATIONS:
+    if combinations > MOST_COMBINATIONS:
         most = ", ".join(_most_values(source, step, columns))
         raise SpecError(
-            f"there are {found:,} combinations of {name_list(columns)}, and no more than "
+            f"there are {combinations:,} combinations of {name_list(columns)}, and no more than "
             f"{MOST_COMBINATIONS:,} are fetched from {name} to be searched on this machine. "
             f"Coarsen the columns with most values first, in a view: {most}. Datafly "
             f"({option('algorithm', 'datafly')}) searches in {name} itself."
         )
     if announce:
         announce(
-            f"{found:,} combinations of values of {name_list(columns)} are fetched from {name}, "
-            "each once, and searched on this machine: values of quasi-identifiers leave the "
-            "database."
+            f"{combinations:,} combinations of values of {name_list(columns)} are fetched from "
+            f"{name}, each once, and searched on this machine: values of quasi-identifiers leave "
+            "the database."
         )
 
 

@@ -91,12 +91,12 @@ def _unopened(table: TableSpec | PublishedSpec, error: str) -> TableResult:
 def _statement(bound: ResolvedQuestion, check: BoundCheck, engine: Engine) -> str | None:
     """The check's own statement in the engine's dialect; None where it would hold texts of a
     hierarchy file, which are values of the data."""
-    found = check_statement(bound, check)
-    if found is None:
+    statement = check_statement(bound, check)
+    if statement is None:
         return None
-    found.check()
+    statement.check()
     withheld = frozenset() if bound.facts.show_values else bound.hierarchy_texts
-    sql = engine.in_dialect(found.sql)
+    sql = engine.in_dialect(statement.sql)
     return sql if without_texts(sql, engine.dialect, withheld) == sql else None
 
 
@@ -115,16 +115,16 @@ def dataset(source: Any, where: Any, table: Table) -> Dataset:
     if not isinstance(where, str):
         return Dataset(IN_MEMORY, table.name)
     scheme, _, rest = where.partition(":")
-    parts = identifiers(table) or [str(source)]
+    name_parts = identifiers(table) or [str(source)]
     if scheme in ("duckdb", "sqlite", "chdb"):
-        return _of_database_file(scheme, rest, parts)
-    return Dataset(*_of_server(where, scheme, parts))
+        return _of_database_file(scheme, rest, name_parts)
+    return Dataset(*_of_server(where, scheme, name_parts))
 
 
 def identifiers(table: Table) -> list[str]:
     """The parts of a table's name in its database; none for a file."""
-    found = re.findall(r'"((?:[^"]|"")*)"', table.sql)
-    return [each.replace('""', '"') for each in found]
+    quoted = re.findall(r'"((?:[^"]|"")*)"', table.sql)
+    return [each.replace('""', '"') for each in quoted]
 
 
 def _of_file(path: str) -> Dataset:
@@ -135,30 +135,30 @@ def _of_file(path: str) -> Dataset:
     """
     if not re.match(r"[a-z][a-z0-9+.-]+://", path, re.IGNORECASE):
         return Dataset("file", os.path.abspath(os.path.expanduser(path)))
-    parts = urlsplit(path)
-    if parts.scheme == "file":
-        return Dataset("file", parts.path)
-    host = parts.netloc.rpartition("@")[2]
-    return Dataset(f"{parts.scheme}://{host}", parts.path.lstrip("/"))
+    url = urlsplit(path)
+    if url.scheme == "file":
+        return Dataset("file", url.path)
+    host = url.netloc.rpartition("@")[2]
+    return Dataset(f"{url.scheme}://{host}", url.path.lstrip("/"))
 
 
-def _of_database_file(scheme: str, rest: str, parts: list[str]) -> Dataset:
+def _of_database_file(scheme: str, rest: str, name_parts: list[str]) -> Dataset:
     path = rest.removeprefix("//").partition("?")[0]
     if not path or path == ":memory:":
-        return Dataset(IN_MEMORY, ".".join(parts))
+        return Dataset(IN_MEMORY, ".".join(name_parts))
     path = re.sub(r"^/(?=/)", "", path) if scheme == "sqlite" else path
     database = os.path.splitext(os.path.basename(stem(path)))[0]
-    names = [database, *parts] if scheme == "duckdb" and len(parts) < 3 else parts
+    names = [database, *name_parts] if scheme == "duckdb" and len(name_parts) < 3 else name_parts
     return Dataset(f"{scheme}://{os.path.abspath(path)}", ".".join(names))
 
 
-def _of_server(where: str, scheme: str, parts: list[str]) -> Iterator[str]:
+def _of_server(where: str, scheme: str, name_parts: list[str]) -> Iterator[str]:
     """The namespace of a server, and the table's whole name there."""
     try:
         url = url_of(where)
     except SpecError:  # spark:local[2]
         yield scheme
-        yield ".".join(parts)
+        yield ".".join(name_parts)
         return
     if scheme == "bigquery":
         yield "bigquery"
@@ -170,5 +170,5 @@ def _of_server(where: str, scheme: str, parts: list[str]) -> Iterator[str]:
         name, port = NAMESPACES[scheme]
         yield f"{name}://{url.host}:{url.port or port}"
         outer = [*url.path, *(url.options[each] for each in ("catalog",) if each in url.options)]
-    lacking = (2 if scheme in _OF_DATABASES else 3) - len(parts)
-    yield ".".join([*outer[: max(lacking, 0)], *parts])
+    lacking = (2 if scheme in _OF_DATABASES else 3) - len(name_parts)
+    yield ".".join([*outer[: max(lacking, 0)], *name_parts])

@@ -52,19 +52,19 @@ def open_cells(
 ) -> OpenCells:
     """Open a published table with its second tables, and resolve their columns."""
     started = time.monotonic()
-    asked = spec.published[place]
+    published = spec.published[place]
 
     def facts_of(roles: Roles) -> DataFacts:
         return read_facts(engine, roles, show_values=show_values)
 
     try:
         with located("source"):
-            table = engine.table(asked.source)
+            table = engine.table(published.source)
         seconds = {}
-        for name, each in asked.against.items():
+        for name, each in published.against.items():
             with located("against", name, "source"):
                 seconds[name] = engine.table(each.source)
-        question, others = resolved_cells(asked, table, seconds, facts_of)
+        question, others = resolved_cells(published, table, seconds, facts_of)
     except (SpecError, InputError) as error:
         engine.renew()
         role, column = error.location[:1], error.location[1:]
@@ -74,19 +74,19 @@ def open_cells(
 
 
 def resolved_cells(
-    asked: PublishedSpec,
+    published: PublishedSpec,
     table: Table,
     seconds: Mapping[str, Table],
     facts_of: Callable[[Roles], DataFacts],
 ) -> tuple[CellQuestion, dict[str, SecondTable]]:
     """The question on a published table and on those to compare with, resolved."""
-    question = _resolved(asked, table, facts_of)
+    question = _resolved(published, table, facts_of)
     others = {
         name: SecondTable(
-            _second(asked, name, each, seconds[name], facts_of),
-            tuple(_own_names(question, each.by or asked.by)),
+            _second(published, name, each, seconds[name], facts_of),
+            tuple(_own_names(question, each.by or published.by)),
         )
-        for name, each in asked.against.items()
+        for name, each in published.against.items()
     }
     return question, others
 
@@ -156,16 +156,16 @@ def _second(
 
 def with_differences(table: OpenCells) -> Iterator[CellCheck]:
     """The checks with a second table named in each comparison, and comparisons not asked for."""
-    asked = set()
+    compared = set()
     for check in table.question.checks:
         model = check.model
         if isinstance(model, Differences):
             name = model.against or next(iter(table.others))
-            asked.add(name)
+            compared.add(name)
             check = check._replace(model=model.model_copy(update={"against": name}))
         yield check
     for name in table.others:
-        if name not in asked:
+        if name not in compared:
             yield CellCheck(Differences(against=name), asked=False)
 
 

@@ -51,27 +51,27 @@ def open_table(
     engine: Engine,
     timeout: float | None = None,
     *,
-    asked: TableSpec | None = None,
+    table_spec: TableSpec | None = None,
     hierarchies: HierarchyReading = "read",
     show_values: bool = False,
     is_open: bool = False,
 ) -> OpenTable:
     """Open one table of `spec` with its references and earlier releases, and bind its question.
 
-    `asked` replaces the table's own question. `hierarchies` is passed to `read_facts`, `is_open` to
-    `resolve`. Raises `SpecError` with its location in the spec, or `InputError`.
+    `table_spec` replaces the table's own question. `hierarchies` is passed to `read_facts`,
+    `is_open` to `resolve`. Raises `SpecError` with its location in the spec, or `InputError`.
     """
     started = time.monotonic()
-    asked = asked or spec.tables[place]
+    table_spec = table_spec or spec.tables[place]
     with time_limit(engine, timeout, threading.Event()):
         try:
             with located("source"):
-                table = engine.table(asked.source)
+                table = engine.table(table_spec.source)
             others = {}
-            for kind, name, other in asked.other_tables():
+            for kind, name, other in table_spec.other_tables():
                 with located(kind.key, name, "source"), about(kind):
                     others[kind, name] = engine.table(other.source)
-            roles = resolve(asked, table, others, is_open=is_open)
+            roles = resolve(table_spec, table, others, is_open=is_open)
             facts = read_facts(engine, roles, hierarchies=hierarchies, show_values=show_values)
             bound = bind(roles, facts)
         except (SpecError, InputError) as error:
@@ -161,25 +161,26 @@ def answer_of_one_table(
     answer: Callable[[Session, OpenTable], Found],
     *,
     writes: Sequence[Path],
-    asked: TableSpec | None = None,
+    table_spec: TableSpec | None = None,
     is_open: bool = False,
 ) -> tuple[ResolvedQuestion, Found]:
     """The question of the single table of `spec`, and its answer, to be written to `writes`.
 
-    `asked` and `is_open` are passed to `open_table`. Raises `EngineError`, which names the table.
+    `table_spec` and `is_open` are passed to `open_table`. Raises `EngineError`, which names the
+    table.
     """
     with opening(run) as engine_of:
         engine = engine_of(spec.tables[0])
-        table = open_table(spec, 0, engine, run.timeout, asked=asked, is_open=is_open)
+        table = open_table(spec, 0, engine, run.timeout, table_spec=table_spec, is_open=is_open)
         refuse_to_overwrite(writes, engine.files_read())
 
         def failed(_: Session, error: str) -> NoReturn:
             raise EngineError(f"{table.bound.table.name}: {error}") from None
 
-        found = run_within(
+        answered = run_within(
             engine, run, lambda session: answer(session, table), failed, spent=table.seconds
         )
-    return table.bound, found
+    return table.bound, answered
 
 
 class PlannedTable(NamedTuple):

@@ -127,8 +127,8 @@ def _lineage(result: CellsResult, table: OpenCells, connected: Any) -> Lineage:
     from kanon_sql.auditing.lineage import lineage
 
     seconds = [each.question.bound for each in table.others.values()]
-    found = lineage(table.question.bound, table.engine, connected, seconds)
-    return replace(found, statements=(None,) * len(result.checks))
+    shared = lineage(table.question.bound, table.engine, connected, seconds)
+    return replace(shared, statements=(None,) * len(result.checks))
 
 
 def fits(spec: AuditSpec, place: int, engine: Any = None, *, show_values: bool = False) -> str:
@@ -156,14 +156,14 @@ def fits(spec: AuditSpec, place: int, engine: Any = None, *, show_values: bool =
 def dry_run_of_cells(spec: AuditSpec, *, writes: Sequence[Path] = ()) -> tuple[ExpectedTable, ...]:
     """The statements on each published table and the tables they read, without running them."""
     tables = []
-    for place, asked in enumerate(spec.published):
-        with opened(to_open(asked), RunOptions()) as hub:
+    for place, published in enumerate(spec.published):
+        with opened(to_open(published), RunOptions()) as hub:
             table = open_cells(spec, place, hub)
             refuse_to_overwrite(writes, hub.files_read())
             own = table.question.bound.table
             read = [own, *(each.question.bound.table for each in table.others.values())]
             steps = list(cell_statements(table))
-            tables.append(expected(asked.name or own.name, read, steps, hub))
+            tables.append(expected(published.name or own.name, read, steps, hub))
     return tuple(tables)
 
 

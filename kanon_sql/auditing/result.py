@@ -140,22 +140,22 @@ def _classes_by_size(sizes: Sizes) -> list[tuple[int, int, int]]:
     ]
 
 
-def saw_one_table(plan: Plan, answers: Answers) -> bool:
+def has_same_classes(plan: Plan, answers: Answers) -> bool:
     """Whether all steps counted the same classes; each is a statement of its own."""
     sizes, records = _classes_by_size(answers.sizes), total(answers.sizes, "kanon_records")
     people = people_of_profiles(answers.profiles)
-    seen_people = [
+    counts = [
         int(row["kanon_people"]) for row in answers.people_of.values() if "kanon_people" in row
     ]
     if answers.people is not None:
-        seen_people.append(total(answers.people, "kanon_people"))
-    if any(seen != people for seen in seen_people):
+        counts.append(total(answers.people, "kanon_people"))
+    if any(count != people for count in counts):
         return False
     for read in plan.sensitive:
-        seen = answers.sensitive[read.step.name]
-        if total(seen, "kanon_records") != records:
+        rows = answers.sensitive[read.step.name]
+        if total(rows, "kanon_records") != records:
             return False
-        if not read.with_others and _classes_by_size(seen) != sizes:
+        if not read.with_others and _classes_by_size(rows) != sizes:
             return False
     if any(int(row["kanon_records"] or 0) != records for row in answers.distances.values()):
         return False
@@ -205,7 +205,7 @@ def read_facts(
     Raises `SpecError` for a hierarchy without levels or with faults, `InputError` for one that
     cannot be read.
     """
-    sources, asked = hierarchy_sources(roles, every=True), hierarchy_sources(roles)
+    sources, requested = hierarchy_sources(roles, every=True), hierarchy_sources(roles)
     # An engine locks access to all files not named before its first query.
     tables = {}
     for name, source in sources.items():
@@ -213,7 +213,7 @@ def read_facts(
             tables[name] = engine.table(source)
     rows = {
         name: hierarchy_rows(engine, sources[name], tables[name])
-        for name in (tables if hierarchies == "read" else asked)
+        for name in (tables if hierarchies == "read" else requested)
     }
     unread = sources.keys() - rows.keys()
     read = DataFacts(hierarchies=rows, show_values=show_values)
@@ -256,7 +256,7 @@ def longest_value(
 ) -> int:
     """Length of the longest value, to which a mask pads all: in the table, or in a `relation` of
     some of its records."""
-    [row] = _asked(engine, table, "longest_value", relation, column=column)
+    [row] = _rows_of_macro(engine, table, "longest_value", relation, column=column)
     return int(row["kanon_longest"])
 
 
@@ -275,7 +275,7 @@ def hierarchy_rows(engine: Engine, name: str, table: Table) -> HierarchyTable:
     """The hierarchy in a table: the raw value, then one column per level, all as text."""
     for column in table.columns:
         refuse_merging(column, table)
-    rows = _asked(engine, table, "hierarchy_rows", columns=list(table.columns))
+    rows = _rows_of_macro(engine, table, "hierarchy_rows", columns=list(table.columns))
     return table_of_rows(name, table.column_names, [tuple(row.values()) for row in rows])
 
 
@@ -293,7 +293,7 @@ def _longest_there(engine: Engine, roles: Roles) -> Iterator[tuple[OtherTableKey
         yield other.key, longest
 
 
-def _asked(
+def _rows_of_macro(
     engine: Engine, table: Table, macro: str, relation: str | None = None, **arguments: Any
 ) -> list[Row]:
     sql = render(macro, relation=relation or table.sql, **arguments)

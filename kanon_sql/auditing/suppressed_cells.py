@@ -89,17 +89,17 @@ def derived_cells(
                 else _from_records(table, run)
             )
         try:
-            found = _derived(hub, relation, checks, is_published and show_values)
+            derived = _derived(hub, relation, checks, is_published and show_values)
         except InputError as error:
             if not is_published:
                 raise
             return _unmeasured(table.question, checks, error.marked)
     names = [each.raw.name for each in table.question.dimensions]
-    intervals = found.intervals and [
+    intervals = derived.intervals and [
         named_cell(names, row, low=row["kanon_low"], high=row["kanon_high"])
-        for row in found.intervals
+        for row in derived.intervals
     ]
-    return found._replace(intervals=intervals)
+    return derived._replace(intervals=intervals)
 
 
 def _unmeasured(question: CellQuestion, checks: Mapping[int, CellCheck], why: str) -> Derived:
@@ -130,25 +130,25 @@ def _derived(
 ) -> Derived:
     models = [each.model for each in checks.values() if isinstance(each.model, Derivable)]
     models = models or [Derivable()]
-    found = derive(hub, relation, models, exact=show_values)
+    derivations = derive(hub, relation, models, exact=show_values)
     results = {
         number: _result(check, each)
-        for (number, check), each in zip(checks.items(), found, strict=False)
+        for (number, check), each in zip(checks.items(), derivations, strict=False)
     }
     warnings = []
-    if left := max(each.undecided_cells for each in found):
+    if left := max(each.undecided_cells for each in derivations):
         why = (
             "a row may be a total that is not declared"
             if relation.doubtful
             else f"pip install 'kanon-sql[estimates]' decides up to {MOST_UNKNOWNS:,} cells that "
             "hang together"
-            if any(each.lacks_scipy for each in found)
+            if any(each.lacks_scipy for each in derivations)
             else f"more than {MOST_UNKNOWNS:,} unknown cells hang together, or the figures are too "
             "large for linear programming to be exact"
         )
-        hidden = plural(found[0].suppressed, "suppressed cell")
+        hidden = plural(derivations[0].suppressed, "suppressed cell")
         warnings.append(f"can't tell for {left:,} of {hidden}: {why}.")
-    first = found[0]
+    first = derivations[0]
     return Derived(results, first.implied_cells, first.absent_cells, warnings, first.intervals)
 
 
@@ -166,13 +166,13 @@ DETAILS = (
 )
 
 
-def _result(check: CellCheck, found: Derivation) -> CellCheckResult:
+def _result(check: CellCheck, derivation: Derivation) -> CellCheckResult:
     return CellCheckResult(
         model=check.model.name(),
         parameters=check.model.model_dump(),
-        holds=found.holds if check.gates else None,
-        achieved=found.derived_cells,
-        details={name: getattr(found, name) for name in DETAILS},
+        holds=derivation.holds if check.gates else None,
+        achieved=derivation.derived_cells,
+        details={name: getattr(derivation, name) for name in DETAILS},
     )
 
 
@@ -210,7 +210,7 @@ def _fetched(
 
 
 def _as_published(
-    table: PublishedCells, run: DerivedRelations, is_asked: bool, doubtful: bool
+    table: PublishedCells, run: DerivedRelations, is_checked: bool, doubtful: bool
 ) -> CellRelation:
     """The cells that a published table shows."""
     spec, type = table.question.spec, _type(table.exact)
@@ -222,7 +222,7 @@ def _as_published(
         rows = [(node, parent) for node, (_, parent) in nodes_of(dimension).items()]
         columns = ("kanon_node", "kanon_parent")
         parents.append(run.make_rows(f"parents_{place}", columns, rows) if rows else None)
-    low, high = spec.value_bounds if is_asked else (None, None)
+    low, high = spec.value_bounds if is_checked else (None, None)
     is_count = not spec.is_magnitude
     return CellRelation(
         cells, len(parents), tuple(parents), is_count, spec.absent, low, high, doubtful

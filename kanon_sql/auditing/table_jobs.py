@@ -36,7 +36,9 @@ def audited_by_jobs(
             for key, engine in engines.items()
         }
         results = TableJobs(tables, sessions, run, answer).results()
-    in_turn = {key for key, found in sessions.items() if len(found) == 1 < counts[key]}
+    in_turn = {
+        key for key, engine_sessions in sessions.items() if len(engine_sessions) == 1 < counts[key]
+    }
     return [
         _one_at_a_time(result) if id(table.engine) in in_turn else result
         for table, result in zip(tables, results, strict=True)
@@ -47,23 +49,23 @@ def audited_by_jobs(
 def _sessions(engine: Engine, most: int) -> Iterator[list[Engine]]:
     """The engine with further sessions, `most` in all or as many as the database opens."""
     with ExitStack() as stack:
-        found = [engine]
+        sessions = [engine]
         with suppress(KanonError):
             while (
                 isinstance(engine, Sessions)
-                and len(found) < most
+                and len(sessions) < most
                 and (other := engine.another_session())
             ):
                 stack.callback(other.close)
-                found.append(other)
-        yield found
+                sessions.append(other)
+        yield sessions
 
 
 def _one_at_a_time(result: TableResult) -> TableResult:
     if result.status == "error":
         return result
-    said = f"--jobs: {result.engine} has one session here, so its tables were audited in turn."
-    return replace(result, warnings=(*result.warnings, said))
+    warning = f"--jobs: {result.engine} has one session here, so its tables were audited in turn."
+    return replace(result, warnings=(*result.warnings, warning))
 
 
 class TableJobs:
@@ -81,7 +83,7 @@ class TableJobs:
         answer: Answer,
     ) -> None:
         self._tables = tables
-        self._free = {key: list(found) for key, found in sessions.items()}
+        self._free = {key: list(engine_sessions) for key, engine_sessions in sessions.items()}
         self._run = run
         self._answer = answer
         movable = [isinstance(each.engine, Sessions) and each.engine.can_cancel for each in tables]

@@ -77,7 +77,7 @@ def _nobody_in_both(plan: Plan, each: EarlierStep, crowds: Row) -> str:
     )
 
 
-def saw_the_same_people(plan: Plan, answers: Answers, people: int) -> bool:
+def has_same_people(plan: Plan, answers: Answers, people: int) -> bool:
     """Whether the steps on earlier releases counted the same people as all other steps."""
     for each in plan.earlier:
         if each.name not in answers.earlier:
@@ -104,9 +104,9 @@ def composed(check: BoundCheck, model: ComposedModel, plan: Plan, answers: Answe
             details |= {which: _of_one(row, which) for which in ("joiners", "leavers")}
             details["alone"] = alone
         case ComposedLDiversity():
-            asked = next(each for each in step.candidates if each.column == check.column)
-            place = f"_{asked.place}"
-            least, required, checks = f"kanon_least{place}", model.l, asked.checks
+            candidate = next(each for each in step.candidates if each.column == check.column)
+            place = f"_{candidate.place}"
+            least, required, checks = f"kanon_least{place}", model.l, candidate.checks
             for which in ("certain", "changed"):
                 details[f"{which}_people"] = int(row[f"kanon_{which}{place}_people"])
         case _:
@@ -141,16 +141,16 @@ def with_policies(
     spec: TableSpec | PublishedSpec, checks: Sequence[Result]
 ) -> tuple[list[Result], tuple[PolicyOutcome, ...]]:
     """The results, each with the first policy that requires it, and the outcome of each policy."""
-    found = list(checks)
+    results = list(checks)
     outcomes = []
-    for policy, models, not_asked in _expanded(spec):
-        ran = [place for place, each in enumerate(found) if _is_of(each, models)]
+    for policy, models, unchecked in _expanded(spec):
+        ran = [place for place, each in enumerate(results) if _is_of(each, models)]
         for place in ran:
-            found[place] = replace(found[place], policy=found[place].policy or policy.policy)
-        held = sum(bool(found[place].holds) for place in ran)
+            results[place] = replace(results[place], policy=results[place].policy or policy.policy)
+        held = sum(bool(results[place].holds) for place in ran)
         of_records = isinstance(spec, TableSpec)
-        outcomes.append(_outcome(policy, len(ran), held, not_asked, of_records))
-    return found, tuple(outcomes)
+        outcomes.append(_outcome(policy, len(ran), held, unchecked, of_records))
+    return results, tuple(outcomes)
 
 
 def _expanded(
@@ -172,13 +172,13 @@ def _is_of(result: CheckResult, models: Sequence[Model]) -> bool:
 
 
 def _outcome(
-    policy: Policy, asked: int, held: int, not_asked: Sequence[NotAsked], of_records: bool
+    policy: Policy, checked: int, held: int, unchecked: Sequence[NotAsked], of_records: bool
 ) -> PolicyOutcome:
     return PolicyOutcome(
         id=policy.policy,
-        asked=asked,
+        asked=checked,
         held=held,
-        not_asked=tuple(each.model_dump() for each in not_asked),
+        not_asked=tuple(each.model_dump() for each in unchecked),
         asks_a_person=tuple(policy.asks_a_person),
         read=policy.read.model_dump(exclude={"how"}),
         address=policy.address,
@@ -294,23 +294,23 @@ def _sensitive(
     if any(row.get(f"{column}_infinite_classes") for row in rows):
         achieved = math.inf
     classes, records = (
-        sum(int(row.get(f"{column}_violated_{part}") or 0) for row in rows)
-        for part in ("classes", "records")
+        sum(int(row.get(f"{column}_violated_{counted}") or 0) for row in rows)
+        for counted in ("classes", "records")
     )
     people = _violating_people(
         plan, rows, of_people, f"{column}_violated_classes", f"{column}_violated_people"
     )
-    details = _beside(model, achieved, column, rows)
+    details = _companion_figures(model, achieved, column, rows)
     return CheckFinding(achieved, classes == 0, details, Violations(classes, records, people))
 
 
 def _rows_of(check: BoundCheck, plan: Plan, answers: Answers) -> tuple[Sizes, str, Row | None]:
     """The rows that answer a check on a sensitive attribute, its label in their columns, and the
     row counted in people, if any."""
-    for asked in plan.distances:
-        if asked.labelled.check is check:
-            found = answers.distances[asked.step.name]
-            return [found], asked.labelled.label, answers.people_of.get(asked.step.name)
+    for distance in plan.distances:
+        if distance.labelled.check is check:
+            row = answers.distances[distance.step.name]
+            return [row], distance.labelled.label, answers.people_of.get(distance.step.name)
     for read in plan.sensitive:
         for each in read.checks:
             if each.check is check:
@@ -344,16 +344,18 @@ def _smaller(than: float | None, plan: Plan, answers: Answers) -> Violations:
     )
 
 
-def _worst(model: SensitiveModel, found: Iterator[Any]) -> int | float | None:
+def _worst(model: SensitiveModel, figures: Iterator[Any]) -> int | float | None:
     """The least or greatest measure over the classes; None if no class has one."""
-    measures = [measure for measure in found if measure is not None]
+    measures = [measure for measure in figures if measure is not None]
     if not measures:
         return None
     worst = min(measures) if model.worst == "least" else max(measures)
     return worst if isinstance(worst, int) else float(worst) + 0.0  # -0.0 is 0.
 
 
-def _beside(model: SensitiveModel, achieved: Any, column: str, rows: Sizes) -> dict[str, Any]:
+def _companion_figures(
+    model: SensitiveModel, achieved: Any, column: str, rows: Sizes
+) -> dict[str, Any]:
     """Further measures of a model, as details of its result."""
     match model:
         case RecursiveClDiversity(allowed=None):
@@ -477,13 +479,13 @@ def _within(
     )
 
 
-def _at_most(found: Fraction | float, bound: Number | None) -> bool:
+def _at_most(figure: Fraction | float, bound: Number | None) -> bool:
     """Whether a number is within a bound; a floating-point sum may exceed it by the slack."""
     if bound is None:
         return True
-    if isinstance(found, Fraction):
-        return found <= exactly(bound)
-    return found <= float(bound) + SLACK
+    if isinstance(figure, Fraction):
+        return figure <= exactly(bound)
+    return figure <= float(bound) + SLACK
 
 
 def _sample_uniqueness(model: SampleUniqueness, answers: Answers) -> CheckFinding:
@@ -548,16 +550,16 @@ def _profile_sizes(answers: Answers) -> dict[int, int]:
     return {int(row["kanon_size"]): int(row[counted]) for row in rows}
 
 
-def _result(check: BoundCheck, found: CheckFinding) -> CheckResult:
+def _result(check: BoundCheck, finding: CheckFinding) -> CheckResult:
     """The result of a check; one that does not gate has neither a verdict nor violations."""
-    counted = found.violating if check.gates else Violations()
+    counted = finding.violating if check.gates else Violations()
     return CheckResult(
         model=check.model.name(),
         parameters=check.model.parameters,
-        holds=found.holds if check.gates else None,
-        achieved=found.achieved,
+        holds=finding.holds if check.gates else None,
+        achieved=finding.achieved,
         violating_classes=counted.classes,
         violating_records=counted.records,
         violating_people=counted.people,
-        details=found.details,
+        details=finding.details,
     )

@@ -19,7 +19,7 @@ from kanon_sql.sql.tables import Row, Table
 
 _FEW = 20
 """Number of records below which nearly all values differ in any column."""
-_MOST_GIVEN_AWAY = _MOST_ALONE = 0.05
+_MOST_CERTAIN = _MOST_ALONE = 0.05
 """Share of the records (people) above which a value that classes give away, and being alone in an
 insensitive column, is warned about."""
 _MOST_SENTENCES, _MOST_NAMED = 3, 5
@@ -74,13 +74,13 @@ def certain_values(checks: Iterable[CheckResult], summary: Summary) -> Iterator[
         for each in checks
         if each.model == "l_diversity" and each.holds is not None
     ]
-    for check, count, whole in given_away(checks, summary):
-        if check.holds is None and count > _MOST_GIVEN_AWAY * whole:
+    for check, count, out_of in given_away(checks, summary):
+        if check.holds is None and count > _MOST_CERTAIN * out_of:
             members = "record" if summary.people is None else "person"
             sensitive = check.parameters["sensitive"]
             advice = " A check of l-diversity or homogeneity bounds how many."
             yield (
-                f"The {sensitive} of {plural(count, members)} ({100 * count / whole:.1f} %) is "
+                f"The {sensitive} of {plural(count, members)} ({100 * count / out_of:.1f} %) is "
                 f"certain: their class has no other.{'' if sensitive in diverse else advice}"
             )
 
@@ -128,7 +128,7 @@ def _unassigned(plan: Plan, answers: Answers) -> Iterator[str]:
         return
     members = everyone(answers.counted)
     least = members * plan.bound.table.nearly_all
-    found = [
+    names = [
         f'"{name}"'
         for place, name in enumerate(plan.unassigned.columns, start=1)
         if members > 1
@@ -142,16 +142,16 @@ def _unassigned(plan: Plan, answers: Answers) -> Iterator[str]:
         if plan.bound.entity
         else "about as many different values as there are records"
     )
-    if len(found) > _MOST_SENTENCES:
-        more = plural(max(0, len(found) - _MOST_NAMED), "more column")
-        others = f" and {more}" if len(found) > _MOST_NAMED else ""
+    if len(names) > _MOST_SENTENCES:
+        more = plural(max(0, len(names) - _MOST_NAMED), "more column")
+        others = f" and {more}" if len(names) > _MOST_NAMED else ""
         yield (
-            f"{', '.join(found[:_MOST_NAMED])}{others} each have {about} (an approximate count), "
+            f"{', '.join(names[:_MOST_NAMED])}{others} each have {about} (an approximate count), "
             "so each may identify people by itself. What is published of them is a "
             "quasi-identifier; declare the others as identifiers."
         )
         return
-    for name in found:
+    for name in names:
         yield (
             f"{name} has {about} (an approximate count), so it may identify people by itself. If "
             "it is published, it is a quasi-identifier; if not, declare it as an identifier or as "

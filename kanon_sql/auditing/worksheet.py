@@ -112,13 +112,13 @@ def _riskiest(
     )
     pairs = compared.pairs if compared else []
     patterns = [pair.how == "by_pattern" for pair in pairs] or [False] * len(columns)
-    for found in session.rows(asking):
-        cells = [found[f"kanon_cell_{place}"] for place in range(1, len(columns) + 1)]
+    for riskiest_class in session.rows(asking):
+        cells = [riskiest_class[f"kanon_cell_{place}"] for place in range(1, len(columns) + 1)]
         texts = ["" if cell is None else str(cell) for cell in cells]
         row = [
             text.removeprefix("=") if is_pattern else text
             for text, is_pattern in zip(texts, patterns, strict=True)
         ]
-        size = int(found["kanon_size"])
-        sizes = [size, int(found["kanon_population"])] if compared else [size]
+        size = int(riskiest_class["kanon_size"])
+        sizes = [size, int(riskiest_class["kanon_population"])] if compared else [size]
         yield [[*row, *map(str, sizes)]] * size

@@ -222,7 +222,7 @@ def _planned(
         asked = as_profiled(spec.tables[place])
     except SpecError as error:
         raise spec.with_location(error, place) from None
-    table = open_table(spec, place, engine, timeout, asked=asked, is_open=True)
+    table = open_table(spec, place, engine, timeout, table_spec=asked, is_open=True)
     bound = table.bound
     try:
         named = bool(bound.quasi_identifiers)

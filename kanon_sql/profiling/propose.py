@@ -303,7 +303,7 @@ def propose(
         run,
         _profiled,
         writes=[output] if output else [],
-        asked=as_profiled(asked),
+        table_spec=as_profiled(asked),
         is_open=True,
     )
     is_file = output is not None and (output.is_file() or not output.exists())
