@@ -11,7 +11,7 @@ from kanon_sql.anonymizing import anonymizer
 from kanon_sql.anonymizing import tradeoff as weighed
 from kanon_sql.anonymizing.release.options import ReleaseArguments, ReleaseOptions, SearchArguments
 from kanon_sql.anonymizing.release.result import AnonymizationResult
-from kanon_sql.anonymizing.release.views import is_nameless, require_name, views_of_no_table
+from kanon_sql.anonymizing.release.views import is_unnamed_frame, require_name, views_of_no_table
 from kanon_sql.anonymizing.tradeoff import TradeoffResult
 from kanon_sql.auditing import auditor, compiler, published_tables
 from kanon_sql.auditing.compiler import CompiledAudit
@@ -273,7 +273,7 @@ def anonymize(
     if compare:
         result = anonymizer.compared(result, spec, options, run)
     result = with_python_words(result)
-    if is_nameless(spec.tables[0]):
+    if is_unnamed_frame(spec.tables[0]):
         result = replace(
             result, anonymization=views_of_no_table(result.anonymization, spec.tables[0])
         )

@@ -15,8 +15,8 @@ from kanon_sql.anonymizing.recoding.local_recoding import RecodingRound, local_r
 from kanon_sql.anonymizing.recoding.recoded_sets import RecodedSets
 from kanon_sql.anonymizing.recoding.recoded_views import RecodedChain, recoding_warnings
 from kanon_sql.anonymizing.recoding.split_tree import (
-    MOST_PARTS,
     MOST_SEEDED,
+    MOST_SPLITS,
     SplitTree,
     split_tree,
     too_many,
@@ -63,13 +63,13 @@ def released_by_class(
         records=before.summary.records or 0,
         max_suppressed=allowed,
         least_suppressed=making.k if making.options.suppressed == "star" else 0,
-        tell=_refusing_views(making),
+        on_round=_refusing_views(making),
     )
     recoded, starts = RecodedSets(sets, recoding), recoding.starts
     chain: RecodedChain | None = None
     if recoding.fails:
         left_out = nothing_suppressed(sets, starts)
-        judged = making.in_vain(sets, starts)
+        judged = making.judged_without_release(sets, starts)
         released = released_at(sets, starts, recoding.labels)
         reached = {name: {level: before.summary.records or 0} for name, level in starts.items()}
     else:
@@ -149,15 +149,15 @@ def is_soon_searched(sets: FrequencySets, preferred: Preferences, combinations: 
 
 
 def _refusing_views(making: ReleaseJob) -> Callable[[RecodingRound], None]:
-    """What raises `InputError` as soon as the rounds made more parts than what is written can
+    """What raises `InputError` as soon as the rounds made more splits than what is written can
     hold."""
     is_model = making.options.emit == "dbt-model"
-    most, parts = _most_parts(making), 0
+    most, splits = _most_splits(making), 0
 
     def report_progress(done: RecodingRound) -> None:
-        nonlocal parts
-        parts += done.parts
-        if parts <= most or making.options.writes_records or making.options.output is None:
+        nonlocal splits
+        splits += done.parts
+        if splits <= most or making.options.writes_records or making.options.output is None:
             return
         what, why = "a model" if is_model else "views", too_many(most)
         raise InputError(
@@ -172,13 +172,13 @@ def _refusing_views(making: ReleaseJob) -> Callable[[RecodingRound], None]:
     return report_progress
 
 
-def _most_parts(making: ReleaseJob) -> int:
-    return MOST_SEEDED if making.options.emit == "dbt-model" else MOST_PARTS
+def _most_splits(making: ReleaseJob) -> int:
+    return MOST_SEEDED if making.options.emit == "dbt-model" else MOST_SPLITS
 
 
 def _chain(making: ReleaseJob, recoded: RecodedSets) -> RecodedChain:
-    cuts = split_tree(recoded, _most_parts(making))
-    no_views = too_many(MOST_PARTS) if isinstance(cuts, SplitTree) else cuts
+    cuts = split_tree(recoded, _most_splits(making))
+    no_views = too_many(MOST_SPLITS) if isinstance(cuts, SplitTree) else cuts
     return making.chain(
         RecodedChain,
         recoded.sets,
@@ -208,15 +208,17 @@ def released_at_levels(
     making: ReleaseJob, sets: FrequencySets, before: TableResult, allowed: int, new: Written | None
 ) -> ReleaseOutcome:
     """Search, build and audit; the release's records are written to `new`."""
-    path, made, beside = _levels_found(making, sets, allowed)
+    path, made, other_violations = _searched_levels(making, sets, allowed)
     steps = tuple(_as_taken(sets, step) for step in path.steps or _straight(sets, path.levels))
     chain = making.chain(ViewChain, sets, steps)
     in_step4 = making.options.algorithm == "datafly" and allowed >= making.k
     if path.reached_top:
         left_out = nothing_suppressed(sets, path.levels)
-        judged = making.in_vain(sets, path.levels)
+        judged = making.judged_without_release(sets, path.levels)
     else:
-        left_out, chain = suppress(sets, chain, path.levels, in_step4=in_step4, beside=beside)
+        left_out, chain = suppress(
+            sets, chain, path.levels, in_step4=in_step4, other_violations=other_violations
+        )
         judged = making.judged(chain, new, before, left_out, _shown(sets, path.levels))
     if judged.after.status == "violated" and making.options.algorithm != "optimal":
         made |= _nearest_of_a_failure(_nodes(making, sets), making)
@@ -237,15 +239,15 @@ def released_at_levels(
     )
 
 
-def _levels_found(
+def _searched_levels(
     making: ReleaseJob, sets: FrequencySets, allowed: int
 ) -> tuple[SearchPath, dict[str, Any], list[str]]:
     """The levels of the release, the result's fields on how they were found, and SELECTs of the
     classes at these levels that violate a check against another table."""
     if making.options.algorithm == "levels":
-        given = making.options.levels
-        highest = Preferences(given, {}).highest_of(sets.quasi_identifiers)
-        levels = {name: level if name in given else 0 for name, level in highest.items()}
+        requested = making.options.levels
+        highest = Preferences(requested, {}).highest_of(sets.quasi_identifiers)
+        levels = {name: level if name in requested else 0 for name, level in highest.items()}
         violating = sets.records_violating(levels)
         return SearchPath((), levels, violating, reached_top=violating > allowed), {}, []
     if making.options.algorithm == "datafly":
@@ -254,7 +256,7 @@ def _levels_found(
             attributes,
             violating_on(sets, climb(attributes)),
             allowed,
-            lambda step: making.tell(_as_taken(sets, step)),
+            lambda step: making.on_step(_as_taken(sets, step)),
         )
         return path, {}, []
     metric = making.options.metric or "loss"
@@ -274,12 +276,12 @@ def _levels_found(
         nodes.counted(chosen.node, making.k).violating,
         reached_top=not chosen.satisfies,
     )
-    found: dict[str, Any] = {"metric": metric, "search": chosen.search}
+    fields: dict[str, Any] = {"metric": metric, "search": chosen.search}
     if not chosen.satisfies:
-        found |= _nearest_of_a_failure(nodes, making)
+        fields |= _nearest_of_a_failure(nodes, making)
     if making.options.minimal_nodes:
-        found["minimal_nodes"] = choice.minimal(making.k, allowed)
-    return path, found, nodes.queries.violating_beside(chosen.node)
+        fields["minimal_nodes"] = choice.minimal(making.k, allowed)
+    return path, fields, nodes.queries.violating_against_others(chosen.node)
 
 
 def _nodes(making: ReleaseJob, sets: FrequencySets) -> LatticeStatistics:
@@ -308,11 +310,11 @@ def _nearest_of_a_failure(nodes: LatticeStatistics, making: ReleaseJob) -> dict[
 def passes_audit(making: ReleaseJob, nodes: LatticeStatistics, node: Node) -> bool:
     """Whether the release at a node passes every check, by its audit."""
     sets, levels = nodes.sets, nodes.levels(node)
-    beside = nodes.queries.violating_beside(node)
+    other_violations = nodes.queries.violating_against_others(node)
     steps = tuple(_as_taken(sets, step) for step in _straight(sets, levels))
     with sets.with_k(making.k):
         chain = making.chain(ViewChain, sets, steps)
-        _, chain = suppress(sets, chain, levels, in_step4=False, beside=beside)
+        _, chain = suppress(sets, chain, levels, in_step4=False, other_violations=other_violations)
         return making.audited(chain, _shown(sets, levels)).status == "holds"
 
 

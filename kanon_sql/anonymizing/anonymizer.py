@@ -16,13 +16,13 @@ from kanon_sql.anonymizing.recoding.recoded_views import refuse_equality
 from kanon_sql.anonymizing.release.delivery import delivered, new_file, refuse_described
 from kanon_sql.anonymizing.release.options import ReleaseOptions, preferences_of
 from kanon_sql.anonymizing.release.release_job import (
+    OnStep,
     ReleaseJob,
     ReleaseOutcome,
-    Tell,
     Written,
     partition_of,
     refuse_names,
-    refuse_untouched,
+    refuse_unassigned,
 )
 from kanon_sql.anonymizing.release.result import AnonymizationResult, KeptRecords
 from kanon_sql.anonymizing.search.costs import Preferences
@@ -65,49 +65,49 @@ def anonymize(
     options: ReleaseOptions,
     run: RunOptions,
     *,
-    tell: Tell | None = None,
+    on_step: OnStep | None = None,
     keep_records: bool = False,
 ) -> AnonymizationResult:
     """Generalise and suppress the single table of `spec` until its checks hold, and audit it.
 
     A release that fails its audit is not written, unless `options.force` is set. The input is never
-    written to. `tell` is a callback for each step. With `keep_records` the result of an embedded
+    written to. `on_step` is a callback for each step. With `keep_records` the result of an embedded
     engine keeps its records.
 
     Raises `SpecError` or `InputError` for an invalid request, `EngineError` if the engine fails;
     nothing is written then.
     """
-    spec, options = _at_given_levels(spec, options)
-    asked = the_table(spec)
-    options = options.for_engine(run.engine if run.engine is not None else asked.connect)
-    k = _required_k(asked)
+    spec, options = _with_levels_as_options(spec, options)
+    table_spec = the_table(spec)
+    options = options.for_engine(run.engine if run.engine is not None else table_spec.connect)
+    k = _required_k(table_spec)
     refuse_described(options)
     for path in options.files:
         check_writable(path, inputs=spec.files(run.engine), overwrite=options.overwrite)
-    _refuse_before_connecting(asked, run.engine, options)
+    _refuse_before_connecting(table_spec, run.engine, options)
     with ExitStack() as stack:
-        database = stack.enter_context(opened(asked, run, fetches=options.pull_frequencies))
+        database = stack.enter_context(opened(table_spec, run, fetches=options.pull_frequencies))
         refuse_time_limit(database, run.timeout)
-        refuse_what_it_can_t(database, options)
+        refuse_unsupported(database, options)
         folders = dict.fromkeys(path.parent for path in (*options.files, *options.seeds))
-        left_over = [said for folder in folders for said in remove_leftovers(folder)]
+        left_over = [warning for folder in folders for warning in remove_leftovers(folder)]
         new = stack.enter_context(new_file(options, database))
         if isinstance(new, Path) and isinstance(database, Hub):
             database.will_write(new, options.output or new)
         records = None
         if keep_records and isinstance(database, Hub) and database is not run.engine:
-            records = KeptRecords(options.output, database, asked.source)
+            records = KeptRecords(options.output, database, table_spec.source)
         with job_within_limits(
-            spec, asked, k, options, run, database, tell=tell, records=records
+            spec, table_spec, k, options, run, database, on_step=on_step, records=records
         ) as making:
-            _refuse_what_cannot_be_released(making.plan, options)
+            _refuse_unreleasable(making.plan, options)
             refuse_to_overwrite(
                 [*options.files, *options.seeds, *run.writes], database.files_read()
             )
             result, chain = unless_changed(database, lambda: _made(making, new))
             database.verify_unchanged()
             database.drop_all()
-        result = delivered(_telling(result, left_over), chain, options, new)
+        result = delivered(_with_warnings(result, left_over), chain, options, new)
         if records is None or chain is None or not result.is_publishable:
             return result
         records.take_fingerprint()
@@ -145,7 +145,7 @@ def _compared(result: AnonymizationResult) -> Compared:
     )
 
 
-def _telling(result: AnonymizationResult, warnings: Sequence[str]) -> AnonymizationResult:
+def _with_warnings(result: AnonymizationResult, warnings: Sequence[str]) -> AnonymizationResult:
     """The result with these warnings before its own."""
     [table] = result.tables
     return replace(result, tables=(replace(table, warnings=(*warnings, *table.warnings)),))
@@ -158,16 +158,16 @@ def dry_run(spec: AuditSpec, options: ReleaseOptions, *, engine: Any = None) -> 
     """
     from kanon_sql.report.dry_run import ExpectedSearch
 
-    spec, options = _at_given_levels(spec, options)
-    asked = the_table(spec)
-    options = options.for_engine(engine if engine is not None else asked.connect)
-    _required_k(asked)
-    _refuse_before_connecting(asked, engine, options)
-    with opened(asked, RunOptions(engine)) as database:
-        refuse_what_it_can_t(database, options)
+    spec, options = _with_levels_as_options(spec, options)
+    table_spec = the_table(spec)
+    options = options.for_engine(engine if engine is not None else table_spec.connect)
+    _required_k(table_spec)
+    _refuse_before_connecting(table_spec, engine, options)
+    with opened(table_spec, RunOptions(engine)) as database:
+        refuse_unsupported(database, options)
         plan = planned(spec, 0, database).plan
         refuse_names(plan.bound, options)
-        refuse_untouched(plan.bound, options)
+        refuse_unassigned(plan.bound, options)
         levels = column_levels(plan.bound.roles, plan.bound.facts)
         preferred = preferences_of(options, plan.bound)
         masked = frozenset(
@@ -193,10 +193,10 @@ def dry_run(spec: AuditSpec, options: ReleaseOptions, *, engine: Any = None) -> 
             when = "in parts: what values each quasi-identifier has, then how they are combined"
         else:
             when = ""
-        asked_before = [step for step in plan.steps if step not in plan.shown]
-        steps = [*asked_before, replace(first_set(plan.bound), only=when)]
-        found = expected(name_of(plan), plan.bound.tables, steps, database)
-        return replace(found, search=search)
+        audit_steps = [step for step in plan.steps if step not in plan.shown]
+        steps = [*audit_steps, replace(first_set(plan.bound), only=when)]
+        expected_table = expected(name_of(plan), plan.bound.tables, steps, database)
+        return replace(expected_table, search=search)
 
 
 def _expected_height(levels: ColumnLevels, preferred: Preferences, *, masked: bool) -> int:
@@ -208,7 +208,7 @@ def _expected_height(levels: ColumnLevels, preferred: Preferences, *, masked: bo
     return preferred.highest(levels.name, levels.height)
 
 
-def refuse_what_it_can_t(database: Engine, options: ReleaseOptions) -> None:
+def refuse_unsupported(database: Engine, options: ReleaseOptions) -> None:
     """Raise `SpecError` for what is only for a warehouse, or only for the embedded engine."""
     if database.materialises and options.pull_frequencies:
         raise SpecError(
@@ -239,20 +239,20 @@ def _records_stay(options: ReleaseOptions, database: str) -> SpecError:
     )
 
 
-def _refuse_before_connecting(asked: TableSpec, engine: Any, options: ReleaseOptions) -> None:
+def _refuse_before_connecting(table_spec: TableSpec, engine: Any, options: ReleaseOptions) -> None:
     """Raise `SpecError` for what no driver supports, before one is imported, and
     `InputError` for a table in whose session nothing can be materialised."""
-    if frame_name(asked.source) == RELATION_KIND:
+    if frame_name(table_spec.source) == RELATION_KIND:
         raise InputError(
             "a DuckDB relation is read in its own session, where nothing is kept. Pass its "
             "connection with engine= and the table's name, or to_arrow_table()."
         )
-    refuse_for_url(asked, engine, options)
+    refuse_for_url(table_spec, engine, options)
 
 
-def refuse_for_url(asked: TableSpec, engine: Any, options: ReleaseOptions) -> None:
+def refuse_for_url(table_spec: TableSpec, engine: Any, options: ReleaseOptions) -> None:
     """Raise `SpecError` for what only DuckDB can do, before connecting to a server."""
-    url = engine if engine is not None else asked.connect
+    url = engine if engine is not None else table_spec.connect
     if isinstance(url, str) and not is_embedded(url):
         name = url.partition(":")[0]
         _refuse_local_in_place(name, options)
@@ -263,13 +263,13 @@ def refuse_for_url(asked: TableSpec, engine: Any, options: ReleaseOptions) -> No
 @contextmanager
 def job_within_limits(
     spec: AuditSpec,
-    asked: TableSpec,
+    table_spec: TableSpec,
     k: int,
     options: ReleaseOptions,
     run: RunOptions,
     database: Engine,
     *,
-    tell: Tell | None = None,
+    on_step: OnStep | None = None,
     records: KeptRecords | None = None,
 ) -> Iterator[ReleaseJob]:
     """The job for an open database, within the limits of the run.
@@ -293,23 +293,25 @@ def job_within_limits(
         deadline = Deadline(time.monotonic() + (run.timeout or 0), lift_all) if ends else Deadline()
         plan = planned(spec, 0, database).plan
         yield ReleaseJob(
-            spec, asked, k, plan, options, preferences_of(options, plan.bound), database, here,
-            expired, run, tell or (lambda step: None), deadline, started, records,
+            spec, table_spec, k, plan, options, preferences_of(options, plan.bound), database, here,
+            expired, run, on_step or (lambda step: None), deadline, started, records,
         )  # fmt: skip
 
 
-def _at_given_levels(spec: AuditSpec, options: ReleaseOptions) -> tuple[AuditSpec, ReleaseOptions]:
+def _with_levels_as_options(
+    spec: AuditSpec, options: ReleaseOptions
+) -> tuple[AuditSpec, ReleaseOptions]:
     """The question on raw values, and the options with its levels as those of the release."""
-    [*others, asked] = spec.tables
-    if others or not asked.levels:
+    [*others, table_spec] = spec.tables
+    if others or not table_spec.levels:
         return spec, options
-    raw = asked.model_copy(update={"levels": {}})
-    names = {each.casefold(): each for each in asked.quasi_identifiers}
-    levels = {names.get(name.casefold(), name): level for name, level in asked.levels.items()}
-    if unknown := [name for name in levels if name not in asked.quasi_identifiers]:
+    raw = table_spec.model_copy(update={"levels": {}})
+    names = {each.casefold(): each for each in table_spec.quasi_identifiers}
+    levels = {names.get(name.casefold(), name): level for name, level in table_spec.levels.items()}
+    if unknown := [name for name in levels if name not in table_spec.quasi_identifiers]:
         raise SpecError(
             f'{option("levels")}: "{unknown[0]}" is no quasi-identifier. Quasi-identifiers: '
-            f"{', '.join(asked.quasi_identifiers)}."
+            f"{', '.join(table_spec.quasi_identifiers)}."
         )
     return spec.model_copy(update={"tables": [raw]}), options.at_levels(levels)
 
@@ -321,20 +323,20 @@ def the_table(spec: AuditSpec) -> TableSpec:
             f"a release is made of one table, and the spec has {len(spec.tables)}. Give each its "
             "own file."
         )
-    [asked] = spec.tables
-    asked.refuse_events("a release is generalised by its classes")
-    if asked.levels:
+    [table_spec] = spec.tables
+    table_spec.refuse_events("a release is generalised by its classes")
+    if table_spec.levels:
         raise SpecError("the levels are compared; leave them out, or audit at a level.")
-    if asked.nulls == "wildcard":
+    if table_spec.nulls == "wildcard":
         raise SpecError(
             "nulls: wildcard forms no classes that could be released. Leave it out: NULL is then "
             "a value of its own."
         )
-    return asked
+    return table_spec
 
 
-def _required_k(asked: TableSpec) -> int:
-    sizes = [check.k for check in asked.checks if isinstance(check, KAnonymity) and check.k]
+def _required_k(table_spec: TableSpec) -> int:
+    sizes = [check.k for check in table_spec.checks if isinstance(check, KAnonymity) and check.k]
     if not sizes:
         raise SpecError(
             f"say how many records each class of the release must have, as in {option('k', 5)}."
@@ -342,9 +344,9 @@ def _required_k(asked: TableSpec) -> int:
     return max(sizes)
 
 
-def _refuse_what_cannot_be_released(plan: Plan, options: ReleaseOptions) -> None:
+def _refuse_unreleasable(plan: Plan, options: ReleaseOptions) -> None:
     refuse_names(plan.bound, options)
-    refuse_untouched(plan.bound, options)
+    refuse_unassigned(plan.bound, options)
     partition_of(plan.bound, options)
     if options.algorithm == "local":
         refuse_equality(plan.bound)

@@ -53,9 +53,9 @@ def new_hierarchy(
             "a hierarchy file holds the values of the column, and rare ones point at people: it is "
             f"personal data. Ask for it with {option('show_values')}."
         )
-    _, found = answer_of_one_table(spec, run, _rows, writes=[output])
-    write_atomically(output, _text(found), private=True)
-    return len(found)
+    _, lines = answer_of_one_table(spec, run, _rows, writes=[output])
+    write_atomically(output, _text(lines), private=True)
+    return len(lines)
 
 
 def _rows(session: Session, table: OpenTable) -> Rows:
@@ -65,8 +65,8 @@ def _rows(session: Session, table: OpenTable) -> Rows:
     if levels.needs_longest:
         longest = longest_value(table.engine, bound.table, column, records(bound, [column]))
         levels = levels.with_longest(longest)
-    found = session.rows(_statement(bound, column, levels))
-    rows = [list(row.values())[1:] for row in found]
+    value_rows = session.rows(_statement(bound, column, levels))
+    rows = [list(row.values())[1:] for row in value_rows]
     if not rows:
         raise NoDataError(f'{bound.table.name}: "{column.name}" has no values to begin with.')
     lacking = sum(None in row for row in rows)
@@ -82,7 +82,7 @@ def _rows(session: Session, table: OpenTable) -> Rows:
             "hierarchy has a line a value. Replace it in a view."
         )
     if levels.hierarchy.levels is None:
-        records_of = {str(row["kanon_value"]): int(row["kanon_records"]) for row in found}
+        records_of = {str(row["kanon_value"]): int(row["kanon_records"]) for row in value_rows}
         return [[value, *labels, TOP] for value, *labels in proposed_groups(records_of)]
     return [row if row[1:] and row[-1] == TOP else [*row, TOP] for row in texts]
 

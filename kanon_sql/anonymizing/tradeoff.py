@@ -12,7 +12,7 @@ from kanon_sql.anonymizing.algorithms import is_soon_searched, passes_audit
 from kanon_sql.anonymizing.anonymizer import (
     job_within_limits,
     refuse_for_url,
-    refuse_what_it_can_t,
+    refuse_unsupported,
     the_table,
 )
 from kanon_sql.anonymizing.recoding.local_recoding import local_recoding
@@ -130,15 +130,15 @@ def tradeoff(
             "a trade-off takes the algorithms optimal and local; Datafly does not minimise the "
             "loss."
         )
-    asked = _asking(spec, max(ks))
+    searched = _with_k(spec, max(ks))
     started = time.monotonic()
-    table = the_table(asked)
+    table = the_table(searched)
     options = options.for_engine(run.engine if run.engine is not None else table.connect)
     refuse_for_url(table, run.engine, options)
     with opened(table, run, fetches=options.pull_frequencies) as database:
         refuse_time_limit(database, run.timeout)
-        refuse_what_it_can_t(database, options)
-        with job_within_limits(asked, table, max(ks), options, run, database) as job:
+        refuse_unsupported(database, options)
+        with job_within_limits(searched, table, max(ks), options, run, database) as job:
             refuse_to_overwrite(run.writes, database.files_read())
             result = unless_changed(database, lambda: _weighed(job, ks))
             database.verify_unchanged()
@@ -152,25 +152,25 @@ def _weighed(job: ReleaseJob, ks: Sequence[int]) -> Tradeoff:
     options, before = job.options, answered(job.plan, job.session())
     records, metric = before.summary.records or 0, options.metric or "loss"
     is_optimal = options.algorithm == "optimal"
-    found = Tradeoff(job.name, job.engine.name, records, metric, 0, options.algorithm, (), None)
+    outline = Tradeoff(job.name, job.engine.name, records, metric, 0, options.algorithm, (), None)
     if before.status == "no_data":
-        return found
+        return outline
     allowed = options.allowed(records=records, k=1)
     warnings = tuple(dict.fromkeys(_warnings(job.bound, options)))
-    found = replace(found, max_suppressed=allowed, warnings=warnings)
+    outline = replace(outline, max_suppressed=allowed, warnings=warnings)
     if is_optimal:
         job = job.also_searched(with_estimated_sizes(job.bound, before))
     job.announce_fetch()
     sets = job.sets()
     if is_optimal:
         best = _best_levels(job, sets, ks, allowed)
-        return replace(found, points=best.points, search=best.search)
+        return replace(outline, points=best.points, search=best.search)
     is_searched = is_soon_searched(sets, job.preferred, before.summary.classes or 0)
     optimal = _best_levels(job, sets, ks, allowed) if is_searched else None
     points = tuple(
         recoded_point(sets, job.preferred, k, records=records, max_suppressed=allowed) for k in ks
     )
-    return replace(found, points=points, optimal=optimal)
+    return replace(outline, points=points, optimal=optimal)
 
 
 def _best_levels(job: ReleaseJob, sets: FrequencySets, ks: Sequence[int], allowed: int) -> Curve:
@@ -218,7 +218,7 @@ def _sizes(ks: Sequence[int]) -> tuple[int, ...]:
     return tuple(sorted(set(ks)))
 
 
-def _asking(spec: AuditSpec, k: int) -> AuditSpec:
+def _with_k(spec: AuditSpec, k: int) -> AuditSpec:
     """The spec with a check of this k in place of its own k-anonymity checks."""
 
     def other(check: Any) -> bool:
@@ -246,14 +246,14 @@ def _point(nodes: LatticeStatistics, k: int, chosen: SearchResult, weights: Any)
     )
 
 
-def _search(found: Sequence[SearchResult], looked_at: int) -> Search:
+def _search(results: Sequence[SearchResult], looked_at: int) -> Search:
     """The searches for all k as one: optimal if all are proven, with the largest gap."""
-    with_levels = [each.search for each in found if each.satisfies]
+    with_levels = [each.search for each in results if each.satisfies]
     gaps = [each.gap for each in with_levels]
     return Search(
-        nodes=found[0].search.nodes,
+        nodes=results[0].search.nodes,
         looked_at=looked_at,
-        bound=with_levels[0].bound if len(found) == 1 and with_levels else None,
+        bound=with_levels[0].bound if len(results) == 1 and with_levels else None,
         gap=None if None in gaps or not gaps else max(each for each in gaps if each is not None),
         optimal=bool(with_levels) and all(each.optimal for each in with_levels),
     )

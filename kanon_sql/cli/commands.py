@@ -585,7 +585,7 @@ def anonymize(context: click.Context, /, target: str, **values: Any) -> int:
         return 0
     with watching(context) as watch, printing_steps(context) as tell:
         how = run_of(values, watch, files_of(result_file))
-        result = CLOCK.timed(run(spec, options, how, tell=tell))
+        result = CLOCK.timed(run(spec, options, how, on_step=tell))
         if values["compare"]:
             result = compared(result, spec, options, how)
     result = with_command(result, context, result_file, spec)

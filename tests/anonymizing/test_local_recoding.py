@@ -329,7 +329,7 @@ def test_no_seed_of_a_person_is_replaced(tmp_path: Path) -> None:
 def test_a_model_of_more_parts_than_views_hold(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(split_tree, "MOST_PARTS", 1)
+    monkeypatch.setattr(split_tree, "MOST_SPLITS", 1)
 
     result = modelled(tmp_path / "people_released.sql")
 
@@ -701,7 +701,7 @@ def test_none_where_each_class_has_a_round_to_itself(monkeypatch: pytest.MonkeyP
 def test_of_too_many_parts_no_release_is_made_to_be_thrown_away(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, emit: str
 ) -> None:
-    name = "MOST_PARTS" if emit == "views" else "MOST_SEEDED"
+    name = "MOST_SPLITS" if emit == "views" else "MOST_SEEDED"
     monkeypatch.setattr(algorithms, name, 1)
     monkeypatch.setattr(algorithms, "RecodedSets", None)
     with pytest.raises(kanon.InputError, match=r"--output release\.parquet|output='release"):
@@ -718,8 +718,8 @@ def test_of_too_many_parts_no_release_is_made_to_be_thrown_away(
 
 
 def test_of_too_many_parts_a_warehouse_has_no_release(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(split_tree, "MOST_PARTS", 1)
-    monkeypatch.setattr(algorithms, "MOST_PARTS", 1)
+    monkeypatch.setattr(split_tree, "MOST_SPLITS", 1)
+    monkeypatch.setattr(algorithms, "MOST_SPLITS", 1)
     with closing(sqlite3.connect(":memory:")) as warehouse:
         warehouse.execute("create table people (age text, country text)")
         warehouse.executemany("insert into people values (?, ?)", [(str(a), c) for a, c in PEOPLE])

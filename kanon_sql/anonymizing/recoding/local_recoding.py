@@ -77,7 +77,7 @@ def local_recoding(
     records: int,
     max_suppressed: int,
     least_suppressed: int = 0,
-    tell: Callable[[RecodingRound], None] = lambda done: None,
+    on_round: Callable[[RecodingRound], None] = lambda done: None,
 ) -> Recoding:
     """Split the classes of a table round by round, until the checks allow no further split.
 
@@ -87,7 +87,7 @@ def local_recoding(
     """
     starts = preferred.highest_of(sets.quasi_identifiers)
     rounds = _Rounds(sets, starts, _factors(sets, records, preferred.weights), records)
-    return rounds.run(range(least_suppressed, max_suppressed + 1), tell)
+    return rounds.run(range(least_suppressed, max_suppressed + 1), on_round)
 
 
 def _factors(sets: FrequencySets, records: int, weights: Mapping[str, float]) -> list[int]:
@@ -98,8 +98,8 @@ def _factors(sets: FrequencySets, records: int, weights: Mapping[str, float]) ->
         Fraction(str(weights.get(each.name, 1))) / (many - 1) if many > 1 else Fraction(0)
         for each, many in zip(sets.quasi_identifiers, leaves, strict=True)
     ]
-    whole = math.lcm(*(share.denominator for share in shares))
-    factors = [int(share * whole) for share in shares]
+    denominator = math.lcm(*(share.denominator for share in shares))
+    factors = [int(share * denominator) for share in shares]
     common = math.gcd(*factors) or 1
     most = records * max(leaves) * max(factors) // common
     shrunk = max(1, -(-most // _LARGEST))
@@ -147,7 +147,7 @@ class _Rounds:
             render("label_places", labels=self._labels_of_values),
         )
 
-    def run(self, allowed: range, tell: Callable[[RecodingRound], None]) -> Recoding:
+    def run(self, allowed: range, on_round: Callable[[RecodingRound], None]) -> Recoding:
         """Run the rounds. The number of suppressed records must be 0 or in `allowed`."""
         live = self._started()
         failing = self._failing(live)
@@ -167,19 +167,19 @@ class _Rounds:
                 labels=self._labels_of_values,
             ),
         )
-        [found] = self._sets.fetch(
+        [counts] = self._sets.fetch(
             "classes_at_first",
             "How many classes are there before the first split?",
             render("classes_in_short", members=live),
         )
-        classes, first = int(found["kanon_classes"]), int(found["kanon_last"]) + 1
+        classes, first = int(counts["kanon_classes"]), int(counts["kanon_last"]) + 1
         all_levels, splits, rounds = [levels], list[str](), list[RecodingRound]()
         finished = [suppressed]
         while classes and not fails:
             number = len(rounds) + 1
             split = self._split(number, live, levels, first)
             rounds.append(RecodingRound(number, classes, split.classes, split.parts))
-            tell(rounds[-1])
+            on_round(rounds[-1])
             if split.classes < classes:
                 finished.append(self._finished(number, live, split.name))
             if not split.parts:
@@ -227,10 +227,10 @@ class _Rounds:
 
     def _records_of(self, classes: str) -> int:
         sql = render("total", relation=classes, column="kanon_records")
-        [found] = self._sets.fetch(
+        [total] = self._sets.fetch(
             f"total_of_{classes}", "How many records are in these classes?", sql
         )
-        return int(found["kanon_total"])
+        return int(total["kanon_total"])
 
     def _suppressed(self, members: str, failing: str | None) -> str:
         sql = render("suppressed_members", members=members, failing=failing, keys=self._keys)
@@ -282,16 +282,16 @@ class _Rounds:
                 closing=not self._carried,
             ),
         )
-        [found] = self._sets.fetch(
+        [counts] = self._sets.fetch(
             f"splits_in_short_{number}",
             "How many classes were split, into how many?",
             render("splits_in_short", splits=name, keys=self._keys),
         )
         return _Split(
             name,
-            int(found["kanon_split"]),
-            int(found["kanon_parts"]),
-            tuple(_levels_gone_to(found, place) for place in range(1, len(self._keys) + 1)),
+            int(counts["kanon_split"]),
+            int(counts["kanon_parts"]),
+            tuple(_levels_reached(counts, place) for place in range(1, len(self._keys) + 1)),
         )
 
     def _judged_by_size(self, live: str, levels: str) -> str:
@@ -337,7 +337,7 @@ class _Rounds:
         never pass are left out. Each iteration evaluates the next few states of every open rest."""
         question = "Which rests are not yet checked?"
         sql = render("rests_to_judge", ranked=ranked, k=self._sets.least_records)
-        asked = self._keep(f"rests_to_judge_{number}_0", question, sql)
+        open_rests = self._keep(f"rests_to_judge_{number}_0", question, sql)
         held, look, batch = [], 0, 1
         while True:
             look += 1
@@ -348,32 +348,32 @@ class _Rounds:
                     "rests",
                     children=children,
                     ranked=ranked,
-                    asked=asked,
+                    asked=open_rests,
                     batch=batch,
                     carried=self._carried,
                 ),
             )
-            found = self._keep(
+            passing = self._keep(
                 f"rests_that_hold_{number}_{look}",
                 "Which rests pass every check?",
                 render(
                     "rests_that_hold",
-                    asked=asked,
+                    asked=open_rests,
                     rests=rests,
                     violating=self._sets.violating_among(_REST, rests),
                 ),
             )
-            held.append(found)
+            held.append(passing)
             self._sets.drop(rests)
-            asked = self._keep(
+            open_rests = self._keep(
                 f"rests_to_judge_{number}_{look}",
                 question,
-                render("rests_still_to_judge", asked=asked, held=found, batch=batch),
+                render("rests_still_to_judge", asked=open_rests, held=passing, batch=batch),
             )
             [left] = self._sets.fetch(
                 f"rests_left_{number}_{look}",
                 "How many rests are not yet checked?",
-                render("rests_in_short", rests=asked),
+                render("rests_in_short", rests=open_rests),
             )
             if not left["kanon_rests"]:
                 return held
@@ -409,6 +409,6 @@ class _Rounds:
         return self._sets.materialise(f"{PRIVATE}{name}", question, sql)
 
 
-def _levels_gone_to(found: Row, place: int) -> range:
-    lowest, highest = found[f"kanon_lowest_{place}"], found[f"kanon_highest_{place}"]
+def _levels_reached(counts: Row, place: int) -> range:
+    lowest, highest = counts[f"kanon_lowest_{place}"], counts[f"kanon_highest_{place}"]
     return range(0) if lowest is None else range(int(lowest), int(highest) + 1)

@@ -220,10 +220,10 @@ class RecodedChain(ViewChain):
     def _long_walk(self) -> Iterator[View]:
         cuts = self._cuts
         looked_at = {
-            label_name(part.qi, part.level)
-            for parts in cuts.rounds
-            for part in parts
-            if part.level is not None
+            label_name(split.qi, split.level)
+            for splits in cuts.rounds
+            for split in splits
+            if split.level is not None
         }
         looked_at |= {fits.name for conditions in cuts.first.values() for fits in conditions}
         first = [
@@ -317,13 +317,15 @@ def refuse_equality(bound: ResolvedQuestion) -> None:
 
 def recoding_warnings(bound: ResolvedQuestion, chain: RecodedChain) -> Iterator[str]:
     """Warnings about a release in which each class has its own levels."""
-    demands = list(dict.fromkeys(check.model.name() for check in sensitive_requirements(bound)))
-    if demands:
+    sensitive_checks = list(
+        dict.fromkeys(check.model.name() for check in sensitive_requirements(bound))
+    )
+    if sensitive_checks:
         yield (
-            f"The splits depend on sensitive values, because of {' and '.join(demands)}: someone "
-            "who knows how the release was made may conclude from a class that stayed coarse "
-            "that one of its parts had too little variety (a minimality attack; Wong, Fu, Wang, "
-            "Pei 2007). The audit can't detect that."
+            f"The splits depend on sensitive values, because of {' and '.join(sensitive_checks)}: "
+            "someone who knows how the release was made may conclude from a class that stayed "
+            "coarse that one of its parts had too little variety (a minimality attack; Wong, Fu, "
+            "Wang, Pei 2007). The audit can't detect that."
         )
     compared = [
         check.model.name() for check in bound.checks if isinstance(check.model, ReferenceModel)

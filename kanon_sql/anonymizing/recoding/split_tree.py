@@ -17,7 +17,7 @@ from kanon_sql.anonymizing.release.views import NoViews
 from kanon_sql.sql.macros import render
 from kanon_sql.sql.quoting import is_one_line
 
-MOST_PARTS = 50_000
+MOST_SPLITS = 50_000
 """Maximum number of parts in views."""
 MOST_SEEDED = 1_000_000
 """Maximum number of parts in the seed of a dbt model."""
@@ -79,23 +79,23 @@ class SplitTree:
     @property
     def are_few(self) -> bool:
         """Whether the splits fit into views."""
-        return sum(map(len, self.rounds)) <= MOST_PARTS
+        return sum(map(len, self.rounds)) <= MOST_SPLITS
 
     @cached_property
-    def parts(self) -> Mapping[int, tuple[Split, ...]]:
+    def splits_of(self) -> Mapping[int, tuple[Split, ...]]:
         """The parts of each split class: the children in order, then the rest."""
         return {
-            of: tuple(parts)
+            of: tuple(splits)
             for each in self.rounds
-            for of, parts in groupby(each, key=attrgetter("of"))
+            for of, splits in groupby(each, key=attrgetter("of"))
         }
 
     @cached_property
     def labels(self) -> frozenset[str]:
         """The labels that distinguish the classes."""
         first = [each.label for conditions in self.first.values() for each in conditions]
-        gone = [part.label for parts in self.rounds for part in parts]
-        return frozenset(label for label in (*first, *gone) if label is not None)
+        of_splits = [split.label for splits in self.rounds for split in splits]
+        return frozenset(label for label in (*first, *of_splits) if label is not None)
 
     @cached_property
     def released(self) -> tuple[Case, ...]:
@@ -109,10 +109,10 @@ class SplitTree:
 
     def value(self, number: int, levels: Sequence[int]) -> str:
         """A class's value in the views: the label by which it is split, or its levels."""
-        parts = self.parts.get(number)
-        if parts is None:
+        splits = self.splits_of.get(number)
+        if splits is None:
             return self.spelled(levels)
-        return f"{number} by {self.mark(parts, levels)}"
+        return f"{number} by {self.mark(splits, levels)}"
 
     def spelled(self, levels: Sequence[int]) -> str:
         return "".join(f"{level:0{self.digits}}" for level in levels)
@@ -122,24 +122,24 @@ class SplitTree:
         return len(str(max(self.starts, default=0)))
 
     @staticmethod
-    def mark(parts: Sequence[Split], levels: Sequence[int]) -> str:
+    def mark(splits: Sequence[Split], levels: Sequence[int]) -> str:
         """The quasi-identifier and level by which a class is split."""
-        qi = parts[0].qi
+        qi = splits[0].qi
         return f"{qi}.{levels[qi - 1] - 1}"
 
     def steps(self) -> Iterator[tuple[list[str], list[tuple[str, str]]]]:
         """For each round, the labels that it reads and the new value of each class."""
         levels = dict.fromkeys(self.first, self.starts)
-        for parts in self.rounds:
+        for splits in self.rounds:
             looks: dict[str, None] = {}
-            for part in parts:
-                levels[part.number] = lowered(levels[part.of], part)
+            for split in splits:
+                levels[split.number] = lowered(levels[split.of], split)
             rows = []
-            for part in parts:
-                of = self.value(part.of, levels[part.of])
+            for split in splits:
+                of = self.value(split.of, levels[split.of])
                 looks[of.rpartition(" by ")[2]] = None
-                key = "" if part.is_rest else " null" if part.label is None else f"={part.label}"
-                rows.append((f"{of}{key}", self.value(part.number, levels[part.number])))
+                key = "" if split.is_rest else " null" if split.label is None else f"={split.label}"
+                rows.append((f"{of}{key}", self.value(split.number, levels[split.number])))
             yield list(looks), rows
 
     def _under(
@@ -149,27 +149,27 @@ class SplitTree:
         open_ = [(number, conditions, levels)]
         while open_:
             number, conditions, levels = open_.pop()
-            parts = self.parts.get(number)
-            if parts is None:
+            splits = self.splits_of.get(number)
+            if splits is None:
                 yield Case(conditions, self.spelled(levels))
                 continue
-            for part in reversed(parts):
-                lower = lowered(levels, part)
-                open_.append((part.number, self._narrowed(conditions, part), lower))
+            for split in reversed(splits):
+                lower = lowered(levels, split)
+                open_.append((split.number, self._narrowed(conditions, split), lower))
 
-    def _narrowed(self, conditions: tuple[LabelTest, ...], part: Split) -> tuple[LabelTest, ...]:
+    def _narrowed(self, conditions: tuple[LabelTest, ...], split: Split) -> tuple[LabelTest, ...]:
         """The conditions of a class and of a part; a condition implied by the part's is dropped."""
-        if part.level is None:
+        if split.level is None:
             return conditions
-        kept = [each for each in conditions if each.qi != part.qi or not self.nested[part.qi - 1]]
-        return (*kept, LabelTest(part.qi, part.level, part.label))
+        kept = [each for each in conditions if each.qi != split.qi or not self.nested[split.qi - 1]]
+        return (*kept, LabelTest(split.qi, split.level, split.label))
 
 
-def lowered(levels: tuple[int, ...], part: Split) -> tuple[int, ...]:
+def lowered(levels: tuple[int, ...], split: Split) -> tuple[int, ...]:
     """The levels of a part, given the levels of its class."""
-    if part.level is None:
+    if split.level is None:
         return levels
-    return (*levels[: part.qi - 1], part.level, *levels[part.qi :])
+    return (*levels[: split.qi - 1], split.level, *levels[split.qi :])
 
 
 def label_name(qi: int, level: int) -> str:
@@ -191,8 +191,8 @@ def split_tree(recoded: RecodedSets, most: int) -> SplitTree | NoViews:
     sets, recoding = recoded.sets, recoded.recoding
     if recoding.splits:
         sql = render("parts_in_all", splits=list(recoding.splits))
-        [found] = sets.fetch("parts_in_all", "How many classes do all splits create?", sql)
-        if int(found["kanon_total"]) > most:
+        [totals] = sets.fetch("parts_in_all", "How many classes do all splits create?", sql)
+        if int(totals["kanon_total"]) > most:
             return too_many(most)
     sql = render(
         "starts_as_texts",
@@ -237,10 +237,10 @@ def _rounds(recoded: RecodedSets, first: Iterable[int]) -> Iterator[tuple[Split,
         rows = recoded.sets.fetch(
             f"parts_of_{splits}", "Which labels does each class created in this round have?", sql
         )
-        parts = []
+        round_splits = []
         for row in sorted(rows, key=lambda row: counted[row["kanon_class"]]):
             counted[row["kanon_part"]] = next(numbers)
-            parts.append(
+            round_splits.append(
                 Split(
                     counted[row["kanon_class"]],
                     counted[row["kanon_part"]],
@@ -249,4 +249,4 @@ def _rounds(recoded: RecodedSets, first: Iterable[int]) -> Iterator[tuple[Split,
                     row["kanon_text"],
                 )
             )
-        yield tuple(parts)
+        yield tuple(round_splits)

@@ -87,7 +87,7 @@ def delivered(
         source = name_of(chain.bound.spec.name or chain.bound.table.name)
         levels, share = result.anonymization.levels or {}, _allowed_share(result, options)
         model = dbt_model(chain, options.output.stem, source, levels, share)
-        result = _with_seed_told(_with_description_kept(result, options), options, model)
+        result = _with_seed_warnings(_with_description_kept(result, options), options, model)
         seeds = {} if model.seed is None else {options.seed: model.seed}
         files = {options.properties: model.yaml, **seeds, options.output: model.sql + "\n"}
         write_together(files, private=seeds)
@@ -114,9 +114,9 @@ def _with_folder(
 
 def _allowed_share(result: AnonymizationResult, options: ReleaseOptions) -> float:
     """The share of the records that may be left out; a number of records as a share, rounded up."""
-    asked = str(options.max_suppressed)
-    if asked.endswith("%"):
-        return float(Fraction(asked.rstrip("% ")) / 100)
+    limit = str(options.max_suppressed)
+    if limit.endswith("%"):
+        return float(Fraction(limit.rstrip("% ")) / 100)
     records = result.anonymization.before.summary.records or 1
     return min(math.ceil(10_000 * result.anonymization.max_suppressed / records) / 10_000, 1)
 
@@ -162,7 +162,7 @@ def _refuse_another_seed(seed: Path) -> None:
         )
 
 
-def _with_seed_told(
+def _with_seed_warnings(
     result: AnonymizationResult, options: ReleaseOptions, model: DbtModel
 ) -> AnonymizationResult:
     """The result with warnings about personal data in the model's files and the seed's place."""
@@ -198,15 +198,15 @@ def _with_description_kept(
 
 def _closing(result: AnonymizationResult) -> list[str]:
     """Comments of a views file on the levels and counts of the release."""
-    found, summary = result.anonymization, result.tables[0].summary
+    release, summary = result.anonymization, result.tables[0].summary
     levels = "; ".join(
-        f"{name} {level} ({found.labels[name]})" for name, level in (found.levels or {}).items()
+        f"{name} {level} ({release.labels[name]})" for name, level in (release.levels or {}).items()
     )
-    reached = f"Levels: {levels}." if found.levels is not None else _LEVELS_OF_THEIR_OWN
-    donated = f", {found.step4:,} of them donated" if found.step4 else ""
+    reached = f"Levels: {levels}." if release.levels is not None else _LEVELS_OF_THEIR_OWN
+    donated = f", {release.step4:,} of them donated" if release.step4 else ""
     return [
         reached,
         f"Released: {summary.records:,} records in {summary.classes:,} classes, k = "
-        f"{summary.k:,}. Suppressed: {plural(found.suppressed, 'record')}{donated}; at most "
-        f"{found.max_suppressed:,} might be.",
+        f"{summary.k:,}. Suppressed: {plural(release.suppressed, 'record')}{donated}; at most "
+        f"{release.max_suppressed:,} might be.",
     ]

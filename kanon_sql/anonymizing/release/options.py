@@ -157,8 +157,8 @@ class ReleaseOptions:
                 "views "
                 f"({option('view_name')}) and {option('single_view')}."
             )
-        plain = rf"[A-Za-z_]\w{{0,{LONGEST_NAME - 1}}}"
-        if self.view_name and not re.fullmatch(plain, self.view_name, re.ASCII):
+        name_pattern = rf"[A-Za-z_]\w{{0,{LONGEST_NAME - 1}}}"
+        if self.view_name and not re.fullmatch(name_pattern, self.view_name, re.ASCII):
             raise SpecError(
                 "the name of a release is one of letters, digits and underscores, not beginning "
                 f"with a digit and {LONGEST_NAME} characters long at most; found "
@@ -242,15 +242,15 @@ class ReleaseOptions:
 
     def allowed(self, *, records: int, k: int) -> int:
         """Maximum number of suppressed records, for a table of this many."""
-        unsaid = k if self.algorithm == "datafly" else 0
-        asked = unsaid if self.max_suppressed is None else self.max_suppressed
-        if re.fullmatch(r"[0-9]+", str(asked)):
-            return int(asked)
-        share = _share(asked)
+        default = k if self.algorithm == "datafly" else 0
+        limit = default if self.max_suppressed is None else self.max_suppressed
+        if re.fullmatch(r"[0-9]+", str(limit)):
+            return int(limit)
+        share = _share(limit)
         if share is None or share > 1:
             raise SpecError(
                 f"{option('max_suppressed')} must be a number of records, or a share of them as in "
-                f"5% or 0.05; found {described_value(asked)}."
+                f"5% or 0.05; found {described_value(limit)}."
             )
         return int(Fraction(records) * share)
 
@@ -259,11 +259,11 @@ class ReleaseOptions:
         if not levels:
             return self
         if self.algorithm != "datafly" or self.keep or self.at_most:
-            given = "algorithm" if self.algorithm != "datafly" else "keep"
-            given = "at_most" if given == "keep" and not self.keep else given
+            argument = "algorithm" if self.algorithm != "datafly" else "keep"
+            argument = "at_most" if argument == "keep" and not self.keep else argument
             raise SpecError(
                 f"{option('levels')} gives the levels of the release, so none are searched. Leave "
-                f"out {option(given)}, or the levels."
+                f"out {option(argument)}, or the levels."
             )
         return replace(self, algorithm="levels", levels=levels)
 
@@ -329,8 +329,8 @@ class ReleaseOptions:
         algorithm."""
         if self.gap is not None:
             _gap(self.gap)
-        for name, given in (("gap", self.gap is not None), ("minimal_nodes", self.minimal_nodes)):
-            if given and self.algorithm != "optimal":
+        for name, is_set in (("gap", self.gap is not None), ("minimal_nodes", self.minimal_nodes)):
+            if is_set and self.algorithm != "optimal":
                 raise SpecError(
                     f"{option(name)} is for the algorithm optimal; {self.algorithm} has no such "
                     "search. Leave out one of the two."
@@ -359,18 +359,18 @@ class ReleaseOptions:
             )
 
 
-def _share(given: object) -> Fraction | None:
+def _share(value: object) -> Fraction | None:
     """The share given as a percentage, or as a fraction below 1; None for any other value.
 
     >>> _share("5%"), _share(0.05), _share("5"), _share("1.5")
     (Fraction(1, 20), Fraction(1, 20), None, None)
     """
-    percent = percentage(given)
+    percent = percentage(value)
     if percent is not None:
         return Fraction(percent)
     try:
         # The digits as written: the binary value of 0.05 is a little more than a twentieth.
-        share = Fraction(str(given)) if "." in str(given) or isinstance(given, float) else None
+        share = Fraction(str(value)) if "." in str(value) or isinstance(value, float) else None
     except ValueError:
         return None
     return share if share is not None and 0 <= share < 1 else None
@@ -397,11 +397,11 @@ def preferences_of(options: ReleaseOptions, bound: ResolvedQuestion) -> Preferen
     at_most: dict[str, int] = {}
     weights: dict[str, float] = {}
     for column in bound.quasi_identifiers:
-        said = bound.roles.hierarchy(column)
-        if said.keep or said.at_most is not None:
-            at_most[column.name] = 0 if said.keep else int(said.at_most or 0)
-        if said.weight is not None:
-            weights[column.name] = said.weight
+        hierarchy = bound.roles.hierarchy(column)
+        if hierarchy.keep or hierarchy.at_most is not None:
+            at_most[column.name] = 0 if hierarchy.keep else int(hierarchy.at_most or 0)
+        if hierarchy.weight is not None:
+            weights[column.name] = hierarchy.weight
     kept = dict.fromkeys(_each_once("keep", options.keep, names), 0)
     bounds = _by_name("at_most", options.at_most, names)
     both = next((name for name in kept if name in bounds), None)
@@ -415,18 +415,18 @@ def preferences_of(options: ReleaseOptions, bound: ResolvedQuestion) -> Preferen
     )
 
 
-def _by_name(parameter: str, given: Mapping[str, Any], names: list[str]) -> dict[str, Any]:
-    found = _each_once(parameter, given, names)
-    return dict(zip(found, given.values(), strict=True))
+def _by_name(parameter: str, preferences: Mapping[str, Any], names: list[str]) -> dict[str, Any]:
+    columns = _each_once(parameter, preferences, names)
+    return dict(zip(columns, preferences.values(), strict=True))
 
 
-def _each_once(parameter: str, given: Iterable[str], names: list[str]) -> list[str]:
+def _each_once(parameter: str, requested: Iterable[str], names: list[str]) -> list[str]:
     """The quasi-identifiers of these names, in the table's spelling; a duplicate is an error."""
-    found = [_quasi_identifier(parameter, name, names) for name in given]
-    twice = next((name for place, name in enumerate(found) if name in found[:place]), None)
+    columns = [_quasi_identifier(parameter, name, names) for name in requested]
+    twice = next((name for place, name in enumerate(columns) if name in columns[:place]), None)
     if twice is not None:
         raise SpecError(f'{option(parameter)} names "{twice}" twice. Name it once.')
-    return found
+    return columns
 
 
 def _quasi_identifier(parameter: str, name: str, names: list[str]) -> str:

@@ -73,7 +73,7 @@ from kanon_sql.sql.redaction import without_texts
 from kanon_sql.sql.statement import Statement
 from kanon_sql.sql.tables import Column, Table, find
 
-Tell = Callable[[GeneralizationStep], None]
+OnStep = Callable[[GeneralizationStep], None]
 """Callback for each generalisation step."""
 
 
@@ -93,7 +93,7 @@ class Judged(NamedTuple):
     """The audit of a release, and its columns that are released unchanged."""
 
     after: TableResult
-    untouched: Untouched
+    unassigned: Untouched
     unchanged: tuple[Distribution, ...] = ()
     """The distributions of the insensitive columns."""
 
@@ -110,7 +110,7 @@ class ReleaseJob:
     """One table on its way to a release."""
 
     spec: AuditSpec
-    asked: TableSpec
+    table_spec: TableSpec
     k: int
     plan: Plan
     options: ReleaseOptions
@@ -120,7 +120,7 @@ class ReleaseJob:
     """The embedded engine into which frequencies are fetched, if they are."""
     expired: threading.Event
     run: RunOptions
-    tell: Tell
+    on_step: OnStep
     deadline: Deadline
     started: float
     records: KeptRecords | None = None
@@ -141,32 +141,32 @@ class ReleaseJob:
 
     def for_k(self, k: int) -> ReleaseJob:
         """The job with another k in place of its own."""
-        checks = [check for check in self.asked.checks if not isinstance(check, KAnonymity)]
-        asked = self.asked.model_copy(update={"checks": [KAnonymity(k=k), *checks]})
+        checks = [check for check in self.table_spec.checks if not isinstance(check, KAnonymity)]
+        table_spec = self.table_spec.model_copy(update={"checks": [KAnonymity(k=k), *checks]})
         plan = replace(self.plan, bound=with_k(self.bound, k))
-        return replace(self, asked=asked, k=k, plan=plan)
+        return replace(self, table_spec=table_spec, k=k, plan=plan)
 
     @property
-    def unassigned(self) -> Unassigned:
-        return what_becomes_of_untouched(self.bound, self.options)
+    def unassigned_handling(self) -> Unassigned:
+        return handling_of_unassigned(self.bound, self.options)
 
     @property
     def dropped(self) -> tuple[str, ...]:
         """The columns that the release leaves out."""
-        return dropped_columns(self.bound, untouched=self.unassigned == "drop")
+        return dropped_columns(self.bound, drops_unassigned=self.unassigned_handling == "drop")
 
     @property
-    def untouched(self) -> Untouched:
+    def released_unassigned(self) -> Untouched:
         """The columns released unchanged, before the records unique in them are counted."""
-        return Untouched(tuple(each.name for each in self._untouched_columns))
+        return Untouched(tuple(each.name for each in self._unchanged_columns))
 
     @property
     def name(self) -> str:
         return self.bound.spec.name or self.bound.table.name
 
     def session(self, engine: Engine | None = None) -> Session:
-        asked = engine or self.engine
-        return Session(asked, self.run.watch, self.expired, started=time.monotonic())
+        queried = engine or self.engine
+        return Session(queried, self.run.watch, self.expired, started=time.monotonic())
 
     def announce_fetch(self) -> None:
         """Announce the frequency set that is fetched from a cluster. Raises `SpecError` if it is
@@ -220,19 +220,19 @@ class ReleaseJob:
             **found,
         )
 
-    def in_vain(self, sets: FrequencySets, levels: Levels) -> Judged:
+    def judged_without_release(self, sets: FrequencySets, levels: Levels) -> Judged:
         """The audit of the table at these levels, where nothing can be released."""
         bound = self.bound
-        found = {each.name: each.levels for each in sets.quasi_identifiers}
+        levels_of = {each.name: each.levels for each in sets.quasi_identifiers}
         facts = replace(
             bound.facts,
             longest={
-                name: each.longest for name, each in found.items() if each.longest is not None
+                name: each.longest for name, each in levels_of.items() if each.longest is not None
             },
-            hierarchies={name: each.table for name, each in found.items() if each.table},
+            hierarchies={name: each.table for name, each in levels_of.items() if each.table},
         )
         at_levels = bind(bound.roles.at(levels), facts)
-        return Judged(answered(plan_audit(at_levels), self.session()), self.untouched)
+        return Judged(answered(plan_audit(at_levels), self.session()), self.released_unassigned)
 
     def judged(
         self,
@@ -246,11 +246,11 @@ class ReleaseJob:
         the counts of the search."""
         published = self._published(chain, new)
         after = self._reading_the_output(self._audited(published, shown), new)
-        untouched = replace(self.untouched, alone=self._alone(chain, published))
+        unassigned = replace(self.released_unassigned, alone=self._alone(chain, published))
         self._refuse_changed(before, after, left_out)
         if self.records and isinstance(self.engine, Hub) and self.options.publishes(after.status):
             self.records.write(self.engine, IN_ORDER)
-        return Judged(after, untouched, tuple(self._unchanged(published)))
+        return Judged(after, unassigned, tuple(self._unchanged(published)))
 
     def audited(self, chain: ViewChain, shown: ShownAt) -> TableResult:
         """The audit of the release of a chain, before it is written."""
@@ -260,13 +260,13 @@ class ReleaseJob:
         self,
         sets: FrequencySets,
         generalised: Sequence[str],
-        untouched: Untouched,
+        unassigned: Untouched,
         after: TableResult,
     ) -> Iterator[str]:
         yield from left_out(self.bound)
         yield from time_zones(self.bound, generalised)
         yield from zones_kept(self.bound.table, {*self.dropped, *generalised})
-        yield from untouched_warnings(untouched, self.bound)
+        yield from unassigned_warnings(unassigned, self.bound)
         for each in sets.quasi_identifiers:
             if each.name in generalised:
                 yield from summary_of_faults(each.levels.faults).splitlines()
@@ -311,17 +311,21 @@ class ReleaseJob:
         warnings: Iterable[str] = (),
         *,
         highest: Levels,
-        **found: Any,
+        **fields: Any,
     ) -> ReleaseOutcome:
         """The result of the release and its views; without a chain, of the levels tried in vain.
 
         `shown` is what the release shows of each quasi-identifier, and `highest` the highest level
         of each. `found` are the fields of the `Anonymization` that depend on the algorithm.
         """
-        after, untouched, unchanged = judged
+        after, unassigned, unchanged = judged
         generalised = [name for name, level in highest.items() if level]
         statements = chain.statements(self.engine.transpile) if chain else ()
-        said = (*self.warnings(sets, generalised, untouched, after), *warnings, *after.warnings)
+        warning_texts = (
+            *self.warnings(sets, generalised, unassigned, after),
+            *warnings,
+            *after.warnings,
+        )
         released = replace(
             after,
             why=before.why,
@@ -329,7 +333,7 @@ class ReleaseJob:
             clip=clips(self.bound, highest),
             insensitive=before.insensitive,
             unassigned=(),
-            warnings=tuple(dict.fromkeys(said)),
+            warnings=tuple(dict.fromkeys(warning_texts)),
             seconds=time.monotonic() - self.started,
         )
         cost = metrics(
@@ -355,10 +359,10 @@ class ReleaseJob:
             before=Before(
                 before.name, before.summary, before.checks, before.risk, before.histogram
             ),
-            untouched=untouched,
+            untouched=unassigned,
             builders=builders(sets, highest),
             values_at_top={} if chain else sets.values_at(highest),
-            **_at_best(found, cost),
+            **_at_best(fields, cost),
         )
         result = AnonymizationResult((released,), VERSION, anonymization, audited=today())
         return ReleaseOutcome(result, chain)
@@ -372,9 +376,9 @@ class ReleaseJob:
         return tuple(without_texts(each, self.engine.dialect, withheld) for each in statements)
 
     @property
-    def _untouched_columns(self) -> tuple[Column, ...]:
+    def _unchanged_columns(self) -> tuple[Column, ...]:
         """The unassigned columns that are released unchanged."""
-        return () if self.unassigned == "drop" else self.bound.roles.unassigned
+        return () if self.unassigned_handling == "drop" else self.bound.roles.unassigned
 
     def _published(self, chain: ViewChain, new: Written | None) -> Table:
         """The release as a table: the written file or folder, if there is one."""
@@ -393,8 +397,8 @@ class ReleaseJob:
         if column is not None and column.type == "VARCHAR":
             sql = render("empty_texts", relation=chain.named(RELEASE), column=column)
             question = f"How many records are empty texts in {column.name}?"
-            asked = Statement("empty_texts", question, sql, tables=tables)
-            if empty := int(session.row(asked)["kanon_total"]):
+            count_step = Statement("empty_texts", question, sql, tables=tables)
+            if empty := int(session.row(count_step)["kanon_total"]):
                 raise InputError(
                     f"{plural(empty, 'record')} of the release with an empty text in "
                     f'"{column.name}" would be read as NULL from folders named by its values. '
@@ -402,8 +406,8 @@ class ReleaseJob:
                 )
         question = "Which records does the release have, in which order?"
         sql = chain.in_order(chain.named(RELEASE))
-        asked = Statement("release", question, sql, tables=tables)
-        session.begin(asked)
+        release_step = Statement("release", question, sql, tables=tables)
+        session.begin(release_step)
         assert isinstance(self.engine, FolderWriter)
         return self.engine.write_folder(sql, new, name)
 
@@ -418,7 +422,7 @@ class ReleaseJob:
         """Number of records (of people, with an entity) that are unique in the quasi-identifiers
         and unchanged columns together."""
         names = [each.name for each in self.bound.quasi_identifiers]
-        names += [each.name for each in self._untouched_columns]
+        names += [each.name for each in self._unchanged_columns]
         columns = [find(name, table) for name in names]
         entity = self.bound.entity
         sql = render(
@@ -429,8 +433,8 @@ class ReleaseJob:
             embedded=table.embedded,
         )
         question = f"How many {counted(self.bound)} are unique in the columns published unchanged?"
-        asked = Statement("untouched", question, sql, tables=frozenset([table.sql]))
-        return int(self.session().row(asked)["kanon_alone"])
+        step = Statement("untouched", question, sql, tables=frozenset([table.sql]))
+        return int(self.session().row(step)["kanon_alone"])
 
     def _unchanged(self, released: Table) -> Iterator[Distribution]:
         """The distributions of the insensitive columns, which only suppression changes. None where
@@ -445,24 +449,24 @@ class ReleaseJob:
                 released=released.sql,
                 column=column,
             )
-            asked = Statement(
+            step = Statement(
                 f"unchanged_{place}",
                 f"How frequent are the values of {column.name}, before and after?",
                 render("distribution", relation=relation, value=column, shown=column, firsts=RANKS),
                 tables=frozenset([self.bound.table.sql, released.sql]),
             )
-            yield distribution(column.name, self.session().row(asked))
+            yield distribution(column.name, self.session().row(step))
 
     def _audited(self, table: Table, shown: ShownAt) -> TableResult:
         """The audit of the release. References are generalised to the same levels."""
         bound = self.bound
         writes = self.options.output is not None and self.options.writes_records
-        named = self.options.output.name if writes and self.options.output else self.name
+        release_name = self.options.output.name if writes and self.options.output else self.name
         if self.options.folder is not None:
-            named = self.options.folder.rstrip("/").rpartition("/")[2]
-        asked = self.asked.model_copy(
+            release_name = self.options.folder.rstrip("/").rpartition("/")[2]
+        table_spec = self.table_spec.model_copy(
             update={
-                "name": named,
+                "name": release_name,
                 "quasi_identifiers": {
                     each.name: bound.roles.hierarchy(each) for each in bound.quasi_identifiers
                 },
@@ -472,7 +476,7 @@ class ReleaseJob:
             }
         )
         others = {each.key: each.table for each in bound.others}
-        released = bind(resolve(asked, table, others), bound.facts)
+        released = bind(resolve(table_spec, table, others), bound.facts)
         if self.options.algorithm == "datafly":
             return answered(plan_audit(released), self.session())
         if any(
@@ -481,14 +485,16 @@ class ReleaseJob:
         ):
             # Only equal cells match, so the reference itself must be at the same levels.
             levels = {name: level for name, (_, level) in shown.items() if level is not None}
-            return answered(plan_audit(self._beside_levels(released, levels)), self.session())
+            return answered(
+                plan_audit(self._with_reference_levels(released, levels)), self.session()
+            )
         shown_at = {name: level for name, (_, level) in shown.items() if level is not None}
         recoded = {name: levels for name, (levels, _) in shown.items()}
         through = replace(released, recoded=recoded, shown_at=shown_at)
         return answered(plan_audit(through), self.session())
 
     @staticmethod
-    def _beside_levels(released: ResolvedQuestion, levels: Levels) -> ResolvedQuestion:
+    def _with_reference_levels(released: ResolvedQuestion, levels: Levels) -> ResolvedQuestion:
         """The question with references at these levels, unless they have levels of their own."""
         others = tuple(
             replace(each, levels=levels) if each.kind is REFERENCE and not each.levels else each
@@ -539,23 +545,23 @@ def partition_of(bound: ResolvedQuestion, options: ReleaseOptions) -> str | None
     """The published column whose values name the folders of a release. Raises `SpecError`."""
     if options.partition_by is None:
         return None
-    said = option("partition_by")
-    untouched = what_becomes_of_untouched(bound, options) == "drop"
-    dropped = dropped_columns(bound, untouched=untouched)
+    prefix = option("partition_by")
+    drops_unassigned = handling_of_unassigned(bound, options) == "drop"
+    dropped = dropped_columns(bound, drops_unassigned=drops_unassigned)
     column = find(options.partition_by, bound.table)
     if column.name in dropped:
         raise SpecError(
-            f'{said}: "{column.name}" is not in the release. Name a column that is published.'
+            f'{prefix}: "{column.name}" is not in the release. Name a column that is published.'
         )
     if len(bound.table.columns) - len(dropped) == 1:
         raise SpecError(
-            f'{said}: "{column.name}" is the only column of the release, and its files need '
+            f'{prefix}: "{column.name}" is the only column of the release, and its files need '
             "another one. Leave it out."
         )
     if not _NAMES_FOLDERS.fullmatch(column.type):
         raise SpecError(
-            f'{said}: values of "{column.name}" ({column.type}) can\'t name folders. Name a column '
-            "of text, whole numbers, decimals or dates."
+            f'{prefix}: values of "{column.name}" ({column.type}) can\'t name folders. Name a '
+            "column of text, whole numbers, decimals or dates."
         )
     return column.name
 
@@ -563,21 +569,21 @@ def partition_of(bound: ResolvedQuestion, options: ReleaseOptions) -> str | None
 # --- unassigned columns ---------------------------------------------------------------------
 
 
-def what_becomes_of_untouched(bound: ResolvedQuestion, options: ReleaseOptions) -> Unassigned:
+def handling_of_unassigned(bound: ResolvedQuestion, options: ReleaseOptions) -> Unassigned:
     """How the release treats unassigned columns: warn, drop or error."""
     return options.untouched or bound.spec.unassigned
 
 
-def refuse_untouched(bound: ResolvedQuestion, options: ReleaseOptions) -> None:
+def refuse_unassigned(bound: ResolvedQuestion, options: ReleaseOptions) -> None:
     columns = [each.name for each in bound.roles.unassigned]
-    if columns and what_becomes_of_untouched(bound, options) == "error":
+    if columns and handling_of_unassigned(bound, options) == "error":
         raise SpecError(
             f"{bound.table.name} has {plural(len(columns), 'unassigned column')}: "
             f"{_listed(columns)}. Give each a role: quasi-identifier, sensitive, "
             "identifier (left out), or insensitive in a spec."
         )
 
-    kept = [] if what_becomes_of_untouched(bound, options) == "drop" else bound.roles.unassigned
+    kept = [] if handling_of_unassigned(bound, options) == "drop" else bound.roles.unassigned
     for column in (*bound.roles.insensitive, *kept):
         if bound.table.embedded and column.unusable_because:
             raise SpecError(
@@ -586,21 +592,21 @@ def refuse_untouched(bound: ResolvedQuestion, options: ReleaseOptions) -> None:
             )
 
 
-def untouched_warnings(untouched: Untouched, bound: ResolvedQuestion) -> Iterator[str]:
+def unassigned_warnings(unassigned: Untouched, bound: ResolvedQuestion) -> Iterator[str]:
     """A warning that names the unassigned columns released unchanged."""
-    if not untouched.columns:
+    if not unassigned.columns:
         return
-    them = "it" if len(untouched.columns) == 1 else "them"
+    them = "it" if len(unassigned.columns) == 1 else "them"
     kind = "a quasi-identifier" if them == "it" else "quasi-identifiers"
     alone = ""
-    if untouched.alone is not None:
-        verb = "is" if untouched.alone == 1 else "are"
-        members = plural(untouched.alone, "person" if bound.entity else "record")
+    if unassigned.alone is not None:
+        verb = "is" if unassigned.alone == 1 else "are"
+        members = plural(unassigned.alone, "person" if bound.entity else "record")
         alone = f" {members} {verb} alone in {them} and the quasi-identifiers together."
     yield (
-        f"Unassigned and released unchanged: {_listed(untouched.columns)}.{alone} Leave {them} out "
-        f"(--unassigned drop, or --identifiers), make {them} {kind}, or declare {them} insensitive "
-        "in a spec."
+        f"Unassigned and released unchanged: {_listed(unassigned.columns)}.{alone} Leave {them} "
+        f"out (--unassigned drop, or --identifiers), make {them} {kind}, or declare {them} "
+        "insensitive in a spec."
     )
 
 

@@ -32,7 +32,7 @@ from kanon_sql.sql.dialects.rules import TRAITS
 from kanon_sql.sql.line_wrapping import wrapped
 from kanon_sql.sql.statement import require_readable
 
-_FOUND_BY: dict[Algorithm, str] = {
+_ALGORITHM_WORDS: dict[Algorithm, str] = {
     "datafly": "with Datafly (Sweeney 2002, Achieving k-anonymity privacy protection using "
     "generalization and suppression, IJUFKS 10(5))",
     "optimal": "with the levels that lose least (full-domain generalisation: Samarati 2001, "
@@ -57,8 +57,8 @@ def as_text(chain: ViewChain, run: Sequence[str], closing: Sequence[str], dialec
     views = shipped.views
     head = [
         f"{chain.bound.table.name} as it may be released, by kanon-sql {VERSION} "
-        f"{_FOUND_BY[chain.algorithm]}.",
-        f"Demanded: {'; '.join(_demands(chain.bound))}.",
+        f"{_ALGORITHM_WORDS[chain.algorithm]}.",
+        f"Demanded: {'; '.join(_requirements(chain.bound))}.",
         *closing,
         f"Dialect: {label}.",
         *_what_is_personal(views, chain.bound.table.name),
@@ -70,7 +70,7 @@ def as_text(chain: ViewChain, run: Sequence[str], closing: Sequence[str], dialec
     statements = run if executed else _generated(shipped)
     traits = TRAITS[dialect]
     before = "\n".join(f"{each};" for each in _before(views, statements, dialect))
-    parts = [
+    texts = [
         *([before] if before else []),
         *(
             f"{_remark(_words_of(view))}\n{require_readable(statement)};"
@@ -79,7 +79,7 @@ def as_text(chain: ViewChain, run: Sequence[str], closing: Sequence[str], dialec
         *(["commit;"] if traits.begins else []),
     ]
     between = f"\n{traits.ends_batch}\n\n\n".replace("\n\n\n\n", "\n\n\n")
-    return between.join([f"{_remark(head)}\n\n\n{parts[0]}", *parts[1:], _drops(views)]) + "\n"
+    return between.join([f"{_remark(head)}\n\n\n{texts[0]}", *texts[1:], _drops(views)]) + "\n"
 
 
 def _what_is_personal(views: Sequence[View], table: str) -> Iterator[str]:
@@ -162,12 +162,12 @@ def _as_executed(chain: ViewChain) -> str:
     )
 
 
-def _demands(bound: ResolvedQuestion) -> Iterator[str]:
+def _requirements(bound: ResolvedQuestion) -> Iterator[str]:
     """The gating checks with their parameters."""
     for check in bound.checks:
         if check.gates:
-            asked = check.model.model_dump(exclude_defaults=True, exclude_none=True)
-            parameters = ", ".join(f"{key} {value}" for key, value in asked.items())
+            settings = check.model.model_dump(exclude_defaults=True, exclude_none=True)
+            parameters = ", ".join(f"{key} {value}" for key, value in settings.items())
             yield f"{check.model.name()} ({parameters})" if parameters else check.model.name()
 
 
@@ -231,22 +231,22 @@ def dbt_model(
             f"the model would be called {name}, as what it is made of, and dbt refuses a project "
             f"with two of one name. Name the file otherwise, as in models/{name}_released.sql."
         )
-    demanded = [check for check in chain.bound.checks if check.gates]
-    for check in demanded:
+    gating = [check for check in chain.bound.checks if check.gates]
+    for check in gating:
         _refuse_untestable(check, is_mixed=isinstance(chain, RecodedChain))
-    said = _properties(chain, name, demanded)
-    [described] = said["models"]
+    properties = _properties(chain, name, gating)
+    [described] = properties["models"]
     described["data_tests"].append(_share_left_out(chain, name, source, levels, max_share))
     if not isinstance(chain, RecodedChain):
-        return DbtModel(_sql(chain, source, _comment(chain, source, levels)), _signed(said))
+        return DbtModel(_sql(chain, source, _comment(chain, source, levels)), _signed(properties))
     rows = list(chain.seed_rows)
     seed = seed_name(name) if rows else None
     if seed:
-        said |= {"seeds": [_seed_properties(seed, source, chain.dialect)]}
+        properties |= {"seeds": [_seed_properties(seed, source, chain.dialect)]}
         chain = replace(chain, seed=_SEEDED)
     comment = _comment_of_classes(chain, source, seed)
     return DbtModel(
-        _sql(chain, source, comment, seed), _signed(said), _as_csv(rows) if rows else None
+        _sql(chain, source, comment, seed), _signed(properties), _as_csv(rows) if rows else None
     )
 
 
@@ -286,8 +286,8 @@ def is_unchanged(yaml: str) -> bool:
     return first + end == _signature(rest)
 
 
-def _signed(said: Mapping[str, Any]) -> str:
-    properties = as_yaml(said)
+def _signed(content: Mapping[str, Any]) -> str:
+    properties = as_yaml(content)
     mark = next((mark for mark in ("{{", "{%", "{#") if mark in properties), None)
     if mark:
         raise SpecError(
@@ -363,40 +363,40 @@ def _comment(chain: ViewChain, source: str, levels: Mapping[str, int]) -> list[s
     ]
 
 
-def _properties(chain: ViewChain, name: str, demanded: Sequence[BoundCheck]) -> dict[str, Any]:
+def _properties(chain: ViewChain, name: str, gating: Sequence[BoundCheck]) -> dict[str, Any]:
     bound = chain.bound
     roles = {each.name: "quasi_identifier" for each in bound.quasi_identifiers}
     roles |= {each.name: "sensitive" for each in bound.sensitive}
     roles |= {bound.entity.name: "entity"} if bound.entity else {}
     roles |= {bound.weight.name: "weight"} if bound.weight else {}
-    said: dict[str, Any] = {
-        "checks": [{check.model.name(): _parameters(check)} for check in demanded]
+    settings: dict[str, Any] = {
+        "checks": [{check.model.name(): _parameters(check)} for check in gating]
     }
     if bound.unknown:
-        said["sensitive_nulls"] = "unknown"
+        settings["sensitive_nulls"] = "unknown"
     return {
         "version": 2,
         "models": [
             {
                 "name": name,
-                "config": {"meta": {"kanon_sql": said}},
+                "config": {"meta": {"kanon_sql": settings}},
                 "columns": [
                     {"name": column, "config": {"meta": {"kanon_sql": {"role": role}}}}
                     for column, role in roles.items()
                 ],
-                "data_tests": list(_tests(bound, name, demanded)),
+                "data_tests": list(_tests(bound, name, gating)),
             }
         ],
     }
 
 
 def _tests(
-    bound: ResolvedQuestion, name: str, demanded: Sequence[BoundCheck]
+    bound: ResolvedQuestion, name: str, gating: Sequence[BoundCheck]
 ) -> Iterator[dict[str, Any]]:
     """The test of each check that has one. It is named: dbt would make a name of its arguments, in
     which True stands for `quote_columns`."""
     taken: set[str] = set()
-    for check in demanded:
+    for check in gating:
         if check.model.answered_by == "estimate":
             continue
         of_column = f"_{check.column.name}" if check.column else ""
@@ -442,11 +442,11 @@ def _share_left_out(
 
 def _arguments(bound: ResolvedQuestion, check: BoundCheck) -> dict[str, Any]:
     """What the test of a check takes; every name is quoted, as it is in the model."""
-    said = _parameters(check)
+    settings = _parameters(check)
     known = [each.name for each in bound.quasi_identifiers]
-    if said.pop("with_other_sensitive", False):
+    if settings.pop("with_other_sensitive", False):
         known += [each.name for each in bound.sensitive if each != check.column]
-    arguments = {"quasi_identifiers": known, **said, "quote_columns": True}
+    arguments = {"quasi_identifiers": known, **settings, "quote_columns": True}
     if bound.entity:
         arguments["entity"] = bound.entity.name
     if bound.unknown and check.model.answered_by == "values":

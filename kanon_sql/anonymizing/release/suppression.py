@@ -53,11 +53,12 @@ def suppress(
     levels: Levels,
     *,
     in_step4: bool,
-    beside: Sequence[str] = (),
+    other_violations: Sequence[str] = (),
 ) -> tuple[Suppression, ViewChain]:
     """Suppress the violating classes and, with `in_step4`, as many further records as needed for at
     least k suppressed ones. The returned chain says whether there were any; its last view can be
-    queried. `beside` are SELECTs of classes that violate a check against another table."""
+    queried. `other_violations` are SELECTs of classes that violate a check against another table.
+    """
     keys = [each.key for each in sets.quasi_identifiers]
     counted = replace(chain, kept=True, dialect=sets.dialect)
     _keep_classes(sets, levels)
@@ -68,7 +69,7 @@ def suppress(
             "classes_among",
             classes=CLASSES,
             others=render(
-                "violating_by_any", statements=[sets.violating(sets.at(levels)), *beside]
+                "violating_by_any", statements=[sets.violating(sets.at(levels)), *other_violations]
             ),
             keys=keys,
         ),

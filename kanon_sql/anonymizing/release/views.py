@@ -38,7 +38,7 @@ LONGEST_NAME = 40
 """Maximum length of a release's name: Postgres truncates names to 63 bytes, and suffixes must
 survive."""
 _STEPS = rf"(step_\d+|{VIOLATING}|{CLASSES}|{DONORS}|{NUMBERED}|labels|levels|round_\d+)"
-_BESIDE = re.compile(r"kanon_(label_\d+_\d+|class_\d+|levels)", re.IGNORECASE)
+_HELPER_COLUMNS = re.compile(r"kanon_(label_\d+_\d+|class_\d+|levels)", re.IGNORECASE)
 """The helper columns in the views of a local recoding."""
 PUBLISHED = "published_records"
 RAW = "kanon_raw_"
@@ -52,11 +52,11 @@ def view_name(name: str) -> str:
     >>> view_name("patients"), view_name("2025 visits"), view_name("patients_release")
     ('patients_release', '_2025_visits_release', 'patients_release')
     """
-    plain = re.sub(r"\W+", "_", name, flags=re.ASCII).strip("_").lower() or "table"
-    plain = f"_{plain}" if plain[0].isdigit() else plain
-    if re.search(r"released?$", plain) and len(plain) <= LONGEST_NAME:
-        return plain
-    return f"{plain[: LONGEST_NAME - len('_release')]}_release"
+    cleaned = re.sub(r"\W+", "_", name, flags=re.ASCII).strip("_").lower() or "table"
+    cleaned = f"_{cleaned}" if cleaned[0].isdigit() else cleaned
+    if re.search(r"released?$", cleaned) and len(cleaned) <= LONGEST_NAME:
+        return cleaned
+    return f"{cleaned[: LONGEST_NAME - len('_release')]}_release"
 
 
 def refuse_taken_names(bound: ResolvedQuestion, name: str, *, shipped: bool) -> None:
@@ -83,7 +83,7 @@ def refuse_taken_names(bound: ResolvedQuestion, name: str, *, shipped: bool) -> 
     needed = {"kanon_donated", NUMBER}
     needed |= {f"{RAW}{column.name}".casefold() for column in table.columns}
     for column in table.columns:
-        if column.name.casefold() in needed or _BESIDE.fullmatch(column.name):
+        if column.name.casefold() in needed or _HELPER_COLUMNS.fullmatch(column.name):
             raise SpecError(
                 f'{table.name} has a column "{column.name}", a name that the views of a release '
                 "need for themselves. Rename it."
@@ -185,12 +185,15 @@ class ViewChain:
             ("The violating classes: below k, or failing a demanded check.",),
             render(
                 "violating_by_any",
-                statements=[violating_classes(self.released, self.last), *self._beside_reference],
+                statements=[
+                    violating_classes(self.released, self.last),
+                    *self._violating_in_reference,
+                ],
             ),
         )
 
     @property
-    def _beside_reference(self) -> Iterator[str]:
+    def _violating_in_reference(self) -> Iterator[str]:
         """SELECTs of the classes with too few people in a reference; only for the optimal search,
         which takes them into account."""
         if self.algorithm != "optimal":
@@ -544,15 +547,15 @@ def refuse_single_view(dialect: str) -> None:
         )
 
 
-def dropped_columns(bound: ResolvedQuestion, *, untouched: bool) -> tuple[str, ...]:
-    """The columns that a release leaves out: identifiers and, if `untouched`, unassigned
+def dropped_columns(bound: ResolvedQuestion, *, drops_unassigned: bool) -> tuple[str, ...]:
+    """The columns that a release leaves out: identifiers and, if `drops_unassigned`, unassigned
     columns."""
     identifiers = {find(name, bound.table).name for name in bound.spec.identifiers}
-    left_out = {each.name for each in bound.roles.unassigned} if untouched else set()
+    left_out = {each.name for each in bound.roles.unassigned} if drops_unassigned else set()
     return tuple(each.name for each in bound.table.columns if each.name in identifiers | left_out)
 
 
-def is_nameless(table: TableSpec) -> bool:
+def is_unnamed_frame(table: TableSpec) -> bool:
     """Whether the source is a data frame without a table name."""
     return not table.name and frame_name(table.source) in FRAMES
 
@@ -577,7 +580,7 @@ def views_of_no_table(made: Anonymization, table: TableSpec) -> Anonymization:
 
 def require_name(table: TableSpec, *, writes_views: bool) -> None:
     """Raise `SpecError` for views of a data frame without a table name: nobody could run them."""
-    if writes_views and is_nameless(table):
+    if writes_views and is_unnamed_frame(table):
         raise SpecError(
             f"the views read a table, and a {frame_name(table.source)} is none. Say what the table "
             'is called that it will be in, as in name="patients".'

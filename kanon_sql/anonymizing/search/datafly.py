@@ -53,7 +53,7 @@ def datafly(
     attributes: Sequence[Attribute],
     records_violating: Callable[[Levels], int],
     max_suppressed: int,
-    tell: Callable[[Step], None] = lambda step: None,
+    on_step: Callable[[Step], None] = lambda step: None,
 ) -> SearchPath:
     """The search path of Datafly. `records_violating` counts the violating records of a node and is
     called at most once for each."""
@@ -70,7 +70,7 @@ def datafly(
             chosen.distinct[levels[chosen.name]],
             violating,
         )
-        tell(step)
+        on_step(step)
         steps.append(step)
     violating = records_violating(nodes[-1])
     return SearchPath(tuple(steps), dict(nodes[-1]), violating, violating > max_suppressed)

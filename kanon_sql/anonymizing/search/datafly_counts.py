@@ -39,9 +39,9 @@ def _builders(sets: FrequencySets, levels: Levels) -> Iterator[tuple[str, str]]:
         has_none = each.levels.hierarchy.levels is None and each.levels.table is None
         if not (has_none and levels[each.name] and each.attribute.distinct[0] > 1):
             continue
-        found = _DATES if family(each.column.type) == "time" else _of_values(sets, each)
-        if found:
-            yield each.name, found
+        suggested = _DATES if family(each.column.type) == "time" else _of_values(sets, each)
+        if suggested:
+            yield each.name, suggested
 
 
 def _of_values(sets: FrequencySets, each: QuasiIdentifier) -> str | None:

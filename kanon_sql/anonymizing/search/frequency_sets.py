@@ -117,7 +117,7 @@ class TempRelations:
         self._kept[name] = self._session
         return name
 
-    def materialise_beside(
+    def materialise_other(
         self, name: str, question: str, sql: str, columns: Sequence[BoundColumn]
     ) -> str:
         """Materialise a query on another table in the engine of the records, with these columns;
@@ -340,15 +340,15 @@ class FrequencySets(TempRelations):
         columns = tuple(BoundColumn(key, "INTEGER", key) for key in keys)
         keyed = self._keyed if k is None else with_k(self._keyed, k)
         bound = replace(keyed, quasi_identifiers=columns, keys=columns)
-        whole = {} if is_whole else self._whole
-        return violating_classes(bound, kept, rolled_up=True, whole=whole)
+        frequencies = {} if is_whole else self._table_frequencies
+        return violating_classes(bound, kept, rolled_up=True, whole=frequencies)
 
     @contextmanager
     def with_k(self, k: int) -> Iterator[None]:
         """Require another k within the context; relations materialised in it are dropped at its
         end."""
         # The distributions of sensitive values do not depend on k.
-        bound, before = self.bound, {*self._whole.values(), *self._kept}
+        bound, before = self.bound, {*self._table_frequencies.values(), *self._kept}
         self.bound = with_k(bound, k)
         self.__dict__.pop("_keyed", None)
         try:
@@ -463,12 +463,12 @@ class FrequencySets(TempRelations):
 
     def _refuse_without_label(self, column: BoundColumn, levels: ColumnLevels, row: Row) -> None:
         for level in range(1, levels.height + 1) if levels.needs else ():
-            found = {
+            counts = {
                 name: row[f"{name}_{level}"]
                 for name in ("kanon_values_without_label", "kanon_records_without_label")
             }
             fault = LABELLED.fault(
-                found,
+                counts,
                 table=self.bound.table.name,
                 column=column.name,
                 levels=levels,
@@ -529,7 +529,7 @@ class FrequencySets(TempRelations):
         }
 
     @cached_property
-    def _whole(self) -> dict[str, str]:
+    def _table_frequencies(self) -> dict[str, str]:
         """Temporary relations with the table-wide frequency of each value, for the sensitive
         attributes that a check reads."""
         return {

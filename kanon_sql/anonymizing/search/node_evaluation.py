@@ -86,31 +86,31 @@ class NodeQueries:
 
     def small(self, nodes: Sequence[Node], size: int) -> dict[Node, Suppressed]:
         """Statistics of the records in classes below a size, for some nodes."""
-        asked = self._of_set(self._set, nodes)
+        set_nodes = self._of_set(self._set, nodes)
         classes = render(
             "small_classes_of_nodes",
-            nodes=asked,
+            nodes=set_nodes,
             lossy=self.lossy,
             size=size,
             entity=self.sets.bound.entity,
         )
-        return self._lost(asked, f"({classes})")
+        return self._lost(set_nodes, f"({classes})")
 
     def judged(
         self, nodes: Sequence[Node], k: int, below: Sequence[int]
     ) -> tuple[dict[Node, Row], dict[Node, Suppressed]]:
         """Count some nodes' classes by all checks on classes; and what the violating ones lose."""
-        sets, asked = self.sets, self._of_set(self._searched_set, nodes)
+        sets, set_nodes = self.sets, self._of_set(self._searched_set, nodes)
         keys = [each.key for each in sets.quasi_identifiers]
         of_nodes = sets.materialise(
             f"{PRIVATE}nodes",
             f"How many records share each combination of values at each of {len(nodes)} nodes?",
-            render("sets_of_nodes", nodes=asked, keys=keys, carried=sets.searched_columns),
+            render("sets_of_nodes", nodes=set_nodes, keys=keys, carried=sets.searched_columns),
         )
         keys = ["kanon_at_node", *keys]
         statements = [
             sets.violating_among(keys, of_nodes, k, is_whole=sets.are_spread_by_node),
-            *self._references.violating(of_nodes, keys, asked),
+            *self._references.violating(of_nodes, keys, set_nodes),
             *self._earlier.violating(of_nodes, keys),
         ]
         violating = sets.materialise(
@@ -130,26 +130,26 @@ class NodeQueries:
                 entity=sets.bound.entity,
             ),
         )
-        suppressed = self._lost(asked, violating)
+        suppressed = self._lost(set_nodes, violating)
         sets.drop(violating)
         sets.drop(of_nodes)
         return {nodes[int(row["kanon_node"])]: row for row in rows}, suppressed
 
-    def violating_beside(self, node: Node) -> list[str]:
+    def violating_against_others(self, node: Node) -> list[str]:
         """One SELECT for each reference and earlier release: the classes of a node, by their
         places, that have too few people in the reference, or in which someone's crowd across both
         releases is too small."""
         keys = [each.key for each in self.sets.quasi_identifiers]
         names = (each.name for each in self.sets.quasi_identifiers)
-        found = self.sets.at(dict(zip(names, node, strict=True))).name
+        classes = self.sets.at(dict(zip(names, node, strict=True))).name
         return [
-            *self._references.violating(found, keys, [NodeOfSet(0, node)]),
-            *self._earlier.violating(found, keys),
+            *self._references.violating(classes, keys, [NodeOfSet(0, node)]),
+            *self._earlier.violating(classes, keys),
         ]
 
     def portions(self) -> dict[int, list[list[Portion]]]:
         """By position of each quasi-identifier and by level: its records grouped by loss."""
-        found: dict[int, list[list[Portion]]] = {
+        portions: dict[int, list[list[Portion]]] = {
             each.place: [[] for _ in range(self.highest[each.name] + 1)] for each in self.lossy
         }
         labels = {each.place: self._labels(each) for each in self.lossy}
@@ -158,14 +158,14 @@ class NodeQueries:
             "How many records lose how much at each level?",
             render("portions_of_levels", labels=labels),
         ):
-            found[int(row["kanon_number"])][int(row["kanon_level"])].append(
+            portions[int(row["kanon_number"])][int(row["kanon_level"])].append(
                 Portion(
                     int(row["kanon_records"]),
                     int(row["kanon_leaves_more"]),
                     int(row["kanon_under_label"]),
                 )
             )
-        return found
+        return portions
 
     # --- internal ---------------------------------------------------------------------------
 
@@ -275,8 +275,8 @@ class LatticeStatistics:
             )
         )
         self.bounds = {k: with_k(sets.bound, k) for k in ks}
-        self.whole, self.audited = bounds_of_all(sets.bound), audited_checks(sets.bound)
-        thresholds = {each.below for each in self.whole if each.below is not None}
+        self.table_bounds, self.audited = bounds_of_all(sets.bound), audited_checks(sets.bound)
+        thresholds = {each.below for each in self.table_bounds if each.below is not None}
         sizes = {self._least_size(k) for k in ks}
         self._sizes = sorted(sizes | thresholds)
         self.queries = NodeQueries(sets, highest)
@@ -311,8 +311,8 @@ class LatticeStatistics:
         """Count the classes of some nodes, and the small ones among them."""
         missing = [node for node in dict.fromkeys(nodes) if node not in self._rows]
         for start in range(0, len(missing), AT_ONCE):
-            part = missing[start : start + AT_ONCE]
-            self._rows |= self.queries.sizes(part, self._sizes, saying)
+            batch = missing[start : start + AT_ONCE]
+            self._rows |= self.queries.sizes(batch, self._sizes, saying)
 
     def counted(self, node: Node, k: int) -> ClassCounts:
         """Counts of a node's classes after all checks."""
@@ -327,8 +327,8 @@ class LatticeStatistics:
             self._counted |= {(node, k): self._by_size(node, k) for node in missing}
             return
         for start in range(0, len(missing), self._at_once):
-            part = missing[start : start + self._at_once]
-            sizes, suppressed = self.queries.judged(part, k, self._thresholds)
+            batch = missing[start : start + self._at_once]
+            sizes, suppressed = self.queries.judged(batch, k, self._thresholds)
             self._counted |= {(node, k): self._by_all_checks(row) for node, row in sizes.items()}
             self._suppressed |= {(node, k): each for node, each in suppressed.items()}
 
@@ -339,11 +339,11 @@ class LatticeStatistics:
         for node in missing:
             if not self.counted(node, k).violating:
                 self._suppressed[node, k] = Suppressed(0, {}, {})
-        asked = [node for node in missing if (node, k) not in self._suppressed]
-        for start in range(0, len(asked), AT_ONCE):
-            part = asked[start : start + AT_ONCE]
-            found = self.queries.small(part, self._least_size(k))
-            self._suppressed |= {(node, k): each for node, each in found.items()}
+        unqueried = [node for node in missing if (node, k) not in self._suppressed]
+        for start in range(0, len(unqueried), AT_ONCE):
+            batch = unqueried[start : start + AT_ONCE]
+            suppressed = self.queries.small(batch, self._least_size(k))
+            self._suppressed |= {(node, k): each for node, each in suppressed.items()}
         return {node: self._suppressed[node, k] for node in nodes}
 
     def satisfies(self, counted: ClassCounts, k: int) -> bool:
@@ -351,14 +351,16 @@ class LatticeStatistics:
         if self._starred and counted.violating:
             # The suppressed records are a class of the release.
             return counted.violating >= self._least_size(k)
-        return not counted.kept or all(each.holds(counted) for each in self.whole)
+        return not counted.kept or all(each.holds(counted) for each in self.table_bounds)
 
     def needs_audit(self, node: Node, k: int) -> bool:
         """Whether the counts of a satisfying node leave open if its release passes every check: a
         check is decided by no class, or the suppressed records stay as a class of `*`."""
         counted = self.counted(node, k)
         if self._starred and counted.violating:
-            return bool(self.asks_more or self.whole or self.audited or self.sets.bound.entity)
+            return bool(
+                self.asks_more or self.table_bounds or self.audited or self.sets.bound.entity
+            )
         return bool(self.audited and counted.kept)
 
     # --- losses and metrics -----------------------------------------------------------------
@@ -483,7 +485,7 @@ class LatticeStatistics:
 
     @property
     def _thresholds(self) -> list[int]:
-        return sorted({each.below for each in self.whole if each.below is not None})
+        return sorted({each.below for each in self.table_bounds if each.below is not None})
 
 
 @dataclass(frozen=True)
@@ -498,9 +500,9 @@ class NodeEvaluator:
     """Whether the release at a node passes its audit, for a value of k."""
     saying: Callable[[], str] = field(default=lambda: "")
 
-    def found(self, nodes: Sequence[Node]) -> dict[Node, NodeCounts]:
+    def counts(self, nodes: Sequence[Node]) -> dict[Node, NodeCounts]:
         self.nodes.count(nodes, saying=self.saying())
-        return self._all_found(nodes)
+        return self._all_counts(nodes)
 
     def costs(self, nodes: Sequence[Node]) -> dict[Node, float]:
         if isinstance(self.cost_model, ClassCosts):
@@ -522,14 +524,16 @@ class NodeEvaluator:
 
     def known(self) -> dict[Node, NodeCounts]:
         """The counts of all nodes evaluated so far."""
-        return self._all_found(self.nodes.looked_at)
+        return self._all_counts(self.nodes.looked_at)
 
-    def _all_found(self, nodes: Sequence[Node]) -> dict[Node, NodeCounts]:
-        worth = [node for node in nodes if self.nodes.below(node, self.k) <= self.max_suppressed]
-        self.nodes.judge(worth, self.k)
-        return {node: self._found(node) for node in nodes}
+    def _all_counts(self, nodes: Sequence[Node]) -> dict[Node, NodeCounts]:
+        candidates = [
+            node for node in nodes if self.nodes.below(node, self.k) <= self.max_suppressed
+        ]
+        self.nodes.judge(candidates, self.k)
+        return {node: self._node_counts(node) for node in nodes}
 
-    def _found(self, node: Node) -> NodeCounts:
+    def _node_counts(self, node: Node) -> NodeCounts:
         below = self.nodes.below(node, self.k)
         if below > self.max_suppressed:
             return NodeCounts(below, below, satisfies=False)

@@ -68,7 +68,7 @@ class CostBounds(Protocol):
 class Evaluator(Protocol):
     """Evaluates nodes, each at most once."""
 
-    def found(self, nodes: Sequence[Node]) -> Mapping[Node, NodeCounts]:
+    def counts(self, nodes: Sequence[Node]) -> Mapping[Node, NodeCounts]:
         """The counts of each node."""
 
     def costs(self, nodes: Sequence[Node]) -> Mapping[Node, float]:
@@ -125,8 +125,8 @@ def optimal(
     first = [node for node in ends if search.is_open(node)]
     if first:
         search.look(first)
-    while not is_over(search.progress) and (worth := search.worth_asking(gap)):
-        search.look(search.batch(worth))
+    while not is_over(search.progress) and (candidates := search.candidates(gap)):
+        search.look(search.batch(candidates))
     return search.outcome()
 
 
@@ -193,7 +193,7 @@ class _Search:
             self.open.bit_count(), best, self._costs.value(bound) if bound < math.inf else None
         )
 
-    def worth_asking(self, gap: float) -> int:
+    def candidates(self, gap: float) -> int:
         """The open nodes, or none if no node could save more than the share `gap`."""
         if not self._bests or gap <= 0:
             return self.open
@@ -201,11 +201,11 @@ class _Search:
         return 0 if self._costs.value(self._bound()) >= least else self.open
 
     def look(self, nodes: Sequence[Node]) -> None:
-        self.learn(self._evaluator.found(nodes))
+        self.learn(self._evaluator.counts(nodes))
 
-    def learn(self, found: Mapping[Node, NodeCounts]) -> None:
+    def learn(self, counts: Mapping[Node, NodeCounts]) -> None:
         """Rule out nodes by these counts, and update the best node."""
-        for node, each in found.items():
+        for node, each in counts.items():
             self.open &= ~(1 << self._rank_of(node))
             if each.necessary > self._budget:
                 self.open &= ~self._sets.below(node)
@@ -213,17 +213,17 @@ class _Search:
                 self._sure |= self._sets.above(node)
             if each.necessary <= self._budget:
                 self._raise(node, each.necessary)
-        self._choose(found)
+        self._choose(counts)
         self._rule_out()
 
-    def batch(self, worth: int) -> list[Node]:
+    def batch(self, candidates: int) -> list[Node]:
         """The next nodes to evaluate: three in four chosen to rule out many nodes either way, one
         in four the node with the lowest bound among those sure to satisfy the suppression limit."""
         chosen: list[Node] = []
-        unsure, sure = worth & ~self._sure, worth & self._sure
+        unsure, sure = candidates & ~self._sure, candidates & self._sure
         while len(chosen) < AT_ONCE and (unsure or sure):
             if unsure and (len(chosen) % 4 != 3 or not sure):
-                node = self._most_telling(unsure)
+                node = self._most_informative(unsure)
                 unsure &= ~self._sets.below(node)
             else:
                 node = self._node(_lowest(sure))
@@ -264,22 +264,22 @@ class _Search:
             for rank in _ranks(self.open & self._sets.below(node)):
                 self._more[rank] = max(self._more[rank], more)
 
-    def _choose(self, found: Mapping[Node, NodeCounts]) -> None:
+    def _choose(self, counts: Mapping[Node, NodeCounts]) -> None:
         """Compute the costs of nodes that may be the best, lowest bounds first."""
         least = {
             node: self._least_of(node, each.violating)
-            for node, each in found.items()
+            for node, each in counts.items()
             if each.satisfies
         }
         candidates = sorted(least, key=least.__getitem__)
         while candidates := [node for node in candidates if least[node] <= self._worst_that_ties]:
-            asked, candidates = candidates[:_COSTED], candidates[_COSTED:]
-            costs = self._evaluator.costs(asked)
+            nodes, candidates = candidates[:_COSTED], candidates[_COSTED:]
+            costs = self._evaluator.costs(nodes)
             for node, cost in sorted(costs.items(), key=lambda item: item[1]):
                 self._raise_below(node, self._costs.more_below(node, cost))
                 if cost <= self._cost + _tie(self._cost) and self._evaluator.passes(node):
                     self._cost = min(self._cost, cost)
-                    best = _Best(found[node].violating, sum(node), node, cost)
+                    best = _Best(counts[node].violating, sum(node), node, cost)
                     self._bests = [
                         each
                         for each in (*self._bests, best)
@@ -307,7 +307,7 @@ class _Search:
                 closed[rank] = 1
         self.open &= ~_set_of(closed)
 
-    def _most_telling(self, among: int) -> Node:
+    def _most_informative(self, among: int) -> Node:
         """A node that rules out many others whether it satisfies or not: the best of a spread
         sample, improved by hill climbing among neighbours."""
         best = max(self._spread(among), key=lambda rank: (self._ruled_out(among, rank), -rank))
@@ -375,8 +375,8 @@ class _Minimal(_Search):
         self._by_level = lattice.by_level.sets(self._order)
         self._satisfying: list[Node] = []
 
-    def learn(self, found: Mapping[Node, NodeCounts]) -> None:
-        for node, each in found.items():
+    def learn(self, counts: Mapping[Node, NodeCounts]) -> None:
+        for node, each in counts.items():
             self.open &= ~(1 << self._rank_of(node))
             if each.necessary > self._budget:
                 self.open &= ~self._sets.below(node)

@@ -23,12 +23,12 @@ class Deadline:
 
     at: float | None = None
     """In seconds of the monotonic clock; None without a limit."""
-    found_one: Callable[[], None] = field(default=lambda: None)
+    on_satisfying: Callable[[], None] = field(default=lambda: None)
     """Callback once a satisfying node is found."""
 
     def is_over(self, progress: Progress) -> bool:
         if progress.best is not None:
-            self.found_one()
+            self.on_satisfying()
         return self.at is not None and progress.best is not None and time.monotonic() >= self.at
 
 
@@ -87,10 +87,10 @@ class OptimalSearch:
     def minimal(self, k: int, max_suppressed: int) -> tuple[MinimalNode, ...]:
         """All minimal satisfying nodes, with their metrics."""
         evaluator = self._evaluator(k, max_suppressed)
-        found, _ = minimal(
+        minimal_nodes, _ = minimal(
             self.nodes.lattice, evaluator, max_suppressed, known=evaluator.known().items()
         )
-        suppressed = self.nodes.suppressed(found, k)
+        suppressed = self.nodes.suppressed(minimal_nodes, k)
         return tuple(
             MinimalNode(
                 self.nodes.levels(node),
@@ -98,7 +98,7 @@ class OptimalSearch:
                 self.nodes.counted(node, k).classes,
                 self.nodes.metrics(node, k, self._preferred.weights),
             )
-            for node in found
+            for node in minimal_nodes
         )
 
     # --- internal ---------------------------------------------------------------------------

@@ -96,10 +96,10 @@ class ReferenceSets:
     @cached_property
     def _required(self) -> dict[str, list[BoundCheck]]:
         """The checks on each reference, by its name."""
-        found: dict[str, list[BoundCheck]] = {}
+        required: dict[str, list[BoundCheck]] = {}
         for each in reference_requirements(self.sets.bound):
-            found.setdefault(reference_of(self.sets.bound, each).name, []).append(each)
-        return found
+            required.setdefault(reference_of(self.sets.bound, each).name, []).append(each)
+        return required
 
     @cached_property
     def _kept(self) -> dict[str, str]:
@@ -112,7 +112,7 @@ class ReferenceSets:
 
     def _keep(self, place: int, reference: OtherTable) -> str:
         sets = self.sets
-        found = _combinations_of(
+        combinations = _combinations_of(
             sets,
             f"{PRIVATE}reference_{place}",
             reference,
@@ -121,7 +121,9 @@ class ReferenceSets:
         )
         compared = zip(sets.quasi_identifiers, pairs(sets.bound, reference, "exact"), strict=True)
         levels = [
-            LevelsOf(each.key, self._values(place, found, pair, each), self.highest[each.name])
+            LevelsOf(
+                each.key, self._values(place, combinations, pair, each), self.highest[each.name]
+            )
             for each, pair in compared
         ]
         return sets.materialise(
@@ -129,21 +131,21 @@ class ReferenceSets:
             f"How many people of {reference.table.name} have each combination at every level?",
             render(
                 "reference_at_all_levels",
-                set=found,
+                set=combinations,
                 sets=levels,
                 entity=reference.entity,
                 weight=reference.weight,
             ),
         )
 
-    def _values(self, place: int, found: str, pair: Pair, each: QuasiIdentifier) -> str:
+    def _values(self, place: int, combinations: str, pair: Pair, each: QuasiIdentifier) -> str:
         """Materialise the reference's values of a quasi-identifier, with their places."""
         return self.sets.materialise(
             f"{PRIVATE}referred_places_{place}_{each.place}",
             f"Which place does each value of the reference have at each level of {each.name}?",
             render(
                 "referred_places",
-                set=found,
+                set=combinations,
                 place=each.place,
                 values=each.values,
                 labels=list(self._labels(each, pair.reference.type)),
@@ -193,13 +195,13 @@ class EarlierSets:
     def _keep(self, place: int, earlier: OtherTable) -> str:
         columns = list(earlier.quasi_identifiers)
         entities = people_of_both(self.sets.bound, earlier)
-        found = _combinations_of(
+        combinations = _combinations_of(
             self.sets, f"{PRIVATE}earlier_{place}", earlier, columns, [entities.reference]
         )
         return self.sets.materialise(
             f"{PRIVATE}people_before_{place}",
             f"In which classes of {earlier.table.name} is each person?",
-            render("people_before", set=found, columns=columns, entities=entities),
+            render("people_before", set=combinations, columns=columns, entities=entities),
         )
 
 
@@ -216,7 +218,7 @@ def _combinations_of(
         for number, each in enumerate(columns, start=1)
         for key in [f"kanon_referred_{number}"]
     ]
-    return sets.materialise_beside(
+    return sets.materialise_other(
         name,
         f"How many records of {other.table.name} have each combination of values?",
         render(
@@ -242,8 +244,8 @@ class AtMost:
 
     def holds(self, counted: ClassCounts) -> bool:
         """Whether the bound holds; it does if no record is kept."""
-        found = counted.classes if self.below is None else counted.below[self.below]
-        return found <= self.most * counted.kept
+        classes = counted.classes if self.below is None else counted.below[self.below]
+        return classes <= self.most * counted.kept
 
 
 def bounds_of_all(bound: ResolvedQuestion) -> list[AtMost]:
@@ -269,16 +271,16 @@ def bounds_of(bound: ResolvedQuestion, check: BoundCheck) -> list[AtMost]:
     if bound.entity:
         # People are counted once, in the smallest of their classes.
         return []
-    found = []
+    bounds = []
     match check.model:
         case ProsecutorRisk(max_average=average, max_at_risk=share, threshold=threshold):
             if average is not None:
-                found.append(AtMost(exactly(average)))
+                bounds.append(AtMost(exactly(average)))
             if share is not None:
-                found.append(AtMost(exactly(share), _first_size_not_above(exactly(threshold))))
+                bounds.append(AtMost(exactly(share), _first_size_not_above(exactly(threshold))))
         case SampleUniqueness(max_share=share) if share is not None:
-            found.append(AtMost(exactly(share), 2))
-    return found
+            bounds.append(AtMost(exactly(share), 2))
+    return bounds
 
 
 def _first_size_not_above(threshold: Fraction) -> int:
