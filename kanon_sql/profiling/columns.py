@@ -40,7 +40,7 @@ from kanon_sql.sql.macros import render
 from kanon_sql.sql.statement import Statement
 from kanon_sql.sql.tables import Column, Row, family
 
-Part = Literal["identifier", "quasi_identifier", "sensitive", "undecided"]
+Role = Literal["identifier", "quasi_identifier", "sensitive", "undecided"]
 
 
 @dataclass(frozen=True)
@@ -49,8 +49,8 @@ class Meaning:
 
     place: int
     """Its position in the table."""
-    spoken: str
-    part: Part
+    label: str
+    role: Role
     certain: bool = False
     """Whether it names a person directly, whatever its values."""
 
@@ -63,7 +63,7 @@ def meaning_of(name: str) -> Meaning | None:
     """The meaning of a column by its name, or None.
 
     >>> for name in ("patient_id", "Geb.-Datum", "E-Mail", "maritalStatus"):
-    ...     print((found := meaning_of(name)).part, "·", found.spoken)
+    ...     print((meaning := meaning_of(name)).role, "·", meaning.label)
     identifier · record number
     quasi_identifier · date of birth
     identifier · e-mail address
@@ -78,21 +78,21 @@ def meaning_of(name: str) -> Meaning | None:
         for length in range(1, min(len(words) - start, LONGEST) + 1)
         if (meaning := _meanings().get("".join(words[start : start + length])))
     ]
-    _, found = min(known, key=lambda each: (-each[0], each[1].place), default=(0, None))
+    _, longest = min(known, key=lambda each: (-each[0], each[1].place), default=(0, None))
     # A column called just "name" more often holds names of people than of things.
-    return replace(found, certain=True) if found and words == ["name"] else found
+    return replace(longest, certain=True) if longest and words == ["name"] else longest
 
 
 @cache
 def _meanings() -> dict[str, Meaning]:
     """The first meaning of each word of the table."""
     table = shipped("kanon_sql.profiling", "column_names.yml")
-    found: dict[str, Meaning] = {}
+    meanings: dict[str, Meaning] = {}
     for place, entry in enumerate(table):
         meaning = Meaning(place, entry["meaning"], entry["part"], entry.get("certain", False))
         for word in entry["words"].split():
-            found.setdefault(word, meaning)
-    return found
+            meanings.setdefault(word, meaning)
+    return meanings
 
 
 def words_of(name: str) -> list[str]:
@@ -101,7 +101,7 @@ def words_of(name: str) -> list[str]:
     >>> words_of("Date_de_naissance2"), words_of("KFZKennzeichen"), words_of("größe")
     (['date', 'de', 'naissance'], ['kfz', 'kennzeichen'], ['groesse'])
     """
-    for letter, plain in (
+    for letter, letters in (
         ("ä", "ae"),
         ("ö", "oe"),
         ("ü", "ue"),
@@ -109,11 +109,11 @@ def words_of(name: str) -> list[str]:
         ("ø", "o"),
         ("ł", "l"),
     ):
-        name = name.replace(letter, plain).replace(letter.upper(), plain.capitalize())
+        name = name.replace(letter, letters).replace(letter.upper(), letters.capitalize())
     decomposed = unicodedata.normalize("NFKD", name)
-    plain_name = "".join(each for each in decomposed if not unicodedata.combining(each))
-    apart = re.sub(r"([a-z0-9])([A-Z])|([A-Z])(?=[A-Z][a-z])", r"\1\3 \2", plain_name)
-    return re.findall(r"[a-z]+", apart.casefold())
+    ascii_name = "".join(each for each in decomposed if not unicodedata.combining(each))
+    split_name = re.sub(r"([a-z0-9])([A-Z])|([A-Z])(?=[A-Z][a-z])", r"\1\3 \2", ascii_name)
+    return re.findall(r"[a-z]+", split_name.casefold())
 
 
 AT_ONCE = 16
@@ -203,21 +203,21 @@ def statistics(
 ) -> list[LookedAt]:
     """Each column with its statistics, in the records that a question covers. They are read from
     `relation`, which reads `tables`; one a statement where time is limited."""
-    found: dict[str, Row] = {}
-    asked = [each for each in columns if comparable(each)]
+    rows: dict[str, Row] = {}
+    measurable = [each for each in columns if comparable(each)]
     at_once = AT_ONCE if session.max_seconds is None else 1
     with session.if_in_time("columns"):
-        for place, start in enumerate(range(0, len(asked), at_once), start=1):
-            some = asked[start : start + at_once]
+        for place, start in enumerate(range(0, len(measurable), at_once), start=1):
+            batch = measurable[start : start + at_once]
             step = Statement(
                 "columns" if place == 1 else f"columns_{place}",
-                f"How many values does each of {', '.join(each.name for each in some)} have, what "
+                f"How many values does each of {', '.join(each.name for each in batch)} have, what "
                 f"do they look like, and how many of the {counted(bound)} of {bound.table.name} "
                 "are unique by it?",
                 render(
                     "columns_by_themselves",
                     relation=relation,
-                    columns=[Numbered(n, bound_column(each)) for n, each in enumerate(some, 1)],
+                    columns=[Numbered(n, bound_column(each)) for n, each in enumerate(batch, 1)],
                     entity=bound.entity,
                 ),
                 tables=tables,
@@ -227,13 +227,13 @@ def statistics(
                     raise EngineError(
                         f"{bound.table.name} changed while it was being profiled; run it again."
                     )
-                found[some[int(row["kanon_column"]) - 1].name] = row
+                rows[batch[int(row["kanon_column"]) - 1].name] = row
     return [
-        LookedAt(each, found[each.name], _looks(found[each.name]))
-        if each.name in found
+        LookedAt(each, rows[each.name], _looks(rows[each.name]))
+        if each.name in rows
         else LookedAt(each)
         for each in columns
-        if each.name in found or not comparable(each)
+        if each.name in rows or not comparable(each)
     ]
 
 
@@ -252,10 +252,10 @@ def _looks(row: Row) -> Looks:
 
 
 def column_profile(
-    found: LookedAt, records: int, members: int, role: str | None = None
+    column_statistics: LookedAt, records: int, members: int, role: str | None = None
 ) -> ColumnProfile:
     """The profile of a column. `members` is the number of people, or records without an entity."""
-    column, row, looks = found.column, found.itself, found.looks
+    column, row, looks = column_statistics.column, column_statistics.itself, column_statistics.looks
     if row is None or looks is None:
         looks_like, why = _uncomparable(column)
         return ColumnProfile(column.name, column.type, looks_like, why, role)
@@ -309,22 +309,22 @@ def _column_profile(
     if is_unique and not (are_amounts or are_dates):
         return "identifier", share
     if is_unique:
-        what = "date" if are_dates else "measurement"
-        return "undecided", f"a {what}, {share}: anyone who knows it finds the record"
-    if meaning is not None and meaning.part == "identifier":
-        return "undecided", f"name suggests {meaning.spoken}, but values recur"
+        quantity = "date" if are_dates else "measurement"
+        return "undecided", f"a {quantity}, {share}: anyone who knows it finds the record"
+    if meaning is not None and meaning.role == "identifier":
+        return "undecided", f"name suggests {meaning.label}, but values recur"
     return "undecided", UNKNOWN_NAME
 
 
 def _by_name(meaning: Meaning, looks: Looks, known: int) -> tuple[LooksLike, str] | None:
     """The likely role by the column's name, unless the values contradict it."""
-    if meaning.part == "undecided":
-        return "undecided", f"name suggests {meaning.spoken}"
-    if meaning.part != "identifier":
-        return meaning.part, f"{BY_NAME}{meaning.spoken}"
+    if meaning.role == "undecided":
+        return "undecided", f"name suggests {meaning.label}"
+    if meaning.role != "identifier":
+        return meaning.role, f"{BY_NAME}{meaning.label}"
     often = 20 * looks.known >= known if meaning.certain else 2 * looks.known >= known
     if often and looks.known > 2:
-        return "identifier", f"{BY_NAME}{meaning.spoken}"
+        return "identifier", f"{BY_NAME}{meaning.label}"
     return None
 
 
@@ -357,12 +357,12 @@ def _tried(
     columns: Sequence[ColumnProfile], combinations: Combinations, places: Sequence[int]
 ) -> list[int]:
     """The candidates of which every set is tried: in turn the one with most values and the one
-    that tells most pairs of records apart."""
-    found = {each.column: each for each in columns}
-    profile_at = {at: found[combinations.columns[at - 1].name] for at in places}
+    that separates most pairs of records."""
+    by_name = {each.column: each for each in columns}
+    profile_at = {at: by_name[combinations.columns[at - 1].name] for at in places}
     by_values = sorted(places, key=lambda at: -(profile_at[at].distinct or 0))
     by_pairs = sorted(places, key=lambda at: -(profile_at[at].separation or 0))
-    in_turn = dict.fromkeys(at for both in zip(by_values, by_pairs, strict=True) for at in both)
+    in_turn = dict.fromkeys(at for pair in zip(by_values, by_pairs, strict=True) for at in pair)
     return list(in_turn)[: most_tried(combinations.records)]
 
 
@@ -383,8 +383,8 @@ def _added(
         alone = uniques
     others = [place for place in places if place not in chosen]
     if others:
-        asked = [_with(chosen, place) for place in others]
-        rows = combinations.classes(f"added_to_{len(chosen)}", asked)
+        tried_sets = [_with(chosen, place) for place in others]
+        rows = combinations.classes(f"added_to_{len(chosen)}", tried_sets)
         in_order = sorted(others, key=lambda at: _adds_most(rows[at], at))
         for rank, place in enumerate(in_order, start=len(chosen) + 1):
             uniques = int(rows[place]["kanon_uniques"])

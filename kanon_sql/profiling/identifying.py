@@ -118,7 +118,7 @@ def _some_column(bound: ResolvedQuestion) -> list[BoundColumn]:
 
 def open_profile(
     bound: ResolvedQuestion,
-    asked: Identifying,
+    options: Identifying,
     counted: RecordCounts,
     k: int,
     session: Session,
@@ -126,30 +126,30 @@ def open_profile(
 ) -> OpenProfile:
     """Every column by itself, the candidates ranked by what they add, and the requested statistics
     of sets; their combinations are fetched `into` another engine if there is one."""
-    named = named_columns(asked.columns, bound)
-    wanted = {column.name for column in named} or set(bound.table.column_names)
-    columns = [each for each in bound.table.columns if each.name in wanted]
+    named = named_columns(options.columns, bound)
+    names = {column.name for column in named} or set(bound.table.column_names)
+    columns = [each for each in bound.table.columns if each.name in names]
     read = [bound_column(each) for each in columns if comparable(each)]
     relation, tables = _read(bound, read, session)
-    found = statistics(session, bound, relation, tables, counted.records, columns)
+    column_statistics = statistics(session, bound, relation, tables, counted.records, columns)
     roles = _roles(bound)
     profiles = tuple(
         column_profile(each, counted.records, counted.members, roles.get(each.column.name))
-        for each in found
+        for each in column_statistics
     )
-    if len(found) < len(columns):
-        session.missed.extend(("together", *asked.parts, "ranking"))
-        return OpenProfile(profiles, tuple(found))
+    if len(column_statistics) < len(columns):
+        session.missed.extend(("together", *options.parts, "ranking"))
+        return OpenProfile(profiles, tuple(column_statistics))
     candidates = named or _candidates(read, profiles)
-    if asked.is_requested and not candidates:
+    if options.is_requested and not candidates:
         raise SpecError(
             f"no column of {bound.table.name} looks like one that singles out a person. "
             f"Name the columns with {option('quasi_identifiers')} or "
             f"{option('columns')}."
         )
-    refuse_sets(asked, candidates)
+    refuse_sets(options, candidates)
     if not candidates:
-        return OpenProfile(profiles, tuple(found))
+        return OpenProfile(profiles, tuple(column_statistics))
     in_all = None
     identified = Identified()
     with session.if_in_time("together"):
@@ -158,17 +158,17 @@ def open_profile(
         )
         in_all = together(combinations)
     if in_all is None:
-        session.missed.extend((*asked.parts, "ranking"))
+        session.missed.extend((*options.parts, "ranking"))
     else:
-        identified = identified_by(combinations, asked)
+        identified = identified_by(combinations, options)
         with session.if_in_time("ranking"):
             profiles = tuple(_ranked(profiles, combinations))
     return OpenProfile(
         profiles,
-        tuple(found),
+        tuple(column_statistics),
         in_all,
         replace(identified, warnings=(*_passed_over(candidates), *identified.warnings)),
-        sets=sets_of(candidates, asked),
+        sets=sets_of(candidates, options),
     )
 
 
@@ -188,7 +188,7 @@ def _passed_over(candidates: Sequence[BoundColumn]) -> Iterator[str]:
         )
 
 
-def identified_by(combinations: Combinations, asked: Identifying) -> Identified:
+def identified_by(combinations: Combinations, options: Identifying) -> Identified:
     """The requested statistics of sets of these columns."""
     subsets = special = None
     scores: Scores = ()
@@ -199,26 +199,26 @@ def identified_by(combinations: Combinations, asked: Identifying) -> Identified:
             f"{combinations.fetched_from}, each combination once, and held in this machine's "
             "memory or, if that was too small, in a private folder, which is deleted.",
         )
-    if asked.subsets is not None:
-        subsets = subset_profiles(combinations, asked.subsets)
-    size = asked.size(combinations.columns)
+    if options.subsets is not None:
+        subsets = subset_profiles(combinations, options.subsets)
+    size = options.size(combinations.columns)
     if size is not None:
         with combinations.session.if_in_time("special_uniques"):
-            special, found = special_uniques(
-                combinations, size, asked.sampling_fraction, _nulls(combinations.bound)
+            special, uniques = special_uniques(
+                combinations, size, options.sampling_fraction, _nulls(combinations.bound)
             )
-            warnings = (*warnings, *_warnings(special, found))
-            if asked.scores is not None:
-                scores = _scores(combinations, found, size)
+            warnings = (*warnings, *_warnings(special, uniques))
+            if options.scores is not None:
+                scores = _scores(combinations, uniques, size)
     return Identified(subsets, special, scores, warnings)
 
 
-def sets_of(columns: Sequence[BoundColumn], asked: Identifying) -> int | None:
+def sets_of(columns: Sequence[BoundColumn], options: Identifying) -> int | None:
     """Number of sets of these columns that are to be measured."""
-    return None if asked.subsets is None else number_of_sets(len(columns), asked.subsets)
+    return None if options.subsets is None else number_of_sets(len(columns), options.subsets)
 
 
-_PARTS = {
+_STEP_LABELS = {
     "columns": "some columns by themselves",
     "together": "all columns together",
     "subsets": "sets of columns",
@@ -234,27 +234,27 @@ _PARTS = {
 def stopped(
     session: Session, subsets: Sequence[SubsetProfile] | None, sets: int | None
 ) -> tuple[Stopped | None, tuple[str, ...]]:
-    """What `max_seconds` left out, and the warning that says so."""
+    """The steps that `max_seconds` left out, and a warning that lists them."""
     if session.max_seconds is None or not session.missed:
         return None, ()
     measured = len(subsets or ())
-    missing = tuple(part for part in _PARTS if part in session.missed)
-    some = "subsets" in missing and bool(measured and sets)
-    said = (
+    missing = tuple(unmeasured for unmeasured in _STEP_LABELS if unmeasured in session.missed)
+    has_some_sets = "subsets" in missing and bool(measured and sets)
+    warning = (
         f"Stopped after {session.max_seconds:g} seconds (--max-seconds). Not measured: "
         + "; ".join(
             f"{(sets or 0) - measured:,} of the {sets:,} sets of columns"
-            if part == "subsets" and some
-            else _PARTS[part]
-            for part in missing
+            if unmeasured == "subsets" and has_some_sets
+            else _STEP_LABELS[unmeasured]
+            for unmeasured in missing
         )
         + "."
     )
     has_sets = sets is not None
-    found = Stopped(
+    outcome = Stopped(
         session.max_seconds, missing, measured if has_sets else None, sets if has_sets else None
     )
-    return found, (said,)
+    return outcome, (warning,)
 
 
 def _nulls(bound: ResolvedQuestion) -> SpecialNulls:
@@ -262,23 +262,23 @@ def _nulls(bound: ResolvedQuestion) -> SpecialNulls:
     return "value" if "nulls" in bound.spec.model_fields_set else "nobody"
 
 
-def _warnings(special: SpecialUniques, found: MinimalUniques) -> Iterator[str]:
-    if special.records and not found.pairs:
+def _warnings(special: SpecialUniques, uniques: MinimalUniques) -> Iterator[str]:
+    if special.records and not uniques.pairs:
         yield (
             "No combination of values occurs exactly twice, so DIS-SUDA is 1 for every special "
             "record: it estimates nothing here."
         )
 
 
-def _scores(combinations: Combinations, found: MinimalUniques, size: int) -> Scores:
+def _scores(combinations: Combinations, uniques: MinimalUniques, size: int) -> Scores:
     """The number and score of each special record, in file order."""
-    if not found.kept:
+    if not uniques.kept:
         raise SpecError("scores: the records of this database have no numbers.")
     bound = combinations.bound
     special = combinations.materialise(
         "special_records",
         "How many minimal uniques of each size does each record have?",
-        render("uniques_of_records", minimal=found.kept, sizes=found.sizes),
+        render("uniques_of_records", minimal=uniques.kept, sizes=uniques.sizes),
     )
     rows = combinations.session.rows(
         combinations.step(
@@ -291,7 +291,7 @@ def _scores(combinations: Combinations, found: MinimalUniques, size: int) -> Sco
                 combinations=combinations.raw,
                 keys=combinations.keys,
                 special=special,
-                scored=found.sizes,
+                scored=uniques.sizes,
                 where=bound.where.sql if bound.where else None,
                 first=bound.spec.first,
             ),
@@ -301,7 +301,7 @@ def _scores(combinations: Combinations, found: MinimalUniques, size: int) -> Sco
     return [
         (
             int(row["kanon_number"]),
-            score([int(row[f"kanon_of_size_{each.number}"]) for each in found.sizes], in_all),
+            score([int(row[f"kanon_of_size_{each.number}"]) for each in uniques.sizes], in_all),
         )
         for row in rows
     ]
@@ -314,13 +314,13 @@ def _read(
     means parsing a file."""
     of_people = [bound.entity] if bound.entity else []
     others = [each for each in of_people if each.name not in {column.name for column in columns}]
-    both = [*columns, *others]
+    read_columns = [*columns, *others]
     tables = frozenset([bound.table.sql])
-    if not both:
+    if not read_columns:
         return bound.table.sql, tables
     if not (bound.table.parsed and session.engine.materialises):
-        return records(bound, both), tables
-    keep_records(bound, both, session)
+        return records(bound, read_columns), tables
+    keep_records(bound, read_columns, session)
     return KEPT, tables | {KEPT}
 
 
@@ -333,14 +333,14 @@ def keep_records(bound: ResolvedQuestion, columns: Sequence[BoundColumn], sessio
 
 def _roles(bound: ResolvedQuestion) -> dict[str, str]:
     """The declared role of each column, by name."""
-    given = [
+    roles = [
         *((column.name, "quasi_identifier") for column in bound.quasi_identifiers),
         *((column.name, "sensitive") for column in bound.sensitive),
         *((column.name, "identifier") for column in bound.roles.identifiers),
         *((column.name, "entity") for column in (bound.entity,) if column),
         *((column.name, "weight") for column in (bound.weight,) if column),
     ]
-    return dict(given)
+    return dict(roles)
 
 
 def _ranked(

@@ -95,7 +95,7 @@ def profile(
     if k is not None:
         positive_int(k, "k")
     identifying = identifying or Identifying()
-    _refuse_nonsense(spec, attacker_knows, identifying)
+    _refuse_contradictions(spec, attacker_knows, identifying)
     curve = _curve(spec, known, k, times)
     k = k or DEFAULT_K
     with opening(
@@ -112,13 +112,13 @@ def profile(
             refuse_to_overwrite(
                 [*run.writes, *([scores] if scores else [])], each.table.engine.files_read()
             )
-        found = []
+        profiles = []
         for each in planned:
             with naming(each.bound.spec.name or each.bound.table.name, planned):
-                found.append(_profiled(each, run))
-    if scores and found[0].table.special_uniques is not None:
-        write_atomically(scores, _lines(found[0].scores), private=True)
-    return ProfileResult(tuple(each.table for each in found), VERSION)
+                profiles.append(_profiled(each, run))
+    if scores and profiles[0].table.special_uniques is not None:
+        write_atomically(scores, _lines(profiles[0].scores), private=True)
+    return ProfileResult(tuple(each.table for each in profiles), VERSION)
 
 
 def _curve(
@@ -138,7 +138,7 @@ def _curve(
     return tuple(KnownEvents(m=m, k=k or 2, times=times) for m in known or KNOWN)
 
 
-def _refuse_nonsense(
+def _refuse_contradictions(
     spec: AuditSpec, attacker_knows: Sequence[str], identifying: Identifying
 ) -> None:
     for table in spec.tables:
@@ -219,10 +219,10 @@ def _planned(
     curve: Sequence[KnownEvents],
 ) -> _Planned:
     try:
-        asked = as_profiled(spec.tables[place])
+        table_spec = as_profiled(spec.tables[place])
     except SpecError as error:
         raise spec.with_location(error, place) from None
-    table = open_table(spec, place, engine, timeout, table_spec=asked, is_open=True)
+    table = open_table(spec, place, engine, timeout, table_spec=table_spec, is_open=True)
     bound = table.bound
     try:
         named = bool(bound.quasi_identifiers)
@@ -257,21 +257,25 @@ def _with_hub(planned: _Planned, session: Session) -> _Profiled:
     """The profile, with an engine to fetch into where each of dozens of statements would read the
     records again."""
     if not (planned.identifying.is_requested and isinstance(session.engine, FolderWriter)):
-        return _found(planned, session)
+        return _measured(planned, session)
     run = session.run
     with fetch_hub(run, session.started, session.expired) as (hub, _):
-        return _found(replace(planned, into=FetchInto(hub, run.announce)), session)
+        return _measured(replace(planned, into=FetchInto(hub, run.announce)), session)
 
 
-def _found(planned: _Planned, session: Session) -> _Profiled:
+def _measured(planned: _Planned, session: Session) -> _Profiled:
     try:
         plan, counts = planned.plan, None
         if planned.events:
             refuse_unreadable(planned.bound, session)
             counts = event_counts(planned.bound, planned.events, session)
         if plan:
-            return _answered(planned, plan, counts, session)
-        return _of_events_alone(planned, counts, session) if counts else _openly(planned, session)
+            return _table_profile(planned, plan, counts, session)
+        return (
+            _event_table_profile(planned, counts, session)
+            if counts
+            else _open_table_profile(planned, session)
+        )
     finally:
         # A failed query may have dropped the temporary relations already.
         with suppress(EngineError):
@@ -281,7 +285,7 @@ def _found(planned: _Planned, session: Session) -> _Profiled:
 def _known_events(
     planned: _Planned, counts: EventAnswers | None, session: Session
 ) -> KnownEventsCurve | None:
-    """What each number of known events tells."""
+    """The people identified by each number of known events."""
     plan = planned.events
     if plan is None or counts is None or counts.events is None:
         return None
@@ -289,30 +293,30 @@ def _known_events(
     with session.if_in_time("known_events"):
         expanded = to_expand(plan, session)
         for each in plan.checks:
-            found = attack(each, counts.people, expanded, session)
-            points.append(KnownEventsPoint(m=found.m, **found.to_dict()))
+            figures = attack(each, counts.people, expanded, session)
+            points.append(KnownEventsPoint(m=figures.m, **figures.to_dict()))
     first = plan.checks[0].check.model.parameters
     curve = KnownEventsCurve(first["k"], first["times"], first["seed"], tuple(points))
     return curve if points else None
 
 
-def _of_draws(planned: _Planned, curve: KnownEventsCurve | None) -> Iterator[str]:
+def _draw_warnings(planned: _Planned, curve: KnownEventsCurve | None) -> Iterator[str]:
     """Warnings about the draws of a curve."""
     if curve is not None and any(point.drawn for point in curve.points):
         yield from draw_warnings(planned.bound)
 
 
-def _of_events_alone(planned: _Planned, counts: EventAnswers, session: Session) -> _Profiled:
+def _event_table_profile(planned: _Planned, counts: EventAnswers, session: Session) -> _Profiled:
     """The profile of an event table without quasi-identifiers."""
     curve = _known_events(planned, counts, session)
     people = counts.people if counts.events else None
-    cut, said = stopped(session, None, None)
+    stop, stop_warnings = stopped(session, None, None)
     table = _result(
         planned,
         "measured" if counts.events else "no_data",
         session,
-        warnings=(*said, *left_out(planned.bound), *_of_draws(planned, curve)),
-        stopped=cut,
+        warnings=(*stop_warnings, *left_out(planned.bound), *_draw_warnings(planned, curve)),
+        stopped=stop,
         summary=ProfileSummary(records=counts.records, people=people, members=people),
         events=counts.events,
         known_events=curve,
@@ -320,34 +324,36 @@ def _of_events_alone(planned: _Planned, counts: EventAnswers, session: Session) 
     return _Profiled(table)
 
 
-def _openly(planned: _Planned, session: Session) -> _Profiled:
+def _open_table_profile(planned: _Planned, session: Session) -> _Profiled:
     """The profile of a table without quasi-identifiers: the columns that identify people."""
     bound = planned.bound
     counted = counted_records(bound, session)
     if not counted.records:
         return _Profiled(_result(planned, "no_data", session, summary=ProfileSummary(records=0)))
-    found = open_profile(bound, planned.identifying, counted, planned.k, session, planned.into)
-    cut, said = stopped(session, found.identified.subsets, found.sets)
+    measured = open_profile(bound, planned.identifying, counted, planned.k, session, planned.into)
+    stop, stop_warnings = stopped(session, measured.identified.subsets, measured.sets)
     table = _result(
         planned,
         "measured",
         session,
-        warnings=(*said, *left_out(bound), *found.identified.warnings),
-        stopped=cut,
+        warnings=(*stop_warnings, *left_out(bound), *measured.identified.warnings),
+        stopped=stop,
         summary=ProfileSummary(
             records=counted.records,
             people=counted.people,
             members=counted.members,
         ),
-        columns=found.columns,
-        together=found.together,
-        subsets=found.identified.subsets,
-        special_uniques=found.identified.special_uniques,
+        columns=measured.columns,
+        together=measured.together,
+        subsets=measured.identified.subsets,
+        special_uniques=measured.identified.special_uniques,
     )
-    return _Profiled(table, found.identified.scores)
+    return _Profiled(table, measured.identified.scores)
 
 
-def _of_sets(planned: _Planned, read: ResolvedQuestion, total: int, session: Session) -> Identified:
+def _set_statistics(
+    planned: _Planned, read: ResolvedQuestion, total: int, session: Session
+) -> Identified:
     """The statistics of sets of quasi-identifiers, if requested."""
     if not planned.identifying.is_requested:
         return Identified()
@@ -355,17 +361,17 @@ def _of_sets(planned: _Planned, read: ResolvedQuestion, total: int, session: Ses
     columns = bound.quasi_identifiers
     relation = records(read, with_entity(read, list(columns)))
     tables = frozenset([read.table.sql, bound.table.sql])
-    parts = planned.identifying.parts
-    with session.if_in_time(parts[0]):
+    requested = planned.identifying.parts
+    with session.if_in_time(requested[0]):
         combinations = Combinations(
             session, bound, columns, relation, tables, total, planned.k, into=planned.into
         )
         return identified_by(combinations, planned.identifying)
-    session.missed.extend(parts[1:])
+    session.missed.extend(requested[1:])
     return Identified()
 
 
-def _answered(
+def _table_profile(
     planned: _Planned, plan: ProfilePlan, counts: EventAnswers | None, session: Session
 ) -> _Profiled:
     if counts is None:
@@ -390,13 +396,13 @@ def _answered(
         (int(row["kanon_size"]), int(row["kanon_people"]) if smallest else people_in([row]))
         for row in smallest or sizes
     ]
-    found = _summary(sizes, counted, total, people, plan.k)
+    summary = _summary(sizes, counted, total, people, plan.k)
     known: list[KnownColumn] = []
     with session.if_in_time("attacker_knows"):
         for knows in plan.knows:
             distinct_here = distinct[knows.column.name]
-            known.append(_known_column(knows, distinct_here, found, plan, session))
-    of_sets = _of_sets(planned, plan.bound, total, session)
+            known.append(_known_column(knows, distinct_here, summary, plan, session))
+    of_sets = _set_statistics(planned, plan.bound, total, session)
     without: list[LackedColumn] = []
     with session.if_in_time("without"):
         session.materialise(plan.combinations)
@@ -408,14 +414,19 @@ def _answered(
             eliminations.append(_eliminated(each.column, session.row(each.step)))
     curve = _known_events(planned, counts, session)
     requested = sets_of(planned.bound.quasi_identifiers, planned.identifying)
-    cut, said = stopped(session, of_sets.subsets, requested)
+    stop, stop_warnings = stopped(session, of_sets.subsets, requested)
     table = _result(
         planned,
         "measured",
         session,
-        warnings=(*said, *_warnings(plan), *of_sets.warnings, *_of_draws(planned, curve)),
-        stopped=cut,
-        summary=found,
+        warnings=(
+            *stop_warnings,
+            *_warnings(plan),
+            *of_sets.warnings,
+            *_draw_warnings(planned, curve),
+        ),
+        stopped=stop,
+        summary=summary,
         subsets=of_sets.subsets,
         special_uniques=of_sets.special_uniques,
         attacker_knows=tuple(sorted(known, key=_worst_first)),
@@ -439,11 +450,11 @@ def _same_table(row: Row, total: int, plan: ProfilePlan) -> Row:
 def _warnings(plan: ProfilePlan) -> Iterator[str]:
     yield from left_out(plan.bound)
     if plan.passed_over:
-        one = len(plan.passed_over) == 1
+        is_one = len(plan.passed_over) == 1
         yield (
             f"{', '.join(plan.passed_over)} can't be compared value by value (nested, an "
             "interval, texts of which the database treats some as equal, or not readable by this "
-            f"role), so {'it is' if one else 'they are'} not measured."
+            f"role), so {'it is' if is_one else 'they are'} not measured."
         )
 
 
@@ -520,7 +531,7 @@ def _eliminated(column: BoundColumn, row: Row) -> Elimination:
     )
 
 
-def _result(planned: _Planned, status: Status, session: Session, **found: Any) -> TableProfile:
+def _result(planned: _Planned, status: Status, session: Session, **fields: Any) -> TableProfile:
     bound = planned.bound
     return TableProfile(
         name=bound.spec.name or bound.table.name,
@@ -532,5 +543,5 @@ def _result(planned: _Planned, status: Status, session: Session, **found: Any) -
         entity=bound.entity.name if bound.entity else None,
         sql=session.asked,
         seconds=time.monotonic() - session.started,
-        **found,
+        **fields,
     )

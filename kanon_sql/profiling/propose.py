@@ -26,9 +26,9 @@ from kanon_sql.results.writing import write_atomically
 from kanon_sql.spec.spec import AuditSpec, TableSpec, json_schema
 from kanon_sql.sql.tables import family
 
-Part = Literal["identifiers", "quasi_identifiers", "sensitive", "undecided"]
+Section = Literal["identifiers", "quasi_identifiers", "sensitive", "undecided"]
 
-_PLAIN = re.compile(r"[^\W\d][\w-]*")
+_PLAIN_SCALAR = re.compile(r"[^\W\d][\w-]*")
 _OTHERWISE_READ = {"null", "true", "false", "yes", "no", "on", "off", "y", "n"}
 
 
@@ -37,7 +37,7 @@ class ProposedColumn:
     """A column with its proposed role and the reason."""
 
     name: str
-    part: Part
+    section: Section
     reason: str
     levels: tuple[Any, ...] = ()
     """Levels of a quasi-identifier; if empty, a hierarchy file could define them."""
@@ -58,14 +58,14 @@ class ProposedSpec:
     settings: Mapping[str, Any] = field(default_factory=dict)
     """Further settings of the table, such as connect, where or delimiter."""
     schema: str | None = None
-    """The file of the JSON Schema, for editors, beside the spec."""
+    """The file of the JSON Schema, for editors, in the spec's folder."""
     several: bool = False
     """Whether some people have several records."""
     by_connection: bool = False
     """Whether it was read through a connection object, which no file can name."""
 
-    def of(self, part: Part) -> list[ProposedColumn]:
-        return [each for each in self.columns if each.part == part]
+    def of(self, section: Section) -> list[ProposedColumn]:
+        return [each for each in self.columns if each.section == section]
 
     @property
     def text(self) -> str:
@@ -123,15 +123,15 @@ def _comment(text: str, indent: str = "") -> Iterator[str]:
     yield line
 
 
-def _names(spec: ProposedSpec, part: Part, meaning: str) -> Iterator[str]:
-    columns = spec.of(part)
+def _names(spec: ProposedSpec, section: Section, meaning: str) -> Iterator[str]:
+    columns = spec.of(section)
     if not columns:
         return
     yield ""
     yield from _comment(meaning, "    ")
-    yield f"    {part}:"
+    yield f"    {section}:"
     for column in columns:
-        yield f"      - {scalar(column.name)}{_because(column.reason)}"
+        yield f"      - {scalar(column.name)}{_reason_comment(column.reason)}"
 
 
 def _quasi_identifiers(spec: ProposedSpec) -> Iterator[str]:
@@ -147,7 +147,7 @@ def _quasi_identifiers(spec: ProposedSpec) -> Iterator[str]:
         return
     yield "    quasi_identifiers:"
     for column in columns:
-        yield f"      {scalar(column.name)}:{_because(column.reason)}"
+        yield f"      {scalar(column.name)}:{_reason_comment(column.reason)}"
         levels = column.levels or ("suppress",)
         yield f"        levels: {_flow(list(levels))}"
         if not column.levels:
@@ -171,7 +171,7 @@ def _undecided(spec: ProposedSpec) -> Iterator[str]:
     )
     yield "    undecided:"
     for column in columns:
-        yield f"      - {scalar(column.name)}{_because(column.reason)}"
+        yield f"      - {scalar(column.name)}{_reason_comment(column.reason)}"
 
 
 def _checks(spec: ProposedSpec) -> Iterator[str]:
@@ -201,7 +201,7 @@ def _reference(spec: ProposedSpec) -> Iterator[str]:
     yield "    #     entity: person_id"
 
 
-def _because(reason: str) -> str:
+def _reason_comment(reason: str) -> str:
     return f"    # {' '.join(reason.split())}" if reason else ""
 
 
@@ -211,7 +211,7 @@ def scalar(text: str) -> str:
     >>> print(scalar("Größe"), scalar("no"), scalar("a: b"), scalar("x\\ny"), scalar("🏠"))
     Größe "no" "a: b" "x\\ny" "🏠"
     """
-    if _PLAIN.fullmatch(text) and text.isprintable() and text.lower() not in _OTHERWISE_READ:
+    if _PLAIN_SCALAR.fullmatch(text) and text.isprintable() and text.lower() not in _OTHERWISE_READ:
         return text
     # YAML reads JSON escapes alike; non-printable characters get numeric escapes valid in both.
     quoted = json.dumps(text, ensure_ascii=False)
@@ -238,16 +238,16 @@ def _flow(value: Any) -> str:
     return str(value)
 
 
-def shortly(reasons: Sequence[str]) -> str:
+def joined_reasons(reasons: Sequence[str]) -> str:
     """The non-empty reasons, joined."""
     return "; ".join(each for each in reasons if each)
 
 
 SCHEMA = "kanon.schema.json"
-"""The file of the JSON Schema beside a spec."""
+"""The file of the JSON Schema in the folder of a spec."""
 FEW_VALUES = 10
 """Maximum number of distinct numbers that are categories instead of amounts."""
-_PARTS: dict[str, Part] = {
+_SECTIONS: dict[str, Section] = {
     "identifier": "identifiers",
     "quasi_identifier": "quasi_identifiers",
     "sensitive": "sensitive",
@@ -291,19 +291,20 @@ def propose(
 ) -> Proposal:
     """Propose a spec for the single table of `spec`, keeping the roles it already gives.
 
-    Writes it to `output` if given, and the JSON Schema of specs beside it unless one is there.
+    Writes it to `output` if given, and the JSON Schema of specs to the same folder unless it is
+    there.
     Raises `SpecError`, `InputError` (also for a table without records) and `EngineError`.
     """
-    [asked], engine = spec.tables, run.engine
-    where = asked.connect or (engine if isinstance(engine, str) else None)
-    source = _source(asked, output, is_file=where is None and engine is None)
-    settings = _settings(asked, where, output)
+    [table_spec], engine = spec.tables, run.engine
+    where = table_spec.connect or (engine if isinstance(engine, str) else None)
+    source = _source(table_spec, output, is_file=where is None and engine is None)
+    settings = _settings(table_spec, where, output)
     bound, (counted, profile) = answer_of_one_table(
         spec,
         run,
         _profiled,
         writes=[output] if output else [],
-        table_spec=as_profiled(asked),
+        table_spec=as_profiled(table_spec),
         is_open=True,
     )
     is_file = output is not None and (output.is_file() or not output.exists())
@@ -340,45 +341,45 @@ def _profiled(session: Session, table: OpenTable) -> tuple[RecordCounts, OpenPro
 # --- source and settings --------------------------------------------------------------------
 
 
-def _source(asked: TableSpec, output: Path | None, *, is_file: bool) -> str | None:
+def _source(table_spec: TableSpec, output: Path | None, *, is_file: bool) -> str | None:
     """The source as named in the file: relative to the file's folder; None for data without a name,
     which the user has to fill in."""
-    if not isinstance(asked.source, str | Path):
+    if not isinstance(table_spec.source, str | Path):
         return None
-    source = str(asked.source)
-    return _from(output, source) if is_file else source
+    source = str(table_spec.source)
+    return _relative_to_spec(output, source) if is_file else source
 
 
-def _from(output: Path | None, file: str) -> str:
+def _relative_to_spec(output: Path | None, file: str) -> str:
     """A path relative to the folder of the spec file."""
     if output is None or os.path.isabs(os.path.expanduser(file)):
         return file
     return os.path.relpath(file, output.parent)
 
 
-def _settings(asked: TableSpec, where: str | None, output: Path | None) -> dict[str, Any]:
+def _settings(table_spec: TableSpec, where: str | None, output: Path | None) -> dict[str, Any]:
     """The settings for reading the table."""
-    said: dict[str, Any] = {}
+    settings: dict[str, Any] = {}
     if where:
-        said["connect"] = _without_secret(where, output)
+        settings["connect"] = _without_secret(where, output)
     for key in ("name", "where", "first", "delimiter", "header", "weight"):
-        if getattr(asked, key) is not None:
-            said[key] = getattr(asked, key)
-    if asked.decimal != ".":
-        said["decimal"] = asked.decimal
-    if asked.null_strings:
-        said["null_strings"] = list(asked.null_strings)
-    return said
+        if getattr(table_spec, key) is not None:
+            settings[key] = getattr(table_spec, key)
+    if table_spec.decimal != ".":
+        settings["decimal"] = table_spec.decimal
+    if table_spec.null_strings:
+        settings["null_strings"] = list(table_spec.null_strings)
+    return settings
 
 
 def _without_secret(url: str, output: Path | None) -> str:
     """The URL, unless it holds what no file should. Raises `SpecError` that does not repeat it."""
     if file := file_of_url(url):
-        return f"{url.partition(':')[0]}:{_from(output, file)}"
+        return f"{url.partition(':')[0]}:{_relative_to_spec(output, file)}"
     try:
-        parts = urlsplit(url)
-        password = parts.password
-        options = parse_qsl(parts.query)
+        split_url = urlsplit(url)
+        password = split_url.password
+        options = parse_qsl(split_url.query)
     except ValueError:
         return url
     secret = re.compile("pass|pwd|token|secret|private|credential", re.IGNORECASE)
@@ -408,12 +409,12 @@ def _columns(profile: OpenProfile, counted: RecordCounts) -> list[ProposedColumn
 
 
 def _proposed(
-    column: ColumnProfile, found: LookedAt, counted: RecordCounts, most: Sequence[str]
+    column: ColumnProfile, column_statistics: LookedAt, counted: RecordCounts, most: Sequence[str]
 ) -> ProposedColumn:
-    part = _PARTS.get(column.role or column.looks_like, "undecided")
+    section = _SECTIONS.get(column.role or column.looks_like, "undecided")
     reason = "as named" if column.role else _reason(column, counted, most)
-    levels = levels_for(column, found) if part == "quasi_identifiers" else ()
-    return ProposedColumn(column.column, part, reason, levels)
+    levels = levels_for(column, column_statistics) if section == "quasi_identifiers" else ()
+    return ProposedColumn(column.column, section, reason, levels)
 
 
 def _reason(column: ColumnProfile, counted: RecordCounts, most: Sequence[str]) -> str:
@@ -424,7 +425,9 @@ def _reason(column: ColumnProfile, counted: RecordCounts, most: Sequence[str]) -
     by_name = column.why.startswith(BY_NAME)
     why = f"name suggests {column.why.removeprefix(BY_NAME)}" if by_name else column.why
     if column.looks_like == "identifier":
-        return shortly([f"{_percent(column.distinct, counted.records)} distinct: identifier", why])
+        return joined_reasons(
+            [f"{_percent(column.distinct, counted.records)} distinct: identifier", why]
+        )
     if column.looks_like in ("constant", "free_text"):
         return column.why
     alone = column.alone or 0
@@ -434,17 +437,17 @@ def _reason(column: ColumnProfile, counted: RecordCounts, most: Sequence[str]) -
         more = _percent(column.adds, counted.members)
         adds = f"{more} more become unique when it is added to {listed(most[: column.rank - 1])}"
     values = plural(column.distinct, "value") if why == UNKNOWN_NAME else ""
-    return shortly([why, values, f"unique by itself: {unique}", adds])
+    return joined_reasons([why, values, f"unique by itself: {unique}", adds])
 
 
-def _percent(part: int, whole: int) -> str:
+def _percent(count: int, total: int) -> str:
     """
     >>> _percent(1, 3), _percent(3, 3), _percent(1, 100_000), _percent(0, 3)
     ('33.3 %', '100 %', 'less than 0.1 %', '0 %')
     """
-    if part in (0, whole) or not whole:
-        return f"{100 if part else 0} %"
-    share = 100 * part / whole
+    if count in (0, total) or not total:
+        return f"{100 if count else 0} %"
+    share = 100 * count / total
     if share < 0.1:
         return "less than 0.1 %"
     return "more than 99.9 %" if share > 99.9 else f"{share:.1f} %"
@@ -453,29 +456,29 @@ def _percent(part: int, whole: int) -> str:
 # --- levels ---------------------------------------------------------------------------------
 
 
-def levels_for(column: ColumnProfile, found: LookedAt) -> tuple[Any, ...]:
+def levels_for(column: ColumnProfile, column_statistics: LookedAt) -> tuple[Any, ...]:
     """Levels that suit the values; none if only a hierarchy file could define them."""
-    looks = found.looks
+    looks = column_statistics.looks
     if looks is None or looks.known < 2:
         return ()
     meaning = meaning_of(column.column)
-    spoken = meaning.spoken if meaning else ""
-    if family(found.column.type) == "time" or looks.are_dates:
-        finest = ["day"] if found.column.type.startswith("TIMESTAMP") else []
+    label = meaning.label if meaning else ""
+    if family(column_statistics.column.type) == "time" or looks.are_dates:
+        finest = ["day"] if column_statistics.column.type.startswith("TIMESTAMP") else []
         return (*finest, "month", "year", {"years": 5}, "suppress")
-    if _is_code(looks, spoken) and spoken not in _DATES:
+    if _is_code(looks, label) and label not in _DATES:
         return ({"mask": "right"},)
-    widths = _widths(looks, spoken) if looks.are_numbers else ()
+    widths = _widths(looks, label) if looks.are_numbers else ()
     return (*({"width": width} for width in widths), "suppress") if widths else ()
 
 
-def _is_code(looks: Looks, spoken: str) -> bool:
+def _is_code(looks: Looks, label: str) -> bool:
     """Whether the values are codes of equal length, which a mask shortens by character."""
     one_length = 2 < looks.shortest == looks.longest <= _LONGEST_CODE
-    return one_length and (bool(looks.codes) or spoken == _POSTCODE)
+    return one_length and (bool(looks.codes) or label == _POSTCODE)
 
 
-def _widths(looks: Looks, spoken: str) -> Sequence[float | int]:
+def _widths(looks: Looks, label: str) -> Sequence[float | int]:
     """Interval widths, each a multiple of the previous one, all round numbers."""
     if looks.least is None or looks.most is None:
         return ()
@@ -483,7 +486,7 @@ def _widths(looks: Looks, spoken: str) -> Sequence[float | int]:
     if not math.isfinite(span) or span <= 0 or looks.known <= FEW_VALUES:
         return ()
     are_years = looks.are_whole and _YEARS[0] <= looks.least and looks.most <= _YEARS[1]
-    are_ages = spoken == "age" and looks.least >= 0 and 5 < looks.most <= _LONGEST_AGE
+    are_ages = label == "age" and looks.least >= 0 and 5 < looks.most <= _LONGEST_AGE
     if are_years or are_ages:
         return (5, 10, 20)
     power = math.floor(math.log10(span / 10))

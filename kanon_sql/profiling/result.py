@@ -27,8 +27,8 @@ class ProfileResult(Tabular, Displayed, Written):
     @property
     def status(self) -> Status:
         """The worst status of any table: error, no_data, measured."""
-        found = {table.status for table in self.tables}
-        return next(status for status in EXIT_CODES if status in found)
+        statuses = {table.status for table in self.tables}
+        return next(status for status in EXIT_CODES if status in statuses)
 
     def rows(self) -> list[dict[str, Any]]:
         """The columns of every table, each with its table's name."""

@@ -65,15 +65,15 @@ def contributions(
     >>> contributions([(["a"], 1), (["a", "b"], 2)], ["a", "b"])
     {'a': 100.0, 'b': 66.66666666666667}
     """
-    parts = dict.fromkeys(columns, 0)
+    gains = dict.fromkeys(columns, 0)
     total = 0
     for names, count in uniques:
         gained = count * math.factorial(len(columns) - len(names))
         total += gained
         for name in names:
-            parts[name] += gained
+            gains[name] += gained
     # The ratio of two integers is rounded only once, however large they are.
-    return {name: 100 * part / total if total else None for name, part in parts.items()}
+    return {name: 100 * gain / total if total else None for name, gain in gains.items()}
 
 
 def dis(scores: Distribution, pairs: int, columns: int, fraction: float) -> dict[int, float]:
@@ -109,7 +109,7 @@ PRIVATE = "kanon_private_"
 MOST_CODED = 60
 """Maximum number of columns with integer codes for values; for more, large sets are not
 requested."""
-MOST_SPOKEN = 12
+MOST_NAMED = 12
 """Maximum number of columns named in a statement's question."""
 
 
@@ -133,21 +133,21 @@ class Combinations:
     fetched_from: str | None = None
     """The engine from which they were fetched."""
     _kept: list[str] = field(default_factory=list)
-    _found: dict[frozenset[int], Row] = field(default_factory=dict)
+    _rows_by_set: dict[frozenset[int], Row] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if self.into and not self.of_people and all(map(is_fetchable, self.columns)):
             raw = self._fetched(self.into)
         else:
             numbered = self.session.engine.materialises and not self.of_people
-            raw = self.materialise(f"raw_{self.name}", self._occur, self._combinations(numbered))
+            raw = self.materialise(f"raw_{self.name}", self._question, self._combinations(numbered))
         self.raw = self.source = raw
         if self.is_coded:
             self.source = self._coded(raw)
 
     @property
-    def _occur(self) -> str:
-        return f"Which combinations of values of {self._spoken} occur in {self.bound.table.name}?"
+    def _question(self) -> str:
+        return f"Which combinations of values of {self._label} occur in {self.bound.table.name}?"
 
     def _combinations(self, numbered: bool) -> str:
         return render(
@@ -161,7 +161,7 @@ class Combinations:
     def _fetched(self, into: FetchInto) -> str:
         """Fetch the combinations, so that the records are read once, and number them."""
         name = f"{PRIVATE}fetched_{self.name}"
-        step = self.step(name, self._occur, self._combinations(numbered=False))
+        step = self.step(name, self._question, self._combinations(numbered=False))
         keys = [
             replace(column, alias=key) for column, key in zip(self.columns, self.keys, strict=True)
         ]
@@ -173,7 +173,7 @@ class Combinations:
         self.tables = frozenset()
         raw = self.materialise(
             f"raw_{self.name}",
-            f"Which number does each combination of {self._spoken} have?",
+            f"Which number does each combination of {self._label} have?",
             render("numbered_combinations", combinations=name, keys=self.keys),
         )
         self.drop([name])
@@ -195,42 +195,46 @@ class Combinations:
 
     def classes(self, name: str, subsets: Sequence[Subset]) -> dict[int, Row]:
         """Class statistics of each set, by its number; cached."""
-        new = [each for each in subsets if frozenset(each.places) not in self._found]
+        new = [each for each in subsets if frozenset(each.places) not in self._rows_by_set]
         left = len(new)
         at_once = AT_ONCE if self.session.max_seconds is None else FEW_AT_ONCE
-        for place, some in enumerate(in_batches(new, at_once), start=1):
+        for place, batch in enumerate(in_batches(new, at_once), start=1):
             rows = self.session.rows(
                 self.step(
                     name if place == 1 else f"{name}_{place}",
                     f"How many {counted(self.bound)} of {self.bound.table.name} share the values "
-                    f"of each set of {len(some[0].places)} of {self._spoken}?",
+                    f"of each set of {len(batch[0].places)} of {self._label}?",
                     render(
                         "subset_classes",
                         combinations=self.source,
-                        subsets=some,
+                        subsets=batch,
                         k=self.k,
                         of_people=self.of_people,
                     ),
                 ),
-                progress=_of_all(len(subsets) - left, len(subsets)),
+                progress=_set_progress(len(subsets) - left, len(subsets)),
             )
-            left -= len(some)
-            by_number = {each.number: each for each in some}
+            left -= len(batch)
+            by_number = {each.number: each for each in batch}
             for row in rows:
                 if int(row["kanon_all_records"]) != self.records:
                     raise EngineError(
                         f"{self.bound.table.name} changed while it was being profiled; run it "
                         "again."
                     )
-                self._found[frozenset(by_number[int(row["kanon_set"])].places)] = row
+                self._rows_by_set[frozenset(by_number[int(row["kanon_set"])].places)] = row
         return self.known(subsets)
 
     def known(self, subsets: Sequence[Subset]) -> dict[int, Row]:
         """Class statistics of each set that was measured, by its number."""
         places = {each.number: frozenset(each.places) for each in subsets}
-        return {number: self._found[each] for number, each in places.items() if each in self._found}
+        return {
+            number: self._rows_by_set[each]
+            for number, each in places.items()
+            if each in self._rows_by_set
+        }
 
-    def whole(self) -> Row:
+    def all_columns(self) -> Row:
         """Class statistics of all columns together."""
         every = Subset(0, tuple(range(1, len(self.columns) + 1)))
         return self.classes("all_columns", [every])[0]
@@ -255,8 +259,8 @@ class Combinations:
             self._kept.remove(name)
 
     @property
-    def _spoken(self) -> str:
-        few = len(self.columns) <= MOST_SPOKEN
+    def _label(self) -> str:
+        few = len(self.columns) <= MOST_NAMED
         return name_list(self.columns) if few else f"{len(self.columns)} columns"
 
     def _coded(self, raw: str) -> str:
@@ -270,14 +274,14 @@ class Combinations:
         ]
         coded = self.materialise(
             self.name,
-            f"Which combinations of values of {self._spoken} occur, as integer codes?",
+            f"Which combinations of values of {self._label} occur, as integer codes?",
             render("coded_combinations", combinations=raw, keys=self.keys, codes=codes),
         )
         self.drop(codes)
         return coded
 
 
-def _of_all(measured: int, sets: int) -> Progress:
+def _set_progress(measured: int, sets: int) -> Progress:
     """The progress of a statement on some of the sets."""
     return lambda: f"{measured:,} of {sets:,} sets" if sets > 1 else ""
 
@@ -289,22 +293,22 @@ def subset_profiles(combinations: Combinations, size: int) -> tuple[SubsetProfil
     """Class statistics of every set of at most `size` columns, worst first, as far as there is
     time."""
     subsets = subsets_up_to(len(combinations.columns), size)
-    in_all = int(combinations.whole()["kanon_classes"])
+    in_all = int(combinations.all_columns()["kanon_classes"])
     with combinations.session.if_in_time("subsets"):
         combinations.classes("subsets", subsets)
     rows = combinations.known(subsets)
-    found = [
+    profiles = [
         _profile(combinations, each, rows[each.number], in_all)
         for each in subsets
         if each.number in rows
     ]
     # The subsets are in ascending size and declared order, and the sort is stable.
-    return tuple(sorted(found, key=lambda each: -each.violating_records))
+    return tuple(sorted(profiles, key=lambda each: -each.violating_records))
 
 
 def together(combinations: Combinations) -> SubsetProfile:
     """Class statistics of all columns together."""
-    row = combinations.whole()
+    row = combinations.all_columns()
     every = Subset(0, tuple(range(1, len(combinations.columns) + 1)))
     return _profile(combinations, every, row, int(row["kanon_classes"]))
 
@@ -349,13 +353,15 @@ def special_uniques(
     if not keeps:
         refuse_too_many("suda", columns, size, MOST_IN_PLACE)
     look = _step_by_step if keeps else _at_once
-    found = look(combinations, subsets, nulls == "value")
+    uniques = look(combinations, subsets, nulls == "value")
     scores: Counter[int] = Counter()
-    for counts, records in found.records.items():
+    for counts, records in uniques.records.items():
         scores[score(counts, columns)] += records
-    risks = dis(scores, found.pairs, columns, fraction)
+    risks = dis(scores, uniques.pairs, columns, fraction)
     names = tuple(column.name for column in combinations.columns)
-    of_sets = [(combinations.names_of(each), found.by_set.get(each.number, 0)) for each in subsets]
+    of_sets = [
+        (combinations.names_of(each), uniques.by_set.get(each.number, 0)) for each in subsets
+    ]
     return SpecialUniques(
         columns=names,
         max_size=size,
@@ -367,7 +373,7 @@ def special_uniques(
         dis=math.fsum(risks[each] * records for each, records in scores.items()),
         by_size=_by_size(of_sets),
         contributions=contributions(of_sets, names),
-    ), found
+    ), uniques
 
 
 def _by_size(of_sets: Sequence[tuple[tuple[str, ...], int]]) -> tuple[UniquesOfSize, ...]:
@@ -386,27 +392,27 @@ def _step_by_step(
     earlier: str | None = None
     for size in sizes:
         of_size = [each for each in subsets if len(each.places) == size.number]
-        parts = [
+        batches = [
             combinations.materialise(
                 f"uniques_{size.number}_{place}",
                 f"Which combinations are unique on {size.number} columns and on no subset of them?",
                 render(
                     "minimal_uniques",
                     combinations=combinations.source,
-                    subsets=some,
+                    subsets=batch,
                     earlier=earlier,
                     nulls_are_values=nulls_are_values,
                 ),
             )
-            for place, some in enumerate(in_batches(of_size), start=1)
+            for place, batch in enumerate(in_batches(of_size), start=1)
         ]
         before = [earlier] if earlier else []
         earlier = combinations.materialise(
             f"uniques_up_to_{size.number}",
             f"Which combinations are minimal uniques of at most {size.number} columns?",
-            render("all_found", found=[*before, *parts]),
+            render("all_found", found=[*before, *batches]),
         )
-        combinations.drop([*before, *parts])
+        combinations.drop([*before, *batches])
     assert earlier is not None
     by_set = combinations.session.rows(
         combinations.step(
@@ -415,7 +421,7 @@ def _step_by_step(
             render("uniques_by_set", minimal=earlier),
         )
     )
-    alike = combinations.session.rows(
+    by_counts = combinations.session.rows(
         combinations.step(
             "special_uniques",
             "How many records have how many minimal uniques of each size?",
@@ -424,7 +430,7 @@ def _step_by_step(
     )
     return MinimalUniques(
         {int(row["kanon_set"]): int(row["kanon_uniques"]) for row in by_set},
-        {_counts(row, sizes): int(row["kanon_records"]) for row in alike},
+        {_counts(row, sizes): int(row["kanon_records"]) for row in by_counts},
         _pairs(combinations),
         sizes,
         earlier,
@@ -458,7 +464,7 @@ def _at_once(
 
 
 def _pairs(combinations: Combinations) -> int:
-    return int(combinations.whole()["kanon_pairs"])
+    return int(combinations.all_columns()["kanon_pairs"])
 
 
 def _counts(row: Row, sizes: Sequence[Size]) -> tuple[int, ...]:

@@ -548,7 +548,7 @@ def test_sets_are_shown_in_the_order_that_their_title_names() -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "part"),
+    ("name", "role"),
     [
         ("Geburtsdatum", "quasi_identifier"),
         ("date_naissance", "quasi_identifier"),
@@ -586,14 +586,14 @@ def test_sets_are_shown_in_the_order_that_their_title_names() -> None:
         ("   ", None),
     ],
 )
-def test_names_are_known_in_several_languages(name: str, part: str | None) -> None:
+def test_names_are_known_in_several_languages(name: str, role: str | None) -> None:
     found = meaning_of(name)
 
-    assert (found.part if found else None) == part
+    assert (found.role if found else None) == role
 
 
 def test_of_several_words_the_most_count() -> None:
-    assert [meaning_of(name).spoken for name in ("birth_country", "birth_weight", "country")] == [  # type: ignore[union-attr]
+    assert [meaning_of(name).label for name in ("birth_country", "birth_weight", "country")] == [  # type: ignore[union-attr]
         *("origin", "body measurement", "place"),
     ]
 
