@@ -103,16 +103,16 @@ def validate(spec: AuditSpec, *, engine: Any = None, show_values: bool = False) 
     with Faults() as faults:
         for place in range(len(spec.tables)):
             with faults.collected():
-                sentences.append(_fits(spec, place, engine, show_values))
+                sentences.append(_validation_summary(spec, place, engine, show_values))
         for place in range(len(spec.published)):
-            from kanon_sql.auditing.published_tables import fits
+            from kanon_sql.auditing.published_tables import validation_summary
 
             with faults.collected():
-                sentences.append(fits(spec, place, engine, show_values=show_values))
+                sentences.append(validation_summary(spec, place, engine, show_values=show_values))
     return sentences
 
 
-def _fits(spec: AuditSpec, place: int, engine: Any, show_values: bool) -> str:
+def _validation_summary(spec: AuditSpec, place: int, engine: Any, show_values: bool) -> str:
     """A summary of one table, once its whole question is valid."""
     with opened(spec.tables[place], RunOptions(engine)) as hub:
         plan = planned(spec, place, hub, show_values=show_values).plan
@@ -180,12 +180,12 @@ def answered(plan: Plan, session: Session, show_values: bool = False) -> TableRe
     refuse_unmet(plan.preconditions, session)
     events = answer_events(plan.bound, plan.events, session) if plan.events else None
     if events and not plan.bound.quasi_identifiers:
-        return _of_events_alone(plan, events, session, show_values)
+        return _event_table_result(plan, events, session, show_values)
     keys = session.rows(plan.keys) if plan.keys else []
     if not all(row["kanon_values"] == row["kanon_keys"] for row in keys):
         plan = plan_audit(plan.bound, short_keys=False)
-    looked = plan.generalised_cells
-    if looked and not session.row(looked)["kanon_generalised"]:
+    generalised_step = plan.generalised_cells
+    if generalised_step and not session.row(generalised_step)["kanon_generalised"]:
         plan = with_plain_cells(plan)
     answers = _answers(plan, session)
     check_results = list(verdicts(plan, answers, events.checks if events else ()))
@@ -216,7 +216,7 @@ def answered(plan: Plan, session: Session, show_values: bool = False) -> TableRe
     )
 
 
-def _of_events_alone(
+def _event_table_result(
     plan: Plan, events: EventAnswers, session: Session, show_values: bool
 ) -> TableResult:
     """The result of an event table without quasi-identifiers, which has no classes."""
@@ -371,7 +371,7 @@ def clips(bound: ResolvedQuestion, levels: Mapping[str, int]) -> dict[str, list[
     }
 
 
-def _result(plan: Plan, status: Status, session: Session, **found: Any) -> TableResult:
+def _result(plan: Plan, status: Status, session: Session, **fields: Any) -> TableResult:
     bound = plan.bound
     withheld = frozenset() if bound.facts.show_values else bound.hierarchy_texts
     return TableResult(
@@ -398,5 +398,5 @@ def _result(plan: Plan, status: Status, session: Session, **found: Any) -> Table
             for name, sql in session.asked.items()
         },
         seconds=time.monotonic() - session.started,
-        **found,
+        **fields,
     )

@@ -35,7 +35,7 @@ from kanon_sql.sql.tables import Row
 
 
 class JudgedCells(NamedTuple):
-    """What the statements found of a table: its summary, its checks, its warnings."""
+    """The summary, the check results and the warnings of a table."""
 
     summary: CellSummary
     checks: Sequence[CellCheckResult]
@@ -70,24 +70,26 @@ def _judged(number: int, check: CellCheck, rows: CellRows) -> CellCheckResult:
         case Derivable():
             return rows.derived[number]
         case GroupDisclosure():
-            return _of_groups(check, rows.groups, number)
+            return _groups_result(check, rows.groups, number)
         case Differences():
-            return _of_differences(check, rows.differences[number])
+            return _differences_result(check, rows.differences[number])
         case Rounded():
-            return _of_cells(check, row, number, int(row[f"kanon_violating_cells_{number}"] or 0))
+            return _cells_result(
+                check, row, number, int(row[f"kanon_violating_cells_{number}"] or 0)
+            )
         case MinContributors(zeros="disclosive") if rows.empty:
-            return _of_cells(check, row, number, 0, rows.empty, rows.empty_margins)
+            return _cells_result(check, row, number, 0, rows.empty, rows.empty_margins)
         case MinContributors(zeros=zeros):
             name = "kanon_least" if zeros == "disclosive" else "kanon_least_above_zero"
             least = row[name]
-            return _of_cells(check, row, number, None if least is None else int(least))
+            return _cells_result(check, row, number, None if least is None else int(least))
     achieved = row[f"kanon_achieved_{number}"]
     details = {
         "undefined_cells": int(row["kanon_zero_cells"] or 0),
         "cells_with_negatives": int(row["kanon_cells_with_negatives"] or 0),
     }
     figure = None if achieved is None else float(achieved)
-    return _of_cells(check, row, number, figure, details=details)
+    return _cells_result(check, row, number, figure, details=details)
 
 
 def _result(
@@ -100,7 +102,7 @@ def _result(
     )
 
 
-def _of_cells(
+def _cells_result(
     check: CellCheck,
     row: Row,
     number: int,
@@ -118,14 +120,14 @@ def _of_cells(
     return _result(check, violating, achieved, all_details)
 
 
-def _of_groups(check: CellCheck, row: Row, number: int) -> CellCheckResult:
+def _groups_result(check: CellCheck, row: Row, number: int) -> CellCheckResult:
     disclosed = int(row.get(f"kanon_disclosed_{number}") or 0)
     alone = int(row.get(f"kanon_alone_{number}") or 0)
     details = {"alone": alone, "groups": int(row.get("kanon_groups") or 0)}
     return _result(check, disclosed if check.gates else None, disclosed, details)
 
 
-def _of_differences(check: CellCheck, row: Row) -> CellCheckResult:
+def _differences_result(check: CellCheck, row: Row) -> CellCheckResult:
     """The verdict of a comparison of two tables."""
     names = {
         "compared_cells": "compared",
@@ -144,10 +146,10 @@ def _of_differences(check: CellCheck, row: Row) -> CellCheckResult:
             f"labels agree, and {option('against.by')}?"
         )
     violating = details["violating_cells"] if check.gates else None
-    apart = int(row["kanon_cells_here"]) + int(row["kanon_cells_there"])
+    unshared = int(row["kanon_cells_here"]) + int(row["kanon_cells_there"])
     details |= {
         "violating_cells": violating,
-        "not_compared": apart - int(row["kanon_cells_of_both"]) - shown,
+        "not_compared": unshared - int(row["kanon_cells_of_both"]) - shown,
         "suppressed_here_shown_there": int(row["kanon_hidden_here"] or 0),
     }
     least = row["kanon_least"]
@@ -186,15 +188,15 @@ def json_number(figure: Any) -> int | float | None:
 
 
 def suffixed(preconditions: Iterable[Precondition], suffix: str) -> Iterator[Precondition]:
-    """Preconditions whose statements have a suffix, which tells a second table's apart."""
+    """Preconditions of a second table, their statements' names with a suffix."""
     for each in preconditions:
         yield each._replace(step=replace(each.step, name=f"{each.step.name}{suffix}"))
 
 
 def some_values(count: int, all_of: int, column: str) -> str:
     """As in `3 of 120 values of n are`."""
-    are = "is" if count == 1 else "are"
-    return f"{count:,} of {plural(all_of, 'value')} of {column} {are}"
+    verb = "is" if count == 1 else "are"
+    return f"{count:,} of {plural(all_of, 'value')} of {column} {verb}"
 
 
 def them(count: int) -> str:
@@ -207,7 +209,7 @@ def them(count: int) -> str:
 def judged_cells(table: OpenCells, session: Session, show_values: bool) -> JudgedCells | None:
     """Judge the cells of a table; None without records."""
     question, spec = table.question, table.question.spec
-    cells, facts = _read(question, session)
+    cells, facts = _statements_and_facts(question, session)
     if spec.cells and not facts["kanon_records"]:
         return None
     row = session.row(cells.rules())
@@ -217,7 +219,9 @@ def judged_cells(table: OpenCells, session: Session, show_values: bool) -> Judge
     groupings = session.rows(counting) if counting else []
     groups = cells.groups(row)
     group_row = session.row(groups) if groups else {}
-    second = cache(lambda name: _read(table.others[name].question, session, f"_{name}")[0])
+    second = cache(
+        lambda name: _statements_and_facts(table.others[name].question, session, f"_{name}")[0]
+    )
     differences = {
         number: session.row(cells.differences(name, second(name), table.others[name].shared, n))
         for number, name, n in comparisons(table)
@@ -231,7 +235,9 @@ def judged_cells(table: OpenCells, session: Session, show_values: bool) -> Judge
     if hides and not derivability_checks(checks):
         checks.append(CellCheck(Derivable(), asked=False))
     derivable = derivability_checks(checks)
-    doubts = list(_doubts(cells, facts, groupings)) if isinstance(cells, PublishedCells) else []
+    doubts = (
+        list(_label_warnings(cells, facts, groupings)) if isinstance(cells, PublishedCells) else []
+    )
     if derivable and _spans_cells(question, row, facts):
         derived = undecided(derivable, int(row["kanon_sensitive_cells"] or 0))
     else:
@@ -365,10 +371,10 @@ def _negatives(question: CellQuestion, row: Row) -> Iterator[str]:
     """A warning on negative contributions."""
     negatives = int(row.get("kanon_cells_with_negatives") or 0)
     if negatives:
-        are = "cell has" if negatives == 1 else "cells have"
+        words = "cell has" if negatives == 1 else "cells have"
         added = " after a contributor's records are added" if question.bound.entity else ""
         yield (
-            f"{negatives:,} {are} a negative contribution; dominance and p% take absolute values"
+            f"{negatives:,} {words} a negative contribution; dominance and p% take absolute values"
             f"{added}, and are made for contributions of 0 or more."
         )
 
@@ -376,7 +382,9 @@ def _negatives(question: CellQuestion, row: Row) -> Iterator[str]:
 # --- what is read ---------------------------------------------------------------------------
 
 
-def _read(question: CellQuestion, session: Session, suffix: str = "") -> tuple[CellStatements, Row]:
+def _statements_and_facts(
+    question: CellQuestion, session: Session, suffix: str = ""
+) -> tuple[CellStatements, Row]:
     """The statements on a table, in the types of its figures, with the facts on these.
 
     Raises `InputError` for what can't be judged, as a value that is no number, or could be read in
@@ -437,7 +445,7 @@ def refuse_no_figure(table: str, column: str, row: Row) -> None:
         )
 
 
-def _doubts(table: PublishedCells, facts: Row, groupings: Sequence[Row]) -> Iterator[str]:
+def _label_warnings(table: PublishedCells, facts: Row, groupings: Sequence[Row]) -> Iterator[str]:
     """Warnings on labels that read like an undeclared total, and on declared ones in no row."""
     for place, each in enumerate(table.dimensions, start=1):
         if facts[f"kanon_like_total_{place}"]:
@@ -476,11 +484,11 @@ def _fault(table: PublishedCells, row: Row) -> str | None:
         "kanon_below_zero": "below zero, so the figure is no count. If it is a sum: "
         f"{option('magnitude')}",
     }
-    for fault, what in faults.items():
+    for fault, description in faults.items():
         if lacking := row.get(fault):
             counts = table.count if fault == "kanon_no_count" else None
-            some = some_values(lacking, all_of, counts.name if counts else value)
-            return f"{some} {what.replace('{them}', them(lacking))}."
+            subject = some_values(lacking, all_of, counts.name if counts else value)
+            return f"{subject} {description.replace('{them}', them(lacking))}."
     for place, each in enumerate(table.dimensions, start=1):
         name = each.dimension.raw.name
         if row[f"kanon_null_{place}"]:

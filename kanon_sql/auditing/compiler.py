@@ -127,9 +127,9 @@ class CompiledAudit:
     def files(self) -> dict[str, str]:
         """One file per step by path, numbered in order; a folder for each of several tables."""
         folders = _names([table.name for table in self.tables])
-        several = len(self.tables) > 1
+        is_numbered = len(self.tables) > 1
         return {
-            f"{folder}/{file}.sql" if several else f"{file}.sql": f"{text};\n"
+            f"{folder}/{file}.sql" if is_numbered else f"{file}.sql": f"{text};\n"
             for folder, table in zip(folders, self.tables, strict=True)
             for file, text in zip(_names(list(table.steps)), table.steps.values(), strict=True)
         }
@@ -180,11 +180,11 @@ def compile(
         raise SpecError("table names one table, and there are several in the spec.")
     if dialect is not None:
         rules_of(dialect)
-    how = _Written(dialect, quote, table, tuple(writes))
+    form = _Written(dialect, quote, table, tuple(writes))
     return CompiledAudit(
         (
-            *(_compiled(spec, place, engine, how) for place in range(len(spec.tables))),
-            *(_compiled_cells(spec, place, engine, how) for place in range(len(spec.published))),
+            *(_compiled(spec, place, engine, form) for place in range(len(spec.tables))),
+            *(_compiled_cells(spec, place, engine, form) for place in range(len(spec.published))),
         )
     )
 
@@ -199,48 +199,50 @@ class _Written:
     writes: tuple[Path, ...]
 
 
-def _compiled(spec: AuditSpec, place: int, engine: Any, how: _Written) -> CompiledTable:
+def _compiled(spec: AuditSpec, place: int, engine: Any, form: _Written) -> CompiledTable:
     table_spec = spec.tables[place]
-    dialect = how.dialect or DIALECT
-    named_alone = _is_named_alone(table_spec, table_spec.source, engine) and how.dialect is not None
+    dialect = form.dialect or DIALECT
+    named_alone = (
+        _is_named_alone(table_spec, table_spec.source, engine) and form.dialect is not None
+    )
     with nullcontext() if named_alone else opened(table_spec, RunOptions(engine)) as hub:
-        if hub is not None and how.dialect in (None, hub.dialect):
-            if how.called is not None:
+        if hub is not None and form.dialect in (None, hub.dialect):
+            if form.called is not None:
                 raise SpecError(
                     f"{option('table')} says what a table is called in a database of another "
                     f"{option('dialect')}."
                 )
             own = planned(spec, place, hub, hierarchies="opened").plan
-            refuse_to_overwrite(how.writes, hub.files_read())
-            return _as_executed(name_of(own), own.steps, hub, how.quote)
+            refuse_to_overwrite(form.writes, hub.files_read())
+            return _as_executed(name_of(own), own.steps, hub, form.quote)
         try:
-            table, others = _tables(table_spec, hub, engine, how.called, dialect)
-            refuse_to_overwrite(how.writes, hub.files_read() if hub else ())
+            table, others = _tables(table_spec, hub, engine, form.called, dialect)
+            refuse_to_overwrite(form.writes, hub.files_read() if hub else ())
             plan = _plan_of(table_spec, table, others, dialect)
         except (SpecError, InputError) as error:
             raise spec.with_location(error, place) from None
     steps = [*_texts(plan.bound, dialect), *plan.steps]
     for step, table in product(steps, plan.bound.tables):
         refuse_hidden_table(table, sets_of(step.sql))
-    return _for_elsewhere(name_of(plan), steps, plan.bound, dialect, how.quote)
+    return _for_elsewhere(name_of(plan), steps, plan.bound, dialect, form.quote)
 
 
-def _compiled_cells(spec: AuditSpec, place: int, engine: Any, how: _Written) -> CompiledTable:
+def _compiled_cells(spec: AuditSpec, place: int, engine: Any, form: _Written) -> CompiledTable:
     """The SQL on a published table; its steps that subtract cells from another are left out."""
     published = spec.published[place]
     with opened(to_open(published), RunOptions(engine)) as hub:
-        if how.dialect in (None, hub.dialect):
+        if form.dialect in (None, hub.dialect):
             table = open_cells(spec, place, hub)
             facts = None
             first = next(cell_statements(table))
             if published.value is not None and first.name == "figures":
                 first.check()
                 [facts] = hub.query(first.sql)
-            refuse_to_overwrite(how.writes, hub.files_read())
+            refuse_to_overwrite(form.writes, hub.files_read())
             name = table.question.bound.spec.name or published.label
-            return _as_executed(name, cell_statements(table, facts), hub, how.quote)
-        dialect = how.dialect or DIALECT
-        own = offline_table(hub.table(published.source), how.called)
+            return _as_executed(name, cell_statements(table, facts), hub, form.quote)
+        dialect = form.dialect or DIALECT
+        own = offline_table(hub.table(published.source), form.called)
         seconds = {
             name: offline_table(hub.table(each.source)) for name, each in published.against.items()
         }
@@ -249,7 +251,7 @@ def _compiled_cells(spec: AuditSpec, place: int, engine: Any, how: _Written) -> 
         except SpecError as error:
             raise spec.with_location(error, place, "published") from None
         steps = list(cell_statements(OpenCells(question, others, hub, 0.0)))
-    return _for_elsewhere(published.label, steps, question.bound, dialect, how.quote)
+    return _for_elsewhere(published.label, steps, question.bound, dialect, form.quote)
 
 
 def _is_named_alone(table_spec: TableSpec, source: Any, engine: Any) -> bool:
@@ -282,14 +284,16 @@ def _executed(hub: Engine, step: Statement) -> str:
 
 
 def _tables(
-    table_spec: TableSpec, hub: Engine | None, engine: Any, called: str | None, dialect: str
+    table_spec: TableSpec, hub: Engine | None, engine: Any, own_name: str | None, dialect: str
 ) -> tuple[Table, dict[OtherTableKey, Table]]:
     """The table, and its references and earlier releases, by their names in the target database."""
     if hub is None:
-        own = table_of_names(table_spec.source, named_columns(table_spec, dialect), dialect, called)
+        own = table_of_names(
+            table_spec.source, named_columns(table_spec, dialect), dialect, own_name
+        )
     else:
         with located("source"):
-            own = offline_table(hub.table(table_spec.source), called)
+            own = offline_table(hub.table(table_spec.source), own_name)
     others = {}
     for kind, name, other in table_spec.other_tables():
         source = other.source
@@ -300,8 +304,8 @@ def _tables(
                 source, named_of_other(table_spec, other, dialect), dialect
             )
         else:
-            there = nullcontext(hub) if hub else opened(table_spec, RunOptions(engine))
-            with there as database, located(kind.key, name, "source"), about(kind):
+            database_of_other = nullcontext(hub) if hub else opened(table_spec, RunOptions(engine))
+            with database_of_other as database, located(kind.key, name, "source"), about(kind):
                 other_table = offline_table(database.table(source))
         others[kind, name] = other_table
     return own, others

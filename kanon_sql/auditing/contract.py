@@ -1,7 +1,7 @@
 """Compiles an audit to the rules of a data contract, which other test runners execute.
 
 Each check becomes a `sql` rule, its own statement, and a `custom` rule, from which kanon-sql reads
-the demand again. Nothing is asked of the data but its columns.
+the check again. Of the data only the columns are read.
 """
 
 from __future__ import annotations
@@ -95,9 +95,9 @@ def compile_contract(
             tables_rules.append(rules)
             objects[name] = _object(table_spec, bound, rules, files[-1], folder)
             for other in bound.others:
-                there = files[-1].name_of(other.spec.source)
-                if there not in [each.name for each in tables_rules]:
-                    objects.setdefault(there, _described(there, other.table))
+                name_in_contract = files[-1].name_of(other.spec.source)
+                if name_in_contract not in [each.name for each in tables_rules]:
+                    objects.setdefault(name_in_contract, _described(name_in_contract, other.table))
     notes = tuple(
         f"{each.name}: {', '.join(each.alone)} {_LACK[len(each.alone) > 1]}."
         for each in tables_rules
@@ -271,7 +271,7 @@ def _type(type: str) -> dict[str, Any]:
 
 
 def _roles(
-    asked: TableSpec, bound: ResolvedQuestion, folder: Path
+    table_spec: TableSpec, bound: ResolvedQuestion, folder: Path
 ) -> Iterator[tuple[str, dict[str, Any]]]:
     of_events = {column.name for column in bound.events}
     for column in (*bound.quasi_identifiers, *bound.events):
@@ -295,12 +295,15 @@ def _roles(
 
 def _settings(table_spec: TableSpec, files: _Place, folder: Path) -> dict[str, Any]:
     """The settings of a table beyond the roles of its columns."""
-    kept = {"where", "nulls", "sensitive_nulls", "with_other_sensitive", "levels", "first",
+    included = {"where", "nulls", "sensitive_nulls", "with_other_sensitive", "levels", "first",
             "null_strings", "header", "hierarchy_faults"}  # fmt: skip
-    settings = table_spec.model_dump(include=kept, exclude_defaults=True)
+    settings = table_spec.model_dump(include=included, exclude_defaults=True)
     for kind, name, other in table_spec.other_tables():
-        there = other.model_dump(exclude={"source"}, exclude_defaults=True)
-        settings.setdefault(kind.key, {})[name] = {"source": files.name_of(other.source), **there}
+        other_settings = other.model_dump(exclude={"source"}, exclude_defaults=True)
+        settings.setdefault(kind.key, {})[name] = {
+            "source": files.name_of(other.source),
+            **other_settings,
+        }
     return settings
 
 

@@ -1,7 +1,7 @@
 """What follows from a published table about the cells that it suppresses.
 
-Subtraction to a fixpoint, bounds, and linear programming on small connected parts. Each finding is
-a proof: the interval found for a cell contains every figure that fits the table.
+Subtraction to a fixpoint, bounds, and linear programming on small connected components. Each
+finding is a proof: the interval found for a cell contains every figure that fits the table.
 
 SciPy is imported where it is used; without it the last step is left out, and cells stay undecided.
 """
@@ -27,9 +27,9 @@ from kanon_sql.sql.tables import Row
 MOST_BOUND_ROUNDS = 100
 """Maximum rounds of bounds; every round is sound, so stopping early only leaves cells open."""
 MOST_UNKNOWNS = 1_000
-"""Maximum number of unknowns in a part that linear programming decides."""
+"""Maximum number of unknowns in a component that linear programming decides."""
 MOST_TERMS = 4_000
-"""Maximum number of terms of a linear program that combines several parts."""
+"""Maximum number of terms of a linear program that combines several components."""
 PRECISION = 1e-6
 """Accuracy of an optimum, for figures up to `WELL_SCALED`."""
 WELL_SCALED = 1e8
@@ -41,8 +41,8 @@ PREFIX = "kanon_derived_"
 
 @dataclass(frozen=True)
 class Derivation:
-    """What one derivability check found; `holds` if nothing is derived, undecided (unless the check
-    forgives that), or left over as a small remainder."""
+    """The result of a derivability check; `holds` if nothing is derived, undecided (if the check
+    fails then), or left over as a small remainder."""
 
     suppressed: int
     derived_cells: int
@@ -67,8 +67,8 @@ def derive(
 ) -> list[Derivation]:
     """One result for each check of a table.
 
-    With `exact`, each hidden cell of a small part gets its interval by linear programming, and the
-    results have the intervals. Raises `InputError` if totals don't add up or a bound is
+    With `exact`, the results have the interval of each hidden cell, by linear programming in small
+    components. Raises `InputError` if totals don't add up or a bound is
     contradicted, `EngineError` once the time limit is reached.
     """
     relations_read = frozenset({cells.relation, *filter(None, cells.parents)})
@@ -293,7 +293,7 @@ class _Table:
         if broken:
             of_all = f"{broken:,} of {plural(complete, 'total')}"
             raise InputError(
-                f"{of_all} {_are_no_sums(broken)}, so nothing can be concluded: rows are missing "
+                f"{of_all} {_sums_message(broken)}, so nothing can be concluded: rows are missing "
                 f"({option('absent', 'suppressed')}) or figures rounded."
             )
         outside = int(sums["kanon_outside"])
@@ -346,10 +346,10 @@ class _Table:
     def _programmed(
         self, terms: str, unknown: str, widths: Sequence[float], exact: bool
     ) -> Iterator[_Cell]:
-        """The hidden cells of the parts that linear programming decides."""
+        """The hidden cells of the components that linear programming decides."""
         run, slack = self._run, _number(self._slack)
         terms = run.make("parts_0", "wide_terms", open=terms, unknown=unknown, slack=slack)
-        # A part that still grows after so many rounds has more unknowns than rounds.
+        # A component that still grows after so many rounds has more unknowns than rounds.
         for step in range(1, MOST_UNKNOWNS + 2):
             after = run.make(f"parts_{step}", "joined_parts", terms=terms)
             [moved] = run.rows("moved_parts", before=terms, after=after)
@@ -377,7 +377,7 @@ class _Table:
 
 @dataclass
 class _Cell:
-    """A hidden cell of a part: bounds that its exact interval lies in, and figures that occur."""
+    """A hidden cell: bounds that its exact interval lies in, and figures that occur."""
 
     cell: int
     low: float
@@ -389,9 +389,9 @@ class _Cell:
     whole: bool
     least: float = math.inf
     most: float = -math.inf
-    """The least and the greatest figure in a table that fits, as far as any was found."""
+    """The least and the greatest figure observed in tables that fit."""
 
-    def see(self, figure: float) -> None:
+    def observe(self, figure: float) -> None:
         self.least, self.most = min(self.least, figure), max(self.most, figure)
 
     def is_cleared(self, width: float) -> bool:
@@ -408,18 +408,18 @@ class _Cell:
 
 
 def _batches(terms: Iterable[Row]) -> Iterator[list[Row]]:
-    """The terms of several parts at a time, as one program can optimise a cell of each; a part of
-    large figures stands alone, since all figures of a program have one scale."""
+    """The terms of several components at a time, as one program can optimise a cell of each. One
+    with large figures has a program of its own, since the figures of a program have one scale."""
     batch: list[Row] = []
     for _, group in groupby(terms, key=itemgetter("kanon_part")):
-        part = list(group)
-        if _largest(part) > WELL_SCALED:
-            yield part
-        elif len(batch) + len(part) > MOST_TERMS and batch:
+        component = list(group)
+        if _largest(component) > WELL_SCALED:
+            yield component
+        elif len(batch) + len(component) > MOST_TERMS and batch:
             yield batch
-            batch = part
+            batch = component
         else:
-            batch += part
+            batch += component
     if batch:
         yield batch
 
@@ -432,10 +432,10 @@ def _largest(terms: Iterable[Row]) -> float:
 
 
 class _Program:
-    """The linear programs of some parts: minimum and maximum of their cells under their equations.
+    """The linear programs of some components: minimum and maximum of their cells.
 
-    Parts share no unknown, so that the optimum of a sum of cells, one of each part, is that of
-    each.
+    Components share no unknown, so the optimum of a sum of cells, one of each component, is that
+    of each.
     """
 
     def __init__(self, terms: Sequence[Row], whole: bool, session: Session) -> None:
@@ -468,7 +468,7 @@ class _Program:
             for cell, row in columns.items()
             if row["kanon_state"] in (1, 2)
         }
-        self._parts = {place[cell]: row["kanon_part"] for cell, row in columns.items()}
+        self._components = {place[cell]: row["kanon_part"] for cell, row in columns.items()}
 
     def _cell(self, cell: int, row: Row) -> _Cell:
         low, high = _float(row["kanon_low"]), _float(row["kanon_high"])
@@ -487,16 +487,16 @@ class _Program:
         waiting: dict[int, list[int]] = {}
         for place, cell in self._hidden.items():
             if clear == math.inf or not cell.bounds_width <= narrowest:
-                waiting.setdefault(self._parts[place], []).append(place)
+                waiting.setdefault(self._components[place], []).append(place)
         while waiting:
             chosen = []
-            for part, places in list(waiting.items()):
+            for component, places in list(waiting.items()):
                 while places and self._hidden[places[-1]].is_cleared(clear):
                     yield self._hidden[places.pop()]
                 if places:
                     chosen.append(places.pop())
                 else:
-                    del waiting[part]
+                    del waiting[component]
             lows = self._optima(chosen, 1)
             left = [place for place in chosen if not self._hidden[place].is_cleared(clear)]
             highs = self._optima(left, -1)
@@ -513,8 +513,8 @@ class _Program:
                     yield cell
 
     def _optima(self, places: Sequence[int], sign: int) -> dict[int, float | None]:
-        """Minimum (`sign` 1) or maximum (-1) of one cell of each part, by place; None if the solver
-        has no answer."""
+        """Minimum (`sign` 1) or maximum (-1) of one cell of each component, by place; None if the
+        solver has no answer."""
         if not places:
             return {}
         status, figures = self._solved(places, sign)
@@ -543,7 +543,7 @@ class _Program:
             return int(solution.status), ()
         figures = [float(each) * self._scale for each in solution.x]
         for place, cell in self._hidden.items():
-            cell.see(figures[place])
+            cell.observe(figures[place])
         return OPTIMAL, figures
 
 
@@ -569,13 +569,13 @@ def _refuse_outside() -> NoReturn:
 
 def _refuse_broken(count: int) -> NoReturn:
     raise InputError(
-        f"{plural(count, 'total')} {_are_no_sums(count)} whatever the suppressed cells are, so "
+        f"{plural(count, 'total')} {_sums_message(count)} whatever the suppressed cells are, so "
         f"nothing can be concluded: rows are missing ({option('absent', 'suppressed')}) or figures "
         "rounded."
     )
 
 
-def _are_no_sums(count: int) -> str:
+def _sums_message(count: int) -> str:
     return "is not the sum of its parts" if count == 1 else "are not the sum of their parts"
 
 

@@ -258,7 +258,7 @@ def _judged(
 
 def _known_events(model: KnownEvents, each: EventCheck, outcome: Attack) -> CheckResult:
     holds, evidence = (
-        _by_draw(model, outcome) if outcome.drawn else (_is_kept(model, outcome), "exact")
+        _draw_verdict(model, outcome) if outcome.drawn else (_holds(model, outcome), "exact")
     )
     figures = outcome.to_dict()
     judged = figures["random"] if outcome.drawn else figures["worst"]
@@ -291,11 +291,11 @@ def _is_above(figure: Fraction, bound: Number | None) -> bool:
     return bound is not None and figure > exactly(bound)
 
 
-def _is_kept(model: KnownEvents, outcome: Attack) -> bool:
+def _holds(model: KnownEvents, outcome: Attack) -> bool:
     return not any(_exceeds(model, outcome))
 
 
-def _by_draw(model: KnownEvents, outcome: Attack) -> tuple[bool | None, str]:
+def _draw_verdict(model: KnownEvents, outcome: Attack) -> tuple[bool | None, str]:
     """The verdict of a draw and its evidence: a bound is exceeded by the people found, or so many
     would hardly be found if it were kept; otherwise the check is undecided."""
     if any(_exceeds(model, outcome)):

@@ -111,26 +111,26 @@ def dataset(source: Any, where: Any, table: Table) -> Dataset:
     if not isinstance(source, str | os.PathLike):
         return Dataset(IN_MEMORY, table.name)
     if not table.sql.startswith('"') and table.embedded:
-        return _of_file(os.fspath(source))
+        return _file_dataset(os.fspath(source))
     if not isinstance(where, str):
         return Dataset(IN_MEMORY, table.name)
     scheme, _, rest = where.partition(":")
     name_parts = identifiers(table) or [str(source)]
     if scheme in ("duckdb", "sqlite", "chdb"):
-        return _of_database_file(scheme, rest, name_parts)
-    return Dataset(*_of_server(where, scheme, name_parts))
+        return _database_file_dataset(scheme, rest, name_parts)
+    return Dataset(*_server_dataset(where, scheme, name_parts))
 
 
 def identifiers(table: Table) -> list[str]:
-    """The parts of a table's name in its database; none for a file."""
+    """The identifiers in a table's name in its database; none for a file."""
     quoted = re.findall(r'"((?:[^"]|"")*)"', table.sql)
     return [each.replace('""', '"') for each in quoted]
 
 
-def _of_file(path: str) -> Dataset:
+def _file_dataset(path: str) -> Dataset:
     """A local file by its absolute path, or an object in a bucket by its key.
 
-    >>> _of_file("s3://clinic/2025/patients.parquet?versionId=3")
+    >>> _file_dataset("s3://clinic/2025/patients.parquet?versionId=3")
     Dataset(namespace='s3://clinic', name='2025/patients.parquet')
     """
     if not re.match(r"[a-z][a-z0-9+.-]+://", path, re.IGNORECASE):
@@ -142,7 +142,7 @@ def _of_file(path: str) -> Dataset:
     return Dataset(f"{url.scheme}://{host}", url.path.lstrip("/"))
 
 
-def _of_database_file(scheme: str, rest: str, name_parts: list[str]) -> Dataset:
+def _database_file_dataset(scheme: str, rest: str, name_parts: list[str]) -> Dataset:
     path = rest.removeprefix("//").partition("?")[0]
     if not path or path == ":memory:":
         return Dataset(IN_MEMORY, ".".join(name_parts))
@@ -152,8 +152,8 @@ def _of_database_file(scheme: str, rest: str, name_parts: list[str]) -> Dataset:
     return Dataset(f"{scheme}://{os.path.abspath(path)}", ".".join(names))
 
 
-def _of_server(where: str, scheme: str, name_parts: list[str]) -> Iterator[str]:
-    """The namespace of a server, and the table's whole name there."""
+def _server_dataset(where: str, scheme: str, name_parts: list[str]) -> Iterator[str]:
+    """The namespace of a server, and the table's qualified name there."""
     try:
         url = url_of(where)
     except SpecError:  # spark:local[2]

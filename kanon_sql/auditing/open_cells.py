@@ -116,30 +116,32 @@ def _second(
     facts_of: Callable[[Roles], DataFacts],
 ) -> CellQuestion:
     """The question on a second table, whose columns may have other names."""
-    called = {own.casefold(): there for own, there in other.columns.items()}
+    other_names = {own.casefold(): second for own, second in other.columns.items()}
 
-    def there(own: str | None) -> str | None:
-        return None if own is None else called.get(own.casefold(), own)
+    def other_name(own: str | None) -> str | None:
+        return None if own is None else other_names.get(own.casefold(), own)
 
     by = other.by or spec.by
     own = spec.model_copy(
         update={
             "source": other.source,
             "name": None,
-            "by": [there(each) for each in by],
+            "by": [other_name(each) for each in by],
             "hierarchies": {
-                there(each): hierarchy
+                other_name(each): hierarchy
                 for each, hierarchy in spec.hierarchies.items()
                 if each.casefold() in {column.casefold() for column in by}
             },
-            "value": there(spec.value),
-            "count": there(spec.count),
-            "contributor": there(spec.contributor),
+            "value": other_name(spec.value),
+            "count": other_name(spec.count),
+            "contributor": other_name(spec.contributor),
             "total_label": {
-                there(each) if each != "*" else each: label
+                other_name(each) if each != "*" else each: label
                 for each, label in spec.total_label.items()
             },
-            "total_flag": {there(each): there(flag) for each, flag in spec.total_flag.items()},
+            "total_flag": {
+                other_name(each): other_name(flag) for each, flag in spec.total_flag.items()
+            },
             "weight": None,
             "where": other.where,
             "first": None,
@@ -155,7 +157,7 @@ def _second(
 
 
 def with_differences(table: OpenCells) -> Iterator[CellCheck]:
-    """The checks with a second table named in each comparison, and comparisons not asked for."""
+    """The checks, each comparison with its second table, and a comparison with each other table."""
     compared = set()
     for check in table.question.checks:
         model = check.model

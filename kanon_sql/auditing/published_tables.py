@@ -93,7 +93,7 @@ def _answered(table: OpenCells, session: Session, show_values: bool) -> CellsRes
     )
 
 
-def _result(question: CellQuestion, status: Status, session: Session, **found: Any) -> CellsResult:
+def _result(question: CellQuestion, status: Status, session: Session, **fields: Any) -> CellsResult:
     spec, bound = question.spec, question.bound
     withheld = frozenset() if bound.facts.show_values else bound.hierarchy_texts
     return CellsResult(
@@ -118,7 +118,7 @@ def _result(question: CellQuestion, status: Status, session: Session, **found: A
             for name, sql in session.asked.items()
         },
         seconds=time.monotonic() - session.started,
-        **found,
+        **fields,
     )
 
 
@@ -131,7 +131,9 @@ def _lineage(result: CellsResult, table: OpenCells, connected: Any) -> Lineage:
     return replace(shared, statements=(None,) * len(result.checks))
 
 
-def fits(spec: AuditSpec, place: int, engine: Any = None, *, show_values: bool = False) -> str:
+def validation_summary(
+    spec: AuditSpec, place: int, engine: Any = None, *, show_values: bool = False
+) -> str:
     """A summary of one published table, once its whole question is valid."""
     with opened(to_open(spec.published[place]), RunOptions(engine)) as hub:
         table = open_cells(spec, place, hub, show_values=show_values)
@@ -182,20 +184,20 @@ def cell_statements(table: OpenCells, facts: Row | None = None) -> Iterator[Stat
         other = replace(statements_on(table.others[name].question), exact=cells.exact)
         yield cells.differences(name, other, table.others[name].shared, n)
     if spec.suppressed or spec.absent == "suppressed" or _derives(question):
-        when = "if one is suppressed" if spec.cells else "for derivable"
-        yield _fetching(cells.each_cell(FIGURES), when)
+        condition = "if one is suppressed" if spec.cells else "for derivable"
+        yield _fetching(cells.each_cell(FIGURES), condition)
 
 
 def _derives(question: CellQuestion) -> bool:
     return any(isinstance(check.model, Derivable) for check in question.checks)
 
 
-def _fetching(step: Statement, when: str) -> Statement:
+def _fetching(step: Statement, condition: str) -> Statement:
     """The statement whose cells are searched for what can be computed."""
     return replace(
         step,
         models=(Derivable,),
-        only=f"{when}. What follows from these cells is computed in an embedded DuckDB, by "
+        only=f"{condition}. What follows from these cells is computed in an embedded DuckDB, by "
         "subtraction in as many rounds as it takes, bounds and linear programming: no single "
         "statement does that, so none is compiled",
     )

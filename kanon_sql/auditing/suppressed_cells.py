@@ -41,13 +41,13 @@ from kanon_sql.sql.statement import Statement
 MOST_CELLS = 5_000_000
 """Maximum number of cells that are fetched, or searched."""
 MOST_ADDED_UP = 500_000
-"""Maximum number of cells whose totals are added up where nobody asks for derivability: above, that
+"""Maximum number of cells whose totals are added up without a derivability check: above, that
 takes longer than the other rules."""
 FIGURES = "kanon_figures"
 
 
 class Derived(NamedTuple):
-    """The result of each derivability check by its number, and what the table was found to be."""
+    """The results of derivability checks by number, with counts and warnings of the table."""
 
     checks: Mapping[int, CellCheckResult]
     implied_cells: int
@@ -80,7 +80,7 @@ def derived_cells(
     if not checks and not adds_up:
         return NOTHING
     if cells > MOST_CELLS:
-        return _unmeasured(table.question, checks, _too_many(cells))
+        return _unsearched_results(table.question, checks, _limit_message(cells))
     with _hub(session) as hub, DerivedRelations(hub, frozenset({FIGURES})) as run:
         with _fetched(table.each_cell(FIGURES), session, hub, once=is_published):
             relation = (
@@ -93,7 +93,7 @@ def derived_cells(
         except InputError as error:
             if not is_published:
                 raise
-            return _unmeasured(table.question, checks, error.marked)
+            return _unsearched_results(table.question, checks, error.marked)
     names = [each.raw.name for each in table.question.dimensions]
     intervals = derived.intervals and [
         named_cell(names, row, low=row["kanon_low"], high=row["kanon_high"])
@@ -102,11 +102,13 @@ def derived_cells(
     return derived._replace(intervals=intervals)
 
 
-def _unmeasured(question: CellQuestion, checks: Mapping[int, CellCheck], why: str) -> Derived:
+def _unsearched_results(
+    question: CellQuestion, checks: Mapping[int, CellCheck], why: str
+) -> Derived:
     """The results of a table that can't be searched. Raises `InputError` if one was required."""
     if any(each.gates for each in checks.values()):
         raise InputError(f"{question.bound.table.name}: {why}") from None
-    return Derived({n: _unknown(each) for n, each in checks.items()}, 0, 0, [why], None)
+    return Derived({n: _undecided_result(each) for n, each in checks.items()}, 0, 0, [why], None)
 
 
 def undecided(checks: Mapping[int, CellCheck], hidden: int) -> Derived:
@@ -152,7 +154,7 @@ def _derived(
     return Derived(results, first.implied_cells, first.absent_cells, warnings, first.intervals)
 
 
-def _unknown(check: CellCheck) -> CellCheckResult:
+def _undecided_result(check: CellCheck) -> CellCheckResult:
     """The result of a measure that this table does not allow."""
     details = dict.fromkeys(DETAILS)
     return CellCheckResult(
@@ -232,7 +234,7 @@ def _as_published(
 def _from_records(table: CellStatements, run: DerivedRelations) -> CellRelation:
     """The cells of a table made from records, of which the sensitive ones are suppressed."""
     question, type = table.question, _type(table.exact)
-    dimensions = [_of_records(question, place) for place in range(len(question.dimensions))]
+    dimensions = [_record_dimension(question, place) for place in range(len(question.dimensions))]
     [least] = run.rows("least_figure", figures=FIGURES, type=type)
     low = Decimal(0) if (least["kanon_least"] or 0) >= 0 else None
     cells = run.make(
@@ -259,14 +261,14 @@ def _type(exact: Exactness) -> str:
     return f"decimal(38, {exact.digits})" if exact.is_exact else "double"
 
 
-def _too_many(cells: int) -> str:
+def _limit_message(cells: int) -> str:
     return (
         f"{cells:,} cells are more than the {MOST_CELLS:,} that derivable can search. Ask it of a "
         "part of the table, or of fewer dimensions."
     )
 
 
-def _of_records(question: CellQuestion, place: int) -> dict[str, Any]:
+def _record_dimension(question: CellQuestion, place: int) -> dict[str, Any]:
     """A dimension for `cells_of_records`: each level's label, parent and groupings."""
     dimension = question.dimensions[place]
     levels = [
@@ -283,7 +285,7 @@ def _of_records(question: CellQuestion, place: int) -> dict[str, Any]:
 
 
 def _label(dimension: Dimension, level: int) -> str:
-    """A label with its level, which also tells NULL from a label."""
+    """A label with its level, which distinguishes NULL from a label."""
     column = generated_or_quoted(dimension.levels[level].alias)
     return f"concat('{level}', ':' || cast({column} as varchar))"
 

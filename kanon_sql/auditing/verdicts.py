@@ -59,11 +59,11 @@ def rows_with_earlier(plan: Plan, session: Session) -> Iterator[tuple[str, Row]]
     for each in plan.earlier:
         crowds = {name: value for step in each.asked for name, value in session.row(step).items()}
         if not crowds["kanon_in_both"]:
-            raise InputError(_nobody_in_both(plan, each, crowds))
+            raise InputError(_no_common_people_message(plan, each, crowds))
         yield each.name, crowds
 
 
-def _nobody_in_both(plan: Plan, each: EarlierStep, crowds: Row) -> str:
+def _no_common_people_message(plan: Plan, each: EarlierStep, crowds: Row) -> str:
     release, earlier = plan.bound.table.name, plan.bound.earlier[each.earlier]
     if not crowds["kanon_leavers"]:
         return f"{earlier.table.name}: {earlier.called} has no record to compare with."
@@ -101,14 +101,14 @@ def composed(check: BoundCheck, model: ComposedModel, plan: Plan, answers: Answe
         case ComposedKAnonymity():
             least, required, checks, place = "kanon_least", model.k, step.checks, ""
             alone = {"release": smallest(answers.sizes), "earlier": int(row["kanon_earlier_k"])}
-            details |= {which: _of_one(row, which) for which in ("joiners", "leavers")}
+            details |= {group: _one_sided_people(row, group) for group in ("joiners", "leavers")}
             details["alone"] = alone
         case ComposedLDiversity():
             candidate = next(each for each in step.candidates if each.column == check.column)
             place = f"_{candidate.place}"
             least, required, checks = f"kanon_least{place}", model.l, candidate.checks
-            for which in ("certain", "changed"):
-                details[f"{which}_people"] = int(row[f"kanon_{which}{place}_people"])
+            for group in ("certain", "changed"):
+                details[f"{group}_people"] = int(row[f"kanon_{group}{place}_people"])
         case _:
             raise AssertionError(f"{model.name()} is read off no earlier release")
     achieved = _or_none(row[least])
@@ -116,7 +116,7 @@ def composed(check: BoundCheck, model: ComposedModel, plan: Plan, answers: Answe
     if check.gates and required is not None and achieved is not None:
         label = next(each.label for each in checks if each.check is check)
         classes, people = (
-            int(row[f"kanon_{label}_violated{place}_{what}"]) for what in ("classes", "people")
+            int(row[f"kanon_{label}_violated{place}_{unit}"]) for unit in ("classes", "people")
         )
     return CheckResult(
         check.model.name(),
@@ -129,9 +129,9 @@ def composed(check: BoundCheck, model: ComposedModel, plan: Plan, answers: Answe
     )
 
 
-def _of_one(row: Row, which: str) -> dict[str, int | None]:
+def _one_sided_people(row: Row, group: str) -> dict[str, int | None]:
     """The number of people in only one release, and the smallest number of them in a class."""
-    return {"people": int(row[f"kanon_{which}"]), "k": _or_none(row[f"kanon_{which}_k"])}
+    return {"people": int(row[f"kanon_{group}"]), "k": _or_none(row[f"kanon_{group}_k"])}
 
 
 Result = TypeVar("Result", bound=CheckResult)
@@ -143,7 +143,7 @@ def with_policies(
     """The results, each with the first policy that requires it, and the outcome of each policy."""
     results = list(checks)
     outcomes = []
-    for policy, models, unchecked in _expanded(spec):
+    for policy, models, unchecked in _policy_models(spec):
         ran = [place for place, each in enumerate(results) if _is_of(each, models)]
         for place in ran:
             results[place] = replace(results[place], policy=results[place].policy or policy.policy)
@@ -153,7 +153,7 @@ def with_policies(
     return results, tuple(outcomes)
 
 
-def _expanded(
+def _policy_models(
     spec: TableSpec | PublishedSpec,
 ) -> Iterator[tuple[Policy, Sequence[Model], Sequence[NotAsked]]]:
     for policy in spec.policy:
@@ -208,7 +208,7 @@ class Violations(NamedTuple):
 
 
 class CheckFinding(NamedTuple):
-    """What a check found, and whether that is what it requires."""
+    """The achieved value of a check, its verdict and its violations."""
 
     achieved: Any
     holds: bool
@@ -235,9 +235,9 @@ def verdicts(
             case KAnonymity() as model:
                 yield _result(check, _k_anonymity(model, plan, answers))
             case SensitiveModel() as model:
-                yield _result(check, _sensitive(check, model, plan, answers))
+                yield _result(check, _sensitive_finding(check, model, plan, answers))
             case ReferenceModel() as model:
-                yield _result(check, _against_reference(check, model, plan, answers))
+                yield _result(check, _reference_finding(check, model, plan, answers))
             case ProsecutorRisk() as model:
                 yield _result(check, _prosecutor_risk(model, plan, answers))
             case SampleUniqueness() as model:
@@ -252,7 +252,7 @@ def verdicts(
 
 def _k_anonymity(model: KAnonymity, plan: Plan, answers: Answers) -> CheckFinding:
     achieved = smallest(answers.sizes)
-    below = _smaller(model.violating_below, plan, answers)
+    below = _violations_below(model.violating_below, plan, answers)
     details: dict[str, Any] = {}
     if answers.profiles:
         profiles = {int(row["kanon_size"]): int(row["kanon_profiles"]) for row in answers.profiles}
@@ -284,7 +284,7 @@ def _homogeneity(check: BoundCheck, plan: Plan, answers: Answers) -> CheckResult
     return replace(verdict, violating_records=records, violating_people=people)
 
 
-def _sensitive(
+def _sensitive_finding(
     check: BoundCheck, model: SensitiveModel, plan: Plan, answers: Answers
 ) -> CheckFinding:
     """The verdict of a check on a sensitive attribute: its measure in the worst class."""
@@ -331,7 +331,7 @@ def _violating_people(
     return sum(int(row.get("kanon_size", 0)) * int(row.get(classes) or 0) for row in rows)
 
 
-def _smaller(than: float | None, plan: Plan, answers: Answers) -> Violations:
+def _violations_below(than: float | None, plan: Plan, answers: Answers) -> Violations:
     """The classes below a size, and the people whose smallest class is one of them."""
     if than is None:
         return Violations()
@@ -377,7 +377,7 @@ def _confidence(c: float, l: int) -> float:  # noqa: E741 - the name that the fi
 # --- checks against a reference -------------------------------------------------------------
 
 
-def _against_reference(
+def _reference_finding(
     check: BoundCheck, model: ReferenceModel, plan: Plan, answers: Answers
 ) -> CheckFinding:
     step, label = next(
@@ -389,7 +389,7 @@ def _against_reference(
     row = answers.matches[step.step.name]
     of_people = row_of_people(step, answers)
     unmatched, exceeding = (
-        int(row[f"kanon_{which}_classes"]) for which in ("unmatched", "exceeding")
+        int(row[f"kanon_{fault}_classes"]) for fault in ("unmatched", "exceeding")
     )
     if model.missing == "error" and unmatched:
         raise InputError(
@@ -431,7 +431,7 @@ def _against_reference(
             )
             achieved = risks["highest"]
             details |= {key: risks[key] for key in ("average", "at_risk")}
-            holds = contained and _within(
+            holds = contained and _within_bounds(
                 model,
                 highest=Fraction(1, int(row["kanon_least_union"])),
                 average=risks["average"],
@@ -461,14 +461,14 @@ def _prosecutor_risk(model: ProsecutorRisk, plan: Plan, answers: Answers) -> Che
         average_risk(plan.bound, answers),
         share_at_risk(answers.counted, model.threshold),
     )
-    holds = _within(model, highest=highest, average=average, at_risk=at_risk)
+    holds = _within_bounds(model, highest=highest, average=average, at_risk=at_risk)
     details = {"average": float(average), "at_risk": float(at_risk)}
     return CheckFinding(
-        float(highest), holds, details, _smaller(model.violating_below, plan, answers)
+        float(highest), holds, details, _violations_below(model.violating_below, plan, answers)
     )
 
 
-def _within(
+def _within_bounds(
     model: RiskModel, *, highest: Fraction, average: Fraction | float, at_risk: Fraction
 ) -> bool:
     """Whether all given bounds hold."""
@@ -522,7 +522,7 @@ def _k_map_estimate(model: KMapEstimate, plan: Plan, answers: Answers) -> CheckF
     required = required_class_size(
         model.k, everyone(answers.counted), model.population, float(model.alpha), model.test
     )
-    below = _smaller(required, plan, answers)
+    below = _violations_below(required, plan, answers)
     details = {"required": required, "estimate": True}
     return CheckFinding(smallest(answers.sizes), not below.classes, details, below)
 

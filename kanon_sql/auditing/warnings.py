@@ -20,8 +20,8 @@ from kanon_sql.sql.tables import Row, Table
 _FEW = 20
 """Number of records below which nearly all values differ in any column."""
 _MOST_CERTAIN = _MOST_ALONE = 0.05
-"""Share of the records (people) above which a value that classes give away, and being alone in an
-insensitive column, is warned about."""
+"""Share of the records (people) above which a warning names certain sensitive values, or records
+unique in an insensitive column."""
 _MOST_SENTENCES, _MOST_NAMED = 3, 5
 """Maximum number of unassigned columns with a sentence each, and named in the one for all."""
 
@@ -42,23 +42,23 @@ def warnings(plan: Plan, answers: Answers) -> Iterator[str]:
     for column in plan.bound.roles.unassigned:
         if plan.bound.table.embedded and column.unusable_because:
             yield f'"{column.name}" is not looked at: it {column.unusable_because}'
-    yield from _unassigned(plan, answers)
-    yield from _insensitive(plan, answers)
-    yield from _profiles(answers)
+    yield from _unassigned_warnings(plan, answers)
+    yield from _insensitive_warnings(plan, answers)
+    yield from _profile_warnings(answers)
     for look in plan.looks:
-        yield from _constant(look, answers)
+        yield from _constant_warning(look, answers)
         yield from _sham_diversity(look, plan, answers)
-    yield from _unheard_of_values(plan, answers)
-    yield from _survey(answers)
+    yield from _unmatched_values(plan, answers)
+    yield from _survey_warnings(answers)
     if plan.bound.wildcard and plan.bound.sensitive:
         yield (
             "nulls: wildcard: the sensitive attributes are not measured, because compatible "
             "records form no classes."
         )
     for step in plan.references:
-        yield from _matching(step, answers.matches[step.step.name], plan.bound.wildcard)
+        yield from _match_warnings(step, answers.matches[step.step.name], plan.bound.wildcard)
     for release in plan.earlier:
-        yield from _with_earlier(release, plan, answers)
+        yield from _earlier_warnings(release, plan, answers)
     if len(plan.earlier) > 1:
         yield (
             f"Each of the {len(plan.earlier)} earlier releases is measured with this one by "
@@ -67,7 +67,7 @@ def warnings(plan: Plan, answers: Answers) -> Iterator[str]:
 
 
 def certain_values(checks: Iterable[CheckResult], summary: Summary) -> Iterator[str]:
-    """A warning about each attribute that classes give away and no check of homogeneity covers."""
+    """A warning about each attribute that a class makes certain and no homogeneity check covers."""
     checks = tuple(checks)
     diverse = [
         each.parameters["sensitive"]
@@ -122,7 +122,7 @@ def left_out(bound: ResolvedQuestion) -> Iterator[str]:
             )
 
 
-def _unassigned(plan: Plan, answers: Answers) -> Iterator[str]:
+def _unassigned_warnings(plan: Plan, answers: Answers) -> Iterator[str]:
     """Warnings about unassigned columns with about as many different values as records (people)."""
     if plan.unassigned is None or answers.unassigned is None:
         return
@@ -159,7 +159,7 @@ def _unassigned(plan: Plan, answers: Answers) -> Iterator[str]:
         )
 
 
-def _insensitive(plan: Plan, answers: Answers) -> Iterator[str]:
+def _insensitive_warnings(plan: Plan, answers: Answers) -> Iterator[str]:
     """A warning about each insensitive column, without a reason, in which many are alone."""
     members = everyone(answers.counted)
     for row in answers.insensitive:
@@ -175,7 +175,7 @@ def _insensitive(plan: Plan, answers: Answers) -> Iterator[str]:
             )
 
 
-def _profiles(answers: Answers) -> Iterator[str]:
+def _profile_warnings(answers: Answers) -> Iterator[str]:
     if not answers.profiles:
         return
     k = int(answers.profiles[0]["kanon_size"])
@@ -189,7 +189,7 @@ def _profiles(answers: Answers) -> Iterator[str]:
         )
 
 
-def _constant(look: SpellingLook, answers: Answers) -> Iterator[str]:
+def _constant_warning(look: SpellingLook, answers: Answers) -> Iterator[str]:
     """A warning about a constant sensitive attribute, which classes cannot reveal more of."""
     name, row = look.column.name, answers.looks.get(look.at_all.name)
     if row is None or row["kanon_values"] > 1:
@@ -212,7 +212,7 @@ def _sham_diversity(look: SpellingLook, plan: Plan, answers: Answers) -> Iterato
     by_null = 0 if plan.bound.unknown else total(sizes, "kanon_diverse_by_null_classes")
     if by_null:
         yield (
-            f"{plural(by_null, 'class')} {_has(by_null)} one {name} plus missing values: anyone "
+            f"{plural(by_null, 'class')} {_verb(by_null)} one {name} plus missing values: anyone "
             f"who ignores the missing ones knows the {name}. To count missing values as no value: "
             "--sensitive-nulls unknown."
         )
@@ -220,16 +220,16 @@ def _sham_diversity(look: SpellingLook, plan: Plan, answers: Answers) -> Iterato
     by_spelling = int(row["kanon_diverse_by_spelling_classes"] or 0) if row else 0
     if by_spelling:
         yield (
-            f"{plural(by_spelling, 'class')} {_has(by_spelling)} several values of {name} by "
+            f"{plural(by_spelling, 'class')} {_verb(by_spelling)} several values of {name} by "
             "spelling alone: they differ by case, outer spaces or the way a number is written."
         )
 
 
-def _has(classes: int) -> str:
+def _verb(classes: int) -> str:
     return "has" if classes == 1 else "have"
 
 
-def _unheard_of_values(plan: Plan, answers: Answers) -> Iterator[str]:
+def _unmatched_values(plan: Plan, answers: Answers) -> Iterator[str]:
     for step, row in zip(plan.named_values, answers.named_values, strict=True):
         lacking = step.named - int(row["kanon_occurring"] or 0)
         if lacking:
@@ -243,7 +243,7 @@ def _unheard_of_values(plan: Plan, answers: Answers) -> Iterator[str]:
             )
 
 
-def _survey(answers: Answers) -> Iterator[str]:
+def _survey_warnings(answers: Answers) -> Iterator[str]:
     if answers.survey is not None and len(answers.survey) > SURVEY_CLASSES:
         yield (
             f"The individual risk is not computed: more than {SURVEY_CLASSES:,} classes differ in "
@@ -251,7 +251,7 @@ def _survey(answers: Answers) -> Iterator[str]:
         )
 
 
-def _matching(step: ReferenceStep, row: Row, wildcard: bool) -> Iterator[str]:
+def _match_warnings(step: ReferenceStep, row: Row, wildcard: bool) -> Iterator[str]:
     unmatched = int(row["kanon_unmatched_classes"])
     exceeding = int(row["kanon_exceeding_classes"])
     reference = REFERENCE.called(step.reference)
@@ -270,27 +270,27 @@ def _matching(step: ReferenceStep, row: Row, wildcard: bool) -> Iterator[str]:
         )
 
 
-def _with_earlier(step: EarlierStep, plan: Plan, answers: Answers) -> Iterator[str]:
+def _earlier_warnings(step: EarlierStep, plan: Plan, answers: Answers) -> Iterator[str]:
     earlier, row = plan.bound.earlier[step.earlier], answers.earlier[step.name]
     k, name = int(row["kanon_least"]), earlier.called
-    for which, where in (("joiners", "this release"), ("leavers", name)):
-        alone = row[f"kanon_{which}_k"]
+    for group, where in (("joiners", "this release"), ("leavers", name)):
+        alone = row[f"kanon_{group}_k"]
         if alone is not None and alone < k:
-            people = int(row[f"kanon_{which}"])
+            people = int(row[f"kanon_{group}"])
             yield (
                 f"{plural(people, 'person')} {'is' if people == 1 else 'are'} only in {where}, and "
                 f"the smallest crowd among them is {int(alone):,}, against a composed k of {k:,}: "
-                f"an attacker who knows that someone {'joined' if which == 'joiners' else 'left'} "
+                f"an attacker who knows that someone {'joined' if group == 'joiners' else 'left'} "
                 "searches among them alone."
             )
     for column in plan.bound.sensitive:
-        there = earlier.sensitive.get(column.name)
-        if there and not are_of_one_kind(column, there):
+        before = earlier.sensitive.get(column.name)
+        if before and not are_of_one_kind(column, before):
             yield (
-                f'"{there.name}" of {earlier.table.name} is {there.type}, and "{column.name}" of '
+                f'"{before.name}" of {earlier.table.name} is {before.type}, and "{column.name}" of '
                 f"this release is {column.type}, so they are not compared. Give both the same type."
             )
-        elif not there:
+        elif not before:
             yield (
                 f'{earlier.table.name} has no column "{column.name}", so the two '
                 "releases are not compared on it. If it has another name there, give it under "
