@@ -54,45 +54,45 @@ MOST_COMBINATIONS = 200_000
 
 
 def released_by_class(
-    making: ReleaseJob, sets: FrequencySets, before: TableResult, allowed: int, new: Written | None
+    job: ReleaseJob, sets: FrequencySets, before: TableResult, allowed: int, new: Written | None
 ) -> ReleaseOutcome:
     """Recode, build and audit; the release's records are written to `new`."""
     recoding = local_recoding(
         sets,
-        making.preferred,
+        job.preferred,
         records=before.summary.records or 0,
         max_suppressed=allowed,
-        least_suppressed=making.k if making.options.suppressed == "star" else 0,
-        on_round=_refusing_views(making),
+        least_suppressed=job.k if job.options.suppressed == "star" else 0,
+        on_round=_refusing_views(job),
     )
     recoded, starts = RecodedSets(sets, recoding), recoding.starts
     chain: RecodedChain | None = None
     if recoding.fails:
         left_out = nothing_suppressed(sets, starts)
-        judged = making.judged_without_release(sets, starts)
+        judged = job.judged_without_release(sets, starts)
         released = released_at(sets, starts, recoding.labels)
         reached = {name: {level: before.summary.records or 0} for name, level in starts.items()}
     else:
         left_out = recoded.suppression
-        chain = _chain(making, recoded)
-        _keep(making, recoded, chain)
+        chain = _chain(job, recoded)
+        _keep(job, recoded, chain)
         mixed = {
             each.name: (each.levels, None)
             for each in sets.quasi_identifiers
             if each.name in chain.published_as_text
         }
-        judged = making.judged(chain, new, before, left_out, mixed)
+        judged = job.judged(chain, new, before, left_out, mixed)
         released = recoded.released
         reached = released.records_by_level
     highest = {name: max(levels, default=0) for name, levels in reached.items()}
-    return making.outcome(
+    return job.outcome(
         sets,
         before,
         judged,
         left_out,
         chain,
         released,
-        recoding_warnings(making.bound, chain) if chain else (),
+        recoding_warnings(job.bound, chain) if chain else (),
         max_suppressed=allowed,
         highest=highest,
         levels=None,
@@ -108,15 +108,13 @@ def released_by_class(
                 }
                 for each in sets.quasi_identifiers
             },
-            one_level_for_all=_one_level_for_all(
-                making, sets, before.summary.classes or 0, allowed
-            ),
+            one_level_for_all=_one_level_for_all(job, sets, before.summary.classes or 0, allowed),
         ),
     )
 
 
 def _one_level_for_all(
-    making: ReleaseJob, sets: FrequencySets, combinations: int, allowed: int
+    job: ReleaseJob, sets: FrequencySets, combinations: int, allowed: int
 ) -> MinimalNode | None:
     """The node with the least loss under the same bounds, with its metrics. None if there is none,
     or if finding it might take longer than the recoding: for large tables, and for checks other
@@ -124,20 +122,20 @@ def _one_level_for_all(
     checked = [check.model for check in sets.bound.checks if check.gates]
     if sets.bound.entity or not all(isinstance(model, KAnonymity) for model in checked):
         return None
-    if not is_soon_searched(sets, making.preferred, combinations):
+    if not is_soon_searched(sets, job.preferred, combinations):
         return None
-    nodes = _nodes(making, sets)
+    nodes = _nodes(job, sets)
     search = OptimalSearch(
-        nodes, "loss", making.preferred, lambda node, k: passes_audit(making, nodes, node)
+        nodes, "loss", job.preferred, lambda node, k: passes_audit(job, nodes, node)
     )
-    chosen = search.best(making.k, allowed)
+    chosen = search.best(job.k, allowed)
     if not chosen.satisfies:
         return None
     return MinimalNode(
         nodes.levels(chosen.node),
-        nodes.suppressed([chosen.node], making.k)[chosen.node].records,
-        nodes.counted(chosen.node, making.k).classes,
-        nodes.metrics(chosen.node, making.k, making.preferred.weights),
+        nodes.suppressed([chosen.node], job.k)[chosen.node].records,
+        nodes.counted(chosen.node, job.k).classes,
+        nodes.metrics(chosen.node, job.k, job.preferred.weights),
     )
 
 
@@ -148,23 +146,23 @@ def is_soon_searched(sets: FrequencySets, preferred: Preferences, combinations: 
     return nodes <= MOST_NODES and combinations <= MOST_COMBINATIONS
 
 
-def _refusing_views(making: ReleaseJob) -> Callable[[RecodingRound], None]:
+def _refusing_views(job: ReleaseJob) -> Callable[[RecodingRound], None]:
     """What raises `InputError` as soon as the rounds made more splits than what is written can
     hold."""
-    is_model = making.options.emit == "dbt-model"
-    most, splits = _most_splits(making), 0
+    is_model = job.options.emit == "dbt-model"
+    most, splits = _most_splits(job), 0
 
     def report_progress(done: RecodingRound) -> None:
         nonlocal splits
         splits += done.parts
-        if splits <= most or making.options.writes_records or making.options.output is None:
+        if splits <= most or job.options.writes_records or job.options.output is None:
             return
-        what, why = "a model" if is_model else "views", too_many(most)
+        output_kind, why = "a model" if is_model else "views", too_many(most)
         raise InputError(
-            f"{making.options.output} would hold {what}. {why.why}. {why.help}, or "
+            f"{job.options.output} would hold {output_kind}. {why.why}. {why.help}, or "
             + (
                 f"write the release itself, {option('output', 'release.parquet')}."
-                if making.engine.materialises
+                if job.engine.materialises
                 else "copy the table into a file and release that."
             )
         )
@@ -172,57 +170,59 @@ def _refusing_views(making: ReleaseJob) -> Callable[[RecodingRound], None]:
     return report_progress
 
 
-def _most_splits(making: ReleaseJob) -> int:
-    return MOST_SEEDED if making.options.emit == "dbt-model" else MOST_SPLITS
+def _most_splits(job: ReleaseJob) -> int:
+    return MOST_SEEDED if job.options.emit == "dbt-model" else MOST_SPLITS
 
 
-def _chain(making: ReleaseJob, recoded: RecodedSets) -> RecodedChain:
-    cuts = split_tree(recoded, _most_splits(making))
-    no_views = too_many(MOST_SPLITS) if isinstance(cuts, SplitTree) else cuts
-    return making.chain(
+def _chain(job: ReleaseJob, recoded: RecodedSets) -> RecodedChain:
+    tree = split_tree(recoded, _most_splits(job))
+    no_views = too_many(MOST_SPLITS) if isinstance(tree, SplitTree) else tree
+    return job.chain(
         RecodedChain,
         recoded.sets,
-        cuts=cuts if isinstance(cuts, SplitTree) else None,
-        no_views=None if isinstance(cuts, SplitTree) and cuts.are_few else no_views,
+        tree=tree if isinstance(tree, SplitTree) else None,
+        no_views=None if isinstance(tree, SplitTree) and tree.are_few else no_views,
         mixed=recoded.generalised,
     )
 
 
-def _keep(making: ReleaseJob, recoded: RecodedSets, chain: RecodedChain) -> None:
+def _keep(job: ReleaseJob, recoded: RecodedSets, chain: RecodedChain) -> None:
     """Create the temporary views of the release in the run."""
     if recoded.sets.hold_records:
         recoded.keep_recodings()
     elif chain.no_views:
         raise InputError(
-            f"{chain.no_views.why}, and {making.engine.name} makes the release by views. "
+            f"{chain.no_views.why}, and {job.engine.name} makes the release by views. "
             f"{chain.no_views.help}, or copy the table into a file and release that."
         )
     create_views(recoded.sets, chain)
 
 
 _MOST_JUDGED = 1_000
-"""Maximum size of a lattice of which every node is judged after a search in vain."""
+"""Maximum size of a lattice whose nodes are all judged after a failed search."""
 
 
 def released_at_levels(
-    making: ReleaseJob, sets: FrequencySets, before: TableResult, allowed: int, new: Written | None
+    job: ReleaseJob, sets: FrequencySets, before: TableResult, allowed: int, new: Written | None
 ) -> ReleaseOutcome:
     """Search, build and audit; the release's records are written to `new`."""
-    path, made, other_violations = _searched_levels(making, sets, allowed)
-    steps = tuple(_as_taken(sets, step) for step in path.steps or _straight(sets, path.levels))
-    chain = making.chain(ViewChain, sets, steps)
-    in_step4 = making.options.algorithm == "datafly" and allowed >= making.k
+    path, search_fields, other_violations = _searched_levels(job, sets, allowed)
+    steps = tuple(
+        _reported_step(sets, step) for step in path.steps or _direct_steps(sets, path.levels)
+    )
+    chain = job.chain(ViewChain, sets, steps)
+    in_step4 = job.options.algorithm == "datafly" and allowed >= job.k
     if path.reached_top:
         left_out = nothing_suppressed(sets, path.levels)
-        judged = making.judged_without_release(sets, path.levels)
+        judged = job.judged_without_release(sets, path.levels)
     else:
         left_out, chain = suppress(
             sets, chain, path.levels, in_step4=in_step4, other_violations=other_violations
         )
-        judged = making.judged(chain, new, before, left_out, _shown(sets, path.levels))
-    if judged.after.status == "violated" and making.options.algorithm != "optimal":
-        made |= _nearest_of_a_failure(_nodes(making, sets), making)
-    return making.outcome(
+        judged = job.judged(chain, new, before, left_out, _shown(sets, path.levels))
+    if judged.after.status == "violated" and job.options.algorithm != "optimal":
+        search_fields |= _nearest_of_a_failure(_nodes(job, sets), job)
+    return job.outcome(
         sets,
         before,
         judged,
@@ -233,67 +233,67 @@ def released_at_levels(
         highest=path.levels,
         levels=path.levels,
         labels=sets.labels_at(path.levels),
-        steps=Rows(_as_taken(sets, step) for step in path.steps),
+        steps=Rows(_reported_step(sets, step) for step in path.steps),
         records_violating=path.records_violating,
-        **made,
+        **search_fields,
     )
 
 
 def _searched_levels(
-    making: ReleaseJob, sets: FrequencySets, allowed: int
+    job: ReleaseJob, sets: FrequencySets, allowed: int
 ) -> tuple[SearchPath, dict[str, Any], list[str]]:
     """The levels of the release, the result's fields on how they were found, and SELECTs of the
     classes at these levels that violate a check against another table."""
-    if making.options.algorithm == "levels":
-        requested = making.options.levels
+    if job.options.algorithm == "levels":
+        requested = job.options.levels
         highest = Preferences(requested, {}).highest_of(sets.quasi_identifiers)
         levels = {name: level if name in requested else 0 for name, level in highest.items()}
         violating = sets.records_violating(levels)
         return SearchPath((), levels, violating, reached_top=violating > allowed), {}, []
-    if making.options.algorithm == "datafly":
-        attributes = [making.preferred.bounded(each) for each in sets.attributes]
+    if job.options.algorithm == "datafly":
+        attributes = [job.preferred.bounded(each) for each in sets.attributes]
         path = datafly(
             attributes,
             violating_on(sets, climb(attributes)),
             allowed,
-            lambda step: making.on_step(_as_taken(sets, step)),
+            lambda step: job.on_step(_reported_step(sets, step)),
         )
         return path, {}, []
-    metric = making.options.metric or "loss"
-    nodes = _nodes(making, sets)
+    metric = job.options.metric or "loss"
+    nodes = _nodes(job, sets)
     choice = OptimalSearch(
         nodes,
         metric,
-        making.preferred,
-        lambda node, k: passes_audit(making, nodes, node),
-        gap=making.options.share_of_gap,
-        deadline=making.deadline,
+        job.preferred,
+        lambda node, k: passes_audit(job, nodes, node),
+        gap=job.options.share_of_gap,
+        deadline=job.deadline,
     )
-    chosen = choice.best(making.k, allowed)
+    chosen = choice.best(job.k, allowed)
     path = SearchPath(
         (),
         nodes.levels(chosen.node),
-        nodes.counted(chosen.node, making.k).violating,
+        nodes.counted(chosen.node, job.k).violating,
         reached_top=not chosen.satisfies,
     )
     fields: dict[str, Any] = {"metric": metric, "search": chosen.search}
     if not chosen.satisfies:
-        fields |= _nearest_of_a_failure(nodes, making)
-    if making.options.minimal_nodes:
-        fields["minimal_nodes"] = choice.minimal(making.k, allowed)
+        fields |= _nearest_of_a_failure(nodes, job)
+    if job.options.minimal_nodes:
+        fields["minimal_nodes"] = choice.minimal(job.k, allowed)
     return path, fields, nodes.queries.violating_against_others(chosen.node)
 
 
-def _nodes(making: ReleaseJob, sets: FrequencySets) -> LatticeStatistics:
-    return LatticeStatistics(sets, making.preferred, [making.k], making.options.suppressed)
+def _nodes(job: ReleaseJob, sets: FrequencySets) -> LatticeStatistics:
+    return LatticeStatistics(sets, job.preferred, [job.k], job.options.suppressed)
 
 
-def _nearest_of_a_failure(nodes: LatticeStatistics, making: ReleaseJob) -> dict[str, Any]:
+def _nearest_of_a_failure(nodes: LatticeStatistics, job: ReleaseJob) -> dict[str, Any]:
     """With an earlier release, the levels with the fewest records in violating classes, of all
     nodes or, in a large lattice, of those evaluated; the finest of several."""
-    if not required_crowds(making.bound):
+    if not required_crowds(job.bound):
         return {}
-    k = making.k
+    k = job.k
     ladders = [range(each.highest + 1) for each in nodes.lattice.ladders]
     all_of_them = nodes.lattice.size <= _MOST_JUDGED
     judged = list(product(*ladders)) if all_of_them else list(nodes.looked_at)
@@ -307,15 +307,15 @@ def _nearest_of_a_failure(nodes: LatticeStatistics, making: ReleaseJob) -> dict[
     return {"nearest": NearestLevels(levels, labels, nodes.counted(node, k).violating)}
 
 
-def passes_audit(making: ReleaseJob, nodes: LatticeStatistics, node: Node) -> bool:
+def passes_audit(job: ReleaseJob, nodes: LatticeStatistics, node: Node) -> bool:
     """Whether the release at a node passes every check, by its audit."""
     sets, levels = nodes.sets, nodes.levels(node)
     other_violations = nodes.queries.violating_against_others(node)
-    steps = tuple(_as_taken(sets, step) for step in _straight(sets, levels))
-    with sets.with_k(making.k):
-        chain = making.chain(ViewChain, sets, steps)
+    steps = tuple(_reported_step(sets, step) for step in _direct_steps(sets, levels))
+    with sets.with_k(job.k):
+        chain = job.chain(ViewChain, sets, steps)
         _, chain = suppress(sets, chain, levels, in_step4=False, other_violations=other_violations)
-        return making.audited(chain, _shown(sets, levels)).status == "holds"
+        return job.audited(chain, _shown(sets, levels)).status == "holds"
 
 
 def _shown(sets: FrequencySets, levels: Levels) -> ShownAt:
@@ -327,7 +327,7 @@ def _shown(sets: FrequencySets, levels: Levels) -> ShownAt:
     }
 
 
-def _straight(sets: FrequencySets, levels: Levels) -> list[Taken]:
+def _direct_steps(sets: FrequencySets, levels: Levels) -> list[Taken]:
     """The steps from the raw values to these levels, one quasi-identifier at a time."""
     return [
         Taken(each.name, levels[each.name], each.attribute.distinct[0], 0)
@@ -336,7 +336,7 @@ def _straight(sets: FrequencySets, levels: Levels) -> list[Taken]:
     ]
 
 
-def _as_taken(sets: FrequencySets, step: Taken) -> GeneralizationStep:
+def _reported_step(sets: FrequencySets, step: Taken) -> GeneralizationStep:
     levels = next(each.levels for each in sets.quasi_identifiers if each.name == step.attribute)
     return GeneralizationStep(
         step.attribute,

@@ -99,12 +99,12 @@ def anonymize(
             records = KeptRecords(options.output, database, table_spec.source)
         with job_within_limits(
             spec, table_spec, k, options, run, database, on_step=on_step, records=records
-        ) as making:
-            _refuse_unreleasable(making.plan, options)
+        ) as job:
+            _refuse_unreleasable(job.plan, options)
             refuse_to_overwrite(
                 [*options.files, *options.seeds, *run.writes], database.files_read()
             )
-            result, chain = unless_changed(database, lambda: _made(making, new))
+            result, chain = unless_changed(database, lambda: _released(job, new))
             database.verify_unchanged()
             database.drop_all()
         result = delivered(_with_warnings(result, left_over), chain, options, new)
@@ -127,19 +127,19 @@ def compared(
             rows.append(_compared(anonymize(spec, options.for_algorithm(algorithm), run)))
         except (SpecError, InputError):
             rows.append(Compared(algorithm, holds=False))
-    made = replace(result.anonymization, compared=tuple(rows))
-    return replace(result, anonymization=made)
+    anonymization = replace(result.anonymization, compared=tuple(rows))
+    return replace(result, anonymization=anonymization)
 
 
 def _compared(result: AnonymizationResult) -> Compared:
-    made, [table] = result.anonymization, result.tables
-    if made.reached_top:
-        return Compared(made.algorithm, holds=False, seconds=table.seconds)
+    anonymization, [table] = result.anonymization, result.tables
+    if anonymization.reached_top:
+        return Compared(anonymization.algorithm, holds=False, seconds=table.seconds)
     return Compared(
-        made.algorithm,
+        anonymization.algorithm,
         bool(result.holds),
-        made.metrics.loss,
-        made.suppressed,
+        anonymization.metrics.loss,
+        anonymization.suppressed,
         table.summary.classes,
         table.seconds,
     )
@@ -186,15 +186,17 @@ def dry_run(spec: AuditSpec, options: ReleaseOptions, *, engine: Any = None) -> 
             at_once=AT_ONCE if options.algorithm == "optimal" else None,
         )
         if keeps_sets(database) and not search.materialises:
-            when = "once: the executors keep it"
+            condition = "once: the executors keep it"
         elif not search.materialises:
-            when = "as the beginning of every statement of the search"
+            condition = "as the beginning of every statement of the search"
         elif database.materialises and not plan.bound.table.parsed:
-            when = "in parts: what values each quasi-identifier has, then how they are combined"
+            condition = (
+                "in parts: what values each quasi-identifier has, then how they are combined"
+            )
         else:
-            when = ""
+            condition = ""
         audit_steps = [step for step in plan.steps if step not in plan.shown]
-        steps = [*audit_steps, replace(first_set(plan.bound), only=when)]
+        steps = [*audit_steps, replace(first_set(plan.bound), only=condition)]
         expected_table = expected(name_of(plan), plan.bound.tables, steps, database)
         return replace(expected_table, search=search)
 
@@ -218,7 +220,7 @@ def refuse_unsupported(database: Engine, options: ReleaseOptions) -> None:
     if not database.materialises:
         _refuse_local_in_place(database.name, options)
     if options.writes_records and not isinstance(database, Hub):
-        raise _records_stay(options, database.name)
+        raise _records_not_local(options, database.name)
 
 
 def _refuse_local_in_place(database: str, options: ReleaseOptions) -> None:
@@ -231,7 +233,7 @@ def _refuse_local_in_place(database: str, options: ReleaseOptions) -> None:
         )
 
 
-def _records_stay(options: ReleaseOptions, database: str) -> SpecError:
+def _records_not_local(options: ReleaseOptions, database: str) -> SpecError:
     return SpecError(
         f"{options.output}: the records of a release stay in {database}, and no rows are "
         f"fetched. Write the views that make it, {option('output', 'release.sql')}, and run "
@@ -257,7 +259,7 @@ def refuse_for_url(table_spec: TableSpec, engine: Any, options: ReleaseOptions) 
         name = url.partition(":")[0]
         _refuse_local_in_place(name, options)
         if options.writes_records:
-            raise _records_stay(options, name)
+            raise _records_not_local(options, name)
 
 
 @contextmanager
@@ -280,9 +282,9 @@ def job_within_limits(
     expired, started = threading.Event(), time.monotonic()
     with ExitStack() as stack:
         lifts = [stack.enter_context(time_limit(database, run.timeout, expired))]
-        here = None
+        fetch_engine = None
         if options.pull_frequencies:
-            here, lift = stack.enter_context(fetch_hub(run, started, expired))
+            fetch_engine, lift = stack.enter_context(fetch_hub(run, started, expired))
             lifts.append(lift)
 
         def lift_all() -> None:
@@ -293,8 +295,8 @@ def job_within_limits(
         deadline = Deadline(time.monotonic() + (run.timeout or 0), lift_all) if ends else Deadline()
         plan = planned(spec, 0, database).plan
         yield ReleaseJob(
-            spec, table_spec, k, plan, options, preferences_of(options, plan.bound), database, here,
-            expired, run, on_step or (lambda step: None), deadline, started, records,
+            spec, table_spec, k, plan, options, preferences_of(options, plan.bound), database,
+            fetch_engine, expired, run, on_step or (lambda step: None), deadline, started, records,
         )  # fmt: skip
 
 
@@ -352,19 +354,19 @@ def _refuse_unreleasable(plan: Plan, options: ReleaseOptions) -> None:
         refuse_equality(plan.bound)
 
 
-def _made(making: ReleaseJob, new: Written | None) -> ReleaseOutcome:
+def _released(job: ReleaseJob, new: Written | None) -> ReleaseOutcome:
     """The release, with its records written to `new`."""
-    before = answered(making.plan, making.session())
+    before = answered(job.plan, job.session())
     if before.status == "no_data":
-        return ReleaseOutcome(_without_data(before, making.options), None)
-    making.refuse_large_k(before)
-    if making.options.algorithm == "optimal":
-        making = making.also_searched(with_estimated_sizes(making.bound, before))
-    making.announce_fetch()
-    sets = making.sets()
-    allowed = making.options.allowed(records=before.summary.records or 0, k=making.k)
-    release = released_by_class if making.options.algorithm == "local" else released_at_levels
-    return release(making, sets, before, allowed, new)
+        return ReleaseOutcome(_without_data(before, job.options), None)
+    job.refuse_large_k(before)
+    if job.options.algorithm == "optimal":
+        job = job.also_searched(with_estimated_sizes(job.bound, before))
+    job.announce_fetch()
+    sets = job.sets()
+    allowed = job.options.allowed(records=before.summary.records or 0, k=job.k)
+    release = released_by_class if job.options.algorithm == "local" else released_at_levels
+    return release(job, sets, before, allowed, new)
 
 
 def _without_data(before: TableResult, options: ReleaseOptions) -> AnonymizationResult:

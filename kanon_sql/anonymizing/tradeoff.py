@@ -140,14 +140,14 @@ def tradeoff(
         refuse_unsupported(database, options)
         with job_within_limits(searched, table, max(ks), options, run, database) as job:
             refuse_to_overwrite(run.writes, database.files_read())
-            result = unless_changed(database, lambda: _weighed(job, ks))
+            result = unless_changed(database, lambda: _losses_by_k(job, ks))
             database.verify_unchanged()
             database.drop_all()
     seconds = time.monotonic() - started
     return TradeoffResult(replace(result, seconds=seconds, audited=today()), VERSION)
 
 
-def _weighed(job: ReleaseJob, ks: Sequence[int]) -> Tradeoff:
+def _losses_by_k(job: ReleaseJob, ks: Sequence[int]) -> Tradeoff:
     """The loss for each k, by one optimal search or by one local recoding each."""
     options, before = job.options, answered(job.plan, job.session())
     records, metric = before.summary.records or 0, options.metric or "loss"

@@ -70,7 +70,7 @@ class _Published:
 class RecodedChain(ViewChain):
     """The views of a release in which each class has its own levels."""
 
-    cuts: SplitTree | None = None
+    tree: SplitTree | None = None
     """The splits of the classes; None if `no_views` gives the reason why they cannot be written."""
     mixed: frozenset[str] = frozenset()
     """The quasi-identifiers generalised in at least one record."""
@@ -87,21 +87,21 @@ class RecodedChain(ViewChain):
 
     @property
     def can_be_modelled(self) -> bool:
-        return self.cuts is not None
+        return self.tree is not None
 
     @property
     def seed_rows(self) -> Iterator[tuple[int, str, str]]:
         """The parts of each class in each round, as rows of a seed; none if one CASE suffices."""
         if not self._is_short:
-            for number, (_, rows) in enumerate(self._cuts.steps(), start=1):
+            for number, (_, rows) in enumerate(self._tree.steps(), start=1):
                 yield from ((number, value, f"to {label}") for value, label in rows)
 
     @property
     def values(self) -> frozenset[str]:
-        if self.cuts is None or self.no_views:
+        if self.tree is None or self.no_views:
             return frozenset()
-        keys = (key for _, rows in self.cuts.steps() for key, _ in rows)
-        return (self.cuts.labels | frozenset(keys)) - {"", "*"}
+        keys = (key for _, rows in self.tree.steps() for key, _ in rows)
+        return (self.tree.labels | frozenset(keys)) - {"", "*"}
 
     @property
     def before_release(self) -> tuple[View, ...]:
@@ -115,18 +115,18 @@ class RecodedChain(ViewChain):
 
     @property
     def release(self) -> View:
-        what = "are *" if self.suppressed_as == "star" else "are left out"
+        treatment = "are *" if self.suppressed_as == "star" else "are left out"
         return View(
             self.named(RELEASE),
-            (f"What may be published: each record at its levels; those without any {what}.",),
-            self._of_kept if self.kept else self._of_levels,
+            (f"What may be published: each record at its levels; those without any {treatment}.",),
+            self._recoded_records_sql if self.kept else self._records_at_levels_sql,
             is_personal=False,
         )
 
     # --- internal ---------------------------------------------------------------------------
 
     @property
-    def _of_kept(self) -> str:
+    def _recoded_records_sql(self) -> str:
         shown = self.published_as_text
         places = {each.name: each.place for each in self.quasi_identifiers if each.name in shown}
         return render(
@@ -145,14 +145,14 @@ class RecodedChain(ViewChain):
         )
 
     @property
-    def _of_levels(self) -> str:
-        cuts = self._cuts
+    def _records_at_levels_sql(self) -> str:
+        tree = self._tree
         return render(
             "records_at_their_levels",
             records=self._walk[-1].name,
             columns=[self._shown(each) for each in self.columns],
-            levels=_LEVELS if self._is_short else f"kanon_class_{len(cuts.rounds)}",
-            digits=cuts.digits,
+            levels=_LEVELS if self._is_short else f"kanon_class_{len(tree.rounds)}",
+            digits=tree.digits,
             star=self.suppressed_as == "star",
         )
 
@@ -160,12 +160,12 @@ class RecodedChain(ViewChain):
         by_name = {each.name: each.place for each in self.quasi_identifiers}
         if column.name not in self.published_as_text:
             return _Published(column.name, column.type)
-        qi, cuts = by_name[column.name], self._cuts
+        qi, tree = by_name[column.name], self._tree
         shown = tuple(
-            _ShownAt(f"{level:0{cuts.digits}}", label_name(qi, level))
+            _ShownAt(f"{level:0{tree.digits}}", label_name(qi, level))
             for level in sorted(self._levels_shown[qi - 1])
         )
-        return _Published(column.name, column.type, shown, (qi - 1) * cuts.digits + 1)
+        return _Published(column.name, column.type, shown, (qi - 1) * tree.digits + 1)
 
     @property
     def published_as_text(self) -> frozenset[str]:
@@ -175,35 +175,35 @@ class RecodedChain(ViewChain):
         return self.generalised
 
     @property
-    def _cuts(self) -> SplitTree:
-        assert self.cuts is not None
-        return self.cuts
+    def _tree(self) -> SplitTree:
+        assert self.tree is not None
+        return self.tree
 
     @cached_property
     def _levels_shown(self) -> tuple[frozenset[int], ...]:
         """The released levels of each quasi-identifier."""
-        cuts = self._cuts
-        width = cuts.digits
+        tree = self._tree
+        width = tree.digits
         return tuple(
             frozenset(
-                int(case.value[place * width : (place + 1) * width]) for case in cuts.released
+                int(case.value[place * width : (place + 1) * width]) for case in tree.released
             )
-            for place in range(len(cuts.starts))
+            for place in range(len(tree.starts))
         )
 
     @property
     def _is_short(self) -> bool:
-        return len(self._cuts.released) <= MOST_CASES
+        return len(self._tree.released) <= MOST_CASES
 
     @cached_property
     def _walk(self) -> tuple[View, ...]:
         return tuple(self._short_walk() if self._is_short else self._long_walk())
 
     def _short_walk(self) -> Iterator[View]:
-        cuts = self._cuts
-        labels = {fits.name for case in cuts.released for fits in case.conditions}
+        tree = self._tree
+        labels = {fits.name for case in tree.released for fits in case.conditions}
         yield self._labelled(labels)
-        classes = plural(len(cuts.released), "class")
+        classes = plural(len(tree.released), "class")
         yield View(
             self.named(LEVELS),
             (
@@ -213,26 +213,26 @@ class RecodedChain(ViewChain):
             render(
                 "levels_by_case",
                 records=self.named(LABELS),
-                cases=list(cuts.released),
+                cases=list(tree.released),
             ),
         )
 
     def _long_walk(self) -> Iterator[View]:
-        cuts = self._cuts
+        tree = self._tree
         looked_at = {
             label_name(split.qi, split.level)
-            for splits in cuts.rounds
+            for splits in tree.rounds
             for split in splits
             if split.level is not None
         }
-        looked_at |= {fits.name for conditions in cuts.first.values() for fits in conditions}
+        looked_at |= {fits.name for conditions in tree.first.values() for fits in conditions}
         first = [
-            Case(conditions, cuts.value(number, cuts.starts))
-            for number, conditions in cuts.first.items()
+            Case(conditions, tree.value(number, tree.starts))
+            for number, conditions in tree.first.items()
         ]
         yield self._labelled(looked_at, first)
         before = self.named(LABELS)
-        for number, (looks, rows) in enumerate(cuts.steps(), start=1):
+        for number, (looks, rows) in enumerate(tree.steps(), start=1):
             name = self.named(f"round_{number}")
             yield View(
                 name,
@@ -258,7 +258,7 @@ class RecodedChain(ViewChain):
 
     @property
     def _digits_in_words(self) -> str:
-        digits = plural(self._cuts.digits, "digit")
+        digits = plural(self._tree.digits, "digit")
         names = ", ".join(each.name for each in self.quasi_identifiers)
         return f"{digits} for each of {names}"
 
@@ -268,7 +268,7 @@ class RecodedChain(ViewChain):
         for each in self.quasi_identifiers:
             shown = self._levels_shown[each.place - 1]
             is_text = each.name in self.published_as_text
-            for level in range(self._cuts.starts[each.place - 1] + 1):
+            for level in range(self._tree.starts[each.place - 1] + 1):
                 name = label_name(each.place, level)
                 if name in looked_at or (is_text and level in shown):
                     columns.append(self._label(each.place, level, name))

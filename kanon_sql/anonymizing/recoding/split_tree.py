@@ -18,9 +18,9 @@ from kanon_sql.sql.macros import render
 from kanon_sql.sql.quoting import is_one_line
 
 MOST_SPLITS = 50_000
-"""Maximum number of parts in views."""
+"""Maximum number of splits in views."""
 MOST_SEEDED = 1_000_000
-"""Maximum number of parts in the seed of a dbt model."""
+"""Maximum number of splits in the seed of a dbt model."""
 OF_SEVERAL_LINES = NoViews(
     "A value that a class was split by has a line break in it, and a view has a line a value",
     "Replace the value",
@@ -158,7 +158,7 @@ class SplitTree:
                 open_.append((split.number, self._narrowed(conditions, split), lower))
 
     def _narrowed(self, conditions: tuple[LabelTest, ...], split: Split) -> tuple[LabelTest, ...]:
-        """The conditions of a class and of a part; a condition implied by the part's is dropped."""
+        """The conditions of a class and of its split, without those that the split implies."""
         if split.level is None:
             return conditions
         kept = [each for each in conditions if each.qi != split.qi or not self.nested[split.qi - 1]]
@@ -166,7 +166,7 @@ class SplitTree:
 
 
 def lowered(levels: tuple[int, ...], split: Split) -> tuple[int, ...]:
-    """The levels of a part, given the levels of its class."""
+    """The levels after a split, given those of its class."""
     if split.level is None:
         return levels
     return (*levels[: split.qi - 1], split.level, *levels[split.qi :])
@@ -203,7 +203,7 @@ def split_tree(recoded: RecodedSets, most: int) -> SplitTree | NoViews:
     starts = sets.fetch(
         "starts_as_texts", "Which labels does each class have before the first split?", sql
     )
-    several = {
+    varying = {
         qi
         for qi in {row["kanon_qi"] for row in starts}
         if len({row["kanon_text"] for row in starts if row["kanon_qi"] == qi}) > 1
@@ -213,9 +213,9 @@ def split_tree(recoded: RecodedSets, most: int) -> SplitTree | NoViews:
     first: dict[int, tuple[LabelTest, ...]] = {}
     for row in starts:
         number, qi = int(row["kanon_class"]), int(row["kanon_qi"])
-        fits = [LabelTest(qi, levels[qi - 1], row["kanon_text"])] if qi in several else []
+        fits = [LabelTest(qi, levels[qi - 1], row["kanon_text"])] if qi in varying else []
         first[number] = (*first.get(number, ()), *fits)
-    cuts = SplitTree(
+    tree = SplitTree(
         tuple(levels),
         tuple(
             all(each.nested(level) for level in range(1, top + 1))
@@ -224,7 +224,7 @@ def split_tree(recoded: RecodedSets, most: int) -> SplitTree | NoViews:
         first,
         tuple(_rounds(recoded, first)),
     )
-    return cuts if all(map(is_one_line, cuts.labels)) else OF_SEVERAL_LINES
+    return tree if all(map(is_one_line, tree.labels)) else OF_SEVERAL_LINES
 
 
 def _rounds(recoded: RecodedSets, first: Iterable[int]) -> Iterator[tuple[Split, ...]]:

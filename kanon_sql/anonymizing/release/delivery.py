@@ -130,19 +130,20 @@ def refuse_described(options: ReleaseOptions) -> None:
     if options.overwrite:
         return
     paths = [options.output, options.described, *options.seeds]
-    there = [str(path) for path in paths if path.is_file()]
-    if there:
-        kept = (
+    existing = [str(path) for path in paths if path.is_file()]
+    if existing:
+        note = (
             f"; what a person wrote in {options.described} stays, and the new tests go into "
             f"{options.properties}"
             if options.keeps_description
             else ""
         )
-        *others, last = there
+        *others, last = existing
         listed = f"{', '.join(others)} and {last}" if others else last
         raise SpecError(
-            f"{listed} {'exists' if len(there) == 1 else 'exist'}; add {option('overwrite', True)} "
-            f"to replace {'it' if len(there) == 1 else 'them'}{kept}."
+            f"{listed} {'exists' if len(existing) == 1 else 'exist'}; add "
+            f"{option('overwrite', True)} to replace {'it' if len(existing) == 1 else 'them'}"
+            f"{note}."
         )
 
 

@@ -255,7 +255,7 @@ class ReleaseOptions:
         return int(Fraction(records) * share)
 
     def at_levels(self, levels: Mapping[str, int]) -> ReleaseOptions:
-        """The options of a release at these levels. Raises `SpecError` if a search is asked for."""
+        """The options of a release at these levels. Raises `SpecError` with options of a search."""
         if not levels:
             return self
         if self.algorithm != "datafly" or self.keep or self.at_most:
@@ -404,11 +404,11 @@ def preferences_of(options: ReleaseOptions, bound: ResolvedQuestion) -> Preferen
             weights[column.name] = hierarchy.weight
     kept = dict.fromkeys(_each_once("keep", options.keep, names), 0)
     bounds = _by_name("at_most", options.at_most, names)
-    both = next((name for name in kept if name in bounds), None)
-    if both is not None:
+    in_both = next((name for name in kept if name in bounds), None)
+    if in_both is not None:
         raise SpecError(
-            f'"{both}" is named in {option("keep")} and in {option("at_most")}. Keeping it means '
-            "level 0 at most: name it once."
+            f'"{in_both}" is named in {option("keep")} and in {option("at_most")}. Keeping it '
+            "means level 0 at most: name it once."
         )
     return Preferences(
         {**at_most, **kept, **bounds}, {**weights, **_by_name("weights", options.weights, names)}
@@ -423,16 +423,16 @@ def _by_name(parameter: str, preferences: Mapping[str, Any], names: list[str]) -
 def _each_once(parameter: str, requested: Iterable[str], names: list[str]) -> list[str]:
     """The quasi-identifiers of these names, in the table's spelling; a duplicate is an error."""
     columns = [_quasi_identifier(parameter, name, names) for name in requested]
-    twice = next((name for place, name in enumerate(columns) if name in columns[:place]), None)
-    if twice is not None:
-        raise SpecError(f'{option(parameter)} names "{twice}" twice. Name it once.')
+    duplicate = next((name for place, name in enumerate(columns) if name in columns[:place]), None)
+    if duplicate is not None:
+        raise SpecError(f'{option(parameter)} names "{duplicate}" twice. Name it once.')
     return columns
 
 
 def _quasi_identifier(parameter: str, name: str, names: list[str]) -> str:
-    alike = [each for each in names if each.casefold() == name.casefold()]
-    if name in names or len(alike) == 1:
-        return name if name in names else alike[0]
+    same_name = [each for each in names if each.casefold() == name.casefold()]
+    if name in names or len(same_name) == 1:
+        return name if name in names else same_name[0]
     raise SpecError(
         f'{option(parameter)}: "{name}" is no quasi-identifier. Quasi-identifiers: '
         f"{', '.join(names)}.{did_you_mean(name, names)}"

@@ -179,17 +179,19 @@ class ReleaseJob:
         try:
             bound = self.bound
             levels = column_levels(bound.roles, bound.facts)
-            here = self.session(self.here) if self.here else None
-            return FrequencySets(bound, here or self.session(), levels, here and self.session())
+            fetch_session = self.session(self.here) if self.here else None
+            return FrequencySets(
+                bound, fetch_session or self.session(), levels, fetch_session and self.session()
+            )
         except SpecError as error:
             raise self.spec.with_location(error, 0) from None
 
     def refuse_large_k(self, before: TableResult) -> None:
         summary, people = before.summary, before.summary.people
-        several = counted(self.bound)
+        members_noun = counted(self.bound)
         members = (summary.records if people is None else people) or 0
         if self.k > members:
-            noun = several if members != 1 else "record" if people is None else "person"
+            noun = members_noun if members != 1 else "record" if people is None else "person"
             raise InputError(
                 f"{before.name} has {members:,} {noun}, so no class of it can have {self.k:,}. "
                 "Choose a smaller k, or add data."
@@ -200,9 +202,9 @@ class ReleaseJob:
         kind: type[Chain],
         sets: FrequencySets,
         steps: tuple[GeneralizationStep, ...] = (),
-        **found: Any,
+        **fields: Any,
     ) -> Chain:
-        """The views of the release; `found` are the fields that only this kind of views has."""
+        """The views of the release; `fields` are those that only this kind of views has."""
         return kind(
             self.bound,
             sets.quasi_identifiers,
@@ -217,7 +219,7 @@ class ReleaseJob:
             first_in_order=self.partition,
             dialect=self.engine.dialect,
             algorithm=self.options.algorithm,
-            **found,
+            **fields,
         )
 
     def judged_without_release(self, sets: FrequencySets, levels: Levels) -> Judged:
@@ -313,10 +315,10 @@ class ReleaseJob:
         highest: Levels,
         **fields: Any,
     ) -> ReleaseOutcome:
-        """The result of the release and its views; without a chain, of the levels tried in vain.
+        """The result of the release and its views; without a chain, of levels that fail.
 
         `shown` is what the release shows of each quasi-identifier, and `highest` the highest level
-        of each. `found` are the fields of the `Anonymization` that depend on the algorithm.
+        of each. `fields` are those of the `Anonymization` that depend on the algorithm.
         """
         after, unassigned, unchanged = judged
         generalised = [name for name, level in highest.items() if level]
@@ -362,7 +364,7 @@ class ReleaseJob:
             untouched=unassigned,
             builders=builders(sets, highest),
             values_at_top={} if chain else sets.values_at(highest),
-            **_at_best(fields, cost),
+            **_with_proven_bound(fields, cost),
         )
         result = AnonymizationResult((released,), VERSION, anonymization, audited=today())
         return ReleaseOutcome(result, chain)
@@ -519,15 +521,15 @@ class ReleaseJob:
         )
 
 
-def _at_best(made: dict[str, Any], lost: Metrics) -> dict[str, Any]:
+def _with_proven_bound(fields: dict[str, Any], lost: Metrics) -> dict[str, Any]:
     """The search's fields with the bound set to the reported loss if the levels are proven optimal,
     so that both agree to the last digit whatever the order of summation."""
-    search: Search | None = made.get("search")
+    search: Search | None = fields.get("search")
     if search is None or not search.optimal:
-        return made
-    weighted = made["metric"] == "loss" and lost.loss_weighted is not None
-    value = lost.loss_weighted if weighted else getattr(lost, made["metric"])
-    return made if value is None else {**made, "search": replace(search, bound=value)}
+        return fields
+    weighted = fields["metric"] == "loss" and lost.loss_weighted is not None
+    value = lost.loss_weighted if weighted else getattr(lost, fields["metric"])
+    return fields if value is None else {**fields, "search": replace(search, bound=value)}
 
 
 def name_of_release(bound: ResolvedQuestion, options: ReleaseOptions) -> str:
@@ -583,8 +585,8 @@ def refuse_unassigned(bound: ResolvedQuestion, options: ReleaseOptions) -> None:
             "identifier (left out), or insensitive in a spec."
         )
 
-    kept = [] if handling_of_unassigned(bound, options) == "drop" else bound.roles.unassigned
-    for column in (*bound.roles.insensitive, *kept):
+    released = [] if handling_of_unassigned(bound, options) == "drop" else bound.roles.unassigned
+    for column in (*bound.roles.insensitive, *released):
         if bound.table.embedded and column.unusable_because:
             raise SpecError(
                 f'column "{column.name}" of {bound.table.name} {column.unusable_because} Or leave '

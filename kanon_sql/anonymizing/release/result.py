@@ -38,20 +38,20 @@ class ReleasedTable:
         `EngineError` if its file changed, `InputError` for a result that was read from a file or
         whose release stays in a database server, and `MissingDriverError`.
         """
-        return self._as("pandas")
+        return self._as_frame("pandas")
 
     def to_polars(self) -> Any:
         """A polars DataFrame; raises as `to_pandas` does."""
-        return self._as("polars")
+        return self._as_frame("polars")
 
     def to_arrow(self) -> Any:
         """A pyarrow Table; raises as `to_pandas` does."""
-        return self._as("pyarrow")
+        return self._as_frame("pyarrow")
 
     def __repr__(self) -> str:
         return f"<ReleasedTable of {self._result!r}: to_pandas(), to_polars(), to_arrow()>"
 
-    def _as(self, form: Form) -> Any:
+    def _as_frame(self, form: Form) -> Any:
         imported(form)
         result = self._result
         if not result.is_publishable:
@@ -132,8 +132,10 @@ class AnonymizationResult(ReleaseFindings, AuditResult):
 
     def __getstate__(self) -> dict[str, Any]:
         """The pickled state, without the data of the release or values of a hierarchy file."""
-        made = self.anonymization
-        printed = replace(made, views=(), views_without_values=made.views_for_reading)
+        anonymization = self.anonymization
+        printed = replace(
+            anonymization, views=(), views_without_values=anonymization.views_for_reading
+        )
         return {**vars(self), "kept_records": None, "anonymization": printed}
 
     def page(self) -> Iterator[Block]:

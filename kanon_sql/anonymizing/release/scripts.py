@@ -61,15 +61,15 @@ def as_text(chain: ViewChain, run: Sequence[str], closing: Sequence[str], dialec
         f"Demanded: {'; '.join(_requirements(chain.bound))}.",
         *closing,
         f"Dialect: {label}.",
-        *_what_is_personal(views, chain.bound.table.name),
-        *_how_it_is_run(views, dialect),
+        *_privacy_notes(views, chain.bound.table.name),
+        *_run_notes(views, dialect),
     ]
     table = chain.bound.table
     if not executed and (table.sql.startswith("read_") or table.read_in_views):
         head.append(f"Put the name of your table where {views[0].name} reads it.")
     statements = run if executed else _generated(shipped)
     traits = TRAITS[dialect]
-    before = "\n".join(f"{each};" for each in _before(views, statements, dialect))
+    before = "\n".join(f"{each};" for each in _setup_statements(views, statements, dialect))
     texts = [
         *([before] if before else []),
         *(
@@ -79,11 +79,13 @@ def as_text(chain: ViewChain, run: Sequence[str], closing: Sequence[str], dialec
         *(["commit;"] if traits.begins else []),
     ]
     between = f"\n{traits.ends_batch}\n\n\n".replace("\n\n\n\n", "\n\n\n")
-    return between.join([f"{_remark(head)}\n\n\n{texts[0]}", *texts[1:], _drops(views)]) + "\n"
+    return (
+        between.join([f"{_remark(head)}\n\n\n{texts[0]}", *texts[1:], _drop_comments(views)]) + "\n"
+    )
 
 
-def _what_is_personal(views: Sequence[View], table: str) -> Iterator[str]:
-    """Which views nobody else may read."""
+def _privacy_notes(views: Sequence[View], table: str) -> Iterator[str]:
+    """The views with personal data."""
     *before, release = views
     if before:
         yield (
@@ -95,8 +97,8 @@ def _what_is_personal(views: Sequence[View], table: str) -> Iterator[str]:
         yield f"{release.name} shows nothing but what may be published."
 
 
-def _how_it_is_run(views: Sequence[View], dialect: str) -> Iterator[str]:
-    """What a run does to the views of an earlier release, and what becomes of it if it fails."""
+def _run_notes(views: Sequence[View], dialect: str) -> Iterator[str]:
+    """The effect of a run on the views of an earlier release, and of a run that fails."""
     traits, release = TRAITS[dialect], views[-1].name
     if traits.client:
         yield f"Run it with: {traits.client} FILE"
@@ -116,7 +118,9 @@ def _how_it_is_run(views: Sequence[View], dialect: str) -> Iterator[str]:
         yield f"Grant anew who may read {release}, where the grants on it went with the old one."
 
 
-def _before(views: Sequence[View], statements: Sequence[str], dialect: str) -> Iterator[str]:
+def _setup_statements(
+    views: Sequence[View], statements: Sequence[str], dialect: str
+) -> Iterator[str]:
     """The statements that make room for the views."""
     traits, names = TRAITS[dialect], [view.name for view in views]
     longest = max(len(each.encode()) for each in statements)
@@ -138,7 +142,7 @@ def _words_of(view: View) -> tuple[str, ...]:
     return (*view.words, "Personal data.") if view.is_personal else view.words
 
 
-def _drops(views: Sequence[View]) -> str:
+def _drop_comments(views: Sequence[View]) -> str:
     """Commented-out statements that drop the views."""
     release = views[-1]
     reads = ", which reads the others, " if len(views) > 1 else " "
@@ -395,18 +399,20 @@ def _tests(
 ) -> Iterator[dict[str, Any]]:
     """The test of each check that has one. It is named: dbt would make a name of its arguments, in
     which True stands for `quote_columns`."""
-    taken: set[str] = set()
+    test_names: set[str] = set()
     for check in gating:
         if check.model.answered_by == "estimate":
             continue
         of_column = f"_{check.column.name}" if check.column else ""
-        called = _test_name(check.model.name(), f"{name}{of_column}")
-        number = next(n for n in count(1) if (called if n == 1 else f"{called}_{n}") not in taken)
-        called = called if number == 1 else f"{called}_{number}"
-        taken.add(called)
+        test_name = _test_name(check.model.name(), f"{name}{of_column}")
+        number = next(
+            n for n in count(1) if (test_name if n == 1 else f"{test_name}_{n}") not in test_names
+        )
+        test_name = test_name if number == 1 else f"{test_name}_{number}"
+        test_names.add(test_name)
         yield {
             f"kanon_sql.{check.model.name()}": {
-                "name": called,
+                "name": test_name,
                 "arguments": _arguments(bound, check),
             }
         }

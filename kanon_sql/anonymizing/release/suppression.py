@@ -56,7 +56,7 @@ def suppress(
     other_violations: Sequence[str] = (),
 ) -> tuple[Suppression, ViewChain]:
     """Suppress the violating classes and, with `in_step4`, as many further records as needed for at
-    least k suppressed ones. The returned chain says whether there were any; its last view can be
+    least k suppressed ones. The returned chain records whether there were any; its last view can be
     queried. `other_violations` are SELECTs of classes that violate a check against another table.
     """
     keys = [each.key for each in sets.quasi_identifiers]

@@ -64,11 +64,11 @@ def refuse_taken_names(bound: ResolvedQuestion, name: str, *, shipped: bool) -> 
     confused with a view of the release `name`: because it has no schema, or because the views are
     `shipped`, to be created next to it and to the other tables stored there."""
     table = bound.table
-    ours = re.compile(rf"{re.escape(name)}(_{_STEPS})?|{PRIVATE}.*", re.IGNORECASE)
+    generated = re.compile(rf"{re.escape(name)}(_{_STEPS})?|{PRIVATE}.*", re.IGNORECASE)
     for each in (table, *(other.table for other in bound.others)):
         *schema, own = re.split(r"""["`]\.["`]""", each.sql.strip('"`'))
         is_named = not each.embedded or schema
-        if is_named and (shipped or not schema) and ours.fullmatch(own):
+        if is_named and (shipped or not schema) and generated.fullmatch(own):
             raise SpecError(
                 f"{each.name} has the name of a view of the release {name} and would be mistaken "
                 f"for it. Call the views something else: {option('view_name')}."
@@ -162,11 +162,11 @@ class ViewChain:
         """The data values in the SQL of the views, other than those of hierarchy files."""
         return frozenset()
 
-    def named(self, what: str) -> str:
+    def named(self, view: str) -> str:
         """Name of a view; temporary views have a private prefix that no user table has."""
         if self.kept:
-            return f"{PRIVATE}{what}"
-        return self.name if what == RELEASE else f"{self.name}_{what}"
+            return f"{PRIVATE}{view}"
+        return self.name if view == RELEASE else f"{self.name}_{view}"
 
     @property
     def records(self) -> tuple[View, ...]:
@@ -265,10 +265,10 @@ class ViewChain:
     @property
     def release(self) -> View:
         """The publishable records, unordered."""
-        what = "are *" if self.suppressed_as == "star" else "are left out"
+        treatment = "are *" if self.suppressed_as == "star" else "are left out"
         return View(
             self.named(RELEASE),
-            (f"What may be published: the records of violating classes {what}.",),
+            (f"What may be published: the records of violating classes {treatment}.",),
             render(
                 "released_records",
                 records=self.last,
@@ -560,7 +560,7 @@ def is_unnamed_frame(table: TableSpec) -> bool:
     return not table.name and frame_name(table.source) in FRAMES
 
 
-def views_of_no_table(made: Anonymization, table: TableSpec) -> Anonymization:
+def views_of_no_table(anonymization: Anonymization, table: TableSpec) -> Anonymization:
     """The same release, with a note in its views that they cannot be run yet."""
     note = (
         f"-- A {frame_name(table.source)} is no table. Say which one it will be, as in "
@@ -570,10 +570,10 @@ def views_of_no_table(made: Anonymization, table: TableSpec) -> Anonymization:
     def noted(views: tuple[str, ...]) -> tuple[str, ...]:
         return (note + views[0], *views[1:]) if views else ()
 
-    hidden = made.views_without_values
+    hidden = anonymization.views_without_values
     return replace(
-        made,
-        views=noted(made.views),
+        anonymization,
+        views=noted(anonymization.views),
         views_without_values=None if hidden is None else noted(hidden),
     )
 

@@ -268,7 +268,7 @@ class FrequencySets(TempRelations):
             finer, moves = self._nearest(levels)
             name = self._rolled_up(finer, self._new_name(), moves)
             self._nodes[node] = NodeSet(dict(levels), name)
-            self._let_go()
+            self._drop_oldest()
         return self._nodes[node]
 
     def records_violating(self, levels: Levels) -> int:
@@ -548,7 +548,7 @@ class FrequencySets(TempRelations):
             if column in self.bound.sensitive
         }
 
-    def _let_go(self) -> None:
+    def _drop_oldest(self) -> None:
         """Drop the oldest sets above the limit, but never the set of raw values."""
         _, *others = self._nodes
         for node in others[: max(0, len(others) - self._most_kept)]:

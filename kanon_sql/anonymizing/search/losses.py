@@ -234,10 +234,10 @@ def metrics(
 def distribution(name: str, row: Row) -> Distribution:
     """The distribution in a row of counts by rank."""
     before, after = (
-        tuple(int(row[f"kanon_{when}_{place}"]) for place, _ in enumerate(RANKS, start=1))
-        for when in ("before", "after")
+        tuple(int(row[f"kanon_{stage}_{place}"]) for place, _ in enumerate(RANKS, start=1))
+        for stage in ("before", "after")
     )
-    values = (int(row[f"kanon_{when}_values"]) for when in ("before", "after"))
+    values = (int(row[f"kanon_{stage}_values"]) for stage in ("before", "after"))
     return Distribution(name, RANKS, next(values), before, next(values), after)
 
 

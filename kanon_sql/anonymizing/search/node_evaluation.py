@@ -69,15 +69,15 @@ class NodeQueries:
         """The quasi-identifiers that can lose information."""
         return [each for each in self.sets.quasi_identifiers if each.can_lose]
 
-    def sizes(self, nodes: Sequence[Node], below: Sequence[int], saying: str) -> dict[Node, Row]:
+    def sizes(self, nodes: Sequence[Node], below: Sequence[int], progress: str) -> dict[Node, Row]:
         """Class size aggregates of some nodes, with the numbers of classes and records below
         sizes."""
         rows = self.sets.fetch(
             "sizes_of_nodes",
-            f"How many classes does each of {len(nodes)} nodes have, by size?{saying}",
+            f"How many classes does each of {len(nodes)} nodes have, by size?{progress}",
             render(
                 "sizes_of_nodes",
-                nodes=self._of_set(self._set, nodes),
+                nodes=self._set_nodes(self._set, nodes),
                 sizes=below,
                 entity=self.sets.bound.entity,
             ),
@@ -86,7 +86,7 @@ class NodeQueries:
 
     def small(self, nodes: Sequence[Node], size: int) -> dict[Node, Suppressed]:
         """Statistics of the records in classes below a size, for some nodes."""
-        set_nodes = self._of_set(self._set, nodes)
+        set_nodes = self._set_nodes(self._set, nodes)
         classes = render(
             "small_classes_of_nodes",
             nodes=set_nodes,
@@ -100,7 +100,7 @@ class NodeQueries:
         self, nodes: Sequence[Node], k: int, below: Sequence[int]
     ) -> tuple[dict[Node, Row], dict[Node, Suppressed]]:
         """Count some nodes' classes by all checks on classes; and what the violating ones lose."""
-        sets, set_nodes = self.sets, self._of_set(self._searched_set, nodes)
+        sets, set_nodes = self.sets, self._set_nodes(self._searched_set, nodes)
         keys = [each.key for each in sets.quasi_identifiers]
         of_nodes = sets.materialise(
             f"{PRIVATE}nodes",
@@ -169,7 +169,7 @@ class NodeQueries:
 
     # --- internal ---------------------------------------------------------------------------
 
-    def _of_set(self, set: str, nodes: Sequence[Node]) -> list[NodeOfSet]:
+    def _set_nodes(self, set: str, nodes: Sequence[Node]) -> list[NodeOfSet]:
         """The nodes as statements on the set at all levels read them."""
         return [
             NodeOfSet(
@@ -307,12 +307,12 @@ class LatticeStatistics:
         """Number of records in classes that are too small."""
         return int(self._row(node)[f"kanon_records_below_{self._least_size(k)}"])
 
-    def count(self, nodes: Sequence[Node], *, saying: str = "") -> None:
+    def count(self, nodes: Sequence[Node], *, progress: str = "") -> None:
         """Count the classes of some nodes, and the small ones among them."""
         missing = [node for node in dict.fromkeys(nodes) if node not in self._rows]
         for start in range(0, len(missing), AT_ONCE):
             batch = missing[start : start + AT_ONCE]
-            self._rows |= self.queries.sizes(batch, self._sizes, saying)
+            self._rows |= self.queries.sizes(batch, self._sizes, progress)
 
     def counted(self, node: Node, k: int) -> ClassCounts:
         """Counts of a node's classes after all checks."""
@@ -457,8 +457,8 @@ class LatticeStatistics:
     def _by_size(self, node: Node, k: int) -> ClassCounts:
         row, size = self._row(node), self._least_size(k)
 
-        def below(what: str) -> int:
-            return int(row[f"kanon_{what}_below_{size}"])
+        def below(counted: str) -> int:
+            return int(row[f"kanon_{counted}_below_{size}"])
 
         return ClassCounts(
             below("records"),
@@ -498,10 +498,10 @@ class NodeEvaluator:
     cost_model: Costs
     audit: Callable[[Node, int], bool]
     """Whether the release at a node passes its audit, for a value of k."""
-    saying: Callable[[], str] = field(default=lambda: "")
+    progress: Callable[[], str] = field(default=lambda: "")
 
     def counts(self, nodes: Sequence[Node]) -> dict[Node, NodeCounts]:
-        self.nodes.count(nodes, saying=self.saying())
+        self.nodes.count(nodes, progress=self.progress())
         return self._all_counts(nodes)
 
     def costs(self, nodes: Sequence[Node]) -> dict[Node, float]:

@@ -105,7 +105,9 @@ class OptimalSearch:
 
     def _evaluator(self, k: int, max_suppressed: int) -> NodeEvaluator:
         costs = self.nodes.costs(self._metric, k, max_suppressed, self._preferred.weights)
-        return NodeEvaluator(self.nodes, k, max_suppressed, costs, self._audit, self._saying)
+        return NodeEvaluator(
+            self.nodes, k, max_suppressed, costs, self._audit, self._progress_sentence
+        )
 
     def _is_over(self, progress: Progress) -> bool:
         self._progress = progress
@@ -120,7 +122,7 @@ class OptimalSearch:
             optimal=outcome.proved and outcome.node is not None,
         )
 
-    def _saying(self) -> str:
+    def _progress_sentence(self) -> str:
         """Progress of the search as text."""
         progress = self._progress
         if progress is None:

@@ -58,7 +58,7 @@ class NodeOfSet:
     levels: Node
     set: str = ""
     columns: Sequence[str] = ()
-    """The columns of the set that tell the node's classes apart."""
+    """The columns of the set that identify the node's classes."""
     constant: Sequence[str] = ()
     """The keys of the quasi-identifiers with a single label."""
 
