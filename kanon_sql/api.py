@@ -354,7 +354,7 @@ def profile(
             overwrite=overwrite,
         ),
     )
-    found = profiler.profile(
+    result = profiler.profile(
         spec,
         run,
         attacker_knows=column_list("attacker_knows", attacker_knows),
@@ -363,7 +363,7 @@ def profile(
         known=None if known is None else _numbers(known),
         times=times,
     )
-    return with_python_words(found)
+    return with_python_words(result)
 
 
 @keywords_of(TableSpec, RunOptions)
@@ -456,9 +456,9 @@ def _options(**settings: Any) -> ReleaseOptions:
     )
 
 
-def _numbers(given: Any) -> Sequence[int]:
+def _numbers(value: Any) -> Sequence[int]:
     """One number, or several."""
-    return list(given) if isinstance(given, Iterable) and not isinstance(given, str) else [given]
+    return list(value) if isinstance(value, Iterable) and not isinstance(value, str) else [value]
 
 
 @suggests_parameters
@@ -498,21 +498,21 @@ def from_json(
     >>> from_json(result.to_json()).holds
     True
     """
-    match found := result_of(source):
+    match stored := result_of(source):
         case StoredProfile():
-            return ProfileResult(found.tables, found.kanon_sql)
+            return ProfileResult(stored.tables, stored.kanon_sql)
         case StoredTradeoff():
-            return TradeoffResult(found.tradeoff, found.kanon_sql, asked=found.asked)
+            return TradeoffResult(stored.tradeoff, stored.kanon_sql, asked=stored.asked)
         case ReleaseFindings():
             return AnonymizationResult(
-                found.tables,
-                found.version,
-                found.anonymization,
-                **_told(found),
+                stored.tables,
+                stored.version,
+                stored.anonymization,
+                **_command_and_files(stored),
             )
-    return AuditResult(found.tables, found.version, **_told(found))
+    return AuditResult(stored.tables, stored.version, **_command_and_files(stored))
 
 
-def _told(found: Any) -> dict[str, Any]:
-    """What a result tells besides its tables."""
-    return {name: getattr(found, name) for name in ("audited", "asked", "files", "spec")}
+def _command_and_files(stored: Any) -> dict[str, Any]:
+    """The fields of a result besides its tables."""
+    return {name: getattr(stored, name) for name in ("audited", "asked", "files", "spec")}

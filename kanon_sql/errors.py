@@ -45,7 +45,7 @@ def without_control(text: str) -> str:
     >>> without_control("a\x1b[31mb\u202e\n\tc")
     'a\\x1b[31mb\\u202e\n\tc'
     """
-    return _CONTROL.sub(lambda found: repr(found[0])[1:-1], text)
+    return _CONTROL.sub(lambda match: repr(match[0])[1:-1], text)
 
 
 class Message(str):
@@ -100,15 +100,15 @@ def with_flags(text: str) -> str:
     return without_control(_OPTION.sub(_flag, getattr(text, "marked", text)))
 
 
-def _flag(found: re.Match[str]) -> str:
-    parts = (_OPTIONS.get(part, part) for part in found[1].split("."))
-    flag = f"--{'-'.join(parts).replace('_', '-')}"
-    given = None if found[2] is None else ast.literal_eval(found[2])
-    if given is None or given is True:
+def _flag(match: re.Match[str]) -> str:
+    names = (_OPTIONS.get(word, word) for word in match[1].split("."))
+    flag = f"--{'-'.join(names).replace('_', '-')}"
+    argument = None if match[2] is None else ast.literal_eval(match[2])
+    if argument is None or argument is True:
         return flag
-    if isinstance(given, dict):
-        given = ",".join(f"{name}={value}" for name, value in given.items())
-    return f"{flag} {given}"
+    if isinstance(argument, dict):
+        argument = ",".join(f"{name}={value}" for name, value in argument.items())
+    return f"{flag} {argument}"
 
 
 def with_keys(text: str, known: Container[str]) -> str:
@@ -120,18 +120,18 @@ def with_keys(text: str, known: Container[str]) -> str:
     "Add cells: true, references.columns: {zip: z}, decimal: ','."
     """
 
-    def key(found: re.Match[str]) -> str:
-        name = _KEYS.get(found[1], found[1])
+    def key(match: re.Match[str]) -> str:
+        name = _KEYS.get(match[1], match[1])
         if name.partition(".")[0] not in known:
-            return found[0]
-        given = found[1] in _KEYS or (found[2] and ast.literal_eval(found[2]))
-        if isinstance(given, dict):
-            given = f"{{{', '.join(f'{name}: {value}' for name, value in given.items())}}}"
-        elif given is True:
-            given = "true"
-        elif given and not re.fullmatch(r"[\w.…-]+", given):
-            given = f"'{given}'"
-        return f"{name}: {given}" if given else name
+            return match[0]
+        argument = match[1] in _KEYS or (match[2] and ast.literal_eval(match[2]))
+        if isinstance(argument, dict):
+            argument = f"{{{', '.join(f'{name}: {value}' for name, value in argument.items())}}}"
+        elif argument is True:
+            argument = "true"
+        elif argument and not re.fullmatch(r"[\w.…-]+", argument):
+            argument = f"'{argument}'"
+        return f"{name}: {argument}" if argument else name
 
     return _OPTION.sub(key, text)
 
@@ -140,9 +140,9 @@ _KEYS = {"published": "cells"}
 """Keys of a spec that are named differently from their parameters."""
 
 
-def _python_spelling(found: re.Match[str]) -> str:
-    parameter = found[1].rpartition(".")[2]
-    return parameter if found[2] is None else f"{parameter}={found[2]}"
+def _python_spelling(match: re.Match[str]) -> str:
+    parameter = match[1].rpartition(".")[2]
+    return parameter if match[2] is None else f"{parameter}={match[2]}"
 
 
 class KanonError(Exception):
@@ -167,11 +167,11 @@ class KanonError(Exception):
 
     def _render_traceback_(self) -> list[str]:
         """IPython's traceback: the lines of the cell, and the message."""
-        ours = (str(Path(__file__).parent), f"{os.sep}IPython{os.sep}")
+        hidden = (str(Path(__file__).parent), f"{os.sep}IPython{os.sep}")
         lines = [
             f"line {each.lineno}: {each.line}"
             for each in traceback.extract_tb(self.__traceback__)
-            if not any(folder in each.filename for folder in ours)
+            if not any(folder in each.filename for folder in hidden)
         ]
         return [*lines, f"{type(self).__name__}: {self}"]
 
@@ -217,7 +217,7 @@ class Faults:
     """Collects the errors of several tables or inputs, to raise them together."""
 
     def __init__(self) -> None:
-        self._found: list[SpecError | InputError] = []
+        self._errors: list[SpecError | InputError] = []
 
     @contextmanager
     def collected(self) -> Iterator[None]:
@@ -225,24 +225,24 @@ class Faults:
         try:
             yield
         except (SpecError, InputError) as error:
-            self._found.append(error)
+            self._errors.append(error)
 
     def __bool__(self) -> bool:
-        return bool(self._found)
+        return bool(self._errors)
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, kind: object, error: object, place: object) -> None:
         """Raise the collected error, or one error with the messages of all."""
-        if not self._found or error is not None:
+        if not self._errors or error is not None:
             return
-        first, *more = self._found
+        first, *more = self._errors
         if not more:
             raise first
-        together = type(first)("\n".join(dict.fromkeys(each.marked for each in self._found)))
+        together = type(first)("\n".join(dict.fromkeys(each.marked for each in self._errors)))
         if isinstance(together, SpecError):
-            together.parts = tuple(self._found)
+            together.parts = tuple(self._errors)
         raise together
 
 
@@ -276,7 +276,7 @@ def described_value(value: Any) -> str:
             return repr(value) if type(value).__module__ != "numpy" else str(value)
         case list() | tuple() | dict() | set():
             inner = [*value, *value.values()] if isinstance(value, dict) else list(value)
-            if len(value) <= _REPEATED and all(map(_is_plain, inner)):
+            if len(value) <= _REPEATED and all(map(_is_shown_as_repr, inner)):
                 return repr(value)
             return f"a {type(value).__name__} of {len(value):,}"
     return kind_of(value)
@@ -286,7 +286,7 @@ _REPEATED = 5
 """Maximum length of a list shown in an error; longer ones are probably data."""
 
 
-def _is_plain(value: Any) -> bool:
+def _is_shown_as_repr(value: Any) -> bool:
     return not described_value(value).startswith(("a ", "an ", "the "))
 
 
@@ -310,8 +310,8 @@ def percentage(value: object) -> Decimal | None:
     >>> percentage("20%"), percentage("0.5 %"), percentage("0.2"), percentage(0.2)
     (Decimal('0.2'), Decimal('0.005'), None, None)
     """
-    found = re.fullmatch(r"\s*([0-9]+(?:\.[0-9]+)?) ?%\s*", str(value))
-    return None if found is None else (Decimal(found[1]) / 100).normalize()
+    match = re.fullmatch(r"\s*([0-9]+(?:\.[0-9]+)?) ?%\s*", str(value))
+    return None if match is None else (Decimal(match[1]) / 100).normalize()
 
 
 def fraction_hint(value: object) -> str:

@@ -78,8 +78,8 @@ def foreign_format(path: str) -> ForeignFormat | None:
     """
     name = PurePath(path)
     suffix = name.suffix.lower()
-    found = (each for suffixes, each in _FOREIGN.items() if suffix in suffixes.split())
-    program, reader = next(found, ("", ""))
+    formats = (each for suffixes, each in _FOREIGN.items() if suffix in suffixes.split())
+    program, reader = next(formats, ("", ""))
     if not program:
         return None
     to_convert = _WITH_PANDAS.format(reader, path, name.with_suffix(".parquet"))
@@ -195,8 +195,8 @@ def remove_leftovers(folder: Path, names: re.Pattern[str] = _UNFINISHED) -> list
     """
     messages = []
     with suppress(OSError), os.scandir(folder or ".") as entries:
-        found = sorted(entry.name for entry in entries if names.fullmatch(entry.name))
-        for path in (folder / name for name in found):
+        leftovers = sorted(entry.name for entry in entries if names.fullmatch(entry.name))
+        for path in (folder / name for name in leftovers):
             with suppress(BlockingIOError, FileNotFoundError):
                 messages.append(
                     f"{path} was left over by a run that was killed, and is removed."
@@ -223,10 +223,10 @@ def spill_folder() -> LockedFolder:
 
 def _is_removed(path: Path) -> bool:
     """Whether an unlocked folder of ours was removed. Raises `BlockingIOError` if it is in use."""
-    found = path.lstat()
-    if sys.platform == "win32" or not stat.S_ISDIR(found.st_mode):
+    status = path.lstat()
+    if sys.platform == "win32" or not stat.S_ISDIR(status.st_mode):
         return False
-    if found.st_uid == os.geteuid() and (lock := _locked(path)):
+    if status.st_uid == os.geteuid() and (lock := _locked(path)):
         _remove_and_unlock(path, lock)
     return not path.exists()
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from kanon_sql.cli.option_kinds import outer_parts
+from kanon_sql.cli.option_kinds import split_at_commas
 from kanon_sql.files import REDACTED, sha256_of, without_credentials
 
 if TYPE_CHECKING:
@@ -40,44 +40,44 @@ def with_command(
 ) -> Result:
     """The result with its command line and the digests of its files, if it is written to a file.
     With an explicit --format they are left out unless `always`."""
-    asked = context.get_parameter_source("format")
-    if output is None or not (always or asked is click.core.ParameterSource.DEFAULT):
+    format_source = context.get_parameter_source("format")
+    if output is None or not (always or format_source is click.core.ParameterSource.DEFAULT):
         return result
-    whole: Any = result
-    recorded: Result = replace(whole, asked=command_line(context))
+    copied: Any = result
+    recorded: Result = replace(copied, asked=command_line(context))
     key: TablesKey = "published" if context.command.name == "tables" else "tables"
     return with_files(recorded, spec, key) if spec else recorded
 
 
 def with_files(result: Result, spec: AuditSpec, key: TablesKey = "tables") -> Result:
     """The result with the digests of the files that it is about, and the text of the spec."""
-    whole: Any = result
+    copied: Any = result
     paths = [
         ("source", table.source, *(sorted(glob(table.source)) or [table.source]))
         for table in getattr(spec, key)
         if isinstance(table.source, str) and not table.connect
     ]
-    release = whole.anonymization.release if hasattr(whole, "anonymization") else None
+    release = copied.anonymization.release if hasattr(copied, "anonymization") else None
     paths += [("release", release.path, release.path)] if release else []
     paths += [("spec", str(spec.path), str(spec.path))] if spec.path else []
     try:
         files = [digest for each in paths for digest in _digests(*each)]
     except OSError:
         return result
-    told: Result = replace(whole, files=tuple(files), spec=spec.text)
-    return told
+    recorded: Result = replace(copied, files=tuple(files), spec=spec.text)
+    return recorded
 
 
 def _digests(role: Any, name: str, *paths: str) -> Iterator[FileDigest]:
     """A digest for each file; for many, one of their list as `sha256sum` prints it."""
     from kanon_sql.results.table import FileDigest
 
-    found = [FileDigest(role, path, sha256_of(path)) for path in paths if Path(path).is_file()]
-    if len(found) <= _MOST_FILES:
-        yield from found
+    digests = [FileDigest(role, path, sha256_of(path)) for path in paths if Path(path).is_file()]
+    if len(digests) <= _MOST_FILES:
+        yield from digests
         return
-    listed = "".join(f"{each.sha256}  {each.path}\n" for each in found)
-    yield FileDigest(role, f"{name} ({len(found)} files)", sha256(listed.encode()).hexdigest())
+    listed = "".join(f"{each.sha256}  {each.path}\n" for each in digests)
+    yield FileDigest(role, f"{name} ({len(digests)} files)", sha256(listed.encode()).hexdigest())
 
 
 def command_line(context: click.Context) -> str:
@@ -97,24 +97,24 @@ def release_command(context: click.Context, *more: str) -> str:
 
 def _words(context: click.Context, but: Sequence[str] = ()) -> Iterator[str]:
     command = context.command
-    given = list(context.meta[ARGUMENTS])[1:]
-    values, _, order = command.make_parser(context).parse_args(given)
+    arguments = list(context.meta[ARGUMENTS])[1:]
+    values, _, order = command.make_parser(context).parse_args(arguments)
     yield from ("kanon-sql", command.name or "")
     options = [each for each in order if isinstance(each, click.Option)]
     for each in command.params:
         if isinstance(each, click.Argument):
             # Of the context: the parser holds click's own sentinel where no argument is given.
-            found = context.params.get(each.name or "") or ()
-            yield from map(without_credentials, [found] if isinstance(found, str) else found)
-    asked = [each for each in dict.fromkeys(options) if _is_asked(each, command, but)]
-    values_of = {each: iter(_as_list(values[each.name])) for each in asked}
+            texts = context.params.get(each.name or "") or ()
+            yield from map(without_credentials, [texts] if isinstance(texts, str) else texts)
+    recorded_options = [each for each in dict.fromkeys(options) if _is_recorded(each, command, but)]
+    values_of = {each: iter(_as_list(values[each.name])) for each in recorded_options}
     for each in options:
         if each in values_of:
             yield from _option_words(
                 each, next(values_of[each], None) if each.multiple else values[each.name]
             )
     for each in command.params:
-        if isinstance(each, click.Option) and _is_asked(each, command, but):
+        if isinstance(each, click.Option) and _is_recorded(each, command, but):
             yield from _variable_words(each, context)
 
 
@@ -122,7 +122,7 @@ def _as_list(value: object) -> Sequence[object]:
     return value if isinstance(value, list | tuple) else [value]
 
 
-def _is_asked(option: click.Option, command: click.Command, but: Sequence[str]) -> bool:
+def _is_recorded(option: click.Option, command: click.Command, but: Sequence[str]) -> bool:
     """Whether an option is part of the question, and not `but` left out; `--output` of anonymize is
     the release."""
     is_of_the_result = option.name in _OUTPUT_OPTIONS or (
@@ -155,9 +155,9 @@ def _check_without_values(text: str) -> str:
     from kanon_sql.spec.yaml_document import LISTS_OF_VALUES
 
     model, colon, parameters = text.partition(":")
-    parts = [each.partition("=") for each in outer_parts(parameters)] if colon else []
+    settings = [each.partition("=") for each in split_at_commas(parameters)] if colon else []
     redacted = (
         f"{key}={f'[{REDACTED}]' if key.strip() in LISTS_OF_VALUES else value}"
-        for key, _, value in parts
+        for key, _, value in settings
     )
     return f"{model}{colon}{','.join(redacted)}"

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from kanon_sql.cli.command_record import release_command, with_command
-from kanon_sql.cli.main import CLOCK, main, say_error
+from kanon_sql.cli.main import CLOCK, main, print_error
 from kanon_sql.cli.option_kinds import (
     PIPELINE_FORMATS,
     VERBOSITY,
@@ -40,10 +40,10 @@ from kanon_sql.cli.output import (
     refuse_failed,
     refuse_format,
     rendered,
+    report_written,
     result_file_of,
     run_of,
-    say_skipped,
-    say_written,
+    warn_of_skipped,
     watching,
     writable,
 )
@@ -55,7 +55,7 @@ from kanon_sql.cli.question import (
     column_question,
     identifying_question,
     known_events,
-    of_manifest,
+    manifest_tables,
     one_or_specs,
     only_one,
     profile_question,
@@ -90,7 +90,7 @@ def audit(context: click.Context, /, target: str | None, **values: Any) -> int:
     """
     chosen = selected(context, target, values)
     if chosen.spec is None:
-        say_error(with_flags(chosen.reason))
+        print_error(with_flags(chosen.reason))
     from kanon_sql.auditing.auditor import audit as run
     from kanon_sql.auditing.auditor import dry_run
 
@@ -147,7 +147,7 @@ def _judged(
     run; the exit code. A baseline is compared `by` share or count; `key` is the tables' in a
     spec."""
     spec = chosen.spec
-    say_skipped(chosen)
+    warn_of_skipped(chosen)
     baseline = baseline_of(values)
     output = output_of(context, spec, values)
     also = also_of(spec, output, values)
@@ -186,9 +186,9 @@ def _judged(
         from kanon_sql.results.confidential import for_outsiders
 
         result = for_outsiders(result)
-    found = result.status.replace("_", " ")
+    status = result.status.replace("_", " ")
     for path, form in of_pipelines:
-        deliver(for_pipeline(result, chosen.places, form), path, found)
+        deliver(for_pipeline(result, chosen.places, form), path, status)
     refuse_failed(result)
     for path, form in forms:
         if form not in PIPELINE_FORMATS:
@@ -196,7 +196,7 @@ def _judged(
             if not is_external:
                 recorded = with_command(result, context, path, spec, always=path in also)
             page = rendered(recorded, recorded.page(), form, to_terminal=path is None)
-            deliver(page, path, found)
+            deliver(page, path, status)
     return result.exit_code
 
 
@@ -214,14 +214,14 @@ def _spec_of(
     """The spec of a target or a manifest, with the notes on each table. Raises `Failure` if no
     table is selected."""
     if values["manifest"] and values.get("format") != "odcs":
-        chosen = of_manifest(context, target, values, ("tables", "published"))
+        chosen = manifest_tables(context, target, values, ("tables", "published"))
     elif target is not None and values.get("by") and not values["manifest"]:
         return cells_question(context, target, values), ()
     else:
         chosen = selected(context, target, values)
     if chosen.spec is None:
         raise Failure(with_flags(chosen.reason), NO_DATA)
-    say_skipped(chosen)
+    warn_of_skipped(chosen)
     return chosen.spec, chosen.notes
 
 
@@ -255,20 +255,20 @@ def compile_(
     output = output_of(context, spec, values)
     from kanon_sql.auditing.compiler import compile as compile_audit
 
-    how = {key: values[key] for key in ("dialect", "quote", "table")}
+    form = {key: values[key] for key in ("dialect", "quote", "table")}
     written = sorted(Path(output_dir).rglob("*.sql")) if output_dir else files_of(output)
-    compiled = compile_audit(spec, **how, writes=written)
+    compiled = compile_audit(spec, **form, writes=written)
     compiled = compiled.only(step) if step else compiled
     compiled = compiled.until(until) if until else compiled
-    found = plural(len(compiled.statements), "statement")
+    count = plural(len(compiled.statements), "statement")
     if output_dir:
         from kanon_sql.results.writing import write_files
 
         folder = Path(output_dir)
         write_files(folder, compiled.files, inputs=spec.files(), overwrite=values["overwrite"])
-        say_written(folder, found)
+        report_written(folder, count)
     else:
-        deliver("\n\n".join(compiled.statements) if step else str(compiled), output, found)
+        deliver("\n\n".join(compiled.statements) if step else str(compiled), output, count)
     return 0
 
 
@@ -332,7 +332,7 @@ def validate(context: click.Context, /, targets: Sequence[str], **values: Any) -
     chosen = [_spec_of(context, target, values) for target in targets or (None,)]
     from kanon_sql.auditing.auditor import validate as look
 
-    found = (
+    sentences = (
         sentence
         for spec, notes in chosen
         for sentence in (
@@ -340,7 +340,7 @@ def validate(context: click.Context, /, targets: Sequence[str], **values: Any) -
             *dict.fromkeys(note for each in notes for note in each),
         )
     )
-    deliver("\n".join(found), None)
+    deliver("\n".join(sentences), None)
     return 0
 
 
@@ -386,9 +386,9 @@ def _audited(
         from kanon_sql.auditing.auditor import audit as run
         from kanon_sql.auditing.published_tables import audit_cells
 
-        how = run_of(values, watch, files_of(output))
-        results = [run(spec, how)] if spec.tables else []
-        results += [audit_cells(spec, how)] if spec.published else []
+        run_options = run_of(values, watch, files_of(output))
+        results = [run(spec, run_options)] if spec.tables else []
+        results += [audit_cells(spec, run_options)] if spec.published else []
     for result in results:
         refuse_failed(result)
     return results
@@ -420,7 +420,7 @@ def worksheet(context: click.Context, /, targets: str | None, **values: Any) -> 
     with watching(context) as watch:
         from kanon_sql.auditing.worksheet import write_worksheet
 
-        found = write_worksheet(
+        count = write_worksheet(
             spec,
             output,
             run_of(values, watch),
@@ -428,7 +428,7 @@ def worksheet(context: click.Context, /, targets: str | None, **values: Any) -> 
             seed=values["seed"],
             show_values=values["show_values"],
         )
-    say_written(output, f"{plural(found, 'record')}, personal data")
+    report_written(output, f"{plural(count, 'record')}, personal data")
     return 0
 
 
@@ -488,7 +488,7 @@ def profile(context: click.Context, /, target: str, **values: Any) -> int:
         )
     refuse_failed(result)
     if identifying.scores:
-        say_written(identifying.scores, "personal data")
+        report_written(identifying.scores, "personal data")
     deliver_result(context, values, result, result.page(), output)
     return result.exit_code
 
@@ -516,7 +516,9 @@ def init(context: click.Context, /, target: str, **values: Any) -> int:
         deliver(proposal.text, None)
     else:
         left = len(proposal.undecided)
-        say_written(output, f"{plural(left, 'column')} to be decided by a person" if left else "")
+        report_written(
+            output, f"{plural(left, 'column')} to be decided by a person" if left else ""
+        )
     return 0
 
 
@@ -551,8 +553,8 @@ def new(context: click.Context, /, column: str, target: str, **values: Any) -> i
         from kanon_sql.anonymizing.hierarchy_file import new_hierarchy
 
         run, shown = run_of(values, watch), values["show_values"]
-        found = new_hierarchy(spec, output, run, show_values=shown)
-    say_written(output, f"{plural(found, 'value')}, personal data")
+        count = new_hierarchy(spec, output, run, show_values=shown)
+    report_written(output, f"{plural(count, 'value')}, personal data")
     return 0
 
 
@@ -583,11 +585,11 @@ def anonymize(context: click.Context, /, target: str, **values: Any) -> int:
             raise SpecError("--dry-run has no result for --result. Leave out one of the two.")
         deliver(expected_page([dry_run(spec, options)], to_terminal=True), None)
         return 0
-    with watching(context) as watch, printing_steps(context) as tell:
-        how = run_of(values, watch, files_of(result_file))
-        result = CLOCK.timed(run(spec, options, how, on_step=tell))
+    with watching(context) as watch, printing_steps(context) as on_step:
+        run_options = run_of(values, watch, files_of(result_file))
+        result = CLOCK.timed(run(spec, options, run_options, on_step=on_step))
         if values["compare"]:
-            result = compared(result, spec, options, how)
+            result = compared(result, spec, options, run_options)
     result = with_command(result, context, result_file, spec)
     if result.anonymization.release:
         stops.code = result.exit_code
@@ -595,7 +597,7 @@ def anonymize(context: click.Context, /, target: str, **values: Any) -> int:
     release = result.anonymization.release
     if result_file:
         if release:
-            say_written(Path(release.path))
+            report_written(Path(release.path))
         text = rendered(result, result.page(), form, to_terminal=False)
         deliver(text, result_file, result.status.replace("_", " "))
         if is_quiet():

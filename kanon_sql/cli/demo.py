@@ -118,16 +118,16 @@ def own_command() -> str:
 
     If it is not on the PATH, as in an environment that isn't activated, the full path.
     """
-    called = Path(sys.argv[0])
-    if called.parts[-2:] == ("kanon_sql", "__main__.py"):
+    program = Path(sys.argv[0])
+    if program.parts[-2:] == ("kanon_sql", "__main__.py"):
         return f"{shlex.quote(sys.executable)} -m kanon_sql"
     on_path = shutil.which("kanon-sql")
-    if called.stem != "kanon-sql" or (on_path and Path(on_path).resolve() == called.resolve()):
+    if program.stem != "kanon-sql" or (on_path and Path(on_path).resolve() == program.resolve()):
         return "kanon-sql"
     return shlex.quote(sys.argv[0])
 
 
-def what_next(folder: Path, command: str = "kanon-sql") -> str:
+def next_commands(folder: Path, command: str = "kanon-sql") -> str:
     """Suggested commands on the demo folder, invoking the program as `command`."""
     names = {"spec": SPEC, "report": REPORT, "table": "patients.csv"}
     names |= {"visits": "visits.parquet", "published": "published.csv"}
@@ -161,7 +161,7 @@ def _patients(
     """A sample of the voters, with diagnoses weighted by age and sex."""
     first_day = datetime.date(2025, 1, 1)
     for number, voter in enumerate(chance.sample(voters, PATIENTS), start=1):
-        weights = [weight * _how_likely(each, voter) for each, weight in diagnoses.items()]
+        weights = [weight * _relative_frequency(each, voter) for each, weight in diagnoses.items()]
         [diagnosis] = chance.choices(list(diagnoses), weights)
         admitted = first_day + datetime.timedelta(days=chance.randrange(365))
         yield Patient(
@@ -196,7 +196,7 @@ def _cells(patients: Sequence[Patient]) -> Iterator[Cell]:
         yield Cell(zip_code, diagnosis, str(count) if count >= SMALLEST_SHOWN else "*")
 
 
-def _how_likely(diagnosis: str, voter: Voter) -> float:
+def _relative_frequency(diagnosis: str, voter: Voter) -> float:
     """Relative frequency of a diagnosis for someone of this age and sex."""
     old = voter.birth_year < 1960
     match diagnosis:

@@ -120,9 +120,9 @@ class CommandLine(click.Group):
         parent: click.Context | None = None,
         **extra: Any,
     ) -> click.Context:
-        given = tuple(args)
+        arguments = tuple(args)
         context = super().make_context(info_name, args, parent, **extra)
-        context.meta[ARGUMENTS] = given
+        context.meta[ARGUMENTS] = arguments
         return context
 
     def invoke(self, ctx: click.Context) -> Any:
@@ -146,8 +146,8 @@ class CommandLine(click.Group):
         return super().resolve_command(ctx, args)
 
 
-def _exit_code_of(run: Callable[[], Any], given: Sequence[str]) -> int:
-    """Run a command and return its exit code, after printing any error; `given` is its line."""
+def _exit_code_of(run: Callable[[], Any], arguments: Sequence[str]) -> int:
+    """Run a command and return its exit code, after printing any error; `arguments` are its line's."""
     try:
         code = int(run() or 0)
         # A callback from C may swallow the interrupt.
@@ -156,7 +156,7 @@ def _exit_code_of(run: Callable[[], Any], given: Sequence[str]) -> int:
         if stops.interrupted and stops.code is None:
             click.echo("Interrupted; nothing was written.", err=True)
             return INTERRUPTED
-        say_error(f"{failure}{_variables_behind(str(failure), given)}")
+        print_error(f"{failure}{_variables_behind(str(failure), arguments)}")
         return failure.exit_code
     except click.ClickException as error:
         if isinstance(error, click.NoSuchOption):
@@ -164,10 +164,10 @@ def _exit_code_of(run: Callable[[], Any], given: Sequence[str]) -> int:
             options = error.ctx.command.params if error.ctx else ()
             shown = (each for each in options if not getattr(each, "hidden", False))
             near = did_you_mean(error.option_name, [name for each in shown for name in each.opts])
-            say_error(f"there is no option {error.option_name}.{near}")
+            print_error(f"there is no option {error.option_name}.{near}")
         else:
             message = error.format_message()
-            say_error(f"{message}{_variables_behind(message, given)}")
+            print_error(f"{message}{_variables_behind(message, arguments)}")
         if isinstance(error, click.UsageError) and error.ctx is not None:
             click.echo(f"{error.ctx.command_path} --help shows how to use it.", err=True)
         return error.exit_code
@@ -179,9 +179,9 @@ def _exit_code_of(run: Callable[[], Any], given: Sequence[str]) -> int:
         return INTERRUPTED
 
 
-def _variables_behind(message: str, given: Sequence[str]) -> str:
+def _variables_behind(message: str, arguments: Sequence[str]) -> str:
     """A sentence for each environment variable that sets an option of the message."""
-    flags = set(re.findall(r"--[a-z][a-z-]*", message)) - {each.split("=")[0] for each in given}
+    flags = set(re.findall(r"--[a-z][a-z-]*", message)) - {each.split("=")[0] for each in arguments}
     names = {flag: f"KANON_SQL_{flag[2:].replace('-', '_').upper()}" for flag in sorted(flags)}
     return "".join(f" {name} sets {flag}." for flag, name in names.items() if os.environ.get(name))
 
@@ -203,7 +203,7 @@ def _failure(error: Exception) -> Failure:
     )
 
 
-def say_error(message: str) -> None:
+def print_error(message: str) -> None:
     click.secho("error: ", fg="red", bold=True, nl=False, err=True)
     click.echo(without_control(message), err=True)
 

@@ -35,14 +35,14 @@ def schema(of: str) -> int:
     from kanon_sql.spec.policy import policy_schema
     from kanon_sql.spec.spec import json_schema
 
-    made = {
+    document = {
         "spec": json_schema,
         "policy": policy_schema,
         "result": result_schema,
         "baseline": baseline_schema,
     }[of]()
-    made = {"$id": schema_id(of), **made}
-    deliver(json.dumps(made, indent=2, ensure_ascii=False), None)
+    document = {"$id": schema_id(of), **document}
+    deliver(json.dumps(document, indent=2, ensure_ascii=False), None)
     return 0
 
 
@@ -61,12 +61,12 @@ def policy(policy: str | None, format: str) -> int:
     from kanon_sql.report import policies as pages
     from kanon_sql.spec.policy import policies, policy_named
 
-    found = [policy_named(policy)] if policy else list(policies().values())
+    chosen = [policy_named(policy)] if policy else list(policies().values())
     if format == "json":
-        plain = [each.model_dump(mode="json", exclude_none=True) for each in found]
-        text = json.dumps(plain[0] if policy else plain, indent=2, ensure_ascii=False)
+        documents = [each.model_dump(mode="json", exclude_none=True) for each in chosen]
+        text = json.dumps(documents[0] if policy else documents, indent=2, ensure_ascii=False)
     else:
-        text = pages.page(found[0]) if policy else pages.overview(found)
+        text = pages.page(chosen[0]) if policy else pages.overview(chosen)
     deliver(text, None)
     return 0
 
@@ -122,7 +122,7 @@ def demo(context: click.Context, /, folder: str, overwrite: bool) -> int:
         result = with_files(run(spec, RunOptions(watch=watch)), spec)
     command = example.own_command()
     example.write_report(path, result)
-    next_steps = example.what_next(path, command)
+    next_steps = example.next_commands(path, command)
     deliver(f"{rendered(result, result.page(), 'human')}\n\n{next_steps}", None)
     return 0
 
@@ -168,9 +168,9 @@ def report(context: click.Context, /, result: str, **values: Any) -> int:
     """
     from kanon_sql.report.signed.inputs import page_of_file
 
-    given = {key: values[key] or None for key in ("profile", "tradeoff", "worksheet")}
-    given["earlier"] = values["earlier_result"]
-    output = report_file_of(values, [result, *filter(None, given.values())])
-    how = {key: values[key] for key in ("audience", "min_cell")}
-    deliver(page_of_file(Path(result), **given, **how), output)
+    inputs = {key: values[key] or None for key in ("profile", "tradeoff", "worksheet")}
+    inputs["earlier"] = values["earlier_result"]
+    output = report_file_of(values, [result, *filter(None, inputs.values())])
+    settings = {key: values[key] for key in ("audience", "min_cell")}
+    deliver(page_of_file(Path(result), **inputs, **settings), output)
     return 0

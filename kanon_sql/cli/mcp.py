@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 Refusal = Literal["question", "guard", "budget", "engine"]
 Names = frozenset[str]
 Answered = tuple[str, str, Names]
-"""A table, the tool that told its figures, and a set of its quasi-identifiers."""
+"""A table, the tool that showed its figures, and a set of its quasi-identifiers."""
 KS = (2, 3, 5, 10, 20)
 """The values of k of a trade-off."""
 FEWEST = 3
@@ -134,7 +134,7 @@ class Assistant:
             reason = None
         except Exception as error:
             refused = error if isinstance(error, RefusedQuestion) else _unanswered()
-            known, reason = self._told(tool, arguments), refused.kind
+            known, reason = self._logged_arguments(tool, arguments), refused.kind
             outcome = "failed" if refused.kind == "engine" else "refused"
             answer = {"refused": refused.kind, "why": refused.why}
         left = self.questions - self._counted(now) - _costs(tool, outcome)
@@ -147,27 +147,27 @@ class Assistant:
         self, tool: str, arguments: Mapping[str, Any], now: datetime
     ) -> tuple[dict[str, Any], dict[str, Any], Outcome]:
         """The arguments in canonical form, the answer and the outcome. Raises `RefusedQuestion`."""
-        asked = self._checked(tool, arguments)
+        question = self._checked(tool, arguments)
         if TOOLS[tool].counts:
-            if (repeated := self._repeated(tool, asked, now)) is not None:
-                return asked, repeated, "repeated"
+            if (repeated := self._repeated(tool, question, now)) is not None:
+                return question, repeated, "repeated"
             if self._counted(now) >= self.questions:
                 raise RefusedQuestion(
                     "budget", f"{self.questions} questions in 24 hours are allowed; none is left"
                 )
-        return asked, self._shown(tool, asked), "answered"
+        return question, self._shown(tool, question), "answered"
 
     def _checked(self, tool: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
         """The arguments in canonical form. Raises `RefusedQuestion` for any other."""
         if tool not in TOOLS:
             raise RefusedQuestion("question", f"the tools are {', '.join(TOOLS)}")
-        wanted = TOOLS[tool]
-        known = self._told(tool, arguments)
-        takes = (*wanted.arguments, *wanted.optional)
+        signature = TOOLS[tool]
+        known = self._logged_arguments(tool, arguments)
+        takes = (*signature.arguments, *signature.optional)
         if set(arguments) - set(takes):
             words = f"the arguments {', '.join(takes)}" if takes else "no arguments"
             raise RefusedQuestion("question", f"{tool} takes {words}, and nothing else")
-        if lacking := [name for name in wanted.arguments if name not in arguments]:
+        if lacking := [name for name in signature.arguments if name not in arguments]:
             raise RefusedQuestion("question", f"{tool} needs {', '.join(lacking)}")
         if unknown := [name for name, value in known.items() if value == _UNTOLD]:
             raise RefusedQuestion("question", self._advice(unknown[0]))
@@ -186,16 +186,16 @@ class Assistant:
             "left"
         )
 
-    def _told(self, tool: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
-        """The arguments that the spec knows, for the log; "not told" for all others."""
-        wanted = TOOLS.get(tool, _Tool(""))
-        told: dict[str, Any] = {}
-        for name in (*wanted.arguments, *wanted.optional):
+    def _logged_arguments(self, tool: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
+        """The arguments that the spec knows, for the log; "not told" in place of all others."""
+        signature = TOOLS.get(tool, _Tool(""))
+        logged: dict[str, Any] = {}
+        for name in (*signature.arguments, *signature.optional):
             if name in arguments:
-                told[name] = self._known(name, arguments[name], arguments.get("table"))
-        if set(arguments) - set(told):
-            told["others"] = _UNTOLD
-        return told
+                logged[name] = self._known(name, arguments[name], arguments.get("table"))
+        if set(arguments) - set(logged):
+            logged["others"] = _UNTOLD
+        return logged
 
     def _known(self, name: str, value: Any, table: Any) -> Any:
         """A valid argument in canonical form; else "not told"."""
@@ -217,12 +217,14 @@ class Assistant:
                 return value
         return _UNTOLD
 
-    def _repeated(self, tool: str, asked: dict[str, Any], now: datetime) -> dict[str, Any] | None:
+    def _repeated(
+        self, tool: str, question: dict[str, Any], now: datetime
+    ) -> dict[str, Any] | None:
         """The answer to the same question of the same spec in the last 24 hours."""
-        table = self.tables[asked["table"]]
-        head = self._head(table, asked)
+        table = self.tables[question["table"]]
+        head = self._head(table, question)
         for call in self.log.recent(now):
-            if call.outcome == "answered" and (call.tool, call.arguments) == (tool, asked):
+            if call.outcome == "answered" and (call.tool, call.arguments) == (tool, question):
                 is_same = all(call.answer.get(name) == value for name, value in head.items())
                 if tool == "audit":
                     is_same = is_same and is_answer_to(table.checks, call.answer)
@@ -235,7 +237,7 @@ class Assistant:
 
     # --- an answer --------------------------------------------------------------------------
 
-    def _shown(self, tool: str, asked: Mapping[str, Any]) -> dict[str, Any]:
+    def _shown(self, tool: str, question: Mapping[str, Any]) -> dict[str, Any]:
         answers = {
             "tables": self._list_tables,
             "audit": self._audit,
@@ -244,7 +246,7 @@ class Assistant:
             "explain": self._explain,
             "compile": self._compile,
         }
-        return {**answers[tool](asked), "not_shown": self._not_shown}
+        return {**answers[tool](question), "not_shown": self._not_shown}
 
     @property
     def _not_shown(self) -> str:
@@ -255,11 +257,11 @@ class Assistant:
             "from a rounded count whether the last one is there"
         )
 
-    def _head(self, table: TableSpec, asked: Mapping[str, Any]) -> dict[str, Any]:
-        """What an answer says of its question."""
-        left_out = asked.get("without", ())
+    def _head(self, table: TableSpec, question: Mapping[str, Any]) -> dict[str, Any]:
+        """The fields of an answer that repeat its question."""
+        left_out = question.get("without", ())
         return {
-            "table": asked["table"],
+            "table": question["table"],
             "quasi_identifiers": [each for each in table.quasi_identifiers if each not in left_out],
             "sensitive": list(table.sensitive),
             "entity": table.entity,
@@ -279,29 +281,29 @@ class Assistant:
                 ],
             }
 
-    def _list_tables(self, asked: Mapping[str, Any]) -> dict[str, Any]:
+    def _list_tables(self, question: Mapping[str, Any]) -> dict[str, Any]:
         return {"tables": list(self._described_tables())}
 
-    def _audit(self, asked: Mapping[str, Any]) -> dict[str, Any]:
-        table = self.tables[asked["table"]]
-        left = frozenset(table.quasi_identifiers) - set(asked.get("without", ()))
+    def _audit(self, question: Mapping[str, Any]) -> dict[str, Any]:
+        table = self.tables[question["table"]]
+        left = frozenset(table.quasi_identifiers) - set(question.get("without", ()))
         [result] = self._audited([_with_sets(table, left)])
-        self._guard(asked["table"], "audit", left, result)
-        return {**self._head(table, asked), **ShownFigures(result, self.min_cell).audit()}
+        self._guard(question["table"], "audit", left, result)
+        return {**self._head(table, question), **ShownFigures(result, self.min_cell).audit()}
 
-    def _profile(self, asked: Mapping[str, Any]) -> dict[str, Any]:
-        table = self.tables[asked["table"]]
+    def _profile(self, question: Mapping[str, Any]) -> dict[str, Any]:
+        table = self.tables[question["table"]]
         if not table.quasi_identifiers:
             raise RefusedQuestion("question", "the table has no quasi-identifiers to profile")
         sets = _profiled_sets(table)
         audited = self._audited([_sizes_alone(table, each) for each in sets])
         results = dict(zip(sets, audited, strict=True))
         every = frozenset(table.quasi_identifiers)
-        self._guard(asked["table"], "profile", every, results[every])
+        self._guard(question["table"], "profile", every, results[every])
         shown = {
             names: ShownFigures(result, self.min_cell)
             for names, result in results.items()
-            if names == every or self._is_profiled(asked["table"], names, result)
+            if names == every or self._is_profiled(question["table"], names, result)
         }
         columns = []
         for role, own in (("quasi_identifier", every), ("sensitive", frozenset())):
@@ -313,7 +315,7 @@ class Assistant:
                     column["without"] = {**rest.sizes(), "small": rest.small()} if rest else HIDDEN
                 columns.append(column)
         return {
-            **self._head(table, asked),
+            **self._head(table, question),
             "status": results[every].status,
             **shown[every].sizes(),
             "small": shown[every].small(),
@@ -321,30 +323,30 @@ class Assistant:
             "columns": columns,
         }
 
-    def _tradeoff(self, asked: Mapping[str, Any]) -> dict[str, Any]:
-        table = self.tables[asked["table"]]
+    def _tradeoff(self, question: Mapping[str, Any]) -> dict[str, Any]:
+        table = self.tables[question["table"]]
         raw = table.model_copy(update={"levels": {}})
         try:
-            found = api.tradeoff(self._spec_of([raw]), k=KS, **self.limits).tradeoff
+            tradeoff = api.tradeoff(self._spec_of([raw]), k=KS, **self.limits).tradeoff
         except SpecError:
             raise RefusedQuestion(
                 "question", "the checks or settings of this table allow no trade-off"
             ) from None
-        shown = ShownFigures(TableResult(found.name, "", found.status, ()), self.min_cell)
+        shown = ShownFigures(TableResult(tradeoff.name, "", tradeoff.status, ()), self.min_cell)
         return {
-            **self._head(table, asked),
-            "status": found.status,
-            "records": shown.count(found.records),
-            "points": [shown.cost(point) for point in found.points],
+            **self._head(table, question),
+            "status": tradeoff.status,
+            "records": shown.count(tradeoff.records),
+            "points": [shown.cost(point) for point in tradeoff.points],
         }
 
-    def _explain(self, asked: Mapping[str, Any]) -> dict[str, Any]:
-        return {"page": _page(asked["topic"])}
+    def _explain(self, question: Mapping[str, Any]) -> dict[str, Any]:
+        return {"page": _page(question["topic"])}
 
-    def _compile(self, asked: Mapping[str, Any]) -> dict[str, Any]:
-        table = self.tables[asked["table"]]
+    def _compile(self, question: Mapping[str, Any]) -> dict[str, Any]:
+        table = self.tables[question["table"]]
         compiled = api.compile(self._spec_of([table]))
-        return {"table": asked["table"], "sql": compiled.without_literals(_names_in(table))}
+        return {"table": question["table"], "sql": compiled.without_literals(_names_in(table))}
 
     def _audited(self, tables: Sequence[TableSpec]) -> tuple[TableResult, ...]:
         """Audit each table. Raises `RefusedQuestion` if the database fails."""
@@ -402,7 +404,7 @@ class Assistant:
         )
 
     def _count_again(self, table: str, new: Names) -> None:
-        """Count the figures of nested sets that the log says were answered before this process."""
+        """Count the figures of nested sets that were answered before this process, by the log."""
         again = {
             answered: variant
             for of, spec in self.tables.items()
@@ -424,7 +426,7 @@ class Assistant:
             if call.tool == "audit":
                 yield (table, call.tool, every), _with_sets(spec, every)
             elif call.tool == "profile":
-                for each in _told_sets(call, every):
+                for each in _shown_sets(call, every):
                     yield (table, call.tool, each), _sizes_alone(spec, each)
 
     # --- the server -------------------------------------------------------------------------
@@ -488,17 +490,17 @@ def _costs(tool: str, outcome: Outcome) -> bool:
 
 def tables_by_name(spec: AuditSpec) -> dict[str, TableSpec]:
     """The tables by the names of their results. Raises `SpecError` if one can't be audited."""
-    found: dict[str, TableSpec] = {}
+    by_name: dict[str, TableSpec] = {}
     for table, compiled in zip(spec.tables, api.compile(spec).tables, strict=True):
         if "*" in table.quasi_identifiers:
             raise SpecError(
                 f'{compiled.name}: an assistant is told the names of quasi-identifiers, and "*" '
                 "stands for every column. Name the quasi-identifiers."
             )
-        if compiled.name in found:
+        if compiled.name in by_name:
             raise SpecError(f'two tables are called "{compiled.name}". Give each a name.')
-        found[compiled.name] = table
-    return found
+        by_name[compiled.name] = table
+    return by_name
 
 
 def _data_of(table: TableSpec) -> tuple[Any, ...]:
@@ -517,8 +519,10 @@ def _with_sets(table: TableSpec, names: Names) -> TableSpec:
     """The table with these of its quasi-identifiers alone, here and in its references."""
     lacking = {each.casefold() for each in table.quasi_identifiers if each not in names}
 
-    def left(parts: Mapping[str, Any]) -> dict[str, Any]:
-        return {name: part for name, part in parts.items() if name.casefold() not in lacking}
+    def left(settings: Mapping[str, Any]) -> dict[str, Any]:
+        return {
+            name: setting for name, setting in settings.items() if name.casefold() not in lacking
+        }
 
     others = {
         key: {
@@ -567,7 +571,7 @@ def _profiled_sets(table: TableSpec) -> list[Names]:
     return [each for each in dict.fromkeys(sets) if each]
 
 
-def _told_sets(profile: Call, every: Names) -> Iterator[Names]:
+def _shown_sets(profile: Call, every: Names) -> Iterator[Names]:
     """The nested sets of quasi-identifiers whose figures a profile showed."""
     yield every
     for column in profile.answer["columns"]:
@@ -587,8 +591,8 @@ def _names_in(table: TableSpec) -> Names:
         names += [*other.columns, *other.columns.values()]
         names += [getattr(other, "entity", None), getattr(other, "weight", None)]
         sources.append(other.source)
-    parts = [part for source in sources for part in str(source).split(".")]
-    return frozenset(name for name in (*names, *parts) if name)
+    source_words = [word for source in sources for word in str(source).split(".")]
+    return frozenset(name for name in (*names, *source_words) if name)
 
 
 def _page(topic: str) -> str:

@@ -30,7 +30,7 @@ def exact_figures(table: TableResult, min_cell: int) -> dict[str, int]:
     """The counts that the guard compares between nested sets of quasi-identifiers; those of a check
     by its model and parameters."""
     small = [each for each in table.histogram if each.size < min_cell]
-    found: dict[str, int | None] = {
+    figures: dict[str, int | None] = {
         "records": table.summary.records,
         "people": table.summary.people,
         "uniques": table.summary.uniques,
@@ -38,10 +38,10 @@ def exact_figures(table: TableResult, min_cell: int) -> dict[str, int]:
         "small_people": sum(each.people or 0 for each in small),
     }
     for check in table.checks:
-        asked = f"{check.model} {json.dumps(plain_json(check.parameters), sort_keys=True)}"
-        found[f"{asked}.violating_records"] = check.violating_records
-        found[f"{asked}.violating_people"] = check.violating_people
-    return {name: count for name, count in found.items() if count is not None}
+        key = f"{check.model} {json.dumps(plain_json(check.parameters), sort_keys=True)}"
+        figures[f"{key}.violating_records"] = check.violating_records
+        figures[f"{key}.violating_people"] = check.violating_people
+    return {name: count for name, count in figures.items() if count is not None}
 
 
 @dataclass(frozen=True)
@@ -63,13 +63,13 @@ class ShownFigures:
 
     def sizes(self) -> dict[str, Any]:
         """The records, people, classes and uniques."""
-        found = self.table.summary
-        people = {"people": self.count(found.people)} if self.table.entity else {}
+        summary = self.table.summary
+        people = {"people": self.count(summary.people)} if self.table.entity else {}
         return {
-            "records": self.count(found.records),
+            "records": self.count(summary.records),
             **people,
-            "classes": self.count(found.classes),
-            "uniques": self.count(found.uniques, self._members),
+            "classes": self.count(summary.classes),
+            "uniques": self.count(summary.uniques, self._members),
         }
 
     def small(self) -> int | str | None:
@@ -91,7 +91,7 @@ class ShownFigures:
             "suppressed": self.count(point.suppressed),
         }
 
-    def count(self, count: int | None, whole: int | None = None) -> int | str | None:
+    def count(self, count: int | None, total: int | None = None) -> int | str | None:
         """A count rounded down to a multiple of `min_cell`. A small count is pooled, and so is one
         whose complement in its whole is small."""
         if count is None:
@@ -99,16 +99,16 @@ class ShownFigures:
         few = f"fewer than {self.min_cell}"
         if 0 < count < self.min_cell:
             return few
-        if count and whole is not None and 0 < whole - count < self.min_cell:
+        if count and total is not None and 0 < total - count < self.min_cell:
             return f"all but {few}"
         return count - count % self.min_cell
 
-    def _share(self, count: int | None, whole: int | None) -> float | str | None:
+    def _share(self, count: int | None, total: int | None) -> float | str | None:
         """The share of a rounded count in its rounded whole; the words of a pooled count."""
-        shown, of_whole = self.count(count, whole), self.count(whole)
-        if isinstance(shown, str) or shown is None or not isinstance(of_whole, int):
+        shown, shown_total = self.count(count, total), self.count(total)
+        if isinstance(shown, str) or shown is None or not isinstance(shown_total, int):
             return shown if isinstance(shown, str) else None
-        return _two_digits(min(shown / of_whole, 1.0)) if of_whole else None
+        return _two_digits(min(shown / shown_total, 1.0)) if shown_total else None
 
     @property
     def _members(self) -> int | None:
@@ -148,7 +148,7 @@ class ShownFigures:
         # The violating people of such a model are no part of this table.
         members = check.details.get("attacked", summary.people)
         inside = not (model.of_reference or model.answered_by == "earlier")
-        found: dict[str, Any] = {
+        shown: dict[str, Any] = {
             "model": check.model,
             "parameters": shown_parameters(check.parameters),
             "holds": check.holds,
@@ -161,9 +161,9 @@ class ShownFigures:
             ),
         }
         if check.violating_people is not None:
-            whole = members if inside else None
-            found["violating_people"] = self.count(check.violating_people, whole)
-        return found
+            total = members if inside else None
+            shown["violating_people"] = self.count(check.violating_people, total)
+        return shown
 
     def _achieved(self, check: CheckResult, model: type[Model]) -> Any:
         """The table's value in the model's measure, by what it measures."""
@@ -199,8 +199,8 @@ class ShownFigures:
 def is_answer_to(checks: Sequence[Model], answer: Mapping[str, Any]) -> bool:
     """Whether a stored answer judged these checks, and no other but homogeneity, which is measured
     without a check too."""
-    told = [each for each in answer["checks"] if each["holds"] is not None]
-    told = told or answer["checks"]
+    judged = [each for each in answer["checks"] if each["holds"] is not None]
+    judged = judged or answer["checks"]
 
     def is_same(check: Model, other: Mapping[str, Any]) -> bool:
         own, parameters = shown_parameters(check.parameters), dict(other["parameters"])
@@ -208,20 +208,20 @@ def is_answer_to(checks: Sequence[Model], answer: Mapping[str, Any]) -> bool:
 
     gating = [check for check in checks if check.gates]
     others = [each for each in answer["checks"] if each["model"] != "homogeneity"]
-    return all(any(is_same(check, each) for each in told) for check in gating) and all(
+    return all(any(is_same(check, each) for each in judged) for check in gating) and all(
         any(is_same(check, each) for check in checks) for each in others
     )
 
 
 def shown_parameters(parameters: Mapping[str, Any]) -> dict[str, Any]:
     """A check's parameters; a list of values by its length, and no text but names and keywords."""
-    found: dict[str, Any] = {}
+    shown: dict[str, Any] = {}
     for name, value in parameters.items():
         if isinstance(value, list | tuple | Mapping):
-            found[name] = len(value)
+            shown[name] = len(value)
         elif not isinstance(value, str) or name in _NAMES:
-            found[name] = value
-    return found
+            shown[name] = value
+    return shown
 
 
 def _two_digits(value: float | None) -> float | str | None:
@@ -230,8 +230,8 @@ def _two_digits(value: float | None) -> float | str | None:
     return "Infinity"
 
 
-def _total(bins: list[HistogramBin], part: str) -> int:
-    return sum(getattr(each, part) or 0 for each in bins)
+def _total(bins: list[HistogramBin], column: str) -> int:
+    return sum(getattr(each, column) or 0 for each in bins)
 
 
 def _size_label(bins: list[HistogramBin]) -> str:

@@ -114,12 +114,12 @@ def question_log(path: Path) -> Iterator[QuestionLog]:
 
 def _refuse_shared(path: Path, handle: int) -> None:
     """Raise for a device or a pipe, another user's file, and a log that another server writes."""
-    found = os.fstat(handle)
-    if not stat.S_ISREG(found.st_mode):
+    status = os.fstat(handle)
+    if not stat.S_ISREG(status.st_mode):
         raise SpecError(f"--log {path} is no regular file. Name a file.")
     if sys.platform == "win32":
         return
-    if found.st_uid != os.geteuid():
+    if status.st_uid != os.geteuid():
         raise SpecError(f"--log {path} belongs to another user. Name a file of your own.")
     try:
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)

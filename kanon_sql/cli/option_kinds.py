@@ -61,8 +61,8 @@ class Optioned(click.Command):
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         if not ctx.resilient_parsing:
-            _, _, given = self.make_parser(ctx).parse_args(list(args))
-            _refuse_repeated(given)
+            _, _, parameters = self.make_parser(ctx).parse_args(list(args))
+            _refuse_repeated(parameters)
         return super().parse_args(ctx, args)
 
 
@@ -73,18 +73,18 @@ _OF_TESTS = ("AXE", "DATA", "DATACONTRACT", "DBT_PACKAGE", "NO_SKIPS", "UPDATE_G
 
 def _warn_of_unknown_variables(command: click.Command, root: click.Context) -> None:
     """Print a line for each variable that sets no option of any command."""
-    ours = {f"{_VARIABLES}{name}" for name in _OF_TESTS} | _variables_of(command)
-    unknown = sorted(each for each in set(os.environ) - ours if each.startswith(_VARIABLES))
-    known = set[str]().union(*map(_variables_of, _commands_below(root))) if unknown else ours
+    read = {f"{_VARIABLES}{name}" for name in _OF_TESTS} | _variables_of(command)
+    unknown = sorted(each for each in set(os.environ) - read if each.startswith(_VARIABLES))
+    known = set[str]().union(*map(_variables_of, _commands_below(root))) if unknown else read
     for name in unknown:
         if name not in known:
             near = did_you_mean(name, known)
             click.echo(f"warning: {printable(name)} sets no option.{near}", err=True)
 
 
-def _refuse_repeated(given: Sequence[click.Parameter]) -> None:
+def _refuse_repeated(parameters: Sequence[click.Parameter]) -> None:
     """Raise `SpecError` for an option with one value that is given twice."""
-    options = [each for each in given if isinstance(each, click.Option)]
+    options = [each for each in parameters if isinstance(each, click.Option)]
     for place, option in enumerate(options):
         takes_one = not (option.multiple or option.count or option.is_flag)
         if takes_one and option in options[:place]:
@@ -209,14 +209,14 @@ def of_columns(
     flag: str, pairs: Iterable[str], read: Callable[[str, str], Read]
 ) -> dict[str, Read]:
     """Each COL=VALUE by its column; `read` takes the value and the pair."""
-    found: dict[str, Read] = {}
+    values: dict[str, Read] = {}
     for pair in pairs:
         name, value = of_column(flag, pair)
         each = read(value, pair)
-        if name in found:
+        if name in values:
             raise SpecError(f'{flag} names "{name}" twice. Name it once.')
-        found[name] = each
-    return found
+        values[name] = each
+    return values
 
 
 def of_column(flag: str, text: str) -> tuple[str, str]:
@@ -264,20 +264,20 @@ def check_named(text: str) -> Model:
     name, colon, rest = text.partition(":")
     model = model_named(name.strip())
     parameters: dict[str, Any] = {}
-    for part in outer_parts(rest) if colon else ():
-        key, equals, value = part.partition("=")
+    for setting in split_at_commas(rest) if colon else ():
+        key, equals, value = setting.partition("=")
         key = key.strip().replace("-", "_")
         if not (key and equals and value.strip()):
-            raise SpecError(f"--check {text}: {part.strip()!r} is not KEY=VALUE, as in k=5.")
+            raise SpecError(f"--check {text}: {setting.strip()!r} is not KEY=VALUE, as in k=5.")
         if key in parameters:
             raise SpecError(f"--check {text}: {key} is given twice. Give it once.")
         parameters[key] = scalar_or_list(value)
     return model(**parameters)
 
 
-def outer_parts(text: str) -> Iterator[str]:
+def split_at_commas(text: str) -> Iterator[str]:
     """Split at commas outside quotes and brackets."""
-    part, quote, depth = "", "", 0
+    item, quote, depth = "", "", 0
     for character in text:
         if quote:
             quote = "" if character == quote else quote
@@ -288,11 +288,11 @@ def outer_parts(text: str) -> Iterator[str]:
         elif character in "]}":
             depth -= 1
         elif character == "," and depth == 0:
-            yield part
-            part = ""
+            yield item
+            item = ""
             continue
-        part += character
-    yield part
+        item += character
+    yield item
 
 
 _OPTIONS = "kanon_sql.options"
@@ -317,18 +317,18 @@ class OneALine(StringParamType):
 
 
 class Parsed(StringParamType):
-    """A text that `read` turns into a value; None stands for a text that is none of these."""
+    """An option whose text `read` converts; `read` returns None for an invalid one."""
 
     def __init__(self, read: Callable[[str], Any], expected: str) -> None:
         self._read = read
         self._expected = expected
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        found = self._read(str(value))
-        if found is None:
+        parsed = self._read(str(value))
+        if parsed is None:
             flag = param.opts[0] if param else "the value"
             raise SpecError(f"{flag} must be {self._expected}; found {value!r}.")
-        return found
+        return parsed
 
 
 def _whole_number(text: str) -> int | None:
@@ -467,10 +467,12 @@ def examples_of(command: str) -> str:
 def declared(room: str, section: str) -> tuple[Callable[[Command], Command], ...]:
     """The options of a section of `options.toml`, in its room `question` or `run`."""
     rows = _table_of_options()[room][section]
-    return tuple(_of_row(flag, is_question=room == "question", **row) for flag, row in rows.items())
+    return tuple(
+        _option_of_row(flag, is_question=room == "question", **row) for flag, row in rows.items()
+    )
 
 
-def _of_row(
+def _option_of_row(
     flag: str,
     *,
     is_question: bool,
@@ -560,10 +562,10 @@ class Fields:
         """Each field with the statement below it."""
         body = self._source.partition(f"\nclass {self.model}")[2].partition(":\n")[2]
         own = _END.split(body, maxsplit=1)[0]
-        parts = ast.parse(f"if True:\n{own}\n    ...").body[0].body  # type: ignore[attr-defined]
+        statements = ast.parse(f"if True:\n{own}\n    ...").body[0].body  # type: ignore[attr-defined]
         return {
             ast.unparse(each.target): (each, below)
-            for each, below in pairwise(parts)
+            for each, below in pairwise(statements)
             if isinstance(each, ast.AnnAssign)
         }
 
@@ -582,8 +584,8 @@ class Fields:
     def _constant(self, declared: ast.expr) -> str:
         """An expression, or what its name stands for in the model's file."""
         text = ast.unparse(declared)
-        found = self._source.partition(f"\n{text} = ")[2].partition("\n")[0]
-        return found or text
+        constant = self._source.partition(f"\n{text} = ")[2].partition("\n")[0]
+        return constant or text
 
     def option(
         self, name: str, *flags: str, ends: str = ".", **settings: Any

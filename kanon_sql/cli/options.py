@@ -48,21 +48,21 @@ _EXAMPLES = {"columns": ": zip=zip_code.", "level": ": zip=2."}
 def other_table(kind: OtherTableKind, *parts: str) -> Iterator[Callable[[Any], Any]]:
     """The option for a kind of other table, and one for each of its parts."""
     yield from declared("question", kind.prefix)
-    for part in parts:
+    for setting in parts:
         yield _OF_OTHERS[kind].option(
-            _FIELDS.get(part, part),
-            f"--{kind.prefix}-{part}",
-            f"{kind.prefix}_{part}",
-            ends=_EXAMPLES.get(part, "."),
+            _FIELDS.get(setting, setting),
+            f"--{kind.prefix}-{setting}",
+            f"{kind.prefix}_{setting}",
+            ends=_EXAMPLES.get(setting, "."),
             multiple=True,
-            metavar=f"[NAME:]{_METAVARS[part]}",
+            metavar=f"[NAME:]{_METAVARS[setting]}",
             callback=None,
         )
 
 
 _ENTITY = OF_TABLE.option("entity", metavar="COL")
 _ROLES = (OF_TABLE.option("sensitive"), OF_TABLE.option("identifiers"))
-PARTS = (
+ROLE_OPTIONS = (
     OF_TABLE.option("quasi_identifiers", "--qi", "--quasi-identifiers", **COLUMNS),
     OF_TABLE.option("events", **COLUMNS),
     *_ROLES,
@@ -91,7 +91,7 @@ SOURCE = (
     OF_TABLE.option("connect", metavar="URL"),
 )
 RELEASE_QUESTION = (
-    *PARTS,
+    *ROLE_OPTIONS,
     *CHECKS,
     *EARLIER_RELEASES,
     *HIERARCHIES,
@@ -103,7 +103,7 @@ RELEASE_QUESTION = (
     *SOURCE,
 )
 QUESTION = (
-    *PARTS,
+    *ROLE_OPTIONS,
     *CHECKS,
     *POLICY,
     *EARLIER_RELEASES,
@@ -113,7 +113,7 @@ QUESTION = (
     *OTHERS_KNOWN,
     *SOURCE,
 )
-INITIAL_PARTS = (*_ROLES, _ENTITY)
+INITIAL_ROLES = (*_ROLES, _ENTITY)
 
 
 OF_CELLS = Fields("spec/published.py", "PublishedSpec")
@@ -266,7 +266,7 @@ def _remember_quiet(context: click.Context, _: click.Parameter, value: bool) -> 
     return value
 
 
-TELL = (
+VERBOSE = (
     click.option(
         "-v",
         "--verbose",
@@ -291,25 +291,25 @@ TELL = (
 # --- the options of each command, in the order in which --help lists them -------------------
 
 _OF_COMMAND: dict[str, tuple[Iterable[Callable[[Any], Any]], ...]] = {
-    "audit": (QUESTION, MANIFEST, BASELINE, AUDIT_FORMAT, OUTPUT, RUN, JOBS, DRY_RUN, TELL),
-    "baseline": (QUESTION, CELL_OPTIONS, MANIFEST, OUTPUT, LIMITS, TELL),
+    "audit": (QUESTION, MANIFEST, BASELINE, AUDIT_FORMAT, OUTPUT, RUN, JOBS, DRY_RUN, VERBOSE),
+    "baseline": (QUESTION, CELL_OPTIONS, MANIFEST, OUTPUT, LIMITS, VERBOSE),
     "tables": (QUESTION_ON_CELLS, MANIFEST[:-1], BASELINE[:1], AUDIT_FORMAT, OUTPUT, AUDIENCE, RUN,
-               DRY_RUN, TELL),
-    "diff": (FORMAT, WORSE, OUTPUT, TELL),
-    "compile": (QUESTION, CELL_OPTIONS, MANIFEST, COMPILED, COMPILE_OUTPUT, RUN, TELL),
-    "validate": (QUESTION, CELL_OPTIONS, MANIFEST, SHOWN, TELL),
-    "anonymize": (RELEASE_QUESTION, SERVER, SEARCH, RELEASE, FORMAT, LIMITS, DRY_RUN, TELL),
-    "tradeoff": (PARTS, SIZES, CHECKS[1:], HIERARCHIES, RECORDS, OTHERS_KNOWN, SOURCE, SERVER,
-                 WEIGHED, FORMAT, OUTPUT, LIMITS, TELL),
-    "profile": (PARTS, KNOWLEDGE, IDENTIFYING, HIERARCHIES, LEVELS, RECORDS, SOURCE, SERVER, FORMAT,
-                OUTPUT, RUN, MAX_SECONDS, TELL),
-    "init": (INITIAL_PARTS, RECORDS_READ, SOURCE, WRITTEN_SPEC, LIMITS, TELL),
-    "new": (VALUES_OF, RECORDS_READ, SOURCE, SHOWN, LIMITS, TELL),
-    "worksheet": (QUESTION, SERVER, WORKSHEET, (format_option(("human", "json")),), RUN, TELL),
-    "report": (REPORT, TELL),
-    "schema": (SCHEMA, TELL),
-    "mcp": (SERVER, MCP, LIMITS, TELL),
-    "demo": (DEMO, TELL),
+               DRY_RUN, VERBOSE),
+    "diff": (FORMAT, WORSE, OUTPUT, VERBOSE),
+    "compile": (QUESTION, CELL_OPTIONS, MANIFEST, COMPILED, COMPILE_OUTPUT, RUN, VERBOSE),
+    "validate": (QUESTION, CELL_OPTIONS, MANIFEST, SHOWN, VERBOSE),
+    "anonymize": (RELEASE_QUESTION, SERVER, SEARCH, RELEASE, FORMAT, LIMITS, DRY_RUN, VERBOSE),
+    "tradeoff": (ROLE_OPTIONS, SIZES, CHECKS[1:], HIERARCHIES, RECORDS, OTHERS_KNOWN, SOURCE,
+                 SERVER, WEIGHED, FORMAT, OUTPUT, LIMITS, VERBOSE),
+    "profile": (ROLE_OPTIONS, KNOWLEDGE, IDENTIFYING, HIERARCHIES, LEVELS, RECORDS, SOURCE, SERVER,
+                FORMAT, OUTPUT, RUN, MAX_SECONDS, VERBOSE),
+    "init": (INITIAL_ROLES, RECORDS_READ, SOURCE, WRITTEN_SPEC, LIMITS, VERBOSE),
+    "new": (VALUES_OF, RECORDS_READ, SOURCE, SHOWN, LIMITS, VERBOSE),
+    "worksheet": (QUESTION, SERVER, WORKSHEET, (format_option(("human", "json")),), RUN, VERBOSE),
+    "report": (REPORT, VERBOSE),
+    "schema": (SCHEMA, VERBOSE),
+    "mcp": (SERVER, MCP, LIMITS, VERBOSE),
+    "demo": (DEMO, VERBOSE),
     "policy": ((format_option(("human", "json")),),),
 }  # fmt: skip
 

@@ -72,8 +72,8 @@ def run_of(values: dict[str, Any], watch: Watch, writes: Sequence[Path] = ()) ->
     """The run options of a command."""
     from kanon_sql.engines.session import RunOptions
 
-    given = {each.name: values[each.name] for each in fields(RunOptions) if each.name in values}
-    return RunOptions(**given, watch=watch, writes=writes, announce=_announce)
+    options = {each.name: values[each.name] for each in fields(RunOptions) if each.name in values}
+    return RunOptions(**options, watch=watch, writes=writes, announce=_announce)
 
 
 def _announce(sentence: str) -> None:
@@ -103,7 +103,7 @@ AUDIT_FORMS = {
 
 def also_of(spec: AuditSpec | None, output: Path | None, values: dict[str, Any]) -> dict[Path, str]:
     """The further result files with their formats. Raises `SpecError`."""
-    found: dict[Path, str] = {}
+    forms: dict[Path, str] = {}
     for name in values["also"]:
         path = Path(name)
         writable(name, _inputs(spec, values), values)
@@ -113,14 +113,14 @@ def also_of(spec: AuditSpec | None, output: Path | None, values: dict[str, Any])
                 f"--also {name}: the suffix gives the format of the result. Name a file that ends "
                 f"with {_one_of([*AUDIT_FORMS])}."
             )
-        if path == output or path in found:
+        if path == output or path in forms:
             raise SpecError(
                 f"{name} would be written twice. Name a different file for each result."
             )
-        found[path] = form
-    if found and values["dry_run"]:
+        forms[path] = form
+    if forms and values["dry_run"]:
         raise SpecError("--dry-run has no result for --also. Leave out one of the two.")
-    return found
+    return forms
 
 
 def baseline_of(values: dict[str, Any]) -> Baseline | None:
@@ -252,21 +252,21 @@ def printing_steps(context: click.Context) -> Iterator[Callable[[GeneralizationS
 
     taken = 0
 
-    def tell(step: GeneralizationStep) -> None:
+    def print_step(step: GeneralizationStep) -> None:
         nonlocal taken
         taken += 1
         if taken == 1:
-            say(step_heading())
-        say(step_line(step, taken, step.to_level - 1))
+            print_line(step_heading())
+        print_line(step_line(step, taken, step.to_level - 1))
 
-    def say(line: str) -> None:
+    def print_line(line: str) -> None:
         # Print above the spinner, if there is one.
         if console := context.meta.get(CONSOLE):
             console.print(line, markup=False, highlight=False, soft_wrap=True)
         elif context.meta.get(VERBOSITY, 0):
             click.echo(line, err=True)
 
-    yield tell
+    yield print_step
 
 
 def refuse_failed(result: AuditResult | ProfileResult) -> None:
@@ -329,7 +329,7 @@ def is_quiet() -> bool:
     return bool(context and context.meta.get(QUIET))
 
 
-def say_skipped(chosen: SelectedTables) -> None:
+def warn_of_skipped(chosen: SelectedTables) -> None:
     """Warn of each table that was selected and can't be audited."""
     if chosen.spec and not is_quiet():
         for sentence in chosen.skipped:
@@ -349,13 +349,13 @@ def _is_terminal(stream: TextIO | None) -> bool:
     return stream is not None and stream.isatty()
 
 
-def deliver(text: str, output: Path | None, found: str = "") -> None:
+def deliver(text: str, output: Path | None, summary: str = "") -> None:
     """Print the text or write it to the file. A broken pipe doesn't affect the exit code."""
     if output:
         from kanon_sql.results.writing import write_atomically
 
         write_atomically(output, f"{text}\n")
-        say_written(output, found)
+        report_written(output, summary)
         return
     stdout: TextIO | None = sys.stdout
     if stdout is None:
@@ -370,7 +370,7 @@ def deliver(text: str, output: Path | None, found: str = "") -> None:
         raise Failure(f"the result can't be printed: {error.strerror}.", ENGINE_FAILED) from None
 
 
-def say_written(path: Path, found: str = "") -> None:
+def report_written(path: Path, summary: str = "") -> None:
     """Report on stderr which file or folder was written, with a short summary."""
     if not is_quiet() and (path.is_file() or path.is_dir()):
-        click.echo(f"{printable(str(path))} written{f': {found}' if found else ''}.", err=True)
+        click.echo(f"{printable(str(path))} written{f': {summary}' if summary else ''}.", err=True)

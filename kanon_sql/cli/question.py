@@ -43,17 +43,17 @@ _ONCE = ("where", "entity", "weight", "header")
 
 def other_tables(kind: OtherTableKind, values: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
     """Every reference or earlier release by name, with its settings."""
-    flag, found = f"--{kind.prefix}", dict[str, dict[str, Any]]()
+    flag, tables = f"--{kind.prefix}", dict[str, dict[str, Any]]()
     for text in values.get(kind.prefix, ()):
         name, source = _named_source(kind, text)
-        if name in found:
+        if name in tables:
             raise SpecError(
                 f'there are two {kind.noun}s called "{name}": name them, as in '
                 f"{flag} {kind.example}={kind.example}.parquet."
             )
-        found[name] = {"source": source}
-    for name, text in _of_each(kind, "columns", values, found):
-        columns = found[name].setdefault("columns", {})
+        tables[name] = {"source": source}
+    for name, text in _option_values(kind, "columns", values, tables):
+        columns = tables[name].setdefault("columns", {})
         for pair in column_pairs(f"{flag}-columns", text):
             column, equals, own = column_first(pair)
             if not (column and equals and own):
@@ -62,20 +62,20 @@ def other_tables(kind: OtherTableKind, values: Mapping[str, Any]) -> dict[str, d
                 raise SpecError(f'{flag}-columns names "{column}" twice. Name it once.')
             columns[column] = own
     at_level: dict[str, list[str]] = {}
-    for name, text in _of_each(kind, "level", values, found):
+    for name, text in _option_values(kind, "level", values, tables):
         at_level.setdefault(name, []).append(text)
     for name, texts in at_level.items():
-        found[name]["levels"] = parsed_levels(f"{flag}-level", texts)
-    for part in _ONCE:
-        for name, text in _of_each(kind, part, values, found):
-            if part in found[name]:
-                raise SpecError(f"{flag}-{part} is given twice for {name}. Give it once.")
-            found[name][part] = text
-    for part, key in (("qi", "quasi_identifiers"), ("by", "by")):
-        for name, text in _of_each(kind, part, values, found):
-            names = found[name].setdefault(key, [])
-            names += column_names(f"{flag}-{part}", text)
-    return found
+        tables[name]["levels"] = parsed_levels(f"{flag}-level", texts)
+    for setting in _ONCE:
+        for name, text in _option_values(kind, setting, values, tables):
+            if setting in tables[name]:
+                raise SpecError(f"{flag}-{setting} is given twice for {name}. Give it once.")
+            tables[name][setting] = text
+    for setting, key in (("qi", "quasi_identifiers"), ("by", "by")):
+        for name, text in _option_values(kind, setting, values, tables):
+            names = tables[name].setdefault(key, [])
+            names += column_names(f"{flag}-{setting}", text)
+    return tables
 
 
 def _named_source(kind: OtherTableKind, text: str) -> tuple[str, str]:
@@ -84,25 +84,25 @@ def _named_source(kind: OtherTableKind, text: str) -> tuple[str, str]:
     return (named[1], named[2]) if named else (kind.prefix, text)
 
 
-def _of_each(
-    kind: OtherTableKind, part: str, values: Mapping[str, Any], found: Mapping[str, Any]
+def _option_values(
+    kind: OtherTableKind, setting: str, values: Mapping[str, Any], tables: Mapping[str, Any]
 ) -> Iterator[tuple[str, str]]:
     """Each value of an option, with the name of the table it belongs to."""
-    flag = f"--{kind.prefix}-{part}"
-    for text in values.get(f"{kind.prefix}_{part}", ()):
+    flag = f"--{kind.prefix}-{setting}"
+    for text in values.get(f"{kind.prefix}_{setting}", ()):
         prefix = re.match(r"(\w+):(?!:)\s*", text)
-        if prefix and prefix[1] in found:
+        if prefix and prefix[1] in tables:
             yield prefix[1], text[prefix.end() :]
-        elif len(found) == 1:
-            yield next(iter(found)), text
-        elif not found:
+        elif len(tables) == 1:
+            yield next(iter(tables)), text
+        elif not tables:
             raise SpecError(
                 f"{flag} needs a table that it is about: --{kind.prefix} {kind.example}.parquet."
             )
         else:
             raise SpecError(
                 f"{flag} {text!r} is for which {kind.noun}? Begin it with a name and a colon: "
-                f"{', '.join(f'{name}:' for name in found)}."
+                f"{', '.join(f'{name}:' for name in tables)}."
             )
 
 
@@ -149,7 +149,7 @@ def question(context: click.Context, target: str, values: Mapping[str, Any]) -> 
         )
     others = {kind.key: other_tables(kind, values) for kind in OTHER_TABLES}
     checks = _checks(values, values["sensitive"], list(others[REFERENCE.key]))
-    return _of_table(target, quasi_identifiers, values, **others, checks=checks)
+    return _one_table_spec(target, quasi_identifiers, values, **others, checks=checks)
 
 
 def _with_thresholds(spec: AuditSpec, values: Mapping[str, Any]) -> AuditSpec:
@@ -191,11 +191,11 @@ def are_results(context: click.Context, targets: Sequence[str], values: Mapping[
         or not all(target.lower().endswith(".json") for target in targets)
     ):
         return False
-    given = _given(context)
-    if given:
+    options = _options_set(context)
+    if options:
         raise SpecError(
-            f"{targets[0]} is read as a result, which takes no {', '.join(given)}. To audit it as "
-            "a table, name its quasi-identifiers: --qi COL,…."
+            f"{targets[0]} is read as a result, which takes no {', '.join(options)}. To audit it "
+            "as a table, name its quasi-identifiers: --qi COL,…."
         )
     return True
 
@@ -205,7 +205,7 @@ def profile_question(context: click.Context, target: str, values: Mapping[str, A
     if is_spec_file(target):
         return _spec_of_records(context, target, values)
     refuse_server(target, values)
-    return _of_table(target, values["quasi_identifiers"], values)
+    return _one_table_spec(target, values["quasi_identifiers"], values)
 
 
 def known_events(values: Mapping[str, Any]) -> range | None:
@@ -213,8 +213,8 @@ def known_events(values: Mapping[str, Any]) -> range | None:
     text = values["known"]
     if text is None:
         return None
-    found = re.fullmatch(r"\s*([0-9]+)\s*(?:-\s*([0-9]+)\s*)?", text)
-    first, last = (int(found[1]), int(found[2] or found[1])) if found else (0, 0)
+    match = re.fullmatch(r"\s*([0-9]+)\s*(?:-\s*([0-9]+)\s*)?", text)
+    first, last = (int(match[1]), int(match[2] or match[1])) if match else (0, 0)
     if not 1 <= first <= last <= _MOST_KNOWN:
         raise SpecError(
             f"--known must be a number of events from 1 to {_MOST_KNOWN}, or a range that grows, "
@@ -230,14 +230,14 @@ def table_question(context: click.Context, target: str, values: Mapping[str, Any
     """A table without roles, to propose a spec for. Raises `SpecError`."""
     if is_spec_file(target):
         raise SpecError(f"{target} is already a spec; name the table to write one for.")
-    return _of_table(target, [], values)
+    return _one_table_spec(target, [], values)
 
 
 def column_question(column: str, target: str, values: Mapping[str, Any]) -> AuditSpec:
     """A single column with a hierarchy builder, as in zip=mask:right. Raises `SpecError`."""
     name, builds, _ = column_first(column)
     hierarchy = [column] if builds else []
-    spec = _of_table(target, [name], {**values, "hierarchy": hierarchy})
+    spec = _one_table_spec(target, [name], {**values, "hierarchy": hierarchy})
     [built] = spec.tables[0].quasi_identifiers.values()
     if built.hierarchy is not None:
         raise SpecError(
@@ -266,7 +266,7 @@ def identifying_question(spec: AuditSpec, values: Mapping[str, Any]) -> Identify
     )
 
 
-def _of_table(
+def _one_table_spec(
     target: str, quasi_identifiers: Sequence[str], values: Mapping[str, Any], **more: Any
 ) -> AuditSpec:
     """The spec of one table, from the options that it shares with other commands and `more`."""
@@ -275,7 +275,7 @@ def _of_table(
     events = values.get("events", ())
     of_columns = _generalisable(quasi_identifiers, values, events)
     table = table_spec(
-        **given_fields(TableSpec, values)
+        **fields_set(TableSpec, values)
         | {
             "source": target,
             "quasi_identifiers": {
@@ -290,16 +290,14 @@ def _of_table(
     return AuditSpec(tables=[table])
 
 
-def given_fields(
-    model: type[TableSpec | PublishedSpec], values: Mapping[str, Any]
-) -> dict[str, Any]:
+def fields_set(model: type[TableSpec | PublishedSpec], values: Mapping[str, Any]) -> dict[str, Any]:
     """The options given for the fields of a model, which has the defaults of the others."""
-    found = {
+    fields = {
         name: values[name]
         for name in model.model_fields
         if values.get(name) not in (None, False, (), {})
     }
-    return found | ({"delimiter": "\t"} if found.get("delimiter") == r"\t" else {})
+    return fields | ({"delimiter": "\t"} if fields.get("delimiter") == r"\t" else {})
 
 
 def _spec_of_records(
@@ -334,12 +332,12 @@ def is_spec_file(target: str) -> bool:
 def refuse_a_second_question(context: click.Context, target: str, but: Sequence[str] = ()) -> None:
     """Raise if a question option accompanies a spec file, except `but` some."""
     instead = "Write it into the file, or name a table in place of the file."
-    _refuse_combined(f"{target} is a spec", _given(context, but), instead)
+    _refuse_combined(f"{target} is a spec", _options_set(context, but), instead)
 
 
-def _refuse_combined(what: str, given: Sequence[str], instead: str) -> None:
-    if given:
-        raise SpecError(f"{what} and can't be combined with {', '.join(given)}. {instead}")
+def _refuse_combined(what: str, options: Sequence[str], instead: str) -> None:
+    if options:
+        raise SpecError(f"{what} and can't be combined with {', '.join(options)}. {instead}")
 
 
 def selected(
@@ -353,7 +351,7 @@ def selected(
         if target is None:
             raise SpecError("name what to audit: a file, a table, a spec file, or --manifest FILE.")
         if is_contract(target):
-            return _of_contract(context, target, values)
+            return _contract_tables(context, target, values)
         refuse_server(target, values)
         to_contract = values.get("format") == "odcs"
         keys = [key for key in _OF_A_MANIFEST if not (key == "select" and to_contract)]
@@ -362,10 +360,10 @@ def selected(
         if values["select"]:
             spec = _only_tables(spec, [name for text in values["select"] for name in text.split()])
         return SelectedTables(spec, places=spec.places())
-    return of_manifest(context, target, values)
+    return manifest_tables(context, target, values)
 
 
-def of_manifest(
+def manifest_tables(
     context: click.Context,
     target: str | None,
     values: Mapping[str, Any],
@@ -375,12 +373,14 @@ def of_manifest(
     from kanon_sql.spec.dbt.manifest import read_manifest
 
     manifest = values["manifest"]
-    given = [option for option in _given(context) if option not in _BESIDE_A_MANIFEST]
-    given += ["--server"] if values.get("server") else []
+    options = [option for option in _options_set(context) if option not in _CONNECTION_OPTIONS]
+    options += ["--server"] if values.get("server") else []
     if target is not None:
-        given.insert(0, target)
+        options.insert(0, target)
     meta = "config.meta.kanon_sql" + (".published" if "tables" not in keys else "")
-    _refuse_combined(f"{manifest} is a manifest", given, f"Write it into the {meta} of the model.")
+    _refuse_combined(
+        f"{manifest} is a manifest", options, f"Write it into the {meta} of the model."
+    )
     of_project = {name: values[name] for name in _OF_A_MANIFEST}
     return read_manifest(manifest, connect=values["connect"], keys=keys, **of_project)
 
@@ -416,21 +416,25 @@ def is_contract(target: str) -> bool:
     return YamlDocument.read(Path(target)).is_contract
 
 
-def _of_contract(context: click.Context, target: str, values: Mapping[str, Any]) -> SelectedTables:
+def _contract_tables(
+    context: click.Context, target: str, values: Mapping[str, Any]
+) -> SelectedTables:
     """The selected tables of a data contract. Raises `SpecError`."""
     from kanon_sql.spec.contract import read_contract
 
-    given = [option for option in _given(context, THRESHOLDS) if option not in _BESIDE_A_MANIFEST]
+    options = [
+        option for option in _options_set(context, THRESHOLDS) if option not in _CONNECTION_OPTIONS
+    ]
     instead = "Write it into its customProperties, or name a table in place of the file."
-    _refuse_combined(f"{target} is a data contract", given, instead)
+    _refuse_combined(f"{target} is a data contract", options, instead)
     refuse_idle(values, [key for key in _OF_A_MANIFEST if key != "select"])
-    found = read_contract(
+    chosen = read_contract(
         Path(target),
         select=[name for text in values["select"] for name in text.split()],
         server=values["server"],
         connect=values["connect"],
     )
-    return replace(found, spec=_with_thresholds(found.spec, values)) if found.spec else found
+    return replace(chosen, spec=_with_thresholds(chosen.spec, values)) if chosen.spec else chosen
 
 
 def refuse_idle(values: Mapping[str, Any], keys: Sequence[str] | None = None) -> None:
@@ -443,10 +447,10 @@ def refuse_idle(values: Mapping[str, Any], keys: Sequence[str] | None = None) ->
 
 
 _OF_A_MANIFEST = ("select", "exclude", "state", "profiles_dir")
-_BESIDE_A_MANIFEST = ("--connect", "KANON_SQL_CONNECT")
+_CONNECTION_OPTIONS = ("--connect", "KANON_SQL_CONNECT")
 
 
-def _given(context: click.Context, but: Sequence[str] = ()) -> list[str]:
+def _options_set(context: click.Context, but: Sequence[str] = ()) -> list[str]:
     """The question options that are set, by option or environment variable, `but` for some."""
     sources = {
         option: context.get_parameter_source(option.name or "")
@@ -482,17 +486,17 @@ def _generalisable(
 
     clips = of_columns("--clip", values.get("clip", ()), lambda text, _: parse_clip(text))
     settings: dict[str, dict[str, Any]] = {}
-    for key, found in (("hierarchy", hierarchies(values)), ("clip", clips)):
-        for name, each in found.items():
+    for key, settings_of_key in (("hierarchy", hierarchies(values)), ("clip", clips)):
+        for name, each in settings_of_key.items():
             settings.setdefault(name, {})[key] = each
-    for part in (quasi_identifiers, events):
-        repeated = next((name for place, name in enumerate(part) if name in part[:place]), None)
+    for group in (quasi_identifiers, events):
+        repeated = next((name for place, name in enumerate(group) if name in group[:place]), None)
         if repeated is not None:
             raise SpecError(f'column "{repeated}" is named twice. Name it once.')
     names = [*quasi_identifiers, *events]
     by_casefold = {name.casefold(): name for name in names}
     generalisable: dict[str, Any] = dict.fromkeys(names)
-    for name, parts in settings.items():
+    for name, setting in settings.items():
         if name.casefold() not in by_casefold and "*" not in names:
             raise SpecError(
                 f'"{name}" is not a quasi-identifier, so it takes no hierarchy or clip. '
@@ -502,9 +506,9 @@ def _generalisable(
                     else "There are none: name them with --qi."
                 )
             )
-        hierarchy = parts.get("hierarchy")
+        hierarchy = setting.get("hierarchy")
         fields = hierarchy.model_dump() if hierarchy else {}
-        fields |= {"clip": parts["clip"]} if "clip" in parts else {}
+        fields |= {"clip": setting["clip"]} if "clip" in setting else {}
         generalisable[by_casefold.get(name.casefold(), name)] = fields
     return generalisable
 
@@ -530,12 +534,12 @@ def _checks(
         if values[flag] is not None and not sensitive:
             raise SpecError(f"--{flag} needs a sensitive attribute: --sensitive COL.")
     if values["k_map"] and len(references) != 1:
-        raise SpecError(_which_reference(values["k_map"], references))
+        raise SpecError(_reference_message(values["k_map"], references))
     short = short_checks(values, sensitive, references[0] if references else None)
     return [*short, *(check_named(text) for text in values["check"])]
 
 
-def _which_reference(k: int, references: list[str]) -> str:
+def _reference_message(k: int, references: list[str]) -> str:
     if not references:
         return "--k-map needs a reference: --reference SRC."
     examples = " or ".join(f"--check k_map:k={k},reference={name}" for name in references)
@@ -549,7 +553,7 @@ def cells_selected(
     from kanon_sql.spec.spec import SelectedTables
 
     if values["manifest"]:
-        return of_manifest(context, target, values, ("published",))
+        return manifest_tables(context, target, values, ("published",))
     refuse_idle(values)
     spec = cells_question(context, target, values)
     return SelectedTables(spec, places=spec.places("published"))
@@ -575,26 +579,26 @@ def cells_question(
     if not values["by"]:
         raise SpecError("there are no dimensions: name them, as in --by region,sector")
     against = other_tables(AGAINST, values)
-    parts = {
-        **given_fields(PublishedSpec, values),
+    fields = {
+        **fields_set(PublishedSpec, values),
         **_cell_settings(values),
         "source": target,
         "against": against,
         "checks": _cell_rules(values, list(against)),
         "hierarchies": hierarchies(values),
     }
-    return AuditSpec(published=[published_spec(**parts)])
+    return AuditSpec(published=[published_spec(**fields)])
 
 
 def _cell_settings(values: Mapping[str, Any]) -> dict[str, Any]:
     """The settings that are written in another way than in a spec file."""
     from kanon_sql.spec.published import bounds, mark_of, text_or_null
 
-    found: dict[str, Any] = {}
+    settings: dict[str, Any] = {}
     if values["margins"]:
-        found["margins"] = _cell_margins(values["margins"])
+        settings["margins"] = _cell_margins(values["margins"])
     if values["suppressed"]:
-        found["suppressed"] = [mark_of(text) for text in values["suppressed"]]
+        settings["suppressed"] = [mark_of(text) for text in values["suppressed"]]
     if values["total_label"]:
         by = {name.casefold() for name in values["by"]}
         labels: dict[str, str | None] = {}
@@ -605,17 +609,19 @@ def _cell_settings(values: Mapping[str, Any]) -> dict[str, Any]:
             if column in labels:
                 raise SpecError(f"--total-label is given twice for {column}. Give it once.")
             labels[column] = text_or_null(label if is_one else text)
-        found["total_label"] = labels
+        settings["total_label"] = labels
     if values["total_flag"]:
-        found["total_flag"] = dict(of_column("--total-flag", each) for each in values["total_flag"])
+        settings["total_flag"] = dict(
+            of_column("--total-flag", each) for each in values["total_flag"]
+        )
     if values["value_bounds"] is not None:
         known = bounds(values["value_bounds"])
         if known is None:
             raise SpecError(
                 f"--value-bounds {values['value_bounds']!r} is not LOW..HIGH, as in 0..100."
             )
-        found["value_bounds"] = known
-    return found
+        settings["value_bounds"] = known
+    return settings
 
 
 def _cell_margins(texts: Sequence[str]) -> Any:
@@ -635,10 +641,10 @@ def _cell_rules(values: Mapping[str, Any], against: Sequence[str]) -> list[Model
 
     pairs = []
     for text in values["dominance"]:
-        parts = text.split(",")
-        if len(parts) != 2 or not all(part.strip() for part in parts):
+        figures = text.split(",")
+        if len(figures) != 2 or not all(figure.strip() for figure in figures):
             raise SpecError(f"--dominance {text!r} is not N,K, as in --dominance 2,67.")
-        pairs.append([scalar_or_list(part) for part in parts])
+        pairs.append([scalar_or_list(figure) for figure in figures])
     if values["min_difference"] is not None and not against:
         raise SpecError("--min-difference needs a second table: --against SRC.")
     short = short_rules({**values, "dominance": pairs}, against)

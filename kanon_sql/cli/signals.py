@@ -63,7 +63,7 @@ class _Stops:
             if self.code is None:
                 os.write(2, b"Interrupted; nothing was written.\n")
             os._exit(INTERRUPTED if self.code is None else self.code)
-        if self.wrote and self.code is None:
+        if self.has_written and self.code is None:
             return
         is_again, self.interrupted = self.interrupted, True
         # A supervisor may signal twice, which must not interrupt the cleanup.
@@ -71,7 +71,7 @@ class _Stops:
             raise KeyboardInterrupt
 
     @property
-    def wrote(self) -> bool:
+    def has_written(self) -> bool:
         """Whether a file is in place."""
         # Or is about to be.
         return bool(getattr(sys.modules.get("kanon_sql.results.writing"), "placed", None))

@@ -123,7 +123,7 @@ def test_the_command_audits_what_it_writes_and_ends_well(tmp_path, monkeypatch, 
 
 
 def test_what_it_proposes_works_when_pasted(folder, capsys):
-    lines = demo.what_next(folder).splitlines()
+    lines = demo.next_commands(folder).splitlines()
     commands = [shlex.split(line) for line in lines if line.startswith("  kanon-sql")]
     assert [run(capsys, *command[1:])[0] for command in commands] == [0, 0, 0, 1, 1]
     _, table_without_birth_year, visits, published, _ = commands
