@@ -271,7 +271,7 @@ def _as_executed(name: str, steps: Iterable[Statement], hub: Engine, quote: Quot
     texts = {}
     for step in steps:
         step.check()
-        sql = quoted(hub.in_dialect(step.sql), hub.dialect, quote, spelled=True)
+        sql = quoted(hub.in_dialect(step.sql), hub.dialect, quote, exact_names=True)
         texts[step.name] = step.text(_executed(hub, step), sql)
     return CompiledTable(name, texts, hub.dialect)
 
@@ -331,7 +331,7 @@ def _for_elsewhere(
     texts = {}
     for step in steps:
         step.check()
-        sql = quoted(translated(step.sql, dialect), dialect, quote, spelled=False)
+        sql = quoted(translated(step.sql, dialect), dialect, quote, exact_names=False)
         texts[step.name] = step.text(_label(dialect), sql, list(_notes(bound, dialect)))
     return CompiledTable(name, texts, dialect)
 

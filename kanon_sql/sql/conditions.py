@@ -80,7 +80,7 @@ def condition(
     for node in expression.walk():
         _refuse_unless_allowed(node, truncated(text), dialect)
     for column in expression.find_all(exp.Column):
-        column.replace(_as_spelled(column, table, columns, doubted))
+        column.replace(_resolved_column(column, table, columns, doubted))
     if not _is_predicate(expression.unnest(), columns):
         raise SpecError(
             f"where: {truncated(text)!r} must be true or false, as in: age >= 18 and sex = 'F'."
@@ -88,11 +88,11 @@ def condition(
     casts: dict[TextCast, None] = {}
     for node in expression.find_all(*_COMPARISONS) if dialect == DIALECT else ():
         casts |= dict.fromkeys(_cast_text(node, columns, truncated(text)))
-    read = dict.fromkeys(column.name for column in expression.find_all(exp.Column))
+    column_names = dict.fromkeys(column.name for column in expression.find_all(exp.Column))
     # Spark takes `from t where (b)` for a table alias with a column.
-    whole = expression.unnest() if isinstance(expression.unnest(), exp.Column) else expression
-    sql = _generated(whole, text, dialect)
-    return Condition(in_template(sql, dialect), tuple(read), tuple(casts))
+    predicate = expression.unnest() if isinstance(expression.unnest(), exp.Column) else expression
+    sql = _generated(predicate, text, dialect)
+    return Condition(in_template(sql, dialect), tuple(column_names), tuple(casts))
 
 
 def columns_of(text: str | None, dialect: str = DIALECT) -> list[str]:
@@ -109,10 +109,10 @@ def columns_of(text: str | None, dialect: str = DIALECT) -> list[str]:
 def _parsed(text: str, dialect: str) -> exp.Expr:
     """The expression in parentheses, so that every node below can be replaced in place."""
     rules_of(dialect)
-    whole = f"select 1 from kanon where {text}"
+    query = f"select 1 from kanon where {text}"
     try:
-        tokens = sqlglot.tokenize(whole, read=dialect)
-        statements = sqlglot.parse(whole, read=dialect)
+        tokens = sqlglot.tokenize(query, read=dialect)
+        statements = sqlglot.parse(query, read=dialect)
     except sqlglot.errors.SqlglotError:
         raise SpecError(
             f"where: {truncated(text)!r} is not an expression, as age > 30 is one, in the SQL of "
@@ -131,7 +131,7 @@ def _parsed(text: str, dialect: str) -> exp.Expr:
     if not clauses <= _CLAUSES or any(token.comments for token in tokens):
         raise SpecError(f"where: {text!r} must be an expression alone, with no clause or comment.")
     for token in tokens:
-        if token.token_type is TokenType.STRING and whole[token.start] == '"':
+        if token.token_type is TokenType.STRING and query[token.start] == '"':
             raise SpecError(
                 f"where: between double quotes {dialect} has a text, and no name ({text!r}). Write "
                 "texts in single quotes, and names in backticks."
@@ -154,10 +154,10 @@ def _generated(expression: exp.Expr, text: str, dialect: str) -> str:
 
 def _without_brackets(tree: exp.Expr) -> exp.Expr:
     """A copy without parentheses, and with one node for CAST, which Spark's dialect has two of."""
-    bare = tree.copy()
-    for node in [each for each in bare.find_all(exp.Paren, exp.TryCast) if each.parent]:
+    unnested = tree.copy()
+    for node in [each for each in unnested.find_all(exp.Paren, exp.TryCast) if each.parent]:
         node.replace(node.this if isinstance(node, exp.Paren) else exp.Cast(**node.args))
-    return bare
+    return unnested
 
 
 def _depth(tree: exp.Expr) -> int:
@@ -186,7 +186,7 @@ def _too_deep(text: str) -> SpecError:
 def _refuse_unless_allowed(node: exp.Expr, text: str, dialect: str) -> None:
     if not isinstance(node, _ALLOWED) or isinstance(node, exp.Subquery | exp.Query):
         raise SpecError(
-            f"where: {_spoken(node)} may not stand in a condition ({text!r}). Comparisons, and, "
+            f"where: {_node_name(node)} may not stand in a condition ({text!r}). Comparisons, and, "
             "or, not, in, between, like, is null, arithmetic, cast, case, coalesce, nullif, lower, "
             "upper, trim, length, substring, left, right, abs, floor, ceil, extract, year, month, "
             "day and date may."
@@ -199,14 +199,14 @@ def _refuse_unless_allowed(node: exp.Expr, text: str, dialect: str) -> None:
         raise SpecError(f"where: a cast to {node.to.sql(dialect)} may not stand in a condition.")
 
 
-def _spoken(node: exp.Expr) -> str:
+def _node_name(node: exp.Expr) -> str:
     """The name of a node in errors: a function's name, or its kind."""
     if isinstance(node, exp.Anonymous):
         return node.name
     return node.sql_name().lower() if isinstance(node, exp.Func) else node.key
 
 
-def _as_spelled(
+def _resolved_column(
     column: exp.Column, table: str, types: Mapping[str, str], doubted: bool
 ) -> exp.Column:
     names = tuple(types)
@@ -235,17 +235,17 @@ def _cast_text(node: exp.Expr, types: Mapping[str, str], text: str) -> Iterator[
     Raises `SpecError` for an order of texts that may be numbers or dates, as text sorts 9 after 10.
     """
     sides = [side.unnest() for side in node.iter_expressions()]
-    wanted = next(filter(None, map(_type_of_literal, sides)), None)
-    if wanted:
+    literal_type = next(filter(None, map(_type_of_literal, sides)), None)
+    if literal_type:
         for column in sides:
             if isinstance(column, exp.Column) and _is_text(column, types):
                 _refuse_long_numbers(sides)
-                column.replace(exp.cast(column.copy(), wanted, dialect=DIALECT))
-                yield TextCast(column.name, wanted)
+                column.replace(exp.cast(column.copy(), literal_type, dialect=DIALECT))
+                yield TextCast(column.name, literal_type)
         return
     literals = [side.name for side in sides if side.is_string]
-    has_words = literals and not any(map(_NUMBER_OR_DATE.fullmatch, literals))
-    if isinstance(node, _ORDERINGS) and not has_words and any(_is_text(s, types) for s in sides):
+    has_text = literals and not any(map(_NUMBER_OR_DATE.fullmatch, literals))
+    if isinstance(node, _ORDERINGS) and not has_text and any(_is_text(s, types) for s in sides):
         raise SpecError(
             f"where: this compares texts by their characters, and text orders 9 after 10 "
             f"({text!r}). Write numbers without quotes and dates as date '2025-01-31', or cast: "

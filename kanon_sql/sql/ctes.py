@@ -62,9 +62,9 @@ def scans(sql: str, dialect: str) -> int:
     >>> scans("select extract(year from born) from t where a is not distinct from b", "duckdb")
     1
     """
-    found = _mentions(sql, dialect)
+    mentions = _mentions(sql, dialect)
     weights: dict[str, int] = {}
-    for name, mentioned in found.items():
+    for name, mentioned in mentions.items():
         weights[name] = sum(weights.get(each, 1) for each in mentioned)
     return weights[""]
 
@@ -106,14 +106,14 @@ def _relations(sql: str, dialect: str) -> list[str]:
     >>> _relations("select trim(x from y), x is distinct from y from a join b on true", "duckdb")
     ['a', 'b']
     """
-    found = []
+    names = []
     before = None
     # By open parenthesis, the SELECTs whose FROM is still to come.
     selects = [0]
     for token in _tokens(sql, dialect):
         kind = token.token_type
         if before in (TokenType.FROM, TokenType.JOIN) and kind != TokenType.L_PAREN:
-            found.append(token.text)
+            names.append(token.text)
         if kind in OPENING:
             selects.append(0)
         elif kind in CLOSING:
@@ -126,7 +126,7 @@ def _relations(sql: str, dialect: str) -> list[str]:
             is_clause = before != TokenType.DISTINCT and selects[-1] > 0
             selects[-1] -= is_clause
         before = kind if is_clause else None
-    return found
+    return names
 
 
 def _bodies(sql: str, tokens: list[Token]) -> tuple[dict[str, str], str]:

@@ -35,16 +35,16 @@ def require_select(sql: str, tables: frozenset[str]) -> None:
     `tables` are FROM items in DuckDB's spelling. A refused statement is never executed. Statements
     that passed are remembered, as a server repeats them from one call to the next.
     """
-    found = list(parsed(sql).find_all(exp.CTE, exp.Table, *_WRITING, bfs=False))
-    writing = next((each for each in found if isinstance(each, _WRITING)), None)
+    nodes = list(parsed(sql).find_all(exp.CTE, exp.Table, *_WRITING, bfs=False))
+    writing = next((each for each in nodes if isinstance(each, _WRITING)), None)
     if writing is not None:
         raise EngineError(f"refused a statement that does not only read: {writing.key}.")
-    named = {each.alias for each in found if isinstance(each, exp.CTE)}
+    named = {each.alias for each in nodes if isinstance(each, exp.CTE)}
     declared = {_declared(table) for table in tables}
-    for table in (each for each in found if isinstance(each, exp.Table)):
+    for table in (each for each in nodes if isinstance(each, exp.Table)):
         if isinstance(table.this, exp.Identifier) and not table.db and table.name in named:
             continue
-        if _bare(table) not in declared:
+        if _table_name(table) not in declared:
             raise EngineError(f"refused a statement that reads another table: {table.sql()}.")
 
 
@@ -61,14 +61,14 @@ def _declared(from_item: str) -> str:
     table = sqlglot.parse_one(f"select 1 from {from_item}", read=DIALECT).find(exp.Table)
     if table is None:
         raise SpecError("the FROM item of a table can't be parsed.")
-    return _bare(table)
+    return _table_name(table)
 
 
-def _bare(table: exp.Table) -> str:
+def _table_name(table: exp.Table) -> str:
     """The table without its alias, as spelled in FROM."""
     is_name = all(not each or key in ("this", "alias") for key, each in table.args.items())
     if is_name and isinstance(table.this, exp.Identifier) and not table.this.quoted:
         return str(table.this.this)
-    bare = table.copy()
-    bare.set("alias", None)
-    return bare.sql(dialect=DIALECT)
+    unaliased = table.copy()
+    unaliased.set("alias", None)
+    return unaliased.sql(dialect=DIALECT)

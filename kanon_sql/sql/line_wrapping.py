@@ -67,18 +67,18 @@ def wrapped(sql: str, dialect: str) -> str:
         starts.append(starts[-1] + len(line) + 1)
     tokens = iter(sqlglot.tokenize(sql, read=dialect))
     token = next(tokens, None)
-    found: list[str] = []
+    wrapped_lines: list[str] = []
     for line, (start, after) in zip(lines, pairwise(starts), strict=True):
-        here: list[Token] = []
+        line_tokens: list[Token] = []
         while token is not None and token.start < after:
-            here.append(token)
+            line_tokens.append(token)
             token = next(tokens, None)
-        whole = bool(here) and not _around(sql, here, start, after).strip()
-        if len(line) > WIDTH and whole:
-            found += _wrapped(_pieces(sql, here), here[0].start - start)
+        is_complete = bool(line_tokens) and not _around(sql, line_tokens, start, after).strip()
+        if len(line) > WIDTH and is_complete:
+            wrapped_lines += _wrapped(_pieces(sql, line_tokens), line_tokens[0].start - start)
         else:
-            found.append(line)
-    return "\n".join(found)
+            wrapped_lines.append(line)
+    return "\n".join(wrapped_lines)
 
 
 def _around(sql: str, tokens: Sequence[Token], start: int, after: int) -> str:
@@ -108,16 +108,16 @@ def _text(pieces: Sequence[_Piece]) -> str:
 def _wrapped(pieces: Sequence[_Piece], indent: int, bracketed: bool = False) -> Iterator[str]:
     """Wrap a line recursively. `bracketed`: it is the whole content of a bracket."""
     text = _text(pieces)
-    parts = [] if indent + len(text) <= WIDTH else _parts(pieces, bracketed)
-    if not parts:
+    segments = [] if indent + len(text) <= WIDTH else _segments(pieces, bracketed)
+    if not segments:
         yield f"{' ' * indent}{text}"
         return
-    for part in parts:
-        yield from _wrapped(part.pieces, indent + part.further * _INDENT, part.bracketed)
+    for segment in segments:
+        yield from _wrapped(segment.pieces, indent + segment.further * _INDENT, segment.bracketed)
 
 
 @dataclass(frozen=True)
-class _Part:
+class _Segment:
     """A segment of a line that goes on its own line."""
 
     pieces: Sequence[_Piece]
@@ -126,23 +126,27 @@ class _Part:
     bracketed: bool = False
 
 
-def _parts(pieces: Sequence[_Piece], bracketed: bool) -> list[_Part]:
+def _segments(pieces: Sequence[_Piece], bracketed: bool) -> list[_Segment]:
     """Split a line at its branches, columns or operands, or around a bracket.
 
-    If no bracket closes on the line, the parts are those within an unclosed one.
+    If no bracket closes on the line, the segments are those within an unclosed one.
     """
     for level in sorted({each.depth for each in pieces}):
         outer = [place for place, each in enumerate(pieces) if each.depth == level]
         within = _of_brackets(pieces, outer)
-        parts = _of_clauses(pieces, outer) or _of_operands(pieces, outer, bracketed)
-        if parts and within and sum(len(_text(part.pieces)) > _SHORT for part in parts) < 2:
+        segments = _of_clauses(pieces, outer) or _of_operands(pieces, outer, bracketed)
+        if (
+            segments
+            and within
+            and sum(len(_text(segment.pieces)) > _SHORT for segment in segments) < 2
+        ):
             return within
-        if parts or within:
-            return parts or within
+        if segments or within:
+            return segments or within
     return []
 
 
-def _of_clauses(pieces: Sequence[_Piece], outer: Sequence[int]) -> list[_Part]:
+def _of_clauses(pieces: Sequence[_Piece], outer: Sequence[int]) -> list[_Segment]:
     then = [place for place in outer if pieces[place].type == TokenType.THEN]
     if pieces[0].type == TokenType.WHEN and then:
         return _split(pieces, then[:1], 0)
@@ -153,7 +157,7 @@ def _of_clauses(pieces: Sequence[_Piece], outer: Sequence[int]) -> list[_Part]:
     return _split(pieces, sorted_by, 0) if sorted_by else []
 
 
-def _of_operands(pieces: Sequence[_Piece], outer: Sequence[int], bracketed: bool) -> list[_Part]:
+def _of_operands(pieces: Sequence[_Piece], outer: Sequence[int], bracketed: bool) -> list[_Segment]:
     for operators in _OPERATORS:
         before = [place for place in outer if place and _is_between(pieces, place, operators)]
         if before:
@@ -161,10 +165,10 @@ def _of_operands(pieces: Sequence[_Piece], outer: Sequence[int], bracketed: bool
     return []
 
 
-def _split(pieces: Sequence[_Piece], places: Sequence[int], further: int) -> list[_Part]:
+def _split(pieces: Sequence[_Piece], places: Sequence[int], further: int) -> list[_Segment]:
     ends = [0, *places, len(pieces)]
-    parts = [pieces[start:end] for start, end in pairwise(ends) if start < end]
-    return [_Part(part, further if place else 0) for place, part in enumerate(parts)]
+    groups = [pieces[start:end] for start, end in pairwise(ends) if start < end]
+    return [_Segment(group, further if place else 0) for place, group in enumerate(groups)]
 
 
 def _is_between(pieces: Sequence[_Piece], place: int, operators: set[TokenType]) -> bool:
@@ -182,7 +186,7 @@ def _is_between(pieces: Sequence[_Piece], place: int, operators: set[TokenType])
     return last in _OPERANDS or last in _CLOSING
 
 
-def _of_brackets(pieces: Sequence[_Piece], outer: Sequence[int]) -> list[_Part]:
+def _of_brackets(pieces: Sequence[_Piece], outer: Sequence[int]) -> list[_Segment]:
     """Split around the longest bracket or CASE of the line."""
     groups = [
         (opening, closing)
@@ -200,7 +204,7 @@ def _of_brackets(pieces: Sequence[_Piece], outer: Sequence[int]) -> list[_Part]:
         place for place, each in enumerate(inner) if each.depth == least and each.type in _BRANCHES
     ]
     if pieces[opening].type == TokenType.CASE:
-        within = [replace(part, further=1) for part in _split(inner, branches, 1)]
+        within = [replace(segment, further=1) for segment in _split(inner, branches, 1)]
     else:
-        within = [_Part(inner, 1, bracketed=True)]
-    return [_Part(pieces[: opening + 1], 0), *within, _Part(pieces[closing:], 0)]
+        within = [_Segment(inner, 1, bracketed=True)]
+    return [_Segment(pieces[: opening + 1], 0), *within, _Segment(pieces[closing:], 0)]

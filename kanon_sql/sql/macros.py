@@ -136,10 +136,10 @@ def _least_difference(column: Any, threshold: Any) -> str:
     """The lower bound of a difference between two values, in the difference's type."""
     type = _type_of(column)
     decimals = re.fullmatch(r"DECIMAL\(\d+, ?(\d+)\)", type)
-    whole = family(type) == "number" and not type.startswith(
+    is_integer = family(type) == "number" and not type.startswith(
         ("DOUBLE", "FLOAT", "REAL", "HUGEINT", "UHUGEINT", "DECIMAL")
     )
-    if not whole and not decimals:
+    if not is_integer and not decimals:
         return f"{float(threshold)!r} * (1 - {SLACK!r})"
     digits = int(decimals[1]) if decimals else 0
     steps = math.ceil(exactly(threshold) * 10**digits)
@@ -165,26 +165,26 @@ def _exact(threshold: Any) -> tuple[int, int]:
 
     Integers of 18 digits can be multiplied by it.
     """
-    parts = 10**17
-    exact = min(Fraction(round(exactly(threshold) * parts), parts), Fraction(parts))
-    under = next(10**digits for digits in range(18) if 10**digits % exact.denominator == 0)
-    return exact.numerator * (under // exact.denominator), under
+    precision = 10**17
+    exact = min(Fraction(round(exactly(threshold) * precision), precision), Fraction(precision))
+    denominator = next(10**digits for digits in range(18) if 10**digits % exact.denominator == 0)
+    return exact.numerator * (denominator // exact.denominator), denominator
 
 
 def _least_size(bound: Any) -> int | None:
     """The smallest class size whose reciprocal is within the bound; None for 0."""
-    over, under = _exact(bound)
-    return -(-under // over) if over else None
+    numerator, denominator = _exact(bound)
+    return -(-denominator // numerator) if numerator else None
 
 
 def _as_text(value: str, type: str) -> str:
     """The text of a value; an integral number has no decimal point."""
     if type.startswith(("DOUBLE", "FLOAT", "REAL", "DECIMAL")):
-        # Engines that drop trailing zeros are given the number of digits.
-        spelled = f"cast({value} as {type.lower()})" if type.startswith("DECIMAL(") else value
+        # The type makes engines that drop trailing zeros print every digit.
+        number = f"cast({value} as {type.lower()})" if type.startswith("DECIMAL(") else value
         return (
             f"case when {value} = floor({value}) and abs({value}) < 1e15 "
-            f"then cast(try_cast({value} as bigint) as varchar) else cast({spelled} as varchar) end"
+            f"then cast(try_cast({value} as bigint) as varchar) else cast({number} as varchar) end"
         )
     return f"cast({value} as varchar)"
 
@@ -216,7 +216,7 @@ def _lines(text: str) -> str:
     return f"unnest(string_split(\n    {text},\n    chr(10)\n))"
 
 
-def _part(text: str, divider: str, place: int) -> str:
+def _split_part(text: str, divider: str, place: int) -> str:
     """The 1-based field of a text split at dividers."""
     return f"split_part({text}, {literal(divider)}, {place})"
 
@@ -286,7 +286,7 @@ EMBEDDED = {
     "rows_as_text": _rows_as_text,
     "unused_character": _unused_character,
     "lines": _lines,
-    "part": _part,
+    "part": _split_part,
 }
 """Further functions for the macros in `templates/duckdb`."""
 
@@ -313,26 +313,26 @@ class _Source(NamedTuple):
 @cache
 def _sources() -> dict[str, _Source]:
     """Every macro's source by name."""
-    found: dict[str, _Source] = {}
+    sources: dict[str, _Source] = {}
     for place in ("macros/shared", "searching", "duckdb", "warehouses"):
         for path in sorted((folder() / place).glob("*.sql")):
             text = path.read_text(encoding="utf-8")
             for macro in _MACRO.finditer(text):
                 name = macro["name"]
-                if name in found or name in HOST or name in EMBEDDED:
+                if name in sources or name in HOST or name in EMBEDDED:
                     raise RuntimeError(f"the macro {name} is defined twice, in {path.name} too")
-                above = "\n" * text.count("\n", 0, macro.start())
-                found[name] = _Source(path, above + macro[0])
-    return found
+                padding = "\n" * text.count("\n", 0, macro.start())
+                sources[name] = _Source(path, padding + macro[0])
+    return sources
 
 
 @cache
 def _names_by_file() -> dict[Path, list[str]]:
     """Macro names by file."""
-    found: dict[Path, list[str]] = {}
+    names: dict[Path, list[str]] = {}
     for name, source in _sources().items():
-        found.setdefault(source.path, []).append(name)
-    return found
+        names.setdefault(source.path, []).append(name)
+    return names
 
 
 class _Macros(dict[str, Any]):
@@ -358,8 +358,8 @@ class _Macros(dict[str, Any]):
             source.path,
             lambda: self._environment.compile(source.text, name, str(source.path)),
         )
-        known = self._environment.make_globals(siblings)
-        template = Template.from_code(self._environment, code, known)
+        variables = self._environment.make_globals(siblings)
+        template = Template.from_code(self._environment, code, variables)
         self[name] = macro = _Macro(getattr(template.module, name))
         return macro
 
@@ -384,16 +384,16 @@ def _return(value: Any) -> None:
 class _Macro:
     """A macro that may return a value instead of text."""
 
-    written: Any
+    template_macro: Any
 
     @property
     def arguments(self) -> tuple[str, ...]:
         """Parameter names."""
-        return tuple(self.written.arguments)
+        return tuple(self.template_macro.arguments)
 
     def __call__(self, *by_place: Any, **by_name: Any) -> Any:
         try:
-            return self.written(*by_place, **by_name)
+            return self.template_macro(*by_place, **by_name)
         except _ReturnedError as returned:
             return returned.value
 
@@ -424,18 +424,18 @@ def render(macro: str, **arguments: Any) -> str:
 
 def render_known(macro: str, **arguments: Any) -> str:
     """Render a macro with those of the arguments that it declares."""
-    return render(macro, **_taken(macro, arguments))
+    return render(macro, **_accepted_arguments(macro, arguments))
 
 
 def declared(macro: str, **arguments: Any) -> list[Mapping[str, str]]:
     """The list a macro returns, given those of the arguments that it declares."""
-    found: list[Mapping[str, str]] = _macros()[macro](**_taken(macro, arguments))
-    return found
+    returned: list[Mapping[str, str]] = _macros()[macro](**_accepted_arguments(macro, arguments))
+    return returned
 
 
-def _taken(macro: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
-    takes = _macros()[macro].arguments
-    return {name: arguments[name] for name in takes if name in arguments}
+def _accepted_arguments(macro: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
+    parameters = _macros()[macro].arguments
+    return {name: arguments[name] for name in parameters if name in arguments}
 
 
 def macro_names() -> list[str]:

@@ -20,13 +20,13 @@ def without_texts(sql: str, dialect: str, texts: frozenset[str]) -> str:
     """
     if not texts:
         return sql
-    parts, end = [], 0
+    pieces, end = [], 0
     for token in Dialect.get_or_raise(dialect).tokenize(sql):
         is_literal = "STRING" in token.token_type.name
-        if is_literal and _says_one_of(texts, token.text):
-            parts += [sql[end : token.start], _WITHHELD]
+        if is_literal and _holds_text(texts, token.text):
+            pieces += [sql[end : token.start], _WITHHELD]
             end = token.end + 1
-    return "".join([*parts, sql[end:]])
+    return "".join([*pieces, sql[end:]])
 
 
 def without_literals(sql: str, dialect: str, names: frozenset[str]) -> str:
@@ -37,20 +37,20 @@ def without_literals(sql: str, dialect: str, names: frozenset[str]) -> str:
     'select "x", ?  where x > ?'
     """
     tokenizer = Dialect.get_or_raise(dialect)
-    parts, end = [], 0
+    pieces, end = [], 0
     for token in tokenizer.tokenize(sql):
         between = sql[end : token.start]
-        # Comments stand between tokens, so what is not blank there is one.
-        parts.append(re.sub(r"\S+(?:[^\S\n]+\S+)*", "", between))
+        # Any text between tokens other than blanks is a comment.
+        pieces.append(re.sub(r"\S+(?:[^\S\n]+\S+)*", "", between))
         kind = token.token_type.name
         is_quoted = kind == "IDENTIFIER" and token.text not in names
         is_literal = kind == "NUMBER" or kind.endswith("STRING")
-        parts.append("?" if is_quoted or is_literal else sql[token.start : token.end + 1])
+        pieces.append("?" if is_quoted or is_literal else sql[token.start : token.end + 1])
         end = token.end + 1
-    return "".join(parts).strip()
+    return "".join(pieces).strip()
 
 
-def _says_one_of(texts: frozenset[str], literal: str) -> bool:
+def _holds_text(texts: frozenset[str], literal: str) -> bool:
     """Whether a literal is one of the texts, or a table of labels.
 
     Such a table is multi-line, or has one of the texts as a field.

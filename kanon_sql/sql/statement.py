@@ -30,17 +30,17 @@ from kanon_sql.sql.quoting import DIALECT
 _DIGEST = sha256().digest_size
 
 
-def compiled(name: str, text: str, path: Path, compile_it: Callable[[], CodeType]) -> CodeType:
+def compiled(name: str, text: str, path: Path, compile_macro: Callable[[], CodeType]) -> CodeType:
     """The code of a macro, from the cache if it matches the text, else freshly compiled."""
-    made_of = "\0".join((jinja2.__version__, name, str(path), text)).encode()
-    origin = sha256(MAGIC_NUMBER + made_of).digest()
+    inputs = "\0".join((jinja2.__version__, name, str(path), text)).encode()
+    origin = sha256(MAGIC_NUMBER + inputs).digest()
     file = _file(name)
-    kept = _kept(file, origin) if file is not None else None
-    if kept is not None:
-        return kept
-    code = compile_it()
+    cached = _cached_code(file, origin) if file is not None else None
+    if cached is not None:
+        return cached
+    code = compile_macro()
     if file is not None and not sys.dont_write_bytecode:
-        _keep(file, origin, code)
+        _cache_code(file, origin, code)
     return code
 
 
@@ -52,7 +52,7 @@ def _file(name: str) -> Path | None:
         return None
 
 
-def _kept(file: Path, origin: bytes) -> CodeType | None:
+def _cached_code(file: Path, origin: bytes) -> CodeType | None:
     """The cached code, if it is complete and of this origin."""
     try:
         content = file.read_bytes()
@@ -61,19 +61,19 @@ def _kept(file: Path, origin: bytes) -> CodeType | None:
     code = content[2 * _DIGEST :]
     if content[: 2 * _DIGEST] != origin + sha256(code).digest():
         return None
-    found = marshal.loads(code)
-    return found if isinstance(found, CodeType) else None
+    value = marshal.loads(code)
+    return value if isinstance(value, CodeType) else None
 
 
-def _keep(file: Path, origin: bytes, code: CodeType) -> None:
+def _cache_code(file: Path, origin: bytes, code: CodeType) -> None:
     """Write the cache file atomically, as processes may compete; failure is ignored."""
     content = marshal.dumps(code)
     temporary = file.with_name(f"{file.name}.{os.getpid()}")
     with suppress(OSError):
         file.parent.mkdir(parents=True, exist_ok=True)
         try:
-            with temporary.open("xb") as whole:
-                whole.write(origin + sha256(content).digest() + content)
+            with temporary.open("xb") as stream:
+                stream.write(origin + sha256(content).digest() + content)
             temporary.replace(file)
         except OSError:
             temporary.unlink(missing_ok=True)
@@ -123,7 +123,7 @@ class Statement:
         header = [
             ("Question", self.question),
             *(("Where", chosen) for chosen in self.chosen),
-            *(("Demanded", demand) for demand in self.pass_conditions),
+            *(("Demanded", condition) for condition in self.pass_conditions),
             *(("Model", f"{m.title}. {m.promise} ({m.source})") for m in self.models),
             *([("Runs", self.only)] if self.only else []),
             ("Dialect", dialect),
@@ -137,21 +137,21 @@ class Statement:
 def require_readable(sql: str) -> str:
     """The SQL itself. Raises `SpecError` for a control character, as in a column's name or a path:
     no dialect has an escape for it in an identifier."""
-    seen = without_control(sql)
-    if seen != sql:
-        kind = next(each for each in sql if without_control(each) != each)
+    visible = without_control(sql)
+    if visible != sql:
+        character = next(each for each in sql if without_control(each) != each)
         raise SpecError(
-            f"the SQL would hold a control character ({without_control(kind)}), as the name of a "
-            "column, the path of a file or a value has it, and can't be read by people. Rename "
-            "what holds it, or read the table through a view."
+            f"the SQL would hold a control character ({without_control(character)}), as the name "
+            "of a column, the path of a file or a value has it, and can't be read by people. "
+            "Rename what holds it, or read the table through a view."
         )
     return sql
 
 
 def _comment(header: list[tuple[str, str]]) -> Iterator[str]:
-    for label, words in header:
+    for label, text in header:
         lines = textwrap.wrap(
-            without_control(" ".join(words.split())), width=86, break_on_hyphens=False
+            without_control(" ".join(text.split())), width=86, break_on_hyphens=False
         )
         for place, line in enumerate(lines):
             yield f"-- {label if place == 0 else '':<10} {line}"

@@ -38,7 +38,7 @@ They normalise columns before grouping.
 _OF_THE_TEMPLATES = "duckdb"
 _IN_DIALECT = "kanon_in_dialect"
 """Function name that wraps an expression of another dialect in a template's SELECT."""
-_SPELLED = {"INT": "INTEGER", "REAL": "FLOAT", "TIMESTAMPTZ": "TIMESTAMP WITH TIME ZONE"}
+_TYPE_NAMES = {"INT": "INTEGER", "REAL": "FLOAT", "TIMESTAMPTZ": "TIMESTAMP WITH TIME ZONE"}
 """sqlglot's names of types that DuckDB's catalogue names differently."""
 
 
@@ -66,7 +66,7 @@ def translated(
         if rule is not None and (replacement := rule(node)) is not node:
             tree = replacement if node is tree else tree
             node.replace(replacement)
-    _put_in_expressions(tree)
+    _expand_dialect_calls(tree)
     _raise_errors(tree, dialect)
     for name, select in views:
         _read_through(tree, name, sqlglot.parse_one(select, read=dialect))
@@ -99,8 +99,8 @@ def in_template(sql: str, dialect: str) -> str:
     return f"{_IN_DIALECT}({', '.join(texts)})"
 
 
-def _put_in_expressions(tree: exp.Expr) -> None:
-    """Replace the calls that stand for expressions of a dialect."""
+def _expand_dialect_calls(tree: exp.Expr) -> None:
+    """Replace each call that quotes an expression of a dialect by the parsed expression."""
     for call in list(tree.find_all(exp.Anonymous)):
         if call.name.casefold() == _IN_DIALECT:
             dialect, sql = (text.name for text in call.expressions)
@@ -162,14 +162,14 @@ def with_other_names(sql: str, end: str) -> str:
     """
     tree = parsed(sql).copy()
     named = {cte.alias for cte in tree.find_all(exp.CTE)}
-    spelled = [cte.args["alias"].this for cte in tree.find_all(exp.CTE)]
-    spelled += [table.this for table in tree.find_all(exp.Table) if not table.db]
-    spelled += [
+    identifiers = [cte.args["alias"].this for cte in tree.find_all(exp.CTE)]
+    identifiers += [table.this for table in tree.find_all(exp.Table) if not table.db]
+    identifiers += [
         column.args["table"]
         for column in tree.find_all(exp.Column)
         if column.table and not _is_aliased(column)
     ]
-    for identifier in spelled:
+    for identifier in identifiers:
         if identifier.name in named:
             identifier.set("this", f"{identifier.name}{end}")
     return tree.sql(_OF_THE_TEMPLATES)
@@ -194,25 +194,25 @@ def name_in(table: str, dialect: str) -> str:
     return exp.to_table(table, dialect=_OF_THE_TEMPLATES).sql(dialect)
 
 
-def quoted(sql: str, dialect: str, quote: Quote, *, spelled: bool) -> str:
+def quoted(sql: str, dialect: str, quote: Quote, *, exact_names: bool) -> str:
     """A statement with quotes around every name, or only where needed.
 
-    `spelled`: names have the database's spelling, so none may be case-folded.
+    `exact_names`: names have the database's spelling, so none may be case-folded.
     """
-    return sql if quote == "always" else with_needed_quotes(sql, dialect, spelled=spelled)
+    return sql if quote == "always" else with_needed_quotes(sql, dialect, exact_names=exact_names)
 
 
-def _bare(table: exp.Table) -> str:
+def _table_name(table: exp.Table) -> str:
     """A table as spelled in the templates, without its alias."""
-    bare = table.copy()
-    bare.set("alias", None)
-    return bare.sql(_OF_THE_TEMPLATES)
+    unaliased = table.copy()
+    unaliased.set("alias", None)
+    return unaliased.sql(_OF_THE_TEMPLATES)
 
 
 def _read_through(tree: exp.Expr, name: str, select: exp.Expr) -> None:
     """Replace each reference to a table by a subquery."""
     for table in list(tree.find_all(exp.Table)):
-        if _bare(table) == name:
+        if _table_name(table) == name:
             alias = exp.to_identifier(table.alias_or_name, quoted=True)
             table.replace(exp.Subquery(this=select.copy(), alias=exp.TableAlias(this=alias)))
 
@@ -254,10 +254,10 @@ def type_of_templates(type: str, dialect: str) -> str:
     """
     rules_of(dialect)
     try:
-        found = exp.DataType.build(type, dialect=dialect)
+        data_type = exp.DataType.build(type, dialect=dialect)
     except sqlglot.errors.SqlglotError:
         return type.upper()
-    if found.this in exp.DataType.TEXT_TYPES and found.this != exp.DType.NAME:
+    if data_type.this in exp.DataType.TEXT_TYPES and data_type.this != exp.DType.NAME:
         return "VARCHAR"
-    spelled = found.sql(_OF_THE_TEMPLATES).upper()
-    return _SPELLED.get(spelled, spelled)
+    name = data_type.sql(_OF_THE_TEMPLATES).upper()
+    return _TYPE_NAMES.get(name, name)

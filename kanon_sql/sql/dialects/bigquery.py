@@ -12,11 +12,11 @@ from kanon_sql.sql.dialects.rules import (
     casts,
     full_match,
     nulls_last,
+    rewrite_rule,
     try_cast,
-    written,
 )
 
-_written = partial(written, dialect="bigquery")
+_rewrite = partial(rewrite_rule, dialect="bigquery")
 
 
 def _aliased_if_ambiguous(table: exp.Table) -> exp.Table:
@@ -41,7 +41,7 @@ def _aliased_if_ambiguous(table: exp.Table) -> exp.Table:
 RULES: Rules = {
     exp.Table: _aliased_if_ambiguous,
     # OR is joined by hashing; `is not distinct from` may be rejected.
-    exp.NullSafeEQ: _written("(a = b or (a is null and b is null))", a="this", b="expression"),
+    exp.NullSafeEQ: _rewrite("(a = b or (a is null and b is null))", a="this", b="expression"),
     exp.TryCast: try_cast(
         {
             exp.DType.DOUBLE: "safe_cast(x as float64)",
@@ -55,9 +55,9 @@ RULES: Rules = {
     # NUMERIC has 29 integer digits.
     exp.Cast: casts({exp.DType.DECIMAL: "cast(x as bignumeric)"}, "bigquery"),
     exp.RegexpFullMatch: full_match("regexp_contains(x, pattern)", "bigquery"),
-    exp.IgnoreNulls: _written("any_value(x)", x="this.this"),
+    exp.IgnoreNulls: _rewrite("any_value(x)", x="this.this"),
     exp.Order: nulls_last,
     exp.Like: backslash_in_like,
-    exp.TimeToStr: _written("format_date(format, cast(x as date))", x="this", format="format"),
-    exp.Encode: _written("cast(cast(x as string) as bytes)", x="this"),
+    exp.TimeToStr: _rewrite("format_date(format, cast(x as date))", x="this", format="format"),
+    exp.Encode: _rewrite("cast(cast(x as string) as bytes)", x="this"),
 }

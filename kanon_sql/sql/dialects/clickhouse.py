@@ -12,9 +12,9 @@ from kanon_sql.sql.dialects.rules import (
     Rules,
     full_match,
     phrase,
+    rewrite_rule,
     try_cast,
     values_by_place,
-    written,
 )
 
 _MOMENT = (
@@ -93,8 +93,8 @@ def _sum(node: exp.Sum) -> exp.Expr:
 
 def _case(node: exp.Case) -> exp.Expr:
     outcomes = [*(branch.args["true"] for branch in node.args["ifs"]), node.args.get("default")]
-    given = [each for each in outcomes if each is not None and not isinstance(each, exp.Null)]
-    return _signed(node) if given and all(each.is_int for each in given) else node
+    values = [each for each in outcomes if each is not None and not isinstance(each, exp.Null)]
+    return _signed(node) if values and all(each.is_int for each in values) else node
 
 
 # --- texts ----------------------------------------------------------------------------------
@@ -144,8 +144,8 @@ def _named(name: str, *arguments: str) -> Callable[[exp.Expr], exp.Expr]:
     """The variant of a function that counts characters instead of bytes."""
 
     def function(node: exp.Expr) -> exp.Expr:
-        given = [node.args[each] for each in arguments if node.args.get(each) is not None]
-        return exp.Anonymous(this=name, expressions=given)
+        expressions = [node.args[each] for each in arguments if node.args.get(each) is not None]
+        return exp.Anonymous(this=name, expressions=expressions)
 
     return function
 
@@ -182,9 +182,9 @@ RULES: Rules = {
     exp.RegexpFullMatch: full_match("match(x, pattern)", "clickhouse"),
     exp.GroupConcat: _text_of_group,
     # LEAD past the last row is 0 for a type without NULL.
-    exp.Lead: written("lead(toNullable(x))", "clickhouse", x="this"),
+    exp.Lead: rewrite_rule("lead(toNullable(x))", "clickhouse", x="this"),
     # The name is case-sensitive.
-    exp.MD5: written("lower(hex(MD5(x)))", "clickhouse", x="this"),
+    exp.MD5: rewrite_rule("lower(hex(MD5(x)))", "clickhouse", x="this"),
     exp.Length: _named("lengthUTF8", "this"),
     exp.Substring: _named("substringUTF8", "this", "start", "length"),
     exp.StrPosition: _named("positionUTF8", "this", "substr"),

@@ -22,13 +22,13 @@ from kanon_sql.sql.dialects.rules import (
     full_match,
     nulls_last,
     phrase,
+    rewrite_rule,
     try_cast,
-    written,
 )
 from kanon_sql.sql.dialects.spelling import with_handlers
 
 _phrase = partial(phrase, dialect="mysql")
-_written = partial(written, dialect="mysql")
+_rewrite = partial(rewrite_rule, dialect="mysql")
 
 
 def _matches(pattern: str) -> str:
@@ -119,12 +119,12 @@ def rules_with(bytewise: str) -> Rules:
         exp.Cast: cast,
         exp.Select: _with_sets_before,
         exp.RegexpFullMatch: full_match("cast(x as char) regexp pattern", "mysql", TO_THE_END),
-        exp.IgnoreNulls: _written("max(x)", x="this.this"),
+        exp.IgnoreNulls: _rewrite("max(x)", x="this.this"),
         exp.Order: nulls_last,
         exp.Like: like,
         exp.ILike: ilike,
         exp.GroupConcat: _texts_in_order,
-        exp.Encode: _written("cast(x as binary)", x="this"),
+        exp.Encode: _rewrite("cast(x as binary)", x="this"),
     }
 
 
@@ -136,5 +136,8 @@ class MariaDB(MySQL):
     """MySQL's grammar as a dialect of its own; defining it registers it with sqlglot."""
 
     def generator(self, **options: Any) -> Generator:
-        made = super().generator(**options)
-        return with_handlers(made, {exp.RegexpLike: lambda own, node: own.binary(node, "REGEXP")})
+        sql_generator = super().generator(**options)
+        return with_handlers(
+            sql_generator,
+            {exp.RegexpLike: lambda generator, node: generator.binary(node, "REGEXP")},
+        )

@@ -11,8 +11,8 @@ from kanon_sql.sql.dialects.rules import (
     Rules,
     full_match,
     phrase,
+    rewrite_rule,
     try_cast,
-    written,
 )
 
 _NUMBER = r"^\s*[-+]?(\d{1,200}(\.\d{0,200})?|\.\d{1,200})([eE][-+]?\d{1,2})?\s*$"
@@ -20,7 +20,7 @@ _DATE = r"^\s*\d{1,4}-\d{1,2}-\d{1,2}([ T]\d{1,2}:\d{2}(:\d{2}(\.\d{1,6})?)?)?\s
 
 
 _phrase = partial(phrase, dialect="postgres")
-_written = partial(written, dialect="postgres")
+_rewrite = partial(rewrite_rule, dialect="postgres")
 
 
 def _moment(type: str) -> str:
@@ -43,7 +43,7 @@ def _year(node: exp.Extract) -> exp.Expr:
     return _phrase("case when isfinite(x) then y end", x=node.expression, y=node.copy())
 
 
-def _whole_classes(node: exp.Join) -> exp.Join:
+def _classes_as_arrays(node: exp.Join) -> exp.Join:
     """Join the classes of two releases on one array of all columns.
 
     With several conditions, Postgres estimates hardly any matches, and chooses a nested loop.
@@ -51,14 +51,14 @@ def _whole_classes(node: exp.Join) -> exp.Join:
     conditions = list(node.args["on"].flatten()) if isinstance(node.args.get("on"), exp.And) else []
     if node.alias_or_name not in _NUMBERED or not conditions:
         return node
-    sides = [[each.unnest() for each in one.iter_expressions()] for one in conditions]
-    if not all(isinstance(side, exp.Array) for both in sides for side in both):
+    sides = [[each.unnest() for each in condition.iter_expressions()] for condition in conditions]
+    if not all(isinstance(side, exp.Array) for pair in sides for side in pair):
         return node
-    one, other = (
+    left, right = (
         exp.Anonymous(this="row", expressions=[side.expressions[0].copy() for side in each])
         for each in zip(*sides, strict=True)
     )
-    node.set("on", _phrase("array[a] = array[b]", a=one, b=other))
+    node.set("on", _phrase("array[a] = array[b]", a=left, b=right))
     return node
 
 
@@ -71,12 +71,12 @@ REASONS = {
 }
 
 RULES: Rules = {
-    exp.Join: _whole_classes,
+    exp.Join: _classes_as_arrays,
     exp.TimeToStr: _date_text,
     exp.Extract: _year,
-    exp.Year: _written("case when isfinite(x) then extract(year from x) end", x="this"),
+    exp.Year: _rewrite("case when isfinite(x) then extract(year from x) end", x="this"),
     # Arrays with NULL elements compare as equal, and only equality is joined by hashing.
-    exp.NullSafeEQ: _written("array[a] = array[b]", a="this", b="expression"),
+    exp.NullSafeEQ: _rewrite("array[a] = array[b]", a="this", b="expression"),
     exp.TryCast: try_cast(
         {
             exp.DType.DOUBLE: f"case when cast(x as text) ~ '{_NUMBER}' "
@@ -88,7 +88,7 @@ RULES: Rules = {
     ),
     exp.RegexpFullMatch: full_match("x ~ pattern", "postgres"),
     # any_value requires Postgres 16, and there is no min of booleans.
-    exp.IgnoreNulls: _written("(array_agg(x))[1]", x="this.this"),
+    exp.IgnoreNulls: _rewrite("(array_agg(x))[1]", x="this.this"),
     **BACKSLASH_IN_LIKE,
-    exp.Encode: _written("convert_to(cast(x as text), 'UTF8')", x="this"),
+    exp.Encode: _rewrite("convert_to(cast(x as text), 'UTF8')", x="this"),
 }

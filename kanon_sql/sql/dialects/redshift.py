@@ -13,11 +13,11 @@ from kanon_sql.sql.dialects.rules import (
     Rules,
     framed,
     full_match,
+    rewrite_rule,
     try_cast,
-    written,
 )
 
-_written = partial(written, dialect="redshift")
+_rewrite = partial(rewrite_rule, dialect="redshift")
 
 
 def _joined(node: exp.GroupConcat) -> exp.Expr:
@@ -34,8 +34,8 @@ def _joined(node: exp.GroupConcat) -> exp.Expr:
 
 
 RULES: Rules = {
-    exp.NullSafeEQ: _written("(a = b or (a is null and b is null))", a="this", b="expression"),
-    exp.NullSafeNEQ: _written(
+    exp.NullSafeEQ: _rewrite("(a = b or (a is null and b is null))", a="this", b="expression"),
+    exp.NullSafeNEQ: _rewrite(
         "not (a = b or (a is null and b is null)) is true", a="this", b="expression"
     ),
     exp.TryCast: try_cast(
@@ -52,7 +52,7 @@ RULES: Rules = {
     exp.RegexpFullMatch: full_match("x ~ pattern", "redshift"),
     exp.Window: framed,
     exp.GroupConcat: _joined,
-    exp.IgnoreNulls: _written("any_value(x)", x="this.this"),
+    exp.IgnoreNulls: _rewrite("any_value(x)", x="this.this"),
     **BACKSLASH_IN_LIKE,
-    exp.Encode: _written("cast(cast(x as varchar(max)) as varbyte(65535))", x="this"),
+    exp.Encode: _rewrite("cast(cast(x as varchar(max)) as varbyte(65535))", x="this"),
 }

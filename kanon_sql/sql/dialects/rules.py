@@ -129,25 +129,25 @@ TO_THE_END = r"^({})\z"
 """Anchors a pattern at the very end, where `$` also matches before a final line break."""
 
 
-def phrase(text: str, dialect: str, **parts: exp.Expr) -> exp.Expr:
+def phrase(text: str, dialect: str, **nodes: exp.Expr) -> exp.Expr:
     """Parse an expression in a dialect, and substitute nodes for its column names.
 
     >>> phrase("cast(x as text) ~ '^a$'", "postgres", x=exp.column("b")).sql("postgres")
     "CAST(b AS TEXT) ~ '^a$'"
     """
-    found = _parsed(text, dialect).copy()
-    for column in list(found.find_all(exp.Column)):
-        if column.name in parts:
-            part = parts[column.name].copy()
-            part = (
-                part
-                if isinstance(part, exp.Column | exp.Literal | exp.Func)
-                else exp.Paren(this=part)
+    tree = _parsed(text, dialect).copy()
+    for column in list(tree.find_all(exp.Column)):
+        if column.name in nodes:
+            node = nodes[column.name].copy()
+            node = (
+                node
+                if isinstance(node, exp.Column | exp.Literal | exp.Func)
+                else exp.Paren(this=node)
             )
-            if column is found:
-                return part
-            column.replace(part)
-    return found
+            if column is tree:
+                return node
+            column.replace(node)
+    return tree
 
 
 @cache
@@ -155,26 +155,26 @@ def _parsed(text: str, dialect: str) -> exp.Expr:
     return sqlglot.parse_one(text, read=dialect)
 
 
-def written(text: str, dialect: str, **parts: str) -> Rule:
+def rewrite_rule(text: str, dialect: str, **paths: str) -> Rule:
     """A rule that rewrites a node as `text`, in which names refer to the node's arguments by path.
 
-    >>> rule = written("not (a <> b)", "sqlite", a="this", b="expression")
+    >>> rule = rewrite_rule("not (a <> b)", "sqlite", a="this", b="expression")
     >>> rule(sqlglot.parse_one("x = y")).sql("sqlite")
     'NOT (x <> y)'
     """
 
     def rule(node: exp.Expr) -> exp.Expr:
-        found = {name: reduce(_part, path.split("."), node) for name, path in parts.items()}
-        return phrase(text, dialect, **found)
+        nodes = {name: reduce(_argument, path.split("."), node) for name, path in paths.items()}
+        return phrase(text, dialect, **nodes)
 
     return rule
 
 
-def _part(node: Any, name: str) -> Any:
+def _argument(node: Any, name: str) -> Any:
     return node.args[name]
 
 
-AS_WHOLE = (
+AS_BIGINT = (
     "case when x between -9223372036854775808 and 9223372036854774784 then cast(x as bigint) end"
 )
 """A number as a 64-bit integer; NULL out of range."""
@@ -184,9 +184,9 @@ AS_LONG = "case when abs(x) < 1e38 then cast(x as decimal(38, 0)) end"
 
 def try_cast(texts: Mapping[exp.DType, str], dialect: str) -> Rule:
     """A rule for TRY_CAST, by type: an expression on `x` that is NULL where the cast fails; to
-    integers `AS_WHOLE` and `AS_LONG` by default."""
-    known = {exp.DType.BIGINT: AS_WHOLE, exp.DType.DECIMAL: AS_LONG} | dict(texts)
-    rules = {type: written(text, dialect, x="this") for type, text in known.items()}
+    integers `AS_BIGINT` and `AS_LONG` by default."""
+    known = {exp.DType.BIGINT: AS_BIGINT, exp.DType.DECIMAL: AS_LONG} | dict(texts)
+    rules = {type: rewrite_rule(text, dialect, x="this") for type, text in known.items()}
 
     def rule(node: exp.TryCast) -> exp.Expr:
         type = node.to.this
@@ -198,7 +198,7 @@ def try_cast(texts: Mapping[exp.DType, str], dialect: str) -> Rule:
 
 def casts(texts: Mapping[exp.DType, str], dialect: str) -> Rule:
     """A rule for casts to these types; other casts are unchanged."""
-    rules = {type: written(text, dialect, x="this") for type, text in texts.items()}
+    rules = {type: rewrite_rule(text, dialect, x="this") for type, text in texts.items()}
 
     def rule(node: exp.Cast) -> exp.Expr:
         return rules[node.to.this](node) if node.to.this in rules else node
@@ -206,14 +206,14 @@ def casts(texts: Mapping[exp.DType, str], dialect: str) -> Rule:
     return rule
 
 
-def full_match(text: str, dialect: str, whole: str = "^({})$") -> Rule:
+def full_match(text: str, dialect: str, anchors: str = "^({})$") -> Rule:
     """A rule for full regular-expression matches.
 
-    `text` tests whether `x` contains `pattern`, and `whole` anchors the pattern.
+    `text` tests whether `x` contains `pattern`, and `anchors` is a format that anchors the pattern.
     """
 
     def rule(node: exp.RegexpFullMatch) -> exp.Expr:
-        pattern = exp.Literal.string(whole.format(node.expression.name))
+        pattern = exp.Literal.string(anchors.format(node.expression.name))
         return phrase(text, dialect, x=node.this, pattern=pattern)
 
     return rule
@@ -245,41 +245,41 @@ def _nulls_last(node: exp.Order) -> Iterator[exp.Expr]:
     """ORDER BY keys with null flags.
 
     String aggregates contain no NULL, and the order of an answer without a LIMIT affects no figure,
-    so both stay plain. No key is written twice, which certain dialects reject.
+    so neither needs a flag. No key is repeated, which certain dialects reject.
     """
     answer = node.parent if isinstance(node.parent, exp.Query) else None
-    plain = (answer and not answer.args.get("limit")) or node.find_ancestor(
+    needs_no_flag = (answer and not answer.args.get("limit")) or node.find_ancestor(
         exp.GroupConcat, exp.WithinGroup, exp.Query
     ) not in (node.parent_select, None)
-    written: list[exp.Expr] = []
+    key_columns: list[exp.Expr] = []
     for each in node.expressions:
         value, descending = each.this, bool(each.args.get("desc"))
         keys = [exp.Ordered(this=value, desc=descending or None, nulls_first=not descending)]
-        if not (plain or descending or each.args.get("nulls_first") or _is_flag(value)):
-            whole = _stands_for(value, answer)
-            flag = exp.case().when(whole.copy().is_(exp.null()), "1").else_("0")
+        if not (needs_no_flag or descending or each.args.get("nulls_first") or _is_flag(value)):
+            expression = _aliased_expression(value, answer)
+            flag = exp.case().when(expression.copy().is_(exp.null()), "1").else_("0")
             # The default needs no NULLS clause.
             keys.insert(0, exp.Ordered(this=flag, nulls_first=True))
-            if isinstance(whole, exp.Count):
+            if isinstance(expression, exp.Count):
                 del keys[0]
         for key in keys:
             key_column = _without_tables(key.this)
-            if key_column not in written:
-                written.append(key_column)
+            if key_column not in key_columns:
+                key_columns.append(key_column)
                 yield key
 
 
-def _stands_for(value: exp.Expr, answer: exp.Expr | None) -> exp.Expr:
+def _aliased_expression(value: exp.Expr, answer: exp.Expr | None) -> exp.Expr:
     """The expression behind an alias, as not every dialect resolves aliases within expressions."""
     named = answer.selects if isinstance(answer, exp.Select) else []
     return next((each.unalias() for each in named if each.alias == value.name), value)
 
 
 def _without_tables(value: exp.Expr) -> exp.Expr:
-    bare = value.copy()
-    for column in bare.find_all(exp.Column):
+    unqualified = value.copy()
+    for column in unqualified.find_all(exp.Column):
         column.set("table", None)
-    return bare
+    return unqualified
 
 
 def framed(node: exp.Window) -> exp.Window:
@@ -348,10 +348,10 @@ def values_by_place(column: str, function: str | None = None) -> Rule:
     return rule
 
 
-def refused(what: str, dialect: str) -> Rule:
+def refused(feature: str, dialect: str) -> Rule:
     """A rule that raises `SpecError` for a feature that a dialect lacks."""
 
     def rule(_: exp.Expr) -> exp.Expr:
-        raise SpecError(f"the SQL can't be written for {dialect}: it has no words for {what}.")
+        raise SpecError(f"the SQL can't be written for {dialect}: it has no words for {feature}.")
 
     return rule

@@ -11,11 +11,11 @@ from kanon_sql.sql.dialects.rules import (
     Rules,
     is_float,
     phrase,
+    rewrite_rule,
     try_cast,
-    written,
 )
 
-_written = partial(written, dialect="snowflake")
+_rewrite = partial(rewrite_rule, dialect="snowflake")
 
 _EXACT = "to_varchar(x, 'TME')"
 """A float with all digits; a cast keeps about ten."""
@@ -59,7 +59,7 @@ RULES: Rules = {
         "snowflake",
     ),
     # The pattern matches the whole text.
-    exp.RegexpFullMatch: _written("regexp_like(x, pattern)", x="this", pattern="expression"),
-    exp.IgnoreNulls: _written("any_value(x)", x="this.this"),
-    exp.Encode: _written("hex_encode(cast(x as varchar))", x="this"),
+    exp.RegexpFullMatch: _rewrite("regexp_like(x, pattern)", x="this", pattern="expression"),
+    exp.IgnoreNulls: _rewrite("any_value(x)", x="this.this"),
+    exp.Encode: _rewrite("hex_encode(cast(x as varchar))", x="this"),
 }

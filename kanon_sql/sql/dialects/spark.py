@@ -17,13 +17,13 @@ _TWO_TO_THE_63 = "9.223372036854775807E18D"
 _phrase = partial(phrase, dialect="spark")
 
 
-def _spelled(pattern: str, type: str) -> str:
+def _checked_cast(pattern: str, type: str) -> str:
     """Cast only text that looks like a number or date: Spark also accepts `1d` and `2025`."""
     text = exp.Literal.string(pattern).sql("spark")
     return f"case when cast(x as string) rlike {text} then try_cast(x as {type}) end"
 
 
-def _whole(node: exp.Floor | exp.Ceil) -> exp.Expr:
+def _float_floor(node: exp.Floor | exp.Ceil) -> exp.Expr:
     """The floor of a float as a float: a bigint saturates at 2 ** 63."""
     above = node.find_ancestor(exp.TryCast)
     of_float = node.find(exp.Div) or (above and above.to.this == exp.DType.BIGINT)
@@ -35,7 +35,7 @@ def _whole(node: exp.Floor | exp.Ceil) -> exp.Expr:
     return _phrase(text, x=node.this, whole=inner)
 
 
-def _is_whole(node: exp.EQ) -> exp.Expr:
+def _is_integer(node: exp.EQ) -> exp.Expr:
     """Test for integers by modulo, as the floor of infinity raises an error in ANSI mode."""
     other = node.expression
     if isinstance(other, exp.Floor) and other.this == node.this:
@@ -54,12 +54,12 @@ def _where(node: exp.Where) -> exp.Expr:
 RULES: Rules = {
     exp.Where: _where,
     **BACKSLASH_IN_LIKE,
-    exp.EQ: _is_whole,
+    exp.EQ: _is_integer,
     exp.TryCast: try_cast(
         {
-            exp.DType.DOUBLE: _spelled(_NUMBER, "double"),
-            exp.DType.DATE: _spelled(_DATE, "date"),
-            exp.DType.TIMESTAMP: _spelled(_DATE, "timestamp_ntz"),
+            exp.DType.DOUBLE: _checked_cast(_NUMBER, "double"),
+            exp.DType.DATE: _checked_cast(_DATE, "date"),
+            exp.DType.TIMESTAMP: _checked_cast(_DATE, "timestamp_ntz"),
             # 2 ** 63 itself would be cast to one less.
             exp.DType.BIGINT: f"case when x < {_TWO_TO_THE_63} then try_cast(x as bigint) end",
             exp.DType.DECIMAL: "try_cast(x as decimal(38, 0))",
@@ -67,6 +67,6 @@ RULES: Rules = {
         "spark",
     ),
     exp.RegexpFullMatch: full_match("x rlike pattern", "spark", r"^(?:{})\z"),
-    exp.Floor: _whole,
-    exp.Ceil: _whole,
+    exp.Floor: _float_floor,
+    exp.Ceil: _float_floor,
 }

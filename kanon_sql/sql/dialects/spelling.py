@@ -18,11 +18,11 @@ Handler = Callable[[Any, Any], str]
 """The SQL of an expression by a generator."""
 
 _UPPER = re.compile(r"[A-Z][A-Z0-9_ ]*")
-_PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_UNQUOTED = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _ENDS_A_SET = re.compile(r"^\), ", re.MULTILINE)
 _BLANKS = re.compile(r"\n +(?=\n)")
 """Whitespace-only lines, which sqlglot puts around the arguments of some aggregates."""
-_WORDS = Path(__file__).with_name("reserved_words.txt")
+_RESERVED_WORDS = Path(__file__).with_name("reserved_words.txt")
 """Reserved words of SQL:2016 and of several dialects."""
 
 
@@ -103,16 +103,16 @@ def without_redundant_aliases(sql: str, dialect: str) -> str:
     'select [zip], t.[age] as [age], [a] as [b]'
     """
     tokens = _tokens(sql, dialect)
-    parts, place = [], 0
+    pieces, place = [], 0
     for before, column, between, name in zip(
         tokens, tokens[1:], tokens[2:], tokens[3:], strict=False
     ):
         kinds = [each.token_type for each in (column, between, name)]
         is_renamed = kinds == [TokenType.IDENTIFIER, TokenType.ALIAS, TokenType.IDENTIFIER]
         if is_renamed and column.text == name.text and before.token_type != TokenType.DOT:
-            parts.append(sql[place : column.end + 1])
+            pieces.append(sql[place : column.end + 1])
             place = name.end + 1
-    return "".join([*parts, sql[place:]])
+    return "".join([*pieces, sql[place:]])
 
 
 def with_comments(sql: str, comments: Mapping[str, Sequence[str]]) -> str:
@@ -134,30 +134,31 @@ def with_comments(sql: str, comments: Mapping[str, Sequence[str]]) -> str:
     return sql
 
 
-def with_needed_quotes(sql: str, dialect: str, *, spelled: bool) -> str:
+def with_needed_quotes(sql: str, dialect: str, *, exact_names: bool) -> str:
     """Remove quotes that no name needs.
 
-    `spelled`: names have the database's spelling, so a name that would be case-folded keeps its
+    `exact_names`: names have the database's spelling, so a name that would be case-folded keeps its
     quotes.
 
-    >>> with_needed_quotes('select "zip", "Zip code", "order" from t', "snowflake", spelled=False)
+    >>> statement = 'select "zip", "Zip code", "order" from t'
+    >>> with_needed_quotes(statement, "snowflake", exact_names=False)
     'select zip, "Zip code", "order" from t'
     """
     quoted = {t.text for t in _tokens(sql, dialect) if t.token_type == TokenType.IDENTIFIER}
     folded = [name.casefold() for name in quoted]
 
-    def bare(token: Token, text: str) -> str:
+    def unquoted(token: Token, text: str) -> str:
         name = token.text
-        plain = (
+        needs_no_quotes = (
             token.token_type == TokenType.IDENTIFIER
-            and _PLAIN.fullmatch(name)
+            and _UNQUOTED.fullmatch(name)
             and name.casefold() not in _reserved(dialect)
             and folded.count(name.casefold()) == 1
-            and (not spelled or _folded(name, dialect) == name)
+            and (not exact_names or _folded(name, dialect) == name)
         )
-        return name if plain else text
+        return name if needs_no_quotes else text
 
-    return _respelled(sql, dialect, bare)
+    return _respelled(sql, dialect, unquoted)
 
 
 def _respelled(sql: str, dialect: str, spelling: Callable[[Token, str], str]) -> str:
@@ -189,10 +190,10 @@ def _folded(name: str, dialect: str) -> str:
 
 @cache
 def _reserved(dialect: str) -> frozenset[str]:
-    known = Dialect.get_or_raise(dialect)
-    names = known.parser_class.ID_VAR_TOKENS
-    keywords = known.tokenizer_class.KEYWORDS
-    words = [word for word, token in keywords.items() if token not in names]
-    return frozenset(_WORDS.read_text(encoding="utf-8").split()) | {
-        word.casefold() for word in (*words, *known.generator_class.RESERVED_KEYWORDS)
+    dialect_class = Dialect.get_or_raise(dialect)
+    name_tokens = dialect_class.parser_class.ID_VAR_TOKENS
+    keywords = dialect_class.tokenizer_class.KEYWORDS
+    words = [word for word, token in keywords.items() if token not in name_tokens]
+    return frozenset(_RESERVED_WORDS.read_text(encoding="utf-8").split()) | {
+        word.casefold() for word in (*words, *dialect_class.generator_class.RESERVED_KEYWORDS)
     }

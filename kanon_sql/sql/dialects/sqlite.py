@@ -9,18 +9,18 @@ import sqlglot
 from sqlglot import exp
 
 from kanon_sql.sql.dialects.rules import (
-    AS_WHOLE,
+    AS_BIGINT,
     Rule,
     Rules,
     phrase,
     plain_number,
     refused,
+    rewrite_rule,
     try_cast,
     values_by_place,
-    written,
 )
 
-_written = partial(written, dialect="sqlite")
+_rewrite = partial(rewrite_rule, dialect="sqlite")
 
 _IS_PLAIN_NUMBER = (
     "x not glob '*[^-0-9.]*' and x glob '*[0-9]' and ltrim(x, '-') glob '[0-9]*' "
@@ -46,7 +46,7 @@ Before 3.43 it returns any day up to the 31st until a modifier is applied. Times
 milliseconds, which can move the last one of a day to the next; an offset that changes the day makes
 it invalid here.
 """
-_PARTS = {
+_DATE_PARTS = {
     "YEAR": "cast(strftime('%Y', x) as integer)",
     "MONTH": "cast(strftime('%m', x) as integer)",
     "DAY": "cast(strftime('%d', x) as integer)",
@@ -56,13 +56,13 @@ _PARTS = {
 
 def _extract(node: exp.Extract) -> exp.Expr:
     part = node.this.name.upper()
-    if part not in _PARTS:
+    if part not in _DATE_PARTS:
         return refused(f"the {part.lower()} of a date", "sqlite")(node)
-    return phrase(_PARTS[part], "sqlite", x=node.expression)
+    return phrase(_DATE_PARTS[part], "sqlite", x=node.expression)
 
 
-def _part(name: str) -> Rule:
-    return written(_PARTS[name], "sqlite", x="this")
+def _date_part(name: str) -> Rule:
+    return rewrite_rule(_DATE_PARTS[name], "sqlite", x="this")
 
 
 def _like(node: exp.Like) -> exp.Expr:
@@ -96,24 +96,24 @@ def _cast(node: exp.Cast) -> exp.Expr:
     match node.to.this:
         case exp.DType.DECIMAL:
             digits = [each.name for each in node.to.expressions]
-            whole = digits[-1:] == ["0"]
-            return phrase(f"cast(x as {'integer' if whole else 'real'})", "sqlite", x=node.this)
+            is_int = digits[-1:] == ["0"]
+            return phrase(f"cast(x as {'integer' if is_int else 'real'})", "sqlite", x=node.this)
         case exp.DType.DATE:
             return phrase("date(x)", "sqlite", x=node.this)
         case exp.DType.TIMESTAMP | exp.DType.TIMESTAMPNTZ:
-            said = "a time; compare its day, cast(t as date), with date '2025-01-31'"
-            return refused(said, "sqlite")(node)
+            feature = "a time; compare its day, cast(t as date), with date '2025-01-31'"
+            return refused(feature, "sqlite")(node)
         case type if type in exp.DataType.TEXT_TYPES:
             return _text_of(node)
     return node
 
 
-_as_whole: Callable[[exp.TryCast], exp.Expr] = try_cast(
+_try_cast: Callable[[exp.TryCast], exp.Expr] = try_cast(
     {
         exp.DType.DOUBLE: f"case when {_IS_NUMBER} then cast(x as real) end",
         exp.DType.TIMESTAMP: f"case when {_DATE} then strftime('%Y-%m-%d %H:%M:%f', x) end",
         exp.DType.DATE: f"case when {_DATE} then {_DAY} end",
-        exp.DType.DECIMAL: AS_WHOLE,
+        exp.DType.DECIMAL: AS_BIGINT,
     },
     "sqlite",
 )
@@ -129,18 +129,18 @@ def joins_texts(sql: str) -> bool:
 
 
 RULES: Rules = {
-    exp.TryCast: _as_whole,
+    exp.TryCast: _try_cast,
     exp.Cast: _cast,
     exp.RegexpFullMatch: plain_number(f"({_IS_PLAIN_NUMBER})", "sqlite"),
-    exp.IgnoreNulls: _written("max(x)", x="this.this"),
+    exp.IgnoreNulls: _rewrite("max(x)", x="this.this"),
     exp.Extract: _extract,
-    exp.Year: _part("YEAR"),
-    exp.Month: _part("MONTH"),
-    exp.Day: _part("DAY"),
-    exp.Left: _written("substr(x, 1, n)", x="this", n="expression"),
-    exp.Right: _written("substr(x, -n, n)", x="this", n="expression"),
+    exp.Year: _date_part("YEAR"),
+    exp.Month: _date_part("MONTH"),
+    exp.Day: _date_part("DAY"),
+    exp.Left: _rewrite("substr(x, 1, n)", x="this", n="expression"),
+    exp.Right: _rewrite("substr(x, -n, n)", x="this", n="expression"),
     exp.Pad: _padded,
     exp.Like: _like,
     exp.Values: values_by_place("column"),
-    exp.Encode: _written("cast(x as blob)", x="this"),
+    exp.Encode: _rewrite("cast(x as blob)", x="this"),
 }

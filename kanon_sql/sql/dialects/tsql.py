@@ -13,11 +13,11 @@ from kanon_sql.sql.dialects.rules import (
     phrase,
     plain_number,
     refused,
+    rewrite_rule,
     try_cast,
-    written,
 )
 
-_written = partial(written, dialect="tsql")
+_rewrite = partial(rewrite_rule, dialect="tsql")
 
 _TEXT = "cast(x as nvarchar(max)) collate Latin1_General_100_BIN2"
 """Text compared by case and accents; no collation distinguishes trailing blanks."""
@@ -103,19 +103,19 @@ def _text(node: exp.Literal) -> exp.Expr:
     return node
 
 
-def _all_at_once(node: exp.Join) -> exp.Join:
+def _merged_intersections(node: exp.Join) -> exp.Join:
     """Merge the intersections of a join into one over all columns."""
     condition = node.args.get("on")
-    all_of_them = list(condition.flatten()) if isinstance(condition, exp.And) else []
-    each = [one for one in all_of_them if isinstance(one, exp.Exists)]
-    if len(each) < 2 or not all(isinstance(one.this, exp.Intersect) for one in each):
+    conditions = list(condition.flatten()) if isinstance(condition, exp.And) else []
+    each = [exists for exists in conditions if isinstance(exists, exp.Exists)]
+    if len(each) < 2 or not all(isinstance(exists.this, exp.Intersect) for exists in each):
         return node
-    first, *others = [one.this for one in each]
+    first, *others = [exists.this for exists in each]
     for other in others:
         first.this.set("expressions", [*first.this.expressions, *other.this.expressions])
         of_second = [*first.expression.expressions, *other.expression.expressions]
         first.expression.set("expressions", of_second)
-    rest = [one for one in all_of_them if one not in each[1:]]
+    rest = [exists for exists in conditions if exists not in each[1:]]
     node.set("on", exp.and_(*rest, copy=False))
     return node
 
@@ -126,9 +126,9 @@ REASONS = {
 
 RULES: Rules = {
     # An intersection treats NULLs as equal, and is joined by hashing.
-    exp.NullSafeEQ: _written("exists (select a intersect select b)", a="this", b="expression"),
-    exp.Join: _all_at_once,
-    exp.NullSafeNEQ: _written("not exists (select a intersect select b)", a="this", b="expression"),
+    exp.NullSafeEQ: _rewrite("exists (select a intersect select b)", a="this", b="expression"),
+    exp.Join: _merged_intersections,
+    exp.NullSafeNEQ: _rewrite("not exists (select a intersect select b)", a="this", b="expression"),
     # Blank text would be parsed as 0.
     exp.TryCast: try_cast(
         {
@@ -147,13 +147,13 @@ RULES: Rules = {
     exp.Cast: _as_text,
     exp.Case: _float_as_text,
     exp.RegexpFullMatch: plain_number(_IS_PLAIN_NUMBER, "tsql"),
-    exp.IgnoreNulls: _written("max(x)", x="this.this"),
-    exp.MD5: _written(
+    exp.IgnoreNulls: _rewrite("max(x)", x="this.this"),
+    exp.MD5: _rewrite(
         "lower(convert(varchar(32), hashbytes('MD5', "
         "cast(x collate Latin1_General_100_BIN2_UTF8 as varchar(max))), 2))",
         x="this",
     ),
-    exp.Length: _written("(len(x + '.') - 1)", x="this"),
+    exp.Length: _rewrite("(len(x + '.') - 1)", x="this"),
     exp.Trim: _trimmed,
     exp.Pad: _padded,
     exp.TimeToStr: _date_text,
@@ -161,5 +161,5 @@ RULES: Rules = {
     exp.ILike: _ilike,
     exp.Order: nulls_last,
     exp.Literal: _text,
-    exp.Encode: _written("cast(x as varbinary(max))", x="this"),
+    exp.Encode: _rewrite("cast(x as varbinary(max))", x="this"),
 }
