@@ -24,7 +24,13 @@ from kanon_sql.plan.check_statement import check_statement
 from kanon_sql.plan.question import BoundCheck, ResolvedQuestion
 from kanon_sql.report.pipelines.outcomes import check_name
 from kanon_sql.results.table import CheckResult
-from kanon_sql.spec.contract import ENGINE, OWN, PROPERTY, refuse_placeholders, with_rules
+from kanon_sql.spec.contract import (
+    ENGINE,
+    PROPERTY,
+    RULE_ID_PREFIX,
+    refuse_placeholders,
+    with_rules,
+)
 from kanon_sql.spec.models.base import Model
 from kanon_sql.spec.models.composition import ComposedModel
 from kanon_sql.spec.spec import AuditSpec, TableSpec
@@ -109,7 +115,7 @@ def compile_contract(
     count = sum(len(each.rules) for each in tables_rules)
     if into is not None:
         text = with_rules(
-            into, {each.name: each.rules for each in tables_rules}, needed=list(objects)
+            into, {each.name: each.rules for each in tables_rules}, required_tables=list(objects)
         )
         return CompiledContract(text.removesuffix("\n"), count, notes)
     contract = {
@@ -323,7 +329,7 @@ def _rules(
         label = check_name(CheckResult(model.name(), model.parameters, None, None))
         uses[label] = uses.get(label, 0) + 1
         label = label if uses[label] == 1 else f"{label} #{uses[label]}"
-        rule_id = f"{OWN}{_slug(label, '_')}"
+        rule_id = f"{RULE_ID_PREFIX}{_slug(label, '_')}"
         query = None if _is_ours_alone(bound, check) else _query(own, renamed, engine)
         if query is None:
             alone.append(label)

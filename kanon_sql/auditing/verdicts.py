@@ -160,7 +160,7 @@ def _policy_models(
         if isinstance(spec, TableSpec):
             yield policy, *policy.of_records()
         else:
-            yield policy, *spec.asked_by(policy)
+            yield policy, *spec.checks_of(policy)
 
 
 def _is_of(result: CheckResult, models: Sequence[Model]) -> bool:

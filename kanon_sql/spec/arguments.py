@@ -144,26 +144,29 @@ def suggests_parameters(
     """Decorator: an unknown keyword raises `SpecError` with the parameter probably meant, as does a
     value of another type for texts, paths and switches. The signature lists the keywords of an
     unpacked `TypedDict`."""
-    own = inspect.signature(call)
+    signature = inspect.signature(call)
     listed = [
         each
-        for parameter in own.parameters.values()
+        for parameter in signature.parameters.values()
         for each in (list(_unpacked(parameter, call, models)) or [parameter])
     ]
-    known = [each.name for each in listed]
+    parameter_names = [each.name for each in listed]
     typed = {each.name: _TYPES[each.annotation] for each in listed if each.annotation in _TYPES}
 
     @functools.wraps(call)
-    def checked_call(*given: _Parameters.args, **named: _Parameters.kwargs) -> _Returned:
-        unknown = next((name for name in named if name not in known), None)
+    def checked_call(*positional: _Parameters.args, **named: _Parameters.kwargs) -> _Returned:
+        unknown = next((name for name in named if name not in parameter_names), None)
         if unknown is not None:
             raise SpecError(f'{call.__name__} has no parameter "{unknown}".{_suggestion(unknown)}')
-        for name, value in {**dict(zip(known, given, strict=False)), **named}.items():
+        for name, value in {
+            **dict(zip(parameter_names, positional, strict=False)),
+            **named,
+        }.items():
             types, expected = typed.get(name, (object, ""))
             if not isinstance(value, types):
                 raise SpecError(f"{name} must be {expected}; found {described_value(value)}.")
         try:
-            return call(*given, **named)
+            return call(*positional, **named)
         except KanonError as error:
             # The frames between the call and here say nothing to who made it.
             raise error.with_traceback(None) from error.__cause__
@@ -172,12 +175,12 @@ def suggests_parameters(
         if name == "keep_order":
             return f" {NO_SOURCE_ORDER}"
         if name in _SYNONYMS:
-            return did_you_mean(_SYNONYMS[name], known)
+            return did_you_mean(_SYNONYMS[name], parameter_names)
         if name in ("hierarchy", "hierarchies", *GeneralizationHierarchy.model_fields):
             return advice(name, TableSpec)
-        return did_you_mean(name, known)
+        return did_you_mean(name, parameter_names)
 
-    vars(checked_call)["__signature__"] = own.replace(parameters=listed)
+    vars(checked_call)["__signature__"] = signature.replace(parameters=listed)
     return checked_call
 
 
@@ -205,9 +208,9 @@ def _default(name: str, models: Sequence[type[Any]]) -> Any:
     return None
 
 
-def only(keywords: Any, given: Any) -> dict[str, Any]:
+def only(keywords: Any, arguments: Any) -> dict[str, Any]:
     """The arguments given for the keywords of a `TypedDict`."""
-    return {name: given[name] for name in keywords.__annotations__ if name in given}
+    return {name: arguments[name] for name in keywords.__annotations__ if name in arguments}
 
 
 def spec_from_arguments(
@@ -237,7 +240,7 @@ def spec_from_arguments(
             for key, value in {**arguments, **thresholds}.items()
             if value not in defaults or key == "unassigned" or (key == "header" and value is False)
         ]
-        _refuse_beside_a_spec(superfluous)
+        _refuse_arguments_with_spec(superfluous)
         if not data.tables:
             raise SpecError("the AuditSpec has published tables only, which tables() checks.")
         return data
@@ -258,8 +261,8 @@ def published_from_arguments(
 ) -> AuditSpec:
     """The spec of a published table, from the arguments of `tables`."""
     if isinstance(data, AuditSpec):
-        named = {"by": column_list("by", by), "checks": _models(checks), "against": against}
-        _refuse_beside_a_spec([name for name, each in named.items() if each])
+        arguments = {"by": column_list("by", by), "checks": _models(checks), "against": against}
+        _refuse_arguments_with_spec([name for name, each in arguments.items() if each])
         if not data.published:
             raise SpecError("the AuditSpec has no published tables; audit checks its records.")
         return data
@@ -281,22 +284,22 @@ def published_from_arguments(
     return AuditSpec(published=[spec])
 
 
-def _refuse_beside_a_spec(given: Sequence[str]) -> None:
-    if given:
+def _refuse_arguments_with_spec(superfluous: Sequence[str]) -> None:
+    if superfluous:
         raise SpecError(
-            f"an AuditSpec can't be combined with {', '.join(given)}. Set it in the spec."
+            f"an AuditSpec can't be combined with {', '.join(superfluous)}. Set it in the spec."
         )
 
 
 def _rules(rules: Mapping[str, Any], against: list[str]) -> list[Any]:
     """The rules for cells that the short forms stand for."""
-    given = rules.get("dominance") or ()
-    pairs = list(given) if isinstance(given, Iterable) else [given]
+    dominance = rules.get("dominance") or ()
+    pairs = list(dominance) if isinstance(dominance, Iterable) else [dominance]
     if len(pairs) == 2 and all(isinstance(each, int | float) for each in pairs):
         pairs = [tuple(pairs)]
     if not all(isinstance(each, list | tuple) and len(each) == 2 for each in pairs):
-        found = described_value(given)
-        raise SpecError(f"dominance must be pairs of n and k, as in (2, 67); found {found}.")
+        description = described_value(dominance)
+        raise SpecError(f"dominance must be pairs of n and k, as in (2, 67); found {description}.")
     if rules.get("min_difference") is not None and not against:
         raise SpecError("min_difference needs a second table: against={NAME: TABLE}.")
     return short_rules({**rules, "dominance": pairs}, against)
@@ -310,16 +313,16 @@ def _quasi_identifiers(
     return column_list(parameter, names)
 
 
-def _hierarchy(name: Any, given: Any) -> Any:
+def _hierarchy(name: Any, value: Any) -> Any:
     """A hierarchy as in a spec, or its levels alone in any form that Python has for them."""
-    if not isinstance(given, Mapping) or "levels" not in given:
-        return _levels(name, given) or given
-    levels = _levels(name, given["levels"])
-    others = {key: each for key, each in given.items() if key != "levels"}
-    return given if levels is None else others | levels
+    if not isinstance(value, Mapping) or "levels" not in value:
+        return _levels(name, value) or value
+    levels = _levels(name, value["levels"])
+    others = {key: each for key, each in value.items() if key != "levels"}
+    return value if levels is None else others | levels
 
 
-def _levels(name: Any, given: Any) -> dict[str, Any] | None:
+def _levels(name: Any, value: Any) -> dict[str, Any] | None:
     """The part of a hierarchy that a short form stands for; None for any other value.
 
     Short forms are a builder or a file as on the command line, a width or several (`[5, 10]`), one
@@ -327,9 +330,9 @@ def _levels(name: Any, given: Any) -> dict[str, Any] | None:
     (`[5, "suppress"]`), and a frame: the raw value, then one column per level.
     """
     try:
-        if _is_frame(given):
-            return {"hierarchy": _ancestors(given)}
-        levels = [level for each in _several(given) for level in _level(each)]
+        if _is_frame(value):
+            return {"hierarchy": _ancestors(value)}
+        levels = [level for each in _several(value) for level in _level(each)]
     except SpecError as error:
         raise SpecError(f"quasi_identifiers.{name}: {error}") from None
     if any(each is None for each in levels):
@@ -340,35 +343,35 @@ def _levels(name: Any, given: Any) -> dict[str, Any] | None:
     return {"levels": levels} if levels else None
 
 
-def _several(given: Any) -> list[Any]:
+def _several(arguments: Any) -> list[Any]:
     """A value or the items of a list, a range, and a numpy array or pandas Series of numbers.
 
     A Series of texts is most likely the column itself, whose values no error may show.
     """
-    value = given.tolist() if hasattr(given, "tolist") else given
-    if value is not given and any(isinstance(each, str) for each in _several(value)):
-        return [given]
+    value = arguments.tolist() if hasattr(arguments, "tolist") else arguments
+    if value is not arguments and any(isinstance(each, str) for each in _several(value)):
+        return [arguments]
     return list(value) if isinstance(value, list | tuple | range) else [value]
 
 
-def _level(given: Any) -> Iterator[Any]:
+def _level(value: Any) -> Iterator[Any]:
     """The levels that one short form stands for; None for any other value."""
-    match given:
+    match value:
         case bool() | None:
             yield None
         case int() | float():
-            yield {"width": given}
-        case str() if given in (*DATES, SUPPRESS):
-            yield given
+            yield {"width": value}
+        case str() if value in (*DATES, SUPPRESS):
+            yield value
         case str():
-            found = parse_builder(given)
-            yield from found.levels or (found,)
-        case Mapping() if len(given) == 1 and next(iter(given)) in BUILDERS:
-            [(builder, arguments)] = given.items()
+            hierarchy = parse_builder(value)
+            yield from hierarchy.levels or (hierarchy,)
+        case Mapping() if len(value) == 1 and next(iter(value)) in BUILDERS:
+            [(builder, arguments)] = value.items()
             several = _several(arguments)
             yield from parse_builder(f"{builder}:{','.join(map(str, several))}").levels or (None,)
-        case Mapping() if next(iter(given), None) in KINDS_OF_LEVELS:
-            yield given
+        case Mapping() if next(iter(value), None) in KINDS_OF_LEVELS:
+            yield value
         case _:
             yield None
 
@@ -384,14 +387,14 @@ def _ancestors(frame: Any) -> dict[str, list[str]]:
     """The ancestors of each raw value of a pandas, polars or pyarrow table. Raises `SpecError` for
     a missing value, and for a raw value with two parents."""
     names = frame.column_names if hasattr(frame, "column_names") else list(frame.columns)
-    found: dict[str, list[str]] = {}
+    ancestors: dict[str, list[str]] = {}
     for cells in zip(*(_several(_cells(frame[name])) for name in names), strict=True):
         if any(not isinstance(cell, str) and str(cell) in _MISSING for cell in cells):
             raise SpecError("the frame lacks a value. Give each raw value a label at every level.")
         raw, *above = map(str, cells)
-        if found.setdefault(raw, above) != above:
+        if ancestors.setdefault(raw, above) != above:
             raise SpecError("the frame gives a raw value two parents. Give each value one row.")
-    return found
+    return ancestors
 
 
 def _cells(column: Any) -> Any:
@@ -404,8 +407,8 @@ def _models(checks: Any) -> list[Any]:
         return [{name: parameters} for name, parameters in checks.items()]
     if checks is None:
         return []
-    one = isinstance(checks, Model | str) or not isinstance(checks, Iterable)
-    return [checks] if one else list(checks)
+    is_single = isinstance(checks, Model | str) or not isinstance(checks, Iterable)
+    return [checks] if is_single else list(checks)
 
 
 def _threshold_checks(
@@ -457,13 +460,13 @@ def _argument(key: str, value: Any) -> Any:
     return value
 
 
-def by_column(parameter: str, given: Any) -> dict[str, Any]:
+def by_column(parameter: str, mapping: Any) -> dict[str, Any]:
     """The mapping from column to value, with column names as text."""
-    if not isinstance(given, Mapping | None):
+    if not isinstance(mapping, Mapping | None):
         raise SpecError(
-            f'{parameter} must map columns to values, as in {{"zip": 2}}; found {kind_of(given)}.'
+            f'{parameter} must map columns to values, as in {{"zip": 2}}; found {kind_of(mapping)}.'
         )
-    return {_column(name): value for name, value in (given or {}).items()}
+    return {_column(name): value for name, value in (mapping or {}).items()}
 
 
 def column_list(parameter: str, names: Any) -> list[str]:
@@ -473,13 +476,13 @@ def column_list(parameter: str, names: Any) -> list[str]:
     several = (
         [names] if isinstance(names, str | bytes) or not isinstance(names, Iterable) else names
     )
-    found = [_column(name) for name in several]
-    wrong = [name for name in found if not isinstance(name, str)]
+    columns = [_column(name) for name in several]
+    wrong = [name for name in columns if not isinstance(name, str)]
     if wrong:
         raise SpecError(
             f"{parameter} must be a column or a list of them; found {kind_of(wrong[0])}."
         )
-    return sorted(found) if isinstance(names, set | frozenset) else found
+    return sorted(columns) if isinstance(names, set | frozenset) else columns
 
 
 def _column(name: Any) -> Any:

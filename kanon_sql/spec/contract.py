@@ -1,7 +1,7 @@
 """Data contracts by the Open Data Contract Standard (ODCS) v3: read as a spec, and their rules.
 
 A column's role is in its custom property `kanonSql`, with the keys that a dbt project has in
-`config.meta.kanon_sql`; a table's demands are in that of the schema object, or are its `custom`
+`config.meta.kanon_sql`; a table's checks are in that of the schema object, or are its `custom`
 quality rules of engine kanon-sql. A `sql` rule is never read.
 """
 
@@ -39,7 +39,7 @@ from kanon_sql.spec.yaml_document import YamlDocument, as_yaml
 PROPERTY = "kanonSql"
 """The custom property that holds the settings of kanon-sql."""
 ENGINE = "kanon-sql"
-"""The engine of a custom rule that is a demand."""
+"""The engine of a custom rule that is a check of kanon-sql."""
 OF_CONTRACTS = (
     REFERENCE.key, EARLIER.key, "levels", "first", "null_strings", "delimiter", "header",
     "hierarchy_faults",
@@ -66,7 +66,7 @@ def read_contract(
     """The selected tables of a contract that have roles; all of them without `select`.
 
     They lie at `server`, which may be left out if there is one, or behind `connect`. Raises
-    `SpecError` for a contract that can't be read, and for incomplete or invalid roles and demands.
+    `SpecError` for a contract that can't be read, and for incomplete or invalid roles and checks.
     """
     contract = Contract.read(path)
     chosen = contract.selected(list(select))
@@ -93,7 +93,7 @@ class SchemaObject:
     """Its number in the contract."""
     node: Node
     physical_name: str
-    asked: tuple[Model, ...]
+    rule_checks: tuple[Model, ...]
     """The checks of its custom rules."""
 
 
@@ -114,10 +114,12 @@ class Contract:
                 ("apiVersion",),
                 f"the contract is of apiVersion {version}, and kanon-sql reads v3.*.",
             )
-        found = document.value.get("schema")
-        if not isinstance(found, list) or not all(_is_named(each) for each in found):
+        objects_value = document.value.get("schema")
+        if not isinstance(objects_value, list) or not all(
+            _is_named(each) for each in objects_value
+        ):
             raise document.error(("schema",), "schema must be a list of objects with a name.")
-        _refuse_twins(document, ("schema",), found)
+        _refuse_repeated_names(document, ("schema",), objects_value)
         for key in ("customProperties", "quality"):
             if _is_ours(document.value.get(key)):
                 raise document.error(
@@ -125,14 +127,14 @@ class Contract:
                     "settings and rules of kanon-sql are read at a schema object and at its "
                     "columns alone. Move them there.",
                 )
-        objects = tuple(_object(document, place, each) for place, each in enumerate(found))
+        objects = tuple(_object(document, place, each) for place, each in enumerate(objects_value))
         return cls(document, objects)
 
     def selected(self, names: Sequence[str]) -> list[SchemaObject]:
         """The tables with roles of these names, or all. Raises `SpecError` if there are none."""
-        known = [each for each in self.objects if each.node.is_annotated or each.asked]
+        annotated = [each for each in self.objects if each.node.is_annotated or each.rule_checks]
         if not any(
-            settings.get("role") for each in known for settings in each.node.columns.values()
+            settings.get("role") for each in annotated for settings in each.node.columns.values()
         ):
             raise self.document.error(
                 ("schema",),
@@ -140,17 +142,17 @@ class Contract:
                 "audited. Give one to each column that someone could know of a person.",
             )
         for name in names:
-            if name not in [each.node.name for each in known]:
+            if name not in [each.node.name for each in annotated]:
                 raise SpecError(
                     f"{option('select', name)}: {self.document.path} has no such table with "
-                    f"roles.{did_you_mean(name, [each.node.name for each in known])}"
+                    f"roles.{did_you_mean(name, [each.node.name for each in annotated])}"
                 )
-        return [each for each in known if not names or each.node.name in names]
+        return [each for each in annotated if not names or each.node.name in names]
 
     def server(self, name: str | None) -> Mapping[str, Any] | None:
         """The server of this name, or the only one. Raises `SpecError`."""
-        found = self.document.value.get("servers") or []
-        servers = {str(each.get("server")): each for each in found if isinstance(each, dict)}
+        listed = self.document.value.get("servers") or []
+        servers = {str(each.get("server")): each for each in listed if isinstance(each, dict)}
         if name is None and len(servers) == 1:
             return next(iter(servers.values()))
         if name in servers:
@@ -166,7 +168,7 @@ class Contract:
     def table(
         self, each: SchemaObject, server: Mapping[str, Any] | None, connect: str | None
     ) -> TableSpec:
-        """The spec of a table. Raises `SpecError` for missing or invalid roles and demands."""
+        """The spec of a table. Raises `SpecError` for missing or invalid roles and checks."""
         node = each.node
         advice = "Give it to each column that someone could know of a person."
         settings = {
@@ -194,9 +196,9 @@ class Contract:
             return {"source": each.physical_name, "connect": connect}
         kind = server.get("type")
         if kind in _FILES and isinstance(path := server.get(_FILES[kind]), str):
-            found = {"source": path.replace("{model}", each.node.name)}
+            place = {"source": path.replace("{model}", each.node.name)}
             delimiter = server.get("delimiter")
-            return found | ({"delimiter": delimiter} if delimiter else {})
+            return place | ({"delimiter": delimiter} if delimiter else {})
         if (connection := _connection(server)) is not None:
             schema = server.get("schema")
             source = f"{schema}.{each.physical_name}" if schema else each.physical_name
@@ -211,22 +213,22 @@ class Contract:
         self, node: Node, server: Mapping[str, Any] | None, connect: str | None
     ) -> dict[str, Any]:
         """The references of a table, the one of the short keys among them."""
-        found = self._others(node, REFERENCE.key, server, connect)
-        own = settings_of_reference(node)
+        references = self._others(node, REFERENCE.key, server, connect)
+        settings = settings_of_reference(node)
         name = node.meta.get("reference")
-        if name is None or name in found:
-            if own:
+        if name is None or name in references:
+            if settings:
                 raise node.fail("reference_… describes a reference, and there is no reference.")
-            return found
-        there = self._named(str(name))
-        if there is None:
+            return references
+        target = self._named(str(name))
+        if target is None:
             known = [each.node.name for each in self.objects]
             raise node.fail(
                 f'there is no schema object "{name}" for its reference.'
                 f"{did_you_mean(str(name), known)}"
             )
-        source = self._location(there, server, connect)["source"]
-        return {**found, str(name): {"source": source, **own}}
+        source = self._location(target, server, connect)["source"]
+        return {**references, str(name): {"source": source, **settings}}
 
     def _others(
         self, node: Node, key: str, server: Mapping[str, Any] | None, connect: str | None
@@ -235,12 +237,12 @@ class Contract:
         others = node.meta.get(key) or {}
         if not isinstance(others, dict) or not all(isinstance(e, dict) for e in others.values()):
             raise node.fail(f"{key} must say where each one is, as in {{voters: {{source: …}}}}.")
-        found = {}
+        located_others = {}
         for name, other in others.items():
-            there = self._named(other.get("source", name))
-            located = {"source": self._location(there, server, connect)["source"]} if there else {}
-            found[name] = {**other, **located}
-        return found
+            target = self._named(other.get("source", name))
+            source = {"source": self._location(target, server, connect)["source"]} if target else {}
+            located_others[name] = {**other, **source}
+        return located_others
 
     def _named(self, name: Any) -> SchemaObject | None:
         return next((each for each in self.objects if each.node.name == name), None)
@@ -260,45 +262,49 @@ def _connection(server: Mapping[str, Any]) -> str | None:
 def _additional(each: SchemaObject, table: TableSpec) -> Iterator[Model]:
     """The checks that custom rules add to those of the table's settings.
 
-    Raises `SpecError` where both demand different things.
+    Raises `SpecError` for a check that both declare with different parameters.
     """
-    found: list[Model] = []
-    for asked in each.asked:
-        same = [known for known in table.checks if is_same_check(known, asked, table)]
-        whole = with_defaults(asked, table)
-        if same and whole not in [with_defaults(known, table) for known in same]:
+    additional: list[Model] = []
+    for rule in each.rule_checks:
+        declared_alike = [
+            declared for declared in table.checks if is_same_check(declared, rule, table)
+        ]
+        parameters = with_defaults(rule, table)
+        if declared_alike and parameters not in [
+            with_defaults(declared, table) for declared in declared_alike
+        ]:
             raise SpecError(
-                f"{asked.name()} is demanded by {PROPERTY} and by a custom rule, and they differ. "
+                f"{rule.name()} is demanded by {PROPERTY} and by a custom rule, and they differ. "
                 "Keep one of them."
             )
-        if not same and asked not in found:
-            found.append(asked)
-    yield from found
+        if not declared_alike and rule not in additional:
+            additional.append(rule)
+    yield from additional
 
 
-def _is_named(found: Any) -> bool:
-    return isinstance(found, dict) and isinstance(found.get("name"), str) and bool(found["name"])
+def _is_named(value: Any) -> bool:
+    return isinstance(value, dict) and isinstance(value.get("name"), str) and bool(value["name"])
 
 
-def _is_ours(found: Any) -> bool:
-    """Whether settings or rules of kanon-sql are somewhere in a part of a contract."""
-    if isinstance(found, list):
-        return any(_is_ours(each) for each in found)
-    if not isinstance(found, dict):
+def _is_ours(value: Any) -> bool:
+    """Whether a value of a contract holds settings or rules of kanon-sql, at any depth."""
+    if isinstance(value, list):
+        return any(_is_ours(each) for each in value)
+    if not isinstance(value, dict):
         return False
     return (
-        is_spelled_as(found.get("property"), PROPERTY)
-        or is_spelled_as(found.get("engine"), ENGINE)
-        or any(_is_ours(each) for each in found.values())
+        is_spelled_as(value.get("property"), PROPERTY)
+        or is_spelled_as(value.get("engine"), ENGINE)
+        or any(_is_ours(each) for each in value.values())
     )
 
 
-def _refuse_twins(
-    document: YamlDocument, location: tuple[int | str, ...], found: Sequence[Mapping[str, Any]]
+def _refuse_repeated_names(
+    document: YamlDocument, location: tuple[int | str, ...], items: Sequence[Mapping[str, Any]]
 ) -> None:
-    """Raise `SpecError` for a name that is declared twice, of whose settings one would be lost."""
+    """Raise `SpecError` for a name that is declared twice, as one of its settings would be lost."""
     names: set[str] = set()
-    for place, each in enumerate(found):
+    for place, each in enumerate(items):
         if each["name"] in names:
             raise document.error(
                 (*location, place), f'"{each["name"]}" is declared twice. Declare it once.'
@@ -307,10 +313,10 @@ def _refuse_twins(
 
 
 def _list_of(
-    document: YamlDocument, location: tuple[int | str, ...], found: Mapping[str, Any], key: str
+    document: YamlDocument, location: tuple[int | str, ...], entry: Mapping[str, Any], key: str
 ) -> list[Any]:
     """A list of a contract, empty if it is not there. Raises `SpecError` for anything else."""
-    listed = found.get(key)
+    listed = entry.get(key)
     if listed is None:
         return []
     if not isinstance(listed, list):
@@ -322,16 +328,16 @@ def _list_of(
     return listed
 
 
-def _object(document: YamlDocument, place: int, found: Mapping[str, Any]) -> SchemaObject:
-    name = found["name"]
+def _object(document: YamlDocument, place: int, schema_object: Mapping[str, Any]) -> SchemaObject:
+    name = schema_object["name"]
     location: tuple[int | str, ...] = ("schema", place)
-    properties = found.get("properties") or []
+    properties = schema_object.get("properties") or []
     if not isinstance(properties, list) or not all(_is_named(each) for each in properties):
         raise document.error(
             (*location, "properties"), "properties must be a list of columns with a name."
         )
-    _refuse_twins(document, (*location, "properties"), properties)
-    columns, asked = {}, list(_asked(document, location, found, None))
+    _refuse_repeated_names(document, (*location, "properties"), properties)
+    columns, checks = {}, list(_rule_checks(document, location, schema_object, None))
     for number, column in enumerate(properties):
         where = (*location, "properties", number)
         if _is_ours([column.get("properties"), column.get("items")]):
@@ -340,8 +346,8 @@ def _object(document: YamlDocument, place: int, found: Mapping[str, Any]) -> Sch
             )
         if settings := _settings(document, where, column):
             columns[str(column["name"])] = settings
-        asked += _asked(document, where, column, str(column["name"]))
-    physical = found.get("physicalName")
+        checks += _rule_checks(document, where, column, str(column["name"]))
+    physical = schema_object.get("physicalName")
     node = Node(
         name=name,
         unique_id=name,
@@ -350,22 +356,22 @@ def _object(document: YamlDocument, place: int, found: Mapping[str, Any]) -> Sch
         location=str(document.path),
         is_described=True,
         original=str(document.path),
-        meta=_settings(document, location, found),
+        meta=_settings(document, location, schema_object),
         columns=columns,
         personal=tuple(str(each["name"]) for each in properties if _is_marked(each)),
         key=PROPERTY,
         home="the contract",
     )
-    return SchemaObject(place, node, physical if isinstance(physical, str) else name, tuple(asked))
+    return SchemaObject(place, node, physical if isinstance(physical, str) else name, tuple(checks))
 
 
 def _settings(
-    document: YamlDocument, location: tuple[int | str, ...], found: Mapping[str, Any]
+    document: YamlDocument, location: tuple[int | str, ...], entry: Mapping[str, Any]
 ) -> Mapping[str, Any]:
     """The value of the custom property `kanonSql`. Raises `SpecError` unless it is a mapping."""
     custom = [
         each
-        for each in _list_of(document, location, found, "customProperties")
+        for each in _list_of(document, location, entry, "customProperties")
         if isinstance(each, dict) and is_spelled_as(each.get("property"), PROPERTY)
     ]
     values: list[Any] = [each.get("value") for each in custom]
@@ -381,18 +387,18 @@ def _settings(
             f"{PROPERTY} must be one property whose value is a mapping, as in "
             "{role: quasi_identifier}.",
         )
-    found_here: Mapping[str, Any] = values[0] if values else {}
-    return found_here
+    settings: Mapping[str, Any] = values[0] if values else {}
+    return settings
 
 
-def _asked(
+def _rule_checks(
     document: YamlDocument,
     location: tuple[int | str, ...],
-    found: Mapping[str, Any],
+    entry: Mapping[str, Any],
     column: str | None,
 ) -> Iterator[Model]:
     """The checks of the custom rules of this engine; a column's are on its sensitive values."""
-    for place, rule in enumerate(_list_of(document, location, found, "quality")):
+    for place, rule in enumerate(_list_of(document, location, entry, "quality")):
         if not isinstance(rule, dict) or not is_spelled_as(rule.get("engine"), ENGINE):
             continue
         if rule["engine"] != ENGINE:
@@ -400,14 +406,14 @@ def _asked(
                 (*location, "quality", place), f"the engine {rule['engine']} is spelled {ENGINE}."
             )
         where = (*location, "quality", place, "implementation")
-        asked = rule.get("implementation")
-        if not isinstance(asked, dict) or not isinstance(asked.get("model"), str):
+        implementation = rule.get("implementation")
+        if not isinstance(implementation, dict) or not isinstance(implementation.get("model"), str):
             raise document.error(
                 where, "implementation must name a model, as in {model: k_anonymity, k: 5}."
             )
-        parameters = {key: value for key, value in asked.items() if key != "model"}
+        parameters = {key: value for key, value in implementation.items() if key != "model"}
         try:
-            model = model_named(asked["model"])
+            model = model_named(implementation["model"])
             if column is not None and "sensitive" in model.model_fields:
                 parameters = {"sensitive": column} | parameters
             yield model(**parameters)
@@ -426,8 +432,8 @@ def _is_marked(column: Mapping[str, Any]) -> bool:
 
 # --- writing rules --------------------------------------------------------------------------
 
-OWN = "kanon_sql_"
-"""The ids of the rules that are written here begin with it; no other rule is touched."""
+RULE_ID_PREFIX = "kanon_sql_"
+"""Prefix of the ids of the rules that kanon-sql writes; it replaces no other rule."""
 _PLACEHOLDER = re.compile(r"\$\{|\{\w+\}")
 
 
@@ -443,17 +449,16 @@ def refuse_placeholders(text: str) -> None:
 def with_rules(
     path: Path,
     rules: Mapping[str, Sequence[Mapping[str, Any]]],
-    needed: Iterable[str] = (),
+    required_tables: Iterable[str] = (),
 ) -> str:
     """The text of a contract with these rules of its tables in place of those written before.
 
-    Every other line stays. Raises `SpecError` for a table, or one of those `needed`, that the
-    contract lacks, and for rules in flow style or with anchors, of which no single line can be
-    replaced.
+    Every other line stays. Raises `SpecError` if the contract lacks a table of the rules or of
+    `required_tables`, and for rules in flow style or with anchors, which can't be replaced by line.
     """
     contract = Contract.read(path)
     names = [each.node.name for each in contract.objects]
-    for name in (*rules, *needed):
+    for name in (*rules, *required_tables):
         if name not in names:
             raise SpecError(
                 f"{path} has no schema object {name}, which the rules need. Objects: "
@@ -483,25 +488,28 @@ def _replace(
     items = document.items(location)
     if items is None:
         column, last = document.mapping_lines(("schema", place))
-        block = [f"{' ' * column}quality:{end}", *_written(rules, column + 2, end)]
+        block = [f"{' ' * column}quality:{end}", *_yaml_lines(rules, column + 2, end)]
         lines[last:last] = block if rules else []
         return
-    found = document.value["schema"][place]["quality"]
-    kept = [
-        not (isinstance(rule, dict) and str(rule.get("id", "")).startswith(OWN)) for rule in found
+    old_rules = document.value["schema"][place]["quality"]
+    is_foreign = [
+        not (isinstance(rule, dict) and str(rule.get("id", "")).startswith(RULE_ID_PREFIX))
+        for rule in old_rules
     ]
-    after = max((items.ends[n] for n, keep in enumerate(kept) if keep), default=items.starts[0])
-    written = _written(rules, items.column, end)
-    if not rules and not any(kept):
+    after = max(
+        (items.ends[n] for n, foreign in enumerate(is_foreign) if foreign), default=items.starts[0]
+    )
+    new_lines = _yaml_lines(rules, items.column, end)
+    if not rules and not any(is_foreign):
         raise document.error(location, "no rule would be left. Remove quality by hand.")
-    lines[after:after] = written
-    for number in reversed(range(len(kept))):
-        if not kept[number]:
+    lines[after:after] = new_lines
+    for number in reversed(range(len(is_foreign))):
+        if not is_foreign[number]:
             begins, ends = items.starts[number], items.ends[number]
-            shift = len(written) if begins >= after else 0
+            shift = len(new_lines) if begins >= after else 0
             del lines[begins + shift : ends + shift]
 
 
-def _written(rules: Sequence[Mapping[str, Any]], column: int, end: str) -> list[str]:
+def _yaml_lines(rules: Sequence[Mapping[str, Any]], column: int, end: str) -> list[str]:
     text = as_yaml([dict(each) for each in rules], in_lines=True)
     return [f"{' ' * column}{line}{end}" if line else end for line in text.splitlines()]

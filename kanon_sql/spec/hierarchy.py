@@ -268,8 +268,10 @@ def _level(value: Any) -> Any:
     try:
         return kind.model_validate(value)
     except ValidationError:
-        found = value[key] if len(value) == 1 else value
-        raise ValueError(f"{key} {kind.requirement}; found {described_value(found)}.") from None
+        faulty_value = value[key] if len(value) == 1 else value
+        raise ValueError(
+            f"{key} {kind.requirement}; found {described_value(faulty_value)}."
+        ) from None
 
 
 Level = Annotated[
@@ -302,8 +304,8 @@ def _ancestors(value: Any) -> Any:
     if value is None or isinstance(value, str):
         return value
     if not isinstance(value, Mapping):
-        found = described_value(value)
-        raise ValueError(f"must be a CSV file or a mapping of values; found {found}.")
+        description = described_value(value)
+        raise ValueError(f"must be a CSV file or a mapping of values; found {description}.")
     ancestors = {
         _as_text(raw): [_as_text(each) for each in (above if isinstance(above, list) else [above])]
         for raw, above in value.items()

@@ -156,15 +156,18 @@ class HierarchyTable:
                     break
 
     def _repeated_rows(self) -> Iterator[Fault]:
-        seen: dict[tuple[str, tuple[str, ...]], int] = {}
+        line_by_row: dict[tuple[str, tuple[str, ...]], int] = {}
         for row in self.rows:
-            line = seen.setdefault((row.value, row.ancestors), row.line)
+            line = line_by_row.setdefault((row.value, row.ancestors), row.line)
             if line != row.line:
                 at = self.at(row.line)
-                again = f"repeats line {line}" if self.has_lines else "occurs twice"
-                what = "this line" if self.has_lines else "a row"
+                repetition = f"repeats line {line}" if self.has_lines else "occurs twice"
+                subject = "this line" if self.has_lines else "a row"
                 yield self._fault(
-                    "duplicate", row.line, f"{at}: {what} {again}.", f'{at}: "{row.value}" {again}.'
+                    "duplicate",
+                    row.line,
+                    f"{at}: {subject} {repetition}.",
+                    f'{at}: "{row.value}" {repetition}.',
                 )
 
     def _parents_text(self, parents: Mapping[str, int]) -> tuple[str, int]:
@@ -242,7 +245,7 @@ def read_hierarchy(path: str | Path) -> HierarchyTable:
     Its delimiter is found on its first line. Raises `SpecError` for a file that can't be read,
     holds no levels, or lacks a field; what else is wrong with it are its `faults`.
     """
-    rows = _whole_rows(Path(path))
+    rows = _complete_rows(Path(path))
     if len(rows[0].fields) < 2:
         raise SpecError(
             f"{path}: the hierarchy has one column. Put each value's ancestors beside it, divided "
@@ -325,7 +328,7 @@ def read_tree(path: str | Path) -> Paths:
     detected on the first line. Raises `SpecError` with file and line for lines of unequal length, a
     repeated value, a node with two parents, or several roots.
     """
-    rows = _whole_rows(Path(path))
+    rows = _complete_rows(Path(path))
     first = rows[0].fields
     parents: dict[tuple[int, str], tuple[int, str]] = {}
     leaves: dict[str, int] = {}
@@ -359,7 +362,7 @@ class _Record(NamedTuple):
     missing: list[int]
 
 
-def _whole_rows(path: Path) -> list[_Record]:
+def _complete_rows(path: Path) -> list[_Record]:
     """The lines of a hierarchy file. Raises `SpecError` for an empty field and lines of unequal
     length."""
     rows = _rows(path)
@@ -382,9 +385,9 @@ def _whole_rows(path: Path) -> list[_Record]:
 def _rows(path: Path) -> list[_Record]:
     """The records of a hierarchy file, without blank lines."""
     try:
-        if found := irregular_kind(path):
+        if kind := irregular_kind(path):
             raise SpecError(
-                f"{path} is {found}. A hierarchy is read more than once: write it to a file and "
+                f"{path} is {kind}. A hierarchy is read more than once: write it to a file and "
                 "name that."
             )
         text = path.read_text(encoding="utf-8-sig")

@@ -28,13 +28,13 @@ from kanon_sql.errors import SpecError, described_value, did_you_mean, plural
 from kanon_sql.spec.models.base import Model
 from kanon_sql.spec.models.catalogue import ALL_MODELS, CELL_MODELS, MODELS, model_named
 from kanon_sql.spec.models.cells import Differences, MinContributors
-from kanon_sql.spec.models.described import Fault, fault_in_words
+from kanon_sql.spec.models.described import Fault, described_fault
 from kanon_sql.spec.models.sizes import KAnonymity
 from kanon_sql.spec.question_parts import (
     AnyCheck,
     CheckSchema,
+    DateText,
     SpecPart,
-    Words,
 )
 from kanon_sql.spec.yaml_document import YamlDocument
 
@@ -83,7 +83,7 @@ class PolicyRead(SpecPart, BaseModel):
     by: Literal["owner", "secondary"]
     """The issuer's own text, or somebody else's copy or account."""
     date: Annotated[
-        Words | None,
+        DateText | None,
         Field(pattern=r"^[0-9]{4}-[0-9]{2}-[0-9]{2}$", json_schema_extra={"format": "date"}),
     ]
     """The date, as in 2026-11-23; null if unknown."""
@@ -162,61 +162,67 @@ class Policy(SpecPart, BaseModel):
         return max(sizes, default=None)
 
     def of_records(self) -> tuple[list[Model], list[NotAsked]]:
-        """The checks for an audit of records, and the rules that it does not ask.
+        """The checks for an audit of records, and the rules that it does not check.
 
-        A threshold for cells becomes k-anonymity with the same number. Raises `SpecError` if
-        nothing can be asked.
+        A threshold for cells becomes k-anonymity with the same number. Raises `SpecError` if no
+        rule can be checked.
         """
         if self.concerns == "records":
             return list(self.checks), []
-        asked: list[Model] = [] if self.required_size is None else [KAnonymity(self.required_size)]
-        left = [each for each in self.checks if not isinstance(each, MinContributors)]
-        not_asked = [_not_asked(each.name(), each.parameters, FOR_CELLS) for each in left]
+        required: list[Model] = (
+            [] if self.required_size is None else [KAnonymity(self.required_size)]
+        )
+        cell_checks = [each for each in self.checks if not isinstance(each, MinContributors)]
+        not_asked = [_not_asked(each.name(), each.parameters, FOR_CELLS) for each in cell_checks]
         not_asked += [_not_asked(each, {}, FOR_CELLS) for each in self.wanted]
-        if not asked:
+        if not required:
             raise SpecError(
                 f"{self.policy} has no threshold for the size of a cell, so none of its rules can "
-                f"be asked of records. kanon-sql tables asks {plural(len(left), 'rule')} of it."
+                "be asked of records. kanon-sql tables asks "
+                f"{plural(len(cell_checks), 'rule')} of it."
             )
-        return asked, not_asked
+        return required, not_asked
 
     def of_cells(
-        self, own: Sequence[Model], why_not: Callable[[Model], str | None], second: Sequence[str]
+        self,
+        user_checks: Sequence[Model],
+        why_not: Callable[[Model], str | None],
+        second: Sequence[str],
     ) -> tuple[list[Model], list[NotAsked]]:
-        """The checks for a table, and the rules that it does not ask.
+        """The checks for a table, and the rules that are not checked.
 
-        `own` are the user's checks, which may give a number that the policy does not; `why_not`
-        says why a check can't be asked of this table; `second` are the names of second tables.
-        Raises `SpecError` if nothing can be asked.
+        `user_checks` may give a number that the policy does not; `why_not` returns the reason why a
+        check can't be run on this table; `second` are the names of second tables. Raises
+        `SpecError` if no rule can be checked.
         """
         if self.concerns == "records":
             raise SpecError(
                 f"{self.policy} concerns records, so none of its rules can be asked of a table. "
                 "kanon-sql audit asks them."
             )
-        asked: list[Model] = []
+        required: list[Model] = []
         not_asked = []
         for check in self.checks:
             if isinstance(check, Differences) and check.against is None and second:
-                asked += [check.model_copy(update={"against": name}) for name in second]
+                required += [check.model_copy(update={"against": name}) for name in second]
             elif reason := why_not(check):
                 not_asked.append(
                     _not_asked(check.name(), check.parameters, reason.removesuffix("."))
                 )
             else:
-                asked.append(check)
-        of_user = {each.name(): each for each in own if each.gates}
+                required.append(check)
+        of_user = {each.name(): each for each in user_checks if each.gates}
         for name in self.wanted:
             if name in of_user:
-                asked.append(of_user[name])
+                required.append(of_user[name])
             else:
-                not_asked.append(_not_asked(name, {}, f"it gives no number: {_how_to_ask(name)}"))
-        if not asked:
+                not_asked.append(_not_asked(name, {}, f"it gives no number: {_option_hint(name)}"))
+        if not required:
             raise SpecError(
                 f"none of the rules of {self.policy} can be asked of this table: "
                 f"{'; '.join(dict.fromkeys(each.reason for each in not_asked))}."
             )
-        return asked, not_asked
+        return required, not_asked
 
     def __str__(self) -> str:
         return self.policy
@@ -225,9 +231,9 @@ class Policy(SpecPart, BaseModel):
 FOR_CELLS = "a rule for the cells of a table: kanon-sql tables"
 
 
-def _how_to_ask(model: str) -> str:
-    asked_as = ALL_MODELS[model].asked_as.removeprefix("tables … ")
-    return f"name yours, as in {asked_as}"
+def _option_hint(model: str) -> str:
+    example = ALL_MODELS[model].asked_as.removeprefix("tables … ")
+    return f"name yours, as in {example}"
 
 
 def _not_asked(model: str, parameters: dict[str, Any], reason: str) -> NotAsked:
@@ -285,10 +291,14 @@ def _first_fault(error: ValidationError) -> Fault:
         case "value_error":
             return location, str(fault["ctx"]["error"]), False
         case "string_pattern_mismatch":
-            found = described_value(fault["input"])
-            return location, f"must read like {_EXAMPLES[_key(location)]}; found {found}.", False
-    part = {"read": PolicyRead, "quotes": Quote}.get(str(next(iter(location), "")), Policy)
-    return fault_in_words(fault, "", lambda key: did_you_mean(key, part.model_fields))
+            description = described_value(fault["input"])
+            return (
+                location,
+                f"must read like {_EXAMPLES[_key(location)]}; found {description}.",
+                False,
+            )
+    model = {"read": PolicyRead, "quotes": Quote}.get(str(next(iter(location), "")), Policy)
+    return described_fault(fault, "", lambda key: did_you_mean(key, model.model_fields))
 
 
 _EXAMPLES = {"policy": "our-airlock", "date": "2026-11-23"}

@@ -71,10 +71,10 @@ def bounds(text: str) -> tuple[Bound, Bound] | None:
     ((Decimal('1'), Decimal('9')), (Decimal('0'), None), (None, None))
     """
     number = r"[-+]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)"
-    found = re.fullmatch(rf"\s*({number})?\s*\.\.\s*({number})?\s*", text)
-    if found is None:
+    match = re.fullmatch(rf"\s*({number})?\s*\.\.\s*({number})?\s*", text)
+    if match is None:
         return None
-    low, high = (Decimal(each) if each else None for each in found.groups())
+    low, high = (Decimal(each) if each else None for each in match.groups())
     return low, high
 
 
@@ -104,8 +104,8 @@ def _range(value: Any) -> tuple[Bound, Bound]:
     """A range as `LOW..HIGH`, as a pair, or None for an open one."""
     if value is None:
         return None, None
-    if isinstance(value, str) and (found := bounds(value)) is not None:
-        return _ascending(found)
+    if isinstance(value, str) and (limits := bounds(value)) is not None:
+        return _ascending(limits)
     if isinstance(value, list | tuple) and len(value) == 2:
         ends = [None if each is None else _decimal(each) for each in value]
         return _ascending((ends[0], ends[1]))
@@ -291,12 +291,12 @@ class PublishedSpec(SpecPart, BaseModel):
     @property
     def required_checks(self) -> list[Model]:
         """The checks, and those of the policies that this table can answer."""
-        found: list[Model] = list(self.checks)
+        checks: list[Model] = list(self.checks)
         for policy in self.policy:
-            found += [each for each in self.asked_by(policy)[0] if each not in found]
-        return found
+            checks += [each for each in self.checks_of(policy)[0] if each not in checks]
+        return checks
 
-    def asked_by(self, policy: Policy) -> tuple[list[Model], list[NotAsked]]:
+    def checks_of(self, policy: Policy) -> tuple[list[Model], list[NotAsked]]:
         """The checks of a policy, and its rules that this table can't answer."""
 
         def why_not(check: Model) -> str | None:
@@ -333,7 +333,7 @@ class PublishedSpec(SpecPart, BaseModel):
             yield "by names no dimension; name at least one, as in by: [region]."
         roles = [
             *((column, "a dimension") for column in self.by),
-            *((each, part) for each, part in self._named_columns() if each is not None),
+            *((each, role) for each, role in self._named_columns() if each is not None),
         ]
         yield from faults_of_roles(roles, {"by": self.by}, str.casefold)
         yield from self._misplaced()
@@ -342,7 +342,7 @@ class PublishedSpec(SpecPart, BaseModel):
             if isinstance(check, CellModel):
                 yield from self._unasked(check)
         for policy in self.policy:
-            self.asked_by(policy)
+            self.checks_of(policy)
 
     def _named_columns(self) -> Sequence[tuple[str | None, str]]:
         return (
@@ -355,11 +355,11 @@ class PublishedSpec(SpecPart, BaseModel):
     def _misplaced(self) -> Iterator[str]:
         """Settings of a published table beside records, and the other way round."""
         if self.cells:
-            given = self._given("contributor", "weight", "margins")
-            if given:
+            subject = self._subject_of("contributor", "weight", "margins")
+            if subject:
                 yield (
-                    f"{given} for the records of a table, and {option('published')} says that this "
-                    "is the table itself. Leave out one of the two."
+                    f"{subject} for the records of a table, and {option('published')} says that "
+                    "this is the table itself. Leave out one of the two."
                 )
             if self.value is None:
                 yield (
@@ -367,22 +367,22 @@ class PublishedSpec(SpecPart, BaseModel):
                     f"{option('value')}."
                 )
             return
-        given = self._given(
+        subject = self._subject_of(
             "suppressed", "total_label", "total_flag", "count", "magnitude", "absent"
         )
-        if given:
+        if subject:
             yield (
-                f"{given} for a table that is published, one row a cell, and this is read as "
+                f"{subject} for a table that is published, one row a cell, and this is read as "
                 f"records. Add {option('published')}, or leave it out."
             )
         if self.weight is not None and self.value is None:
             yield f"{option('weight')} needs a magnitude that it weights: {option('value')}."
 
-    def _given(self, *keys: str) -> str:
-        """Those of the settings that are given, as the subject of a sentence; empty for none."""
-        given = [key for key in keys if key in self.model_fields_set and getattr(self, key)]
-        marked = " and ".join(option(key) for key in given)
-        return f"{marked} {'is' if len(given) == 1 else 'are'}" if given else ""
+    def _subject_of(self, *keys: str) -> str:
+        """The settings among `keys` that the spec has, as the subject of a sentence, or empty."""
+        set_keys = [key for key in keys if key in self.model_fields_set and getattr(self, key)]
+        options = " and ".join(option(key) for key in set_keys)
+        return f"{options} {'is' if len(set_keys) == 1 else 'are'}" if set_keys else ""
 
     def _unknown_dimensions(self) -> Iterator[str]:
         known = {column.casefold() for column in self.by}
@@ -403,16 +403,16 @@ class PublishedSpec(SpecPart, BaseModel):
                 for name in check.along or ()
             ),
         ]
-        for part, name in named:
+        for setting, name in named:
             if name.casefold() not in known:
                 yield (
-                    f'{part}: "{name}" is no dimension. Dimensions: {", ".join(self.by)}.'
+                    f'{setting}: "{name}" is no dimension. Dimensions: {", ".join(self.by)}.'
                     f"{did_you_mean(name, self.by)}"
                 )
-        both = {name.casefold() for name in self.total_flag} & {
+        with_two_marks = {name.casefold() for name in self.total_flag} & {
             name.casefold() for name in self.total_label
         }
-        for name in sorted(both):
+        for name in sorted(with_two_marks):
             yield f'"{name}" has both a total_label and a total_flag; one of them says its total.'
 
     def _unasked(self, check: CellModel) -> Iterator[str]:

@@ -106,7 +106,7 @@ class ReferenceSpec(SpecPart):
     """Whether the first line of the reference names its columns."""
 
     @model_validator(mode="after")
-    def _counts_one_thing(self) -> ReferenceSpec:
+    def _require_one_unit(self) -> ReferenceSpec:
         if self.entity and self.weight:
             raise ValueError(
                 "has both entity and weight; people are counted by one or the other, not both."
@@ -162,7 +162,7 @@ SPECS: dict[str, type[SpecPart]] = {
 
 
 EXAMPLE = "zip: {levels: [{mask: right}]}"
-BESIDE_A_COLUMN = f"belongs to its quasi-identifier: quasi_identifiers: {{{EXAMPLE}}}"
+HIERARCHY_PLACE = f"belongs to its quasi-identifier: quasi_identifiers: {{{EXAMPLE}}}"
 
 
 def generalisable(value: Any) -> Any:
@@ -196,8 +196,8 @@ def _by_name(value: Any, otherwise: str) -> Any:
         return {name: {} for name in value}
     if isinstance(value, dict):
         return {name: {} if each is None else each for name, each in value.items()}
-    found = described_value(value)
-    raise ValueError(f"must be columns, as in [zip, sex]; found {found}. {otherwise}")
+    description = described_value(value)
+    raise ValueError(f"must be columns, as in [zip, sex]; found {description}. {otherwise}")
 
 
 class ReviewedSpec(SpecPart, BaseModel):
@@ -213,12 +213,12 @@ ReviewedColumns = Annotated[
 ]
 
 
-def _words(value: Any) -> Any:
+def _date_text(value: Any) -> Any:
     """A date as people write it, so that YAML's own dates are as good as text."""
     return value.isoformat() if isinstance(value, date) else value
 
 
-Words = Annotated[str, BeforeValidator(_words), Field(min_length=1)]
+DateText = Annotated[str, BeforeValidator(_date_text), Field(min_length=1)]
 
 
 def first_repeated(names: Sequence[str]) -> str | None:
@@ -231,11 +231,11 @@ def faults_of_roles(
     folded: Callable[[str], str] = str,
 ) -> Iterator[str]:
     """A sentence for each column with a second role, and for each that a list names twice."""
-    seen: dict[str, str] = {}
+    role_by_column: dict[str, str] = {}
     for column, role in roles:
-        before = seen.setdefault(folded(column), role)
-        if before != role:
-            yield f'column "{column}" is both {before} and {role}; give it one role.'
+        first_role = role_by_column.setdefault(folded(column), role)
+        if first_role != role:
+            yield f'column "{column}" is both {first_role} and {role}; give it one role.'
     for key, columns in lists.items():
         repeated = first_repeated(list(map(folded, columns)))
         if repeated is not None:

@@ -39,23 +39,23 @@ from kanon_sql.errors import (
 from kanon_sql.files import Decimal, file_kind, file_of_url
 from kanon_sql.spec.hierarchy import KINDS_OF_LEVELS, GeneralizationHierarchy
 from kanon_sql.spec.models.base import Bounds, FirstRecords, Model
-from kanon_sql.spec.models.described import Fault, fault_in_words
+from kanon_sql.spec.models.described import Fault, described_fault
 from kanon_sql.spec.models.diversity import TCloseness
 from kanon_sql.spec.other_tables import OTHER_TABLES, OtherTableKind
 from kanon_sql.spec.policy import Policies
 from kanon_sql.spec.published import PublishedSpec
 from kanon_sql.spec.question_parts import (
-    BESIDE_A_COLUMN,
+    HIERARCHY_PLACE,
     SPECS,
     Check,
     ColumnNames,
+    DateText,
     EarlierReleaseSpec,
     OtherTableSpec,
     ReferenceSpec,
     ReviewedColumns,
     SpecPart,
     Text,
-    Words,
     faults_of_roles,
     generalisable,
     names,
@@ -73,31 +73,31 @@ TablesKey = Literal["tables", "published"]
 
 def _with_policies(checks: list[Model], info: ValidationInfo) -> list[Model]:
     """The checks, and those that the policies require of records."""
-    found = list(checks)
+    required = list(checks)
     for policy in info.data.get("policy", ()):
-        found += [each for each in policy.of_records()[0] if each not in found]
-    return found
+        required += [each for each in policy.of_records()[0] if each not in required]
+    return required
 
 
 class ReleaseSpec(SpecPart, BaseModel):
     """Facts about a release for the sign-off report."""
 
-    recipient: Words | None = None
+    recipient: DateText | None = None
     """Who receives the release."""
-    purpose: Words | None = None
+    purpose: DateText | None = None
     """The purpose of the release."""
-    model: Words | None = None
+    model: DateText | None = None
     """How access is given: to the public, under a contract, in a secure room."""
-    review_by: Words | None = None
+    review_by: DateText | None = None
     """The date of the next review, as in 2027-06-30."""
 
 
 class LineageSpec(SpecPart, BaseModel):
     """The name of a table in a lineage catalogue, where it isn't that of its source."""
 
-    namespace: Words | None = None
+    namespace: DateText | None = None
     """The namespace of the dataset, as in postgres://host:5432."""
-    name: Words | None = None
+    name: DateText | None = None
     """The name of the dataset in its namespace."""
 
 
@@ -211,21 +211,21 @@ class TableSpec(SpecPart, BaseModel):
     def sources(self) -> dict[str, Any]:
         """The other inputs as plain values: references, earlier releases, and the hierarchies of
         columns audited at a level."""
-        found: dict[str, dict[str, Any]] = {kind.key: {} for kind in OTHER_TABLES}
+        inputs: dict[str, dict[str, Any]] = {kind.key: {} for kind in OTHER_TABLES}
         for kind, name, other in self.other_tables():
-            found[kind.key][name] = other.model_dump(exclude={"source"}, exclude_defaults=True) | {
+            inputs[kind.key][name] = other.model_dump(exclude={"source"}, exclude_defaults=True) | {
                 "source": _source_label(other.source)
             }
         at_level = {
             *(name for name, level in self.levels.items() if level),
             *(name for _, _, other in self.other_tables() for name in other.levels),
         }
-        found["hierarchies"] = {
+        inputs["hierarchies"] = {
             name: each.model_dump(exclude={"why"}, exclude_defaults=True)
             for name, each in (self.quasi_identifiers | self.events).items()
             if name in at_level
         }
-        return {part: each for part, each in found.items() if each}
+        return {key: each for key, each in inputs.items() if each}
 
     @model_validator(mode="after")
     def _events_are_of_people(self) -> TableSpec:
@@ -257,7 +257,7 @@ class TableSpec(SpecPart, BaseModel):
         return self
 
     @model_validator(mode="after")
-    def _columns_have_one_role(self) -> TableSpec:
+    def _require_one_role(self) -> TableSpec:
         roles = (
             (column, role)
             for key, role in _ROLES.items()
@@ -316,7 +316,7 @@ class AuditSpec(SpecPart, BaseModel):
     _contract: Path | None = PrivateAttr(default=None)
 
     @model_validator(mode="after")
-    def _names_differ(self) -> AuditSpec:
+    def _require_distinct_names(self) -> AuditSpec:
         if not (self.tables or self.published):
             raise ValueError('the key "tables" is missing.')
         for key in get_args(TablesKey):
@@ -341,8 +341,8 @@ class AuditSpec(SpecPart, BaseModel):
         for table in tables:
             sources = [
                 table.source,
-                *(other.source for _, _, other in _parts(table, SPECS)),
-                *(each.hierarchy for _, _, each in _parts(table, _GENERALISED)),
+                *(other.source for _, _, other in _entries(table, SPECS)),
+                *(each.hierarchy for _, _, each in _entries(table, _GENERALISED)),
                 *(getattr(check, "hierarchy", None) for check in table.checks),
             ]
             yield from (str(each) for each in sources if isinstance(each, str | Path))
@@ -406,8 +406,11 @@ class AuditSpec(SpecPart, BaseModel):
                     if name in PublishedSpec.model_fields
                 }
                 return value | {
-                    key: [own | table if isinstance(table, dict) else table for table in value[key]]
-                    for key, own in (("tables", defaults), ("published", of_cells))
+                    key: [
+                        inherited | table if isinstance(table, dict) else table
+                        for table in value[key]
+                    ]
+                    for key, inherited in (("tables", defaults), ("published", of_cells))
                     if isinstance(value.get(key), list)
                 }
         return value
@@ -454,10 +457,10 @@ def _in_file(
 ) -> str:
     """A message with its location in a spec file, whose keys it names in place of parameters."""
     table = PublishedSpec if "published" in location[:1] else TableSpec
-    said = with_keys(message, table.model_fields)
+    sentence = with_keys(message, table.model_fields)
     for python, yaml in (("None", "null"), ("True", "true"), ("False", "false")):
-        said = said.replace(f"; found {python}.", f"; found {yaml}.")
-    return document.error(location, said, at_key=at_key).marked
+        sentence = sentence.replace(f"; found {python}.", f"; found {yaml}.")
+    return document.error(location, sentence, at_key=at_key).marked
 
 
 def in_words_of_spec(verb: Verb) -> Verb:
@@ -467,9 +470,9 @@ def in_words_of_spec(verb: Verb) -> Verb:
     """
 
     @functools.wraps(verb)
-    def worded(spec: AuditSpec, *given: Any, **named: Any) -> Any:
+    def wrapper(spec: AuditSpec, *args: Any, **keywords: Any) -> Any:
         try:
-            return verb(spec, *given, **named)
+            return verb(spec, *args, **keywords)
         except KanonError as error:
             if spec.path is not None:
                 of_cells = PublishedSpec.model_fields if spec.published else {}
@@ -477,7 +480,7 @@ def in_words_of_spec(verb: Verb) -> Verb:
                 error.args = (Message(with_keys(error.marked, keys)),)
             raise
 
-    return cast(Verb, worded)
+    return cast(Verb, wrapper)
 
 
 def json_schema() -> dict[str, Any]:
@@ -507,22 +510,22 @@ class SelectedTables:
 OneTable = TypeVar("OneTable", TableSpec, PublishedSpec)
 
 
-def table_spec(**parts: Any) -> TableSpec:
+def table_spec(**arguments: Any) -> TableSpec:
     """The spec of one table, from Python arguments or command-line options.
 
     Raises `SpecError` without a location in a file.
     """
-    return _spec_of_parts(TableSpec, parts)
+    return _validated_spec(TableSpec, arguments)
 
 
-def published_spec(**parts: Any) -> PublishedSpec:
+def published_spec(**arguments: Any) -> PublishedSpec:
     """The spec of a published table, as `table_spec` has that of one to audit."""
-    return _spec_of_parts(PublishedSpec, parts)
+    return _validated_spec(PublishedSpec, arguments)
 
 
-def _spec_of_parts(kind: type[OneTable], parts: Mapping[str, Any]) -> OneTable:
+def _validated_spec(kind: type[OneTable], arguments: Mapping[str, Any]) -> OneTable:
     try:
-        return kind.model_validate(parts)
+        return kind.model_validate(arguments)
     except ValidationError as error:
         location, message, _ = _faults(error)[0]
         place = ".".join(str(step) for step in location if isinstance(step, str))
@@ -533,7 +536,9 @@ _GENERALISED = ("quasi_identifiers", "events", "hierarchies")
 """The keys of a table whose columns have hierarchies."""
 
 
-def _parts(table: TableSpec | PublishedSpec, keys: Iterable[str]) -> Iterator[tuple[str, str, Any]]:
+def _entries(
+    table: TableSpec | PublishedSpec, keys: Iterable[str]
+) -> Iterator[tuple[str, str, Any]]:
     """What a table has under these keys, each with its key and its name."""
     for key in keys:
         for name, each in getattr(table, key, {}).items():
@@ -545,7 +550,7 @@ def _sources(spec: AuditSpec) -> Iterator[tuple[Sequence[int | str], Any]]:
     for key in get_args(TablesKey):
         for number, table in enumerate(getattr(spec, key)):
             yield (key, number, "source"), table.source
-            for kind, name, other in _parts(table, SPECS):
+            for kind, name, other in _entries(table, SPECS):
                 yield (key, number, kind, name, "source"), other.source
 
 
@@ -581,10 +586,10 @@ def with_paths_in(table: OneTable, folder: Path) -> OneTable:
         "source": _source_in(table.source, table.connect, folder),
         "connect": _connect_in(table.connect, folder),
     }
-    for key, name, other in _parts(table, SPECS):
+    for key, name, other in _entries(table, SPECS):
         source = _source_in(other.source, table.connect, folder)
         moved.setdefault(key, {})[name] = other.model_copy(update={"source": source})
-    for key, name, hierarchy in _parts(table, _GENERALISED):
+    for key, name, hierarchy in _entries(table, _GENERALISED):
         moved.setdefault(key, {})[name] = _hierarchy_in(hierarchy, table.connect, folder)
     if table.checks:
         moved["checks"] = [
@@ -617,18 +622,18 @@ def _faults(error: ValidationError) -> list[Fault]:
     of_defaults = {each["loc"][1:2] for each in faults if each["loc"][:1] == ("defaults",)}
     faults = [each for each in faults if each["loc"][2:3] not in of_defaults - {()}]
     unknown = [each for each in faults if each["type"] == "extra_forbidden"]
-    beside = {each["loc"][:-1] for each in unknown}
+    with_unknown_key = {each["loc"][:-1] for each in unknown}
     others = [
         each
         for each in faults
         if each["type"] != "extra_forbidden"
-        and not (each["type"] == "missing" and each["loc"][:-1] in beside)
+        and not (each["type"] == "missing" and each["loc"][:-1] in with_unknown_key)
     ]
     return [_described(each) for each in (*unknown, *others)]
 
 
 def _described(fault: Any) -> Fault:
-    found = described_value(fault["input"])
+    description = described_value(fault["input"])
     location = fault["loc"]
     match fault["type"]:
         case "value_error":
@@ -638,21 +643,25 @@ def _described(fault: Any) -> Fault:
                 inside = (*fault["input"], cause.key) if of_check else cause.location
                 fault["loc"] = (*location, *inside)
         case "greater_than_equal" if "levels" in location:
-            return location, f"must be the number of a level, 0 or more; found {found}.", False
+            return (
+                location,
+                f"must be the number of a level, 0 or more; found {description}.",
+                False,
+            )
         case "int_type" | "int_parsing" | "int_from_float" if "levels" in location:
             message = (
-                f"must be the number of a level; found {found}. The hierarchy of a column "
-                f"{BESIDE_A_COLUMN}."
+                f"must be the number of a level; found {description}. The hierarchy of a column "
+                f"{HIERARCHY_PLACE}."
             )
             return location, message, False
         case "model_type" if _class_at(location) is GeneralizationHierarchy:
             message = (
                 "must say how to generalise the column, as in {levels: [{mask: right}]} or "
-                f"{{hierarchy: {location[-1]}.csv}}; found {found}."
+                f"{{hierarchy: {location[-1]}.csv}}; found {description}."
             )
             return location, message, False
     above = _class_at(location[:-1])
-    return fault_in_words(fault, _place(location[:-1]), lambda key: advice(key, above))
+    return described_fault(fault, _place(location[:-1]), lambda key: advice(key, above))
 
 
 def _place(location: Sequence[int | str]) -> str:
@@ -678,17 +687,17 @@ def _class_at(location: Sequence[int | str]) -> type[BaseModel]:
             return TableSpec
 
 
-def advice(key: str, part: type[BaseModel]) -> str:
+def advice(key: str, model: type[BaseModel]) -> str:
     """A closing sentence for an unknown key: where it belongs, or the most similar key."""
-    if part is GeneralizationHierarchy:
+    if model is GeneralizationHierarchy:
         if key in KINDS_OF_LEVELS:
             return " Levels are a list, also of one, as in levels: [{mask: right}]."
     elif key in ("hierarchies", *GeneralizationHierarchy.model_fields):
-        return f" The hierarchy of a column {BESIDE_A_COLUMN}."
-    elif part is AuditSpec and key in TableSpec.model_fields:
-        or_once = ", or once under defaults" if key in Defaults.model_fields else ""
-        return f" It belongs to each table, next to its source{or_once}."
-    return did_you_mean(key, part.model_fields)
+        return f" The hierarchy of a column {HIERARCHY_PLACE}."
+    elif model is AuditSpec and key in TableSpec.model_fields:
+        defaults_hint = ", or once under defaults" if key in Defaults.model_fields else ""
+        return f" It belongs to each table, next to its source{defaults_hint}."
+    return did_you_mean(key, model.model_fields)
 
 
 SHOWN = 20

@@ -165,8 +165,8 @@ class YamlDocument:
     @classmethod
     def _read(cls, path: Path, loader_of: type[_Bounded], *, repeated_keys: bool) -> YamlDocument:
         try:
-            if found := irregular_kind(path):
-                raise SpecError(f"{path} is {found}, and a file is needed.")
+            if kind := irregular_kind(path):
+                raise SpecError(f"{path} is {kind}, and a file is needed.")
             text = path.read_text(encoding="utf-8-sig")
         except FileNotFoundError:
             raise SpecError(f"there is no file {path}.") from None
@@ -224,12 +224,12 @@ class YamlDocument:
         Raises `SpecError` for a list in flow style, with an anchor or with an alias.
         """
         *above, key = location
-        found = _child(self._node(above), key)
-        if found is None or found[1].value in ("", "null", "~"):
+        child = _child(self._node(above), key)
+        if child is None or child[1].value in ("", "null", "~"):
             return None
-        node = found[1]
-        is_plain = isinstance(node, yaml.SequenceNode) and not node.flow_style and node.value
-        if not is_plain or self._has_anchor(node):
+        node = child[1]
+        is_block_list = isinstance(node, yaml.SequenceNode) and not node.flow_style and node.value
+        if not is_block_list or self._has_anchor(node):
             raise self.error(
                 location,
                 "these rules are not a plain list in block style, so single ones can't be "
@@ -275,8 +275,8 @@ class YamlDocument:
             for node in _values_of(keys, self.root)
         ]
         for start, end in sorted(set(marks), reverse=True):
-            given = text[start:end]
-            text = f"{text[:start]}…{given[len(given.rstrip()) :]}{text[end:]}"
+            replaced = text[start:end]
+            text = f"{text[:start]}…{replaced[len(replaced.rstrip()) :]}{text[end:]}"
         return "\n".join(map(without_secrets, text.split("\n")))
 
     def _node(self, location: Location, at_key: bool = False) -> yaml.Node:
@@ -338,12 +338,12 @@ class _Walk:
         return size
 
     def _values(self, node: yaml.Node) -> Iterator[yaml.Node]:
-        seen: set[str] = set()
+        keys: set[str] = set()
         for key, value in node.value if isinstance(node, yaml.MappingNode) else ():
             if isinstance(key, yaml.ScalarNode) and not self._repeated_keys:
-                if key.value in seen:
+                if key.value in keys:
                     raise self._error(key, f'the key "{key.value}" is given twice.')
-                seen.add(key.value)
+                keys.add(key.value)
             yield value
         yield from node.value if isinstance(node, yaml.SequenceNode) else ()
 

@@ -62,19 +62,19 @@ class GenericTest:
         model = MODELS.get(str(metadata.get("name")))
         if model is None or metadata.get("namespace") != "kanon_sql":
             return None
-        given = dict(mapping(metadata.get("kwargs")))
-        given |= mapping(given.pop("arguments", None))
-        relation = str(given.pop("model", ""))
-        column = given.pop("column_name", None)
-        if "sensitive" in model.model_fields and given.get("sensitive") is None:
-            given["sensitive"] = column
-        given = {key: value for key, value in given.items() if value is not None}
-        quotes = given.pop("quote_columns", None) is True
-        given["where"] = config.get("where")
-        rendered = tuple(key for key, value in given.items() if _is_rendered(key, value))
-        given = {key: value for key, value in given.items() if key not in rendered}
-        names = given.pop("quasi_identifiers", ())
-        others = {kind: _other_table(given, kind.prefix) for kind in OTHER_TABLES}
+        arguments = dict(mapping(metadata.get("kwargs")))
+        arguments |= mapping(arguments.pop("arguments", None))
+        relation = str(arguments.pop("model", ""))
+        column = arguments.pop("column_name", None)
+        if "sensitive" in model.model_fields and arguments.get("sensitive") is None:
+            arguments["sensitive"] = column
+        arguments = {key: value for key, value in arguments.items() if value is not None}
+        quotes = arguments.pop("quote_columns", None) is True
+        arguments["where"] = config.get("where")
+        rendered = tuple(key for key, value in arguments.items() if _is_rendered(key, value))
+        arguments = {key: value for key, value in arguments.items() if key not in rendered}
+        names = arguments.pop("quasi_identifiers", ())
+        others = {kind: _other_table(arguments, kind.prefix) for kind in OTHER_TABLES}
         return cls(
             name=str(raw.get("name")),
             model=model,
@@ -84,11 +84,11 @@ class GenericTest:
             quasi_identifiers=tuple(
                 _unquoted(each, quotes) for each in names if isinstance(names, list)
             ),
-            sensitive=_unquoted(given.pop("sensitive", None), quotes),
-            entity=_unquoted(given.pop("entity", None), quotes),
-            events=tuple(_unquoted(each, quotes) for each in given.pop("events", ())),
-            settings={key: given.pop(key, None) for key in SETTINGS},
-            parameters=given,
+            sensitive=_unquoted(arguments.pop("sensitive", None), quotes),
+            entity=_unquoted(arguments.pop("entity", None), quotes),
+            events=tuple(_unquoted(each, quotes) for each in arguments.pop("events", ())),
+            settings={key: arguments.pop(key, None) for key in SETTINGS},
+            parameters=arguments,
             others={
                 kind: _with_unquoted_names(each, quotes) for kind, each in others.items() if each
             },
@@ -100,10 +100,10 @@ class GenericTest:
     @property
     def roles(self) -> dict[str, Role]:
         """The role of each column that the test names."""
-        found: dict[str, Role] = dict.fromkeys(self.quasi_identifiers, "quasi_identifier")
-        found |= dict.fromkeys(self.events, "event")
-        found |= {self.sensitive: "sensitive"} if self.sensitive else {}
-        return found | ({self.entity: "entity"} if self.entity else {})
+        role_by_column: dict[str, Role] = dict.fromkeys(self.quasi_identifiers, "quasi_identifier")
+        role_by_column |= dict.fromkeys(self.events, "event")
+        role_by_column |= {self.sensitive: "sensitive"} if self.sensitive else {}
+        return role_by_column | ({self.entity: "entity"} if self.entity else {})
 
     def applies(self, setting: str) -> bool:
         """Whether a table setting can be taken from this test: dbt must be able to fail on it, and
@@ -130,10 +130,12 @@ class GenericTest:
             return
         if self.severity == "warn":
             yield "dbt only warns of it"
-        own, asked = self.quasi_identifiers, table.quasi_identifiers
-        if _folded(own) != _folded(asked) and not self.knows_other_sensitive(table):
-            roles = ", ".join(asked)
-            yield f"its quasi-identifiers are {', '.join(own)}, but those of the roles are {roles}"
+        tested, declared = self.quasi_identifiers, table.quasi_identifiers
+        if _folded(tested) != _folded(declared) and not self.knows_other_sensitive(table):
+            roles = ", ".join(declared)
+            yield (
+                f"its quasi-identifiers are {', '.join(tested)}, but those of the roles are {roles}"
+            )
         if self.sensitive and not _folded([self.sensitive]) <= _folded(table.sensitive):
             yield f'"{self.sensitive}" has another role than sensitive'
         if self.events and _folded(self.events) != _folded(table.events):
@@ -157,15 +159,15 @@ def referenced_node(text: str) -> str | None:
     >>> referenced_node("source('raw', 'voters')")
     'raw.voters'
     """
-    found = _REFERRED.search(text)
-    if found is None:
+    call = _REFERRED.search(text)
+    if call is None:
         return None
-    version = _VERSION.search(found[2])
-    names = re.findall(r"['\"]([^'\"]+)['\"]", _VERSION.sub("", found[2]))
+    version = _VERSION.search(call[2])
+    names = re.findall(r"['\"]([^'\"]+)['\"]", _VERSION.sub("", call[2]))
     if not names:
         return None
-    called = ".".join(names) if found[1] == "source" else str(names[-1])
-    return f"{called}.v{version[1]}" if version else called
+    name = ".".join(names) if call[1] == "source" else str(names[-1])
+    return f"{name}.v{version[1]}" if version else name
 
 
 def _is_rendered(key: str, value: Any) -> bool:
@@ -178,17 +180,17 @@ def _is_rendered(key: str, value: Any) -> bool:
     return isinstance(value, str) and bool(_RENDERED.search(value))
 
 
-def _other_table(given: dict[str, Any], prefix: str) -> dict[str, Any]:
-    """The arguments about a reference or an earlier release, removed from `given`."""
-    found = {key.removeprefix(f"{prefix}_"): given.pop(key) for key in list(given)
+def _other_table(arguments: dict[str, Any], prefix: str) -> dict[str, Any]:
+    """The arguments about a reference or an earlier release, removed from `arguments`."""
+    settings = {key.removeprefix(f"{prefix}_"): arguments.pop(key) for key in list(arguments)
              if key == prefix or key.startswith(f"{prefix}_")}  # fmt: skip
-    return {"source" if key == prefix else key: value for key, value in found.items()}
+    return {"source" if key == prefix else key: value for key, value in settings.items()}
 
 
 def _with_unquoted_names(table: Mapping[str, Any], quotes: bool) -> dict[str, Any]:
     """The arguments with column names unquoted."""
 
-    def bare(key: str, value: Any) -> Any:
+    def unquoted(key: str, value: Any) -> Any:
         match value:
             case _ if key in ("source", "where"):
                 return value
@@ -196,11 +198,12 @@ def _with_unquoted_names(table: Mapping[str, Any], quotes: bool) -> dict[str, An
                 return [_unquoted(each, quotes) for each in value]
             case dict():
                 return {
-                    _unquoted(own, quotes): _unquoted(there, quotes) for own, there in value.items()
+                    _unquoted(column, quotes): _unquoted(other_column, quotes)
+                    for column, other_column in value.items()
                 }
         return _unquoted(value, quotes)
 
-    return {key: bare(key, value) for key, value in table.items()}
+    return {key: unquoted(key, value) for key, value in table.items()}
 
 
 def _unquoted(column: Any, quotes: bool) -> Any:

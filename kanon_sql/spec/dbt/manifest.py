@@ -70,8 +70,8 @@ def read_manifest(
     selection = Selection(manifest.nodes, before)
     selectors = [each for text in select for each in text.split() or [""]]
     excluded = selection.of("exclude", (each for text in exclude for each in text.split()))
-    found = {each: selection.of("select", [each]) - excluded for each in selectors}
-    selected = frozenset().union(*found.values()) if found else None
+    ids_by_selector = {each: selection.of("select", [each]) - excluded for each in selectors}
+    selected = frozenset().union(*ids_by_selector.values()) if ids_by_selector else None
     requested = [
         node
         for node in manifest.nodes
@@ -91,11 +91,11 @@ def read_manifest(
     )
     skipped = tuple(dict.fromkeys(ephemeral))
     chosen = [(key, node) for key, node in declared if not node.is_ephemeral]
-    unmatched = [each for each, ids in found.items() if not annotated & ids]
+    unmatched = [each for each, ids in ids_by_selector.items() if not annotated & ids]
     if unmatched or not chosen:
         reasons = list(skipped)
         if unmatched or not skipped:
-            reasons.append(_why_nothing(path, unmatched, manifest, keys))
+            reasons.append(_nothing_selected_message(path, unmatched, manifest, keys))
         return SelectedTables(None, "\n".join(reasons))
     if connect is None:
         connect = connection_of(manifest.project, manifest.adapter, profiles_dir)
@@ -119,7 +119,7 @@ def read_manifest(
     )
 
 
-def _why_nothing(
+def _nothing_selected_message(
     path: str | Path, unmatched: list[str], manifest: Manifest, keys: Sequence[TablesKey]
 ) -> str:
     """The message when there is nothing to audit."""
@@ -127,14 +127,14 @@ def _why_nothing(
         "tables": "roles or checks for kanon-sql",
         "published": "config.meta.kanon_sql.published",
     }
-    what = ", or ".join(declared[key] for key in keys)
+    declaration = ", or ".join(declared[key] for key in keys)
     if not unmatched:
-        return f"no model of {path} has {what}, so nothing was audited."
+        return f"no model of {path} has {declaration}, so nothing was audited."
     names = [node.display_name for node in manifest.nodes if any(map(node.declares, keys))]
     near = did_you_mean(unmatched[0], [name for name in names if name != unmatched[0]])
     return (
         f"{option('select', ' '.join(unmatched) or repr(''))} selects no model of {path} that has "
-        f"{what}, so nothing was audited.{near}"
+        f"{declaration}, so nothing was audited.{near}"
     )
 
 
@@ -158,24 +158,24 @@ class Manifest:
                 f"{option('manifest', str(path.parent / 'target' / 'manifest.json'))}."
             )
         try:
-            found = json.loads(path.read_text(encoding="utf-8"))
+            manifest = json.loads(path.read_text(encoding="utf-8"))
         except (OSError, UnicodeDecodeError) as error:
             reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
             raise InputError(f"{path} can't be read: {reason}.") from None
         except json.JSONDecodeError as error:
             raise InputError(f"{path}:{error.lineno}: this is not JSON: {error.msg}.") from None
-        if not isinstance(found, dict) or not isinstance(found.get("nodes"), dict):
+        if not isinstance(manifest, dict) or not isinstance(manifest.get("nodes"), dict):
             raise InputError(
                 f"{path} is not a dbt manifest: it has no nodes. dbt parse writes "
                 "target/manifest.json."
             )
-        raw = [*found["nodes"].values(), *mapping(found.get("sources")).values()]
+        raw = [*manifest["nodes"].values(), *mapping(manifest.get("sources")).values()]
         if not all(isinstance(each, dict) for each in raw):
             raise InputError(
                 f"{path} is a damaged manifest: a node is not a mapping. Write it again with dbt "
                 "parse."
             )
-        metadata = mapping(found.get("metadata"))
+        metadata = mapping(manifest.get("metadata"))
         project = Project.of_manifest(path, metadata.get("project_name"))
         nodes = [parsed_node(each) for each in raw if each.get("resource_type") in KINDS]
         tests = [
@@ -227,38 +227,39 @@ class Manifest:
 
     def published(self, node: Node, connect: str) -> PublishedSpec:
         """The spec of the published table of a node. Raises `SpecError`."""
-        given = {str(name): value for name, value in (node.published or {}).items()}
-        own = {"source": _source(node), "name": self._name(node), "connect": connect}
-        known = [name for name in PublishedSpec.model_fields if name not in own]
-        for name in given:
-            if name not in known:
+        settings = {str(name): value for name, value in (node.published or {}).items()}
+        location = {"source": _source(node), "name": self._name(node), "connect": connect}
+        keys = [name for name in PublishedSpec.model_fields if name not in location]
+        for name in settings:
+            if name not in keys:
                 raise node.fail(
-                    f'unknown key "{name}" in kanon_sql.published.{did_you_mean(name, known)}'
+                    f'unknown key "{name}" in kanon_sql.published.{did_you_mean(name, keys)}'
                 )
-        given["against"] = {
+        settings["against"] = {
             str(name): {
                 **(mapping(each) if isinstance(each, dict) else {"source": each}),
                 "source": self._second(node, each),
             }
-            for name, each in mapping(given.get("against")).items()
+            for name, each in mapping(settings.get("against")).items()
         }
         try:
-            return published_spec(**own, **given)
+            return published_spec(**location, **settings)
         except SpecError as error:
-            said = with_keys(error.marked, PublishedSpec.model_fields)
-            raise node.fail(f"kanon_sql.published: {said}") from None
+            message = with_keys(error.marked, PublishedSpec.model_fields)
+            raise node.fail(f"kanon_sql.published: {message}") from None
 
     def _second(self, node: Node, against: Any) -> str:
         """The relation of a second table, by the name of its model, seed or source."""
         name = mapping(against).get("source") if isinstance(against, dict) else against
-        found = [each for each in self.nodes if name in each.names]
-        if len(found) != 1:
+        nodes = [each for each in self.nodes if name in each.names]
+        if len(nodes) != 1:
             known = [each.display_name for each in self.nodes]
-            how = "ambiguous" if found else "no model, seed or source"
+            fault = "ambiguous" if nodes else "no model, seed or source"
             raise node.fail(
-                f'kanon_sql.published: against: "{name}" is {how}.{did_you_mean(str(name), known)}'
+                f'kanon_sql.published: against: "{name}" is {fault}.'
+                f"{did_you_mean(str(name), known)}"
             )
-        return _source(found[0])
+        return _source(nodes[0])
 
     def _additions_of_tests(self, node: Node, table: TableSpec) -> tuple[dict[str, Any], list[str]]:
         """The checks, references and earlier releases that the tests of a node add to its meta, and
@@ -299,25 +300,25 @@ class Manifest:
                 )
         return {"checks": checks, **others}, differences
 
-    def _other_table(self, test: GenericTest, kind: OtherTableKind, there: dict[str, Any]) -> str:
+    def _other_table(self, test: GenericTest, kind: OtherTableKind, tables: dict[str, Any]) -> str:
         """The name in the spec of the reference or earlier release of a test, added if it is
         new."""
         arguments = test.others[kind]
         name = referenced_node(arguments["source"])
-        found = [
+        nodes = [
             each for each in self.nodes if name in each.names and each.unique_id in test.upstream
         ]
-        if not found:
+        if not nodes:
             raise SpecError(
                 f"the {kind.prefix} of dbt's test {test.name} is not a node of {self.path}."
             )
-        spec = {**arguments, "source": _source(found[0])}
-        alias = next((each for each, known in there.items() if known == spec), None)
+        spec = {**arguments, "source": _source(nodes[0])}
+        alias = next((each for each, table in tables.items() if table == spec), None)
         if alias is None:
-            alias = found[0].display_name
-            while alias in there:
+            alias = nodes[0].display_name
+            while alias in tables:
                 alias += "_2"
-            there[alias] = spec
+            tables[alias] = spec
         return alias
 
     def notes(self, node: Node) -> Iterator[str]:
@@ -333,8 +334,8 @@ class Manifest:
 
     def place(self, node: Node) -> Place:
         """The location of a node's name in the project's YAML, or the first line of its file."""
-        found = self._description(node)
-        return found.place if found else Place(self._file(node), 1, 1)
+        description = self._description(node)
+        return description.place if description else Place(self._file(node), 1, 1)
 
     def refuse_replaced_meta(self, node: Node) -> None:
         """Raise `SpecError` if the project's YAML and the manifest differ in `meta.kanon_sql`.
@@ -354,16 +355,16 @@ class Manifest:
         is_declared = node.is_annotated or node.declares("published")
         if not (is_declared or self.project.contains(self._file(node), META_KEY)):
             return
-        found = self._description(node)
-        if found is None:
+        description = self._description(node)
+        if description is None:
             return
-        pairs = [("its config.meta.kanon_sql", found.meta, node.settings)]
+        pairs = [("its config.meta.kanon_sql", description.meta, node.settings)]
         pairs += [
             (f"the meta of column {name}", meta, node.columns.get(name, {}))
-            for name, meta in found.columns.items()
+            for name, meta in description.columns.items()
         ]
-        for where, meta, kept in pairs:
-            if META_KEY in meta and not _is_kept(meta[META_KEY], kept):
+        for where, meta, parsed in pairs:
+            if META_KEY in meta and not _is_same_setting(meta[META_KEY], parsed):
                 raise node.fail(
                     f"{where} differs from {self.path}. If the manifest is older than the file, "
                     "run dbt parse. Otherwise config() in the model or dbt_project.yml has a meta "
@@ -394,17 +395,17 @@ class Manifest:
                     f"{lonely or 'k_map'} needs a reference: the name of a model, seed or source."
                 )
             return {}
-        found = [each for each in self.nodes if name in each.names]
-        if not found:
+        nodes = [each for each in self.nodes if name in each.names]
+        if not nodes:
             known = [each.display_name for each in self.nodes]
             raise node.fail(
                 f'there is no model, seed or source "{name}" for its reference.'
                 f"{did_you_mean(str(name), known)}"
             )
-        if len(found) > 1:
-            candidates = " or ".join(each.unique_id for each in found)
+        if len(nodes) > 1:
+            candidates = " or ".join(each.unique_id for each in nodes)
             raise node.fail(f'"{name}" for its reference is ambiguous: write {candidates}.')
-        return {str(name): {"source": _source(found[0]), **settings_of_reference(node)}}
+        return {str(name): {"source": _source(nodes[0]), **settings_of_reference(node)}}
 
 
 def _source(node: Node) -> str:
@@ -423,22 +424,22 @@ def _tests_node(test: GenericTest, node: Node) -> bool:
 
 def with_defaults(check: Model, table: TableSpec) -> dict[str, Any]:
     """The parameters of a check, with the default column and reference filled in."""
-    alone = {"sensitive": table.sensitive, "reference": list(table.references)}
-    without_saying = {
-        key: known[0]
-        for key, known in alone.items()
-        if key in type(check).model_fields and len(known) == 1
+    choices = {"sensitive": table.sensitive, "reference": list(table.references)}
+    defaults = {
+        key: names[0]
+        for key, names in choices.items()
+        if key in type(check).model_fields and len(names) == 1
     }
     if table.with_other_sensitive and "with_other_sensitive" in type(check).model_fields:
-        return without_saying | check.parameters | {"with_other_sensitive": True}
-    return without_saying | check.parameters
+        return defaults | check.parameters | {"with_other_sensitive": True}
+    return defaults | check.parameters
 
 
-def is_same_check(one: Model, other: Model, table: TableSpec) -> bool:
+def is_same_check(check: Model, other: Model, table: TableSpec) -> bool:
     """Whether two checks have the same model, attribute and other table."""
-    a, b = with_defaults(one, table), with_defaults(other, table)
+    a, b = with_defaults(check, table), with_defaults(other, table)
     about = ("sensitive", "m", "times", *(kind.prefix for kind in OTHER_TABLES))
-    return type(one) is type(other) and all(a.get(key) == b.get(key) for key in about)
+    return type(check) is type(other) and all(a.get(key) == b.get(key) for key in about)
 
 
 def _differences(of_meta: Model, of_test: Model, table: TableSpec) -> Iterator[str]:
@@ -450,26 +451,26 @@ def _differences(of_meta: Model, of_test: Model, table: TableSpec) -> Iterator[s
             yield f"config.meta.kanon_sql overrides its {key}{of}"
 
 
-def _is_kept(written: Any, kept: Any) -> bool:
-    """Whether dbt has kept a setting of the YAML."""
-    match written:
-        case str() if "{{" in written:
+def _is_same_setting(declared: Any, parsed: Any) -> bool:
+    """Whether the manifest has a setting as the YAML declares it."""
+    match declared:
+        case str() if "{{" in declared:
             return True
         case dict():
             return (
-                isinstance(kept, Mapping)
-                and {str(key) for key in written} == set(kept)
-                and all(_is_kept(each, kept[str(key)]) for key, each in written.items())
+                isinstance(parsed, Mapping)
+                and {str(key) for key in declared} == set(parsed)
+                and all(_is_same_setting(each, parsed[str(key)]) for key, each in declared.items())
             )
         case list():
             return (
-                isinstance(kept, list)
-                and len(written) == len(kept)
-                and all(map(_is_kept, written, kept))
+                isinstance(parsed, list)
+                and len(declared) == len(parsed)
+                and all(map(_is_same_setting, declared, parsed))
             )
         case date():
-            return bool(written.isoformat() == kept)
-    return bool(written == kept)
+            return bool(declared.isoformat() == parsed)
+    return bool(declared == parsed)
 
 
 def columns_by_role(node: Node, advice: str) -> dict[str, Any]:

@@ -26,38 +26,37 @@ class Selection:
     before: Sequence[Node] | None = None
     """The nodes of the older manifest that `state:` compares with."""
 
-    def of(self, given: str, selectors: Iterable[str]) -> frozenset[str]:
-        """The unique ids of the nodes that any selector matches; `given` is the option, for
-        messages.
+    def of(self, key: str, selectors: Iterable[str]) -> frozenset[str]:
+        """The unique ids of the nodes that any selector matches; `key` is the option, for messages.
 
         Selectors are a name, `tag:`, `path:` or `state:`, with a `+` before it for its ancestors
         and behind it for its descendants. Raises `SpecError` for any other.
         """
-        found: frozenset[str] = frozenset()
+        unique_ids: frozenset[str] = frozenset()
         for selector in selectors:
-            found |= self._of(given, selector)
-        return found
+            unique_ids |= self._of(key, selector)
+        return unique_ids
 
-    def _of(self, given: str, selector: str) -> frozenset[str]:
+    def _of(self, key: str, selector: str) -> frozenset[str]:
         inner = selector.removeprefix("+").removesuffix("+")
         if any(operator in inner for operator in "+@,"):
             raise SpecError(
-                f"{option(given, selector)}: the only supported operator of dbt is + before or "
+                f"{option(key, selector)}: the only supported operator of dbt is + before or "
                 "after a selector. Replace intersections and other operators by the models' names."
             )
-        found = frozenset(
-            node.unique_id for node in self.nodes if self._matches(given, inner, node)
+        unique_ids = frozenset(
+            node.unique_id for node in self.nodes if self._matches(key, inner, node)
         )
         parents = {node.unique_id: node.parents for node in self.nodes}
         children: dict[str, list[str]] = {}
         for node in self.nodes:
             for parent in node.parents:
                 children.setdefault(parent, []).append(node.unique_id)
-        before = _reached(found, parents) if selector.startswith("+") else frozenset()
-        after = _reached(found, children) if selector.endswith("+") else frozenset()
-        return found | before | after
+        before = _reached(unique_ids, parents) if selector.startswith("+") else frozenset()
+        after = _reached(unique_ids, children) if selector.endswith("+") else frozenset()
+        return unique_ids | before | after
 
-    def _matches(self, given: str, selector: str, node: Node) -> bool:
+    def _matches(self, key: str, selector: str, node: Node) -> bool:
         method, colon, pattern = selector.partition(":")
         if not colon and "/" in selector:
             method, colon, pattern = "path", ":", selector
@@ -72,16 +71,16 @@ class Selection:
                 for file in (node.original, node.location)
             )
         if method == "state" and pattern in ("modified", "new"):
-            return self._is_changed(given, selector, node)
+            return self._is_changed(key, selector, node)
         raise SpecError(
-            f"{option(given, selector)}: a selector is a model's name, tag:NAME, path:FOLDER, "
+            f"{option(key, selector)}: a selector is a model's name, tag:NAME, path:FOLDER, "
             "state:modified or state:new."
         )
 
-    def _is_changed(self, given: str, selector: str, node: Node) -> bool:
+    def _is_changed(self, key: str, selector: str, node: Node) -> bool:
         if self.before is None:
             raise SpecError(
-                f"{option(given, selector)} compares with an older manifest: name its folder with "
+                f"{option(key, selector)} compares with an older manifest: name its folder with "
                 f"{option('state', 'FOLDER')}."
             )
         old = next((each for each in self.before if each.unique_id == node.unique_id), None)
@@ -94,14 +93,14 @@ def _reached(
     start: frozenset[str], edges: dict[str, tuple[str, ...]] | dict[str, list[str]]
 ) -> frozenset[str]:
     """The nodes reachable over edges."""
-    found: set[str] = set()
+    reached: set[str] = set()
     ahead = list(start)
     while ahead:
         for each in edges.get(ahead.pop(), ()):
-            if each not in found:
-                found.add(each)
+            if each not in reached:
+                reached.add(each)
                 ahead.append(each)
-    return frozenset(found)
+    return frozenset(reached)
 
 
 META_KEY = "kanon_sql"
@@ -213,12 +212,12 @@ class Node:
 
     def refuse_two_roles(self) -> None:
         """Raise `SpecError` if tests give a column two roles and no meta decides."""
-        known = {name.casefold() for name in self.columns}
-        found: dict[str, tuple[Role, str]] = {}
+        annotated = {name.casefold() for name in self.columns}
+        role_by_column: dict[str, tuple[Role, str]] = {}
         for test in self.tests:
             for name, role in test.roles.items():
-                other, first = found.setdefault(name.casefold(), (role, test.name))
-                if other != role and name.casefold() not in known:
+                other, first = role_by_column.setdefault(name.casefold(), (role, test.name))
+                if other != role and name.casefold() not in annotated:
                     raise self.fail(
                         f'"{name}" is {other} in the test {first} and {role} in {test.name}. Give '
                         "it its config.meta.kanon_sql.role, which overrides the tests."
@@ -283,7 +282,9 @@ def parsed_node(raw: Mapping[str, Any]) -> Node:
         original=original,
         tags=_texts(raw.get("tags")),
         meta=meta,
-        columns={each: found for each, found in settings.items() if found},
+        columns={
+            each: column_settings for each, column_settings in settings.items() if column_settings
+        },
         personal=tuple(each for each, column in columns.items() if _is_marked(column)),
         parents=_texts(mapping(raw.get("depends_on")).get("nodes")),
         written=(raw.get("checksum"), raw.get("unrendered_config")),
@@ -306,21 +307,21 @@ def _settings(raw: Mapping[str, Any], where: str) -> Mapping[str, Any]:
     return settings[0] if settings else {}
 
 
-def is_spelled_as(name: Any, own: str) -> bool:
-    """Whether a name is one of ours but for case and punctuation.
+def is_spelled_as(name: Any, expected: str) -> bool:
+    """Whether a name equals the expected one up to case and punctuation.
 
     >>> is_spelled_as("kanonSql", META_KEY), is_spelled_as("soda", META_KEY)
     (True, False)
     """
-    one, other = (re.sub("[^a-z0-9]", "", str(each).casefold()) for each in (name, own))
+    one, other = (re.sub("[^a-z0-9]", "", str(each).casefold()) for each in (name, expected))
     return one == other
 
 
-def _texts(found: Any) -> tuple[str, ...]:
+def _texts(value: Any) -> tuple[str, ...]:
     """A text or a list of texts as a tuple; empty for anything else."""
-    if isinstance(found, str):
-        return (found,)
-    return tuple(map(str, found)) if isinstance(found, list) else ()
+    if isinstance(value, str):
+        return (value,)
+    return tuple(map(str, value)) if isinstance(value, list) else ()
 
 
 def _is_marked(column: Mapping[str, Any]) -> bool:
@@ -330,9 +331,10 @@ def _is_marked(column: Mapping[str, Any]) -> bool:
     return bool(MARKS & marks) or meta.get("pii") is True
 
 
-def refuse_unknown(node: Node, more: tuple[str, ...] = ()) -> None:
-    """Raise `SpecError` for an unknown key or role in the meta; `more` are further keys of it."""
-    known = (*_TABLE_KEYS, *more)
+def refuse_unknown(node: Node, further_keys: tuple[str, ...] = ()) -> None:
+    """Raise `SpecError` for a key of the meta that is neither known nor one of `further_keys`, and
+    for an unknown role."""
+    known = (*_TABLE_KEYS, *further_keys)
     for key in node.meta:
         if key not in known:
             raise node.fail(f'unknown key "{key}" in {node.key}.{did_you_mean(key, known)}')
@@ -345,10 +347,10 @@ def refuse_unknown(node: Node, more: tuple[str, ...] = ()) -> None:
                 )
         role = settings.get("role")
         if role not in ROLES:
-            found = f"found {role!r}" if "role" in settings else "it has none"
+            description = f"found {role!r}" if "role" in settings else "it has none"
             near = did_you_mean(str(role), ROLES) if "role" in settings else ""
             raise node.fail(
-                f"column {name}: role must be one of {', '.join(ROLES)}; {found}.{near}"
+                f"column {name}: role must be one of {', '.join(ROLES)}; {description}.{near}"
             )
         idle = [key for key in QUASI_IDENTIFIER_KEYS if key in settings]
         if idle and role not in ("quasi_identifier", "event"):

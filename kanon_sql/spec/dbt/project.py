@@ -47,8 +47,8 @@ class Project:
         """
         folder = manifest.absolute().parent
         around = [folder, *folder.parents, Path.cwd(), *Path.cwd().parents]
-        found = next((each for each in around if _is_project(each, name)), folder.parent)
-        return cls(found, name)
+        project_folder = next((each for each in around if _is_project(each, name)), folder.parent)
+        return cls(project_folder, name)
 
     @property
     def profile(self) -> str | None:
@@ -142,8 +142,8 @@ def _described(value: Any) -> Iterator[tuple[Location, str | None, Mapping[str, 
 
 def _listed(value: Any, key: str) -> Iterator[tuple[int, Mapping[str, Any]]]:
     """The mappings in a list, each with its index."""
-    found = value.get(key) if isinstance(value, dict) else None
-    for number, each in enumerate(found if isinstance(found, list) else ()):
+    items = value.get(key) if isinstance(value, dict) else None
+    for number, each in enumerate(items if isinstance(items, list) else ()):
         if isinstance(each, dict):
             yield number, each
 
@@ -281,10 +281,10 @@ def connection_of(project: Project, adapter: str | None, profiles_dir: str | Pat
     return url
 
 
-def _folders(project: Project, given: str | Path | None) -> Iterator[Path]:
+def _folders(project: Project, profiles_dir: str | Path | None) -> Iterator[Path]:
     """The folders that dbt searches, and the project's own."""
-    if given or os.environ.get("DBT_PROFILES_DIR"):
-        yield Path(given or os.environ["DBT_PROFILES_DIR"])
+    if profiles_dir or os.environ.get("DBT_PROFILES_DIR"):
+        yield Path(profiles_dir or os.environ["DBT_PROFILES_DIR"])
         return
     yield from (Path.cwd(), project.folder, Path.home() / ".dbt")
 
@@ -334,8 +334,8 @@ def _target_url(kind: str, values: Mapping[str, str | None], folder: Path) -> st
     if server is None or (server.auth_methods and auth_method not in server.auth_methods):
         return None
     host = values.get(server.host)
-    parts = [next(filter(None, map(values.get, keys)), None) for keys in server.path]
-    if not host or (server.needs_path and parts[0] is None):
+    path_values = [next(filter(None, map(values.get, keys)), None) for keys in server.path]
+    if not host or (server.needs_path and path_values[0] is None):
         return None
     options = {ours: values[key] for key, ours in server.options.items() if values.get(key)}
     place = f"{host}:{values['port']}" if values.get("port") else host
@@ -344,6 +344,6 @@ def _target_url(kind: str, values: Mapping[str, str | None], folder: Path) -> st
     user = server.user or values.get("user") or values.get("username") or ""
     password = values.get("password") or values.get("pass") or values.get("token")
     signed_in = quote(user, safe="") + (f":{quote(password, safe='')}" if password else "")
-    path = "/".join(quote(part, safe="") for part in parts if part)
-    asked = f"?{urlencode(options, quote_via=quote)}" if options else ""
-    return f"{server.scheme}://{signed_in and signed_in + '@'}{place}/{path}{asked}"
+    path = "/".join(quote(part, safe="") for part in path_values if part)
+    query = f"?{urlencode(options, quote_via=quote)}" if options else ""
+    return f"{server.scheme}://{signed_in and signed_in + '@'}{place}/{path}{query}"

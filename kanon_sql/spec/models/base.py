@@ -30,7 +30,7 @@ from kanon_sql.spec.models.examples import ExampleOf
 Number = int | float
 
 
-def plain(value: Any) -> Any:
+def python_number(value: Any) -> Any:
     """A NumPy number or a Decimal as the Python number with the same digits."""
     if type(value) in (bool, int, float) or not isinstance(value, Real | Decimal):
         return value
@@ -52,9 +52,9 @@ class Bounds:
     is_share: bool = False
     """Whether a percentage is allowed too, as text."""
 
-    def _checked(self, given: Any) -> Any:
-        percent = percentage(given) if self.is_share and isinstance(given, str) else None
-        value = plain(given if percent is None else percent)
+    def _checked(self, raw: Any) -> Any:
+        percent = percentage(raw) if self.is_share and isinstance(raw, str) else None
+        value = python_number(raw if percent is None else percent)
         is_number = isinstance(value, int if self.is_whole else (int, float))
         # A whole number may be larger than any float: it is compared with counts only.
         is_finite = is_number and (self.is_whole or abs(value) <= sys.float_info.max)
@@ -74,10 +74,10 @@ class Bounds:
 
 def _value_list(value: Any) -> Any:
     """Refuse empty and nested lists; NULL is allowed."""
-    plain = isinstance(value, list | tuple) and not any(
+    is_flat = isinstance(value, list | tuple) and not any(
         isinstance(each, list | tuple | dict) for each in value
     )
-    if not plain or not value:
+    if not is_flat or not value:
         raise ValueError("must be a list of values, as in [first, second]")
     return tuple(value)
 
@@ -260,11 +260,11 @@ class Model(Described):
     @classmethod
     def closing(cls) -> list[str]:
         """What a model guarantees, its formula, its limits and its source."""
-        said = [("Guarantee", "promise"), ("Formula", "formula"), ("Limits", "limitation"),
+        sections = [("Guarantee", "promise"), ("Formula", "formula"), ("Limits", "limitation"),
                 ("Source", "source")]  # fmt: skip
         return [
             textwrap.fill(f"{title}: {getattr(cls, key)}", 92, subsequent_indent="    ")
-            for title, key in said
+            for title, key in sections
             if hasattr(cls, key)
         ]
 
@@ -281,7 +281,7 @@ class Model(Described):
     @property
     def gates(self) -> bool:
         """Whether a threshold is given, so the check can fail."""
-        return bool(self._given(self.thresholds))
+        return bool(self._required(self.thresholds))
 
     @property
     def least_size(self) -> int | None:
@@ -296,15 +296,15 @@ class Model(Described):
     @property
     def judged_by_class(self) -> bool:
         """Whether each class passes or fails by itself."""
-        return not self._given(self.table_thresholds)
+        return not self._required(self.table_thresholds)
 
     @property
     def class_thresholds(self) -> dict[str, Any]:
         """The given thresholds that each class must meet by itself."""
         of_classes = (each for each in self.thresholds if each not in self.table_thresholds)
-        return {each: getattr(self, each) for each in self._given(of_classes)}
+        return {each: getattr(self, each) for each in self._required(of_classes)}
 
-    def _given(self, thresholds: Iterable[str]) -> list[str]:
+    def _required(self, thresholds: Iterable[str]) -> list[str]:
         return [each for each in thresholds if getattr(self, each) is not None]
 
     @property
@@ -467,11 +467,11 @@ def _invalid(model: type[Model], fault: Any, key: str) -> str:
             reason = fault["msg"].removeprefix("Value error, ")
             if not key:
                 return f"{model.name()}: {reason}."
-            return f"{model.name()}: {key} {reason}; found {_found(fault['input'])}."
+            return f"{model.name()}: {key} {reason}; found {_described_input(fault['input'])}."
 
 
-def _found(value: Any) -> str:
-    """The value that was found; a number in quotes is labelled as text."""
+def _described_input(value: Any) -> str:
+    """A rejected value for a message; a number in quotes is labelled as text."""
     if isinstance(value, str) and re.fullmatch(r"[-+]?[0-9]+(\.[0-9]*)?", value):
         return f"the text {value!r}. Write it without quotes"
     return f"{described_value(value)}.{fraction_hint(value)}".removesuffix(".")

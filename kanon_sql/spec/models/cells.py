@@ -19,7 +19,7 @@ from kanon_sql.spec.models.base import (
     Number,
     Positive,
     PositiveShare,
-    plain,
+    python_number,
 )
 
 __all__ = [
@@ -57,7 +57,7 @@ def _is_text(value: Any) -> bool:
 def _bands(value: Any) -> Any:
     """Read `[[15, 10], [100, 50]]`: from 15 on multiples of 10, from 100 on of 50."""
     try:
-        bands = tuple((plain(start), plain(step)) for start, step in value)
+        bands = tuple((python_number(start), python_number(step)) for start, step in value)
     except (TypeError, ValueError):
         bands = ()
     numbers = [number for band in bands for number in band]
@@ -174,7 +174,7 @@ class Rounded(CellModel):
     """Pairs of a start and a step, as in [[15, 10], [100, 50]]; below the first nothing fits."""
 
     @model_validator(mode="after")
-    def _has_one_grid(self) -> Rounded:
+    def _require_one_grid(self) -> Rounded:
         if (self.base is None) == (self.bands is None):
             raise ValueError("needs a base, or bands, and not both")
         return self

@@ -53,15 +53,17 @@ class _Kind(ModelMetaclass):
     @property
     def __doc__(cls) -> str:  # type: ignore[override]
         """The class's docstring, the description of each parameter, and the closing words."""
-        words = inspect.cleandoc(cls.__dict__.get("__doc__") or "")
-        parts = [
+        summary = inspect.cleandoc(cls.__dict__.get("__doc__") or "")
+        parameters = [
             textwrap.fill(f"{name}: {text}", 92, subsequent_indent="    ")
             for name, text in descriptions(cls).items()
         ]
-        return "\n\n".join([words, "\n".join(parts), *getattr(cls, "closing", list)()]).strip()
+        return "\n\n".join(
+            [summary, "\n".join(parameters), *getattr(cls, "closing", list)()]
+        ).strip()
 
     def __dir__(cls) -> list[str]:
-        names = {name for each in _own(cls) for name in vars(each) if _is_public(name)}
+        names = {name for each in _described_bases(cls) for name in vars(each) if _is_public(name)}
         return sorted(names.intersection(getattr(cls, "listed", ()) or names))
 
 
@@ -96,7 +98,7 @@ class Described(BaseModel, metaclass=_Kind):
     @classmethod
     def refusal(cls, fault: Any) -> SpecError:
         """A fault that pydantic found, in words and with its place."""
-        location, message, at_key = fault_in_words(
+        location, message, at_key = described_fault(
             fault, "", lambda key: did_you_mean(key, cls.model_fields)
         )
         steps = [step for step in location[: -1 if at_key else None] if isinstance(step, str)]
@@ -107,10 +109,10 @@ class Described(BaseModel, metaclass=_Kind):
         cls, core: CoreSchema, handler: GetJsonSchemaHandler
     ) -> dict[str, Any]:
         schema = handler(core)
-        whole = handler.resolve_ref_schema(schema)
-        whole["description"] = inspect.cleandoc(cls.__dict__["__doc__"])
+        class_schema = handler.resolve_ref_schema(schema)
+        class_schema["description"] = inspect.cleandoc(cls.__dict__["__doc__"])
         for name, text in descriptions(cls).items():
-            whole["properties"][name]["description"] = text
+            class_schema["properties"][name]["description"] = text
         return schema
 
 
@@ -122,12 +124,12 @@ def descriptions(described: Any) -> dict[str, str]:
     {'max_share': 'Maximum share of records that are alone in their class.'}
     """
     texts: dict[str, str] = {}
-    for each in reversed(_own(described)):
+    for each in reversed(_described_bases(described)):
         texts |= texts_below(each)
     return {name: texts[name] for name in described.model_fields if name in texts}
 
 
-def _own(described: Any) -> list[Any]:
+def _described_bases(described: Any) -> list[Any]:
     """The class and its described bases."""
     return [each for each in described.__mro__ if isinstance(each, _Kind) and each is not Described]
 
@@ -143,15 +145,15 @@ def texts_below(described: Any) -> dict[str, str]:
         tree = ast.parse(textwrap.dedent(inspect.getsource(described)))
     except OSError:
         return {}
-    [whole] = tree.body
-    assert isinstance(whole, ast.ClassDef)
-    found = {}
-    for part, text in zip(whole.body, whole.body[1:], strict=False):
-        if not (isinstance(part, ast.AnnAssign) and isinstance(part.target, ast.Name)):
+    [definition] = tree.body
+    assert isinstance(definition, ast.ClassDef)
+    texts = {}
+    for statement, below in zip(definition.body, definition.body[1:], strict=False):
+        if not (isinstance(statement, ast.AnnAssign) and isinstance(statement.target, ast.Name)):
             continue
-        if isinstance(text, ast.Expr) and isinstance(text.value, ast.Constant):
-            found[part.target.id] = inspect.cleandoc(str(text.value.value))
-    return found
+        if isinstance(below, ast.Expr) and isinstance(below.value, ast.Constant):
+            texts[statement.target.id] = inspect.cleandoc(str(below.value.value))
+    return texts
 
 
 def _signed(described: Any) -> Iterator[inspect.Parameter]:
@@ -164,69 +166,73 @@ def _signed(described: Any) -> Iterator[inspect.Parameter]:
             name,
             inspect.Parameter.KEYWORD_ONLY if name in named else _BY_PLACE,
             default=inspect.Parameter.empty if field.is_required() else field.get_default(),
-            annotation=_spoken(field.annotation),
+            annotation=_without_validators(field.annotation),
         )
 
 
 _BY_PLACE = inspect.Parameter.POSITIONAL_OR_KEYWORD
 
 
-def _spoken(annotation: Any) -> Any:
+def _without_validators(annotation: Any) -> Any:
     """An annotation without its validators.
 
-    >>> _spoken(Annotated[int, "checked"] | None), _spoken(tuple[Any, ...])
+    >>> _without_validators(Annotated[int, "checked"] | None), _without_validators(tuple[Any, ...])
     (int | None, list[typing.Any])
     """
     origin, inner = get_origin(annotation), get_args(annotation)
     if origin is Annotated:
-        return _spoken(inner[0])
+        return _without_validators(inner[0])
     if origin in (Union, types.UnionType):
-        spoken = [_spoken(each) for each in inner]
-        kinds = [each for each in spoken if not (each is int and float in spoken)]
+        members = [_without_validators(each) for each in inner]
+        kinds = [each for each in members if not (each is int and float in members)]
         return reduce(or_, kinds)
     if origin is tuple:
         return list[inner[0]]  # type: ignore[valid-type]
     if origin in (None, Literal):
         return annotation
-    return origin[tuple(_spoken(each) for each in inner)]
+    return origin[tuple(_without_validators(each) for each in inner)]
 
 
 Fault = tuple[Sequence[int | str], str, bool]
 """A location, a message, and whether the key itself is at fault."""
 
 
-def fault_in_words(fault: Any, place: str, instead: Callable[[str], str]) -> Fault:
+def described_fault(fault: Any, place: str, instead: Callable[[str], str]) -> Fault:
     """A fault found by pydantic, in words; `place` follows the name of its key, and `instead` gives
     the advice on an unknown one."""
-    location, found = fault["loc"], described_value(fault["input"])
+    location, description = fault["loc"], described_value(fault["input"])
     key = location[-1] if location else ""
     match fault["type"]:
         case "value_error":
             cause = fault["ctx"]["error"]
-            said = getattr(cause, "marked", str(cause))
-            is_whole = said.endswith((".", "?")) or "\n" in said
-            return location, said if is_whole else f"{said}; found {found}.", False
+            message = getattr(cause, "marked", str(cause))
+            is_sentence = message.endswith((".", "?")) or "\n" in message
+            return location, message if is_sentence else f"{message}; found {description}.", False
         case "extra_forbidden":
             return location, f'unknown key "{key}"{place}.{instead(str(key))}', True
         case "missing":
             return location[:-1], f'the key "{key}" is missing{place}.', False
         case "literal_error":
-            return location, f"must be {fault['ctx']['expected']}; found {found}.", False
+            return location, f"must be {fault['ctx']['expected']}; found {description}.", False
         case "bool_parsing" | "bool_type":
-            return location, f"must be yes or no; found {found}.", False
+            return location, f"must be yes or no; found {description}.", False
         case "greater_than_equal":
-            return location, f"must be {fault['ctx']['ge']} or more; found {found}.", False
+            return location, f"must be {fault['ctx']['ge']} or more; found {description}.", False
         case "greater_than":
-            return location, f"must be above {fault['ctx']['gt']}; found {found}.", False
+            return location, f"must be above {fault['ctx']['gt']}; found {description}.", False
         case "string_type" if isinstance(fault["input"], int | float):
-            return location, f"must be text; found {found}. Put a name like that in quotes.", False
+            return (
+                location,
+                f"must be text; found {description}. Put a name like that in quotes.",
+                False,
+            )
         case "too_short" | "string_too_short":
             return location, "must not be empty.", False
         case "string_too_long":
-            return location, f"must be one character; found {found}.", False
+            return location, f"must be one character; found {description}.", False
     expected = next((words for kind, words in _EXPECTED.items() if kind in fault["type"]), None)
     expected = expected or fault["msg"].removeprefix("Input should be ")
-    return location, f"must be {expected}; found {found}.", False
+    return location, f"must be {expected}; found {description}.", False
 
 
 _EXPECTED = {

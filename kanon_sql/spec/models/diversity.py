@@ -167,7 +167,7 @@ class TCloseness(SensitiveModel):
         return self.distance != "equal"
 
     @model_validator(mode="after")
-    def _distance_has_what_it_needs(self) -> TCloseness:
+    def _require_distance_parameters(self) -> TCloseness:
         if self.order is not None and self.distance != "ordered":
             raise ValueError("order is for distance: ordered")
         if self.hierarchy is not None and self.distance != "hierarchical":

@@ -64,12 +64,12 @@ class CellExample:
     @property
     def options(self) -> str:
         """The options under which `kanon-sql tables` reads both."""
-        words = []
+        flags = []
         for key, value in self.settings.items():
             flag = "published" if key == "cells" else key.replace("_", "-")
-            given = ",".join(value) if isinstance(value, list) else value
-            words.append(f"--{flag}" if value is True else f"--{flag} {given}")
-        return " ".join([*words, *(["--against SECOND"] if self.second else [])])
+            argument = ",".join(value) if isinstance(value, list) else value
+            flags.append(f"--{flag}" if value is True else f"--{flag} {argument}")
+        return " ".join([*flags, *(["--against SECOND"] if self.second else [])])
 
 
 class ExampleOf:
@@ -88,7 +88,7 @@ def records() -> Mapping[str, Rows]:
 @cache
 def examples() -> Mapping[str, Example | CellExample]:
     """The example of each model, by the model's name."""
-    return {name: _example(parts) for name, parts in _file().items() if name != "records"}
+    return {name: _example(entry) for name, entry in _file().items() if name != "records"}
 
 
 @cache
@@ -97,11 +97,11 @@ def _file() -> dict[str, Any]:
     return tomllib.loads(text)
 
 
-def _example(parts: Mapping[str, Any]) -> Example | CellExample:
-    found = dict(parts)
-    for key in found.keys() & {"fails", "holds", "reference", "earlier", "second"}:
-        rows = found[key]
-        found[key] = records()[rows] if isinstance(rows, str) else list(map(tuple, rows))
-    for key in found.keys() & {"columns", "events"}:
-        found[key] = tuple(found[key])
-    return (CellExample if "columns" in found else Example)(**found)
+def _example(entry: Mapping[str, Any]) -> Example | CellExample:
+    fields = dict(entry)
+    for key in fields.keys() & {"fails", "holds", "reference", "earlier", "second"}:
+        rows = fields[key]
+        fields[key] = records()[rows] if isinstance(rows, str) else list(map(tuple, rows))
+    for key in fields.keys() & {"columns", "events"}:
+        fields[key] = tuple(fields[key])
+    return (CellExample if "columns" in fields else Example)(**fields)
