@@ -41,7 +41,7 @@ from kanon_sql.auditing.warnings import certain_values, warnings
 from kanon_sql.engines.base import Engine
 from kanon_sql.engines.session import RunOptions, Session, run_within
 from kanon_sql.errors import EngineError, Faults, InputError, SpecError, plural
-from kanon_sql.plan.audit_plan import Plan, plan_audit, with_plain_cells
+from kanon_sql.plan.audit_plan import Plan, for_ungeneralised_release, plan_audit
 from kanon_sql.plan.preconditions import without_label
 from kanon_sql.plan.question import AtLevel, ResolvedQuestion
 from kanon_sql.plan.resolve import column_levels
@@ -186,7 +186,7 @@ def answered(plan: Plan, session: Session, show_values: bool = False) -> TableRe
         plan = plan_audit(plan.bound, short_keys=False)
     generalised_step = plan.generalised_cells
     if generalised_step and not session.row(generalised_step)["kanon_generalised"]:
-        plan = with_plain_cells(plan)
+        plan = for_ungeneralised_release(plan)
     answers = _answers(plan, session)
     check_results = list(verdicts(plan, answers, events.checks if events else ()))
     judged, policies = with_policies(plan.bound.spec, check_results)

@@ -233,7 +233,7 @@ def judged_cells(table: OpenCells, session: Session, show_values: bool) -> Judge
         missing = {False: 0, True: 0}
     checks = list(with_differences(table))
     if hides and not derivability_checks(checks):
-        checks.append(CellCheck(Derivable(), asked=False))
+        checks.append(CellCheck(Derivable(), requested=False))
     derivable = derivability_checks(checks)
     doubts = (
         list(_label_warnings(cells, facts, groupings)) if isinstance(cells, PublishedCells) else []

@@ -24,7 +24,7 @@ from kanon_sql.files import file_kind
 from kanon_sql.plan.audit_plan import Plan, plan_audit
 from kanon_sql.plan.question import BoundColumn, OtherTableKey, ResolvedQuestion
 from kanon_sql.plan.resolve import bind
-from kanon_sql.plan.resolve_roles import named_columns, named_of_other, resolve
+from kanon_sql.plan.resolve_roles import named_columns, other_column_names, resolve
 from kanon_sql.results.writing import refuse_to_overwrite
 from kanon_sql.spec.arguments import suggests_parameters
 from kanon_sql.spec.spec import AuditSpec, TableSpec
@@ -301,7 +301,7 @@ def _tables(
             other_table = own
         elif _is_named_alone(table_spec, source, engine):
             other_table = table_of_names(
-                source, named_of_other(table_spec, other, dialect), dialect
+                source, other_column_names(table_spec, other, dialect), dialect
             )
         else:
             database_of_other = nullcontext(hub) if hub else opened(table_spec, RunOptions(engine))

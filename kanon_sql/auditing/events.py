@@ -320,7 +320,7 @@ def _km_anonymity(
     rows = session.rows(each.exact[most - 1])
     counted = [row for row in rows if row["kanon_combinations"]]
     violating = sum(round(row["kanon_violating"]) for row in rows) if model.k else None
-    if not complete and not violating and each.check.asked:
+    if not complete and not violating and each.check.requested:
         raise InputError(
             f"m = {most + 1} has {expanded[most + 1]:,} combinations to count: raise "
             f"max_combinations, ask m = {most}, or coarsen the events."

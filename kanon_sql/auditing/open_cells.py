@@ -168,7 +168,7 @@ def with_differences(table: OpenCells) -> Iterator[CellCheck]:
         yield check
     for name in table.others:
         if name not in compared:
-            yield CellCheck(Differences(against=name), asked=False)
+            yield CellCheck(Differences(against=name), requested=False)
 
 
 def comparisons(table: OpenCells) -> Iterator[tuple[int, str, int | None]]:

@@ -57,7 +57,9 @@ def rows_with_earlier(plan: Plan, session: Session) -> Iterator[tuple[str, Row]]
     Raises `InputError` if nobody is in both: a check on nobody must not hold.
     """
     for each in plan.earlier:
-        crowds = {name: value for step in each.asked for name, value in session.row(step).items()}
+        crowds = {
+            name: value for step in each.statements for name, value in session.row(step).items()
+        }
         if not crowds["kanon_in_both"]:
             raise InputError(_no_common_people_message(plan, each, crowds))
         yield each.name, crowds

@@ -8,7 +8,7 @@ from kanon_sql.auditing.result import Answers, everyone, smallest, total
 from kanon_sql.errors import plural
 from kanon_sql.plan.audit_plan import SURVEY_CLASSES, Plan, ReferenceStep
 from kanon_sql.plan.earlier_plan import EarlierStep
-from kanon_sql.plan.join_columns import are_of_one_kind
+from kanon_sql.plan.join_columns import can_be_equal
 from kanon_sql.plan.question import ResolvedQuestion
 from kanon_sql.plan.sensitive_plan import SpellingLook
 from kanon_sql.results.table import CheckResult, Summary, given_away
@@ -285,7 +285,7 @@ def _earlier_warnings(step: EarlierStep, plan: Plan, answers: Answers) -> Iterat
             )
     for column in plan.bound.sensitive:
         before = earlier.sensitive.get(column.name)
-        if before and not are_of_one_kind(column, before):
+        if before and not can_be_equal(column, before):
             yield (
                 f'"{before.name}" of {earlier.table.name} is {before.type}, and "{column.name}" of '
                 f"this release is {column.type}, so they are not compared. Give both the same type."

@@ -139,7 +139,7 @@ class Plan:
             self.survey,
             self.generalised_cells,
             *(step for each in self.references for step in (each.step, each.people)),
-            *(step for each in self.earlier for step in each.asked),
+            *(step for each in self.earlier for step in each.statements),
             self.unassigned and self.unassigned.step,
             self.insensitive and self.insensitive.step,
             *(self.events.steps if self.events else ()),
@@ -275,9 +275,9 @@ def smallest_classes(bound: ResolvedQuestion) -> Statement:
     )
 
 
-def with_plain_cells(plan: Plan) -> Plan:
+def for_ungeneralised_release(plan: Plan) -> Plan:
     """The plan for a release without generalised cells, where containment is equality of texts."""
-    return replace(plan, references=tuple(_references(plan.bound, plain_cells=True)))
+    return replace(plan, references=tuple(_references(plan.bound, ungeneralised=True)))
 
 
 def _generalised_cells(bound: ResolvedQuestion) -> Statement | None:
@@ -303,72 +303,75 @@ def _generalised_cells(bound: ResolvedQuestion) -> Statement | None:
     )
 
 
-def _references(bound: ResolvedQuestion, *, plain_cells: bool = False) -> Iterator[ReferenceStep]:
+def _references(bound: ResolvedQuestion, *, ungeneralised: bool = False) -> Iterator[ReferenceStep]:
     """One step per reference, match mode and macro, shared by the checks that use it.
 
-    With `plain_cells`, the release has no generalised cells, so that a text matches itself alone.
+    With `ungeneralised`, the release has no generalised cells, so that a text matches itself alone.
     δ-presence is measured on the reference's classes, so it has a step of its own.
     """
-    asked: dict[tuple[str, str, str], list[BoundCheck]] = {}
+    checks_by_key: dict[tuple[str, str, str], list[BoundCheck]] = {}
     for check in bound.checks:
         if isinstance(check.model, ReferenceModel) and check.model.reference is not None:
             key = (check.model.reference, check.model.match, check.model.statement)
-            asked.setdefault(key, []).append(check)
-    for (name, match, macro), asking in asked.items():
+            checks_by_key.setdefault(key, []).append(check)
+    for (name, match, macro), requested in checks_by_key.items():
         reference = bound.references[name]
-        there = name_at_levels(reference.table.name, reference.generalised)
-        checks = labelled(asking)
+        reference_name = name_at_levels(reference.table.name, reference.generalised)
+        checks = labelled(requested)
         risky = render("journalist_risk", bound=AT_RISK)
-        those = render("people_where", predicate=risky, name="at_risk")
-        measures = [*([those] if macro == "k_map" else []), *reference_measures(bound, checks)]
+        at_risk_measure = render("people_where", predicate=risky, name="at_risk")
+        measures = [
+            *([at_risk_measure] if macro == "k_map" else []),
+            *reference_measures(bound, checks),
+        ]
         at_risk = f" At risk is whoever has a chance above {AT_RISK:g}." if macro == "k_map" else ""
-        asked_of: dict[str, Any] = {
-            "sides": sides(bound, reference, "exact" if plain_cells else match),
+        arguments: dict[str, Any] = {
+            "sides": sides(bound, reference, "exact" if ungeneralised else match),
             "measures": measures,
-            "union": any(check.model.parameters["missing"] == "union" for check in asking),
+            "union": any(check.model.parameters["missing"] == "union" for check in requested),
         }
-        models = dict.fromkeys(type(check.model) for check in asking)
+        models = dict.fromkeys(type(check.model) for check in requested)
         step_name = f"{macro}_{name}" if match == "containment" else f"exact_{macro}_{name}"
-        asking_of_classes = step(
+        classes = step(
             bound,
             step_name,
             f"How many {'people' if reference.entity or reference.weight else 'records'} in "
-            f"{there} match each combination of "
+            f"{reference_name} match each combination of "
             f"{name_list(bound.quasi_identifiers)} in {audited(bound)}, at least and in "
             f"all?{at_risk}",
-            render_known(macro, **asked_of),
+            render_known(macro, **arguments),
             *models,
             pass_conditions=class_conditions(checks),
         )
-        outside = list(presence_violations(checks)) if reference.entity else []
+        flags = list(presence_violations(checks)) if reference.entity else []
         people = (
             step(
                 bound,
                 f"people_of_{step_name}",
-                f"How many people of {there} are in a class that is out of bounds?",
+                f"How many people of {reference_name} are in a class that is out of bounds?",
                 render_known(
                     macro,
-                    **asked_of | {"measures": []},
-                    flags=outside,
+                    **arguments | {"measures": []},
+                    flags=flags,
                 ),
                 *models,
                 only="where any class is",
                 pass_conditions=people_conditions(checks),
             )
-            if outside
+            if flags
             else step(
                 bound,
                 f"people_of_{step_name}",
-                f"How many in {there} match each person "
+                f"How many in {reference_name} match each person "
                 f"of {bound.table.name} at least, in any of the person's classes?",
-                render_known(macro, **asked_of, each_person=True),
+                render_known(macro, **arguments, each_person=True),
                 *models,
                 only="where people have records in several classes",
             )
             if bound.entity and macro == "k_map"
             else None
         )
-        yield ReferenceStep(name, asking_of_classes, checks, people)
+        yield ReferenceStep(name, classes, checks, people)
 
 
 def _unassigned(bound: ResolvedQuestion) -> ColumnsStep | None:

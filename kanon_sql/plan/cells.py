@@ -38,14 +38,14 @@ MOST_NARROW = 10**17
 
 
 class CellCheck(NamedTuple):
-    """A rule for cells; `asked` unless it is measured by default."""
+    """A rule for cells; `requested` unless it is measured by default."""
 
     model: CellModel
-    asked: bool
+    requested: bool
 
     @property
     def gates(self) -> bool:
-        return self.asked and self.model.gates
+        return self.requested and self.model.gates
 
 
 @dataclass(frozen=True)
@@ -74,10 +74,10 @@ class Dimension:
         if table is None or not 0 < level < len(self.levels):
             return {}
         below = {raw: raw for raw in table.labels(1)} if level == 1 else table.labels(level - 1)
-        found: dict[str, set[str]] = {}
+        children_by_label: dict[str, set[str]] = {}
         for raw, label in table.labels(level).items():
-            found.setdefault(label, set()).add(below[raw])
-        return found
+            children_by_label.setdefault(label, set()).add(below[raw])
+        return children_by_label
 
 
 Levels = tuple[int | None, ...]
@@ -111,8 +111,10 @@ class CellQuestion:
     def groupings(self) -> list[Grouping]:
         """Those of the inner cells, then those of the margins that are published."""
         inner = tuple(0 for _ in self.dimensions)
-        found = [inner, *(each for each in self._margins() if each != inner)]
-        return [self.grouping(number, levels) for number, levels in enumerate(dict.fromkeys(found))]
+        all_levels = [inner, *(each for each in self._margins() if each != inner)]
+        return [
+            self.grouping(number, levels) for number, levels in enumerate(dict.fromkeys(all_levels))
+        ]
 
     def grouping(self, number: int, levels: Levels) -> Grouping:
         columns = [
@@ -128,30 +130,30 @@ class CellQuestion:
         if margins == "all":
             yield from product(*((*range(len(each.levels)), None) for each in self.dimensions))
         elif not isinstance(margins, str):
-            for kept in margins:
+            for margin in margins:
                 yield tuple(
-                    0 if any(same_name(name, each.raw.name) for name in kept) else None
+                    0 if any(same_name(name, each.raw.name) for name in margin) else None
                     for each in self.dimensions
                 )
 
     @property
     def relation(self) -> str:
         """The records, with the labels of every level."""
-        own = [each.raw for each in self.dimensions]
+        raw_columns = [each.raw for each in self.dimensions]
         others = [self.value, self.bound.entity, self.bound.weight]
         levels = [column for each in self.dimensions for column in each.levels[1:]]
-        return records(self.bound, [*own, *(each for each in others if each), *levels])
+        return records(self.bound, [*raw_columns, *(each for each in others if each), *levels])
 
     @property
     def rank(self) -> list[int]:
         """The numbers of largest contributions that the checks add."""
-        found = {1} if self.value else set()
+        ranks = {1} if self.value else set()
         for model, _ in self.checks:
             if isinstance(model, Dominance):
-                found.add(model.n)
+                ranks.add(model.n)
             elif isinstance(model, PPercent):
-                found |= {1, model.coalition + 1}
-        return sorted(found)
+                ranks |= {1, model.coalition + 1}
+        return sorted(ranks)
 
     @property
     def has_largest(self) -> bool:
@@ -264,18 +266,18 @@ def _is_total(levels: ColumnLevels, level: int) -> bool:
 def _checks(spec: PublishedSpec) -> Iterator[CellCheck]:
     """The requested checks, gating ones first; then those measured by default."""
     asked = [
-        CellCheck(check, asked=True)
+        CellCheck(check, requested=True)
         for check in spec.required_checks
         if isinstance(check, CellModel)
     ]
     yield from sorted(asked, key=lambda check: not check.gates)
     names = {check.model.name() for check in asked}
     if "min_contributors" not in names and (not spec.is_magnitude or spec.count or not spec.cells):
-        yield CellCheck(MinContributors(), asked=False)
+        yield CellCheck(MinContributors(), requested=False)
     if spec.is_magnitude and not spec.cells:
         ranks = {check.model.n for check in asked if isinstance(check.model, Dominance)}
         yield from (
-            CellCheck(Dominance(n=rank), asked=False) for rank in (1, 2) if rank not in ranks
+            CellCheck(Dominance(n=rank), requested=False) for rank in (1, 2) if rank not in ranks
         )
 
 
@@ -300,8 +302,8 @@ def exactness(question: CellQuestion, facts: Row) -> Exactness:
         return Exactness(0)
     digits = scale = _scale(value.type)
     if scale is None:
-        whole = not facts["kanon_not_whole"]
-        digits = 0 if whole else 6 if not facts["kanon_not_decimal"] else None
+        is_whole = not facts["kanon_not_whole"]
+        digits = 0 if is_whole else 6 if not facts["kanon_not_decimal"] else None
     if digits and table.dialect == "sqlite":  # which has no decimals
         digits = None
     weight_digits: int | None = 0
@@ -399,22 +401,24 @@ class CellStatements(ABC):
         violated = self._violated()
         if not violated:
             return None
-        asked = "Which cells of {} violate a rule by themselves?"
-        return self._step("violating_cells", asked, self._violating(violated))
+        description = "Which cells of {} violate a rule by themselves?"
+        return self._step("violating_cells", description, self._violating(violated))
 
     def first_empty(self, row: Row, groupings: Sequence[Row]) -> Statement | None:
         """The statement on the first combinations without a cell, with their labels; None without
         such a combination, or a rule that they violate."""
-        is_asked = self.question.spec.absent == "zero" and any(
+        is_required = self.question.spec.absent == "zero" and any(
             isinstance(check.model, MinContributors) and check.model.zeros == "disclosive"
             for check in self.question.checks
             if check.gates
         )
-        empty = self._empty(row, groupings) if is_asked else {}
+        empty = self._empty(row, groupings) if is_required else {}
         if not empty.get("groupings"):
             return None
-        asked = "Which combinations of labels have no cell in {}?"
-        return self._step("empty_cells", asked, render("first_empty_cells", **empty, first=SHOWN))
+        description = "Which combinations of labels have no cell in {}?"
+        return self._step(
+            "empty_cells", description, render("first_empty_cells", **empty, first=SHOWN)
+        )
 
     def groups(self, row: Row, first: int | None = None) -> Statement | None:
         """The statement on the groups of which all members fall into one category, by the numbers
@@ -425,8 +429,8 @@ class CellStatements(ABC):
         if sql is None:
             return None
         name = "groups" if first is None else "disclosed_groups"
-        asked = "In which groups of {} do all members fall into one category?"
-        return self._step(name, asked, sql, GroupDisclosure)
+        description = "In which groups of {} do all members fall into one category?"
+        return self._step(name, description, sql, GroupDisclosure)
 
     def differences(
         self, name: str, other: Self, shared: Sequence[str], n: int | None, first: int | None = None
@@ -446,10 +450,10 @@ class CellStatements(ABC):
             tables=frozenset({here.sql, there.sql}),
         )
 
-    def _step(self, name: str, asked: str, sql: str, *models: type[CellModel]) -> Statement:
+    def _step(self, name: str, description: str, sql: str, *models: type[CellModel]) -> Statement:
         """A statement that asks a question about the table, whose name stands for the braces."""
         bound = self.question.bound
-        return step(bound, name, asked.format(bound.table.name), sql, *models)
+        return step(bound, name, description.format(bound.table.name), sql, *models)
 
     @abstractmethod
     def _violating(self, violated: Sequence[str]) -> str:
@@ -532,7 +536,7 @@ class RecordCells(CellStatements):
         if not columns:
             return None
         names, table = name_list(columns), bound.table.name
-        asked = f"Are the values of {names} in {table} numbers, and of somebody?"
+        description = f"Are the values of {names} in {table} numbers, and of somebody?"
         sql = render(
             "figure_facts",
             relation=records(bound, columns),
@@ -544,7 +548,7 @@ class RecordCells(CellStatements):
             and question.value is not None
             and _scale(question.value.type) is not None,
         )
-        return step(bound, "figures", asked, sql)
+        return step(bound, "figures", description, sql)
 
     def rules(self) -> Statement:
         question, bound = self.question, self.question.bound
@@ -563,8 +567,8 @@ class RecordCells(CellStatements):
 
     def each_cell(self, name: str) -> Statement:
         """Suppressed is each cell that violates a rule by itself."""
-        asked = "What would {} show if just its sensitive cells were suppressed?"
-        return self._step(name, asked, self._violating(self._violated(), first=None))
+        description = "What would {} show if just its sensitive cells were suppressed?"
+        return self._step(name, description, self._violating(self._violated(), first=None))
 
     def _violating(self, violated: Sequence[str], first: int | None = SHOWN) -> str:
         cells, predicate = self._sums(), " or ".join(violated)
@@ -575,14 +579,14 @@ class RecordCells(CellStatements):
         return {False: empty.pop(0), True: sum(empty.values())}
 
     def _empty_by_grouping(self, row: Row) -> dict[int, int]:
-        found = {}
+        empty_cells = {}
         for grouping in self.question.groupings:
             combinations = 1
             for place, level in enumerate(grouping.levels, start=1):
                 if level is not None:
                     combinations *= int(row[f"kanon_nodes_{node_name(place, level)}"])
-            found[grouping.number] = combinations - int(row[f"kanon_cells_{grouping.number}"])
-        return found
+            empty_cells[grouping.number] = combinations - int(row[f"kanon_cells_{grouping.number}"])
+        return empty_cells
 
     def _empty(self, row: Row, groupings: Sequence[Row]) -> dict[str, Any]:
         question = self.question
@@ -633,21 +637,21 @@ class RecordCells(CellStatements):
         self, other: Self, shared: Sequence[str], n: int | None, first: int | None
     ) -> str:
         question = self.question
-        own = [dimension.raw.name for dimension in question.dimensions]
-        places = [own.index(each) for each in shared]
+        dimension_names = [dimension.raw.name for dimension in question.dimensions]
+        places = [dimension_names.index(each) for each in shared]
         compared = self._shared_levels(shared)
         if not compared:
-            lacking = ", ".join(name for name in own if name not in shared)
+            lacking = ", ".join(name for name in dimension_names if name not in shared)
             raise SpecError(
                 f"differences: no cell of {question.bound.table.name} is a total over {lacking}, "
                 f"which the second table lacks. Publish such margins: {option('margins')}."
             )
         levels = [tuple(each[place] for place in places) for each in compared]
 
-        def side(asked: CellQuestion) -> dict[str, Any]:
-            groupings = [asked.grouping(number, each) for number, each in enumerate(levels)]
-            repeated = list(_repeated(asked.dimensions, groupings))
-            return {**_counts(asked, groupings), "repeated": repeated}
+        def side(side_question: CellQuestion) -> dict[str, Any]:
+            groupings = [side_question.grouping(number, each) for number, each in enumerate(levels)]
+            repeated = list(_repeated(side_question.dimensions, groupings))
+            return {**_counts(side_question, groupings), "repeated": repeated}
 
         here = replace(question, dimensions=tuple(question.dimensions[place] for place in places))
         there = other.question
@@ -673,11 +677,11 @@ class RecordCells(CellStatements):
         if listing == "differences":
             levels = self._shared_levels(shared)
         at = list(zip(question.dimensions, levels[int(row["kanon_grouping"])], strict=True))
-        found = {
+        label_by_column = {
             each.raw.name: None if level is None else row[each.levels[level].alias]
             for each, level in at
         }
-        return {**found, "totals": [each.raw.name for each, level in at if level is None]}
+        return {**label_by_column, "totals": [each.raw.name for each, level in at if level is None]}
 
     def _sums(self) -> dict[str, Any]:
         """The cells with the sum of their figures, for the macros."""

@@ -33,13 +33,15 @@ class LabelledCheck(NamedTuple):
 
 def labelled(checks: Iterable[BoundCheck]) -> tuple[LabelledCheck, ...]:
     """Label the checks of one statement uniquely."""
-    seen = Counter[str]()
-    found = []
+    counts = Counter[str]()
+    labelled_checks = []
     for check in checks:
         name = check.model.name()
-        seen[name] += 1
-        found.append(LabelledCheck(check, name if seen[name] == 1 else f"{name}_{seen[name]}"))
-    return tuple(found)
+        counts[name] += 1
+        labelled_checks.append(
+            LabelledCheck(check, name if counts[name] == 1 else f"{name}_{counts[name]}")
+        )
+    return tuple(labelled_checks)
 
 
 def sensitive_models(
@@ -52,22 +54,22 @@ def sensitive_models(
             yield model, each
 
 
-def of_each_class(
+def class_arguments(
     bound: ResolvedQuestion, sensitive: BoundColumn, checks: Sequence[LabelledCheck]
 ) -> dict[str, Any]:
-    """What the checks need of each class: relations such as the table-wide shares, the aggregates
-    that their models declare, each once, and their measures."""
-    needed: set[str] = set()
+    """The template arguments about each class: the relations that the checks need, such as the
+    table-wide shares, the distinct aggregates that their models declare, and their measures."""
+    needs: set[str] = set()
     for model, _ in sensitive_models(checks):
-        needed |= model.needs
+        needs |= model.needs
     columns: dict[Named, None] = {}
     for each in checks:
         macro = f"{each.check.model.name()}_columns"
         if macro in macro_names():
-            found = declared(macro, **_arguments(bound, sensitive, each))
-            columns |= {Named(column["expression"], column["name"]): None for column in found}
+            aggregates = declared(macro, **_arguments(bound, sensitive, each))
+            columns |= {Named(column["expression"], column["name"]): None for column in aggregates}
     return {
-        "needs": sorted(needed),
+        "needs": sorted(needs),
         "class_columns": list(columns),
         "class_measures": list(class_measures(bound, sensitive, checks)),
     }
@@ -76,9 +78,9 @@ def of_each_class(
 def columns_of_every_class(bound: ResolvedQuestion, sensitive: BoundColumn) -> list[Named]:
     """The aggregates per class that are measured regardless of the checks."""
     counted = render("counted", entity=bound.entity, unknown=bound.unknown)
-    most = declared("most_people_columns", counted=counted, entity=bound.entity)
+    largest = declared("most_people_columns", counted=counted, entity=bound.entity)
     distinct = declared("distinct_columns", sensitive=sensitive, unknown=bound.unknown)
-    columns = [Named(column["expression"], column["name"]) for column in [*most, *distinct]]
+    columns = [Named(column["expression"], column["name"]) for column in [*largest, *distinct]]
     if not bound.unknown:
         columns.append(Named(render("count_known", sensitive=sensitive), "kanon_known"))
     return columns
@@ -89,7 +91,9 @@ def measures_of_every_class(bound: ResolvedQuestion) -> Iterator[str]:
     known = {"entity": bound.entity, "unknown": bound.unknown}
     homogeneous = render("homogeneity", **known)
     yield render("classes_where", predicate=homogeneous, name="homogeneous")
-    yield render("records_where", predicate=homogeneous, name="homogeneous", records=held(bound))
+    yield render(
+        "records_where", predicate=homogeneous, name="homogeneous", records=records_column(bound)
+    )
     if bound.entity:
         among_others = render("certain_among_others", **known)
         yield render("classes_where", predicate=among_others, name="certain_among_others")
@@ -122,9 +126,9 @@ def class_verdicts(
     for model, each in sensitive_models(checks):
         arguments = _arguments(bound, sensitive, each)
         arguments["measure"] = render("figure", measure=_measure(model, each, arguments))
-        asked = [("infinite", model.may_be_infinite), ("violated", each.check.gates)]
-        for suffix, wanted in asked:
-            if wanted:
+        suffixes = [("infinite", model.may_be_infinite), ("violated", each.check.gates)]
+        for suffix, is_needed in suffixes:
+            if is_needed:
                 predicate = render_known(f"{model.name()}_{suffix}", **arguments)
                 yield Named(predicate, f"kanon_{each.label}_{suffix}")
 
@@ -152,14 +156,16 @@ def sensitive_measures(
             figure = render("figure", measure=measure)
             yield render("worst_class", least=least, figure=figure, name=measure.name)
         for predicate, name in class_verdicts(bound, sensitive, [each]):
-            of = name.removeprefix("kanon_")
-            yield render("classes_where", predicate=predicate, name=of)
+            label = name.removeprefix("kanon_")
+            yield render("classes_where", predicate=predicate, name=label)
             if name.endswith("_violated"):
-                yield render("records_where", predicate=predicate, name=of, records=held(bound))
+                yield render(
+                    "records_where", predicate=predicate, name=label, records=records_column(bound)
+                )
 
 
-def held(bound: ResolvedQuestion) -> str:
-    """The column that holds a class's number of records."""
+def records_column(bound: ResolvedQuestion) -> str:
+    """The column with the number of records of a class."""
     return render("records_of_class", entity=bound.entity)
 
 
@@ -200,7 +206,7 @@ def reference_measures(bound: ResolvedQuestion, checks: Iterable[LabelledCheck])
         if model.of_reference:
             yield render("population_where", predicate=failing, population=population, name=name)
             continue
-        yield render("records_where", predicate=failing, name=name, records=held(bound))
+        yield render("records_where", predicate=failing, name=name, records=records_column(bound))
         if bound.entity:
             yield render("people_where", predicate=failing, name=name)
 

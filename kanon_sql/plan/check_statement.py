@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from kanon_sql.plan.join_columns import of_both_releases, people_of_both, sides
+from kanon_sql.plan.join_columns import column_pair, entity_pair, sides
 from kanon_sql.plan.question import BoundCheck, BoundColumn, OtherTable, ResolvedQuestion
 from kanon_sql.plan.sensitive_plan import order_of_values, other_sensitive
 from kanon_sql.plan.steps import other_records, records, step, with_entity, with_files_once
@@ -47,8 +47,11 @@ def _is_counted(check: BoundCheck) -> bool:
     """Whether the macro counts every combination of the events that an attacker knows."""
     if not isinstance(check.model, EventModel):
         return True
-    asked = check.model.parameters
-    return bool(asked["m"] == 1 or (asked["m"] <= _MOST_EVENTS and asked["max_combinations"] > 0))
+    parameters = check.model.parameters
+    return bool(
+        parameters["m"] == 1
+        or (parameters["m"] <= _MOST_EVENTS and parameters["max_combinations"] > 0)
+    )
 
 
 def _statement_arguments(bound: ResolvedQuestion, check: BoundCheck) -> dict[str, Any]:
@@ -91,14 +94,14 @@ def _with_earlier(
     releases: Mapping[str, OtherTable] = bound.earlier
     assert model.earlier is not None
     earlier = releases[model.earlier]
-    people = people_of_both(bound, earlier)
-    there = [earlier.sensitive[each.name] for each in sensitive]
-    read = [*earlier.quasi_identifiers, people.reference, *there]
+    people = entity_pair(bound, earlier)
+    earlier_sensitive = [earlier.sensitive[each.name] for each in sensitive]
+    columns = [*earlier.quasi_identifiers, people.reference, *earlier_sensitive]
     yield "entities", people
-    yield "earlier", other_records(earlier, read)
+    yield "earlier", other_records(earlier, columns)
     yield "earlier_columns", list(earlier.quasi_identifiers)
-    for column, other in zip(sensitive, there, strict=True):
-        yield "values", of_both_releases(bound, earlier, column, other)
+    for column, other in zip(sensitive, earlier_sensitive, strict=True):
+        yield "values", column_pair(bound, earlier, column, other)
 
 
 def _with_events(bound: ResolvedQuestion, check: BoundCheck) -> Iterator[tuple[str, Any]]:

@@ -13,7 +13,7 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from kanon_sql.plan.check_sql import LabelledCheck, labelled
-from kanon_sql.plan.join_columns import of_both_releases, people_of_both
+from kanon_sql.plan.join_columns import column_pair, entity_pair
 from kanon_sql.plan.question import BoundColumn, OtherTable, ResolvedQuestion
 from kanon_sql.plan.sensitive_plan import class_conditions
 from kanon_sql.plan.steps import name_list, other_records, records, step
@@ -38,7 +38,7 @@ class EarlierStep(NamedTuple):
     """The statements on a release and one earlier release."""
 
     earlier: str
-    asked: tuple[Statement, ...]
+    statements: tuple[Statement, ...]
     """Count crowds and candidate values: one row each, merged into one."""
     checks: tuple[LabelledCheck, ...]
     """The checks on crowds."""
@@ -47,7 +47,7 @@ class EarlierStep(NamedTuple):
     @property
     def name(self) -> str:
         """The name of the merged row."""
-        return self.asked[0].name
+        return self.statements[0].name
 
 
 def steps_with_earlier(bound: ResolvedQuestion) -> Iterator[EarlierStep]:
@@ -69,48 +69,56 @@ def steps_with_earlier(bound: ResolvedQuestion) -> Iterator[EarlierStep]:
             Candidates(place, column, labels)
             for place, (column, labels) in enumerate(by_column, start=1)
         )
-        asked = tuple(_asked(bound, earlier, crowds, candidates))
-        yield EarlierStep(name, asked, crowds, candidates)
+        statements = tuple(_statements(bound, earlier, crowds, candidates))
+        yield EarlierStep(name, statements, crowds, candidates)
 
 
-def _asked(
+def _statements(
     bound: ResolvedQuestion,
     earlier: OtherTable,
     crowds: Sequence[LabelledCheck],
     candidates: Sequence[Candidates],
 ) -> Iterator[Statement]:
     """One statement, or several if the database inlines CTEs: see `Table.rereads`."""
-    both = f"{bound.table.name} and {earlier.table.name}"
+    releases = f"{bound.table.name} and {earlier.table.name}"
     classes = (
         f"{name_list(bound.quasi_identifiers)}, and there "
         f"{name_list(earlier.quasi_identifiers)}{_generalised(earlier)}"
     )
-    left = name_list([each.column for each in candidates]) if candidates else ""
-    crowded = f"How many people are in both {both}, and share their classes in either: {classes}"
-    on_crowds = list(class_conditions(crowds))
-    on_pairs = [
-        said for each in candidates for said in class_conditions(each.checks, f"_{each.place}")
-    ]
-    part = partial(_part, bound, earlier, crowds, candidates)
-    if not bound.table.rereads:
-        values = f", and how many values of {left} are left of them" if left else ""
-        yield part("", f"{crowded}{values}?", _ANSWERS, [*on_crowds, *on_pairs])
-        return
-    yield part("", f"{crowded}?", ["of_release"], on_crowds)
-    yield part(
-        "_leavers", f"How many people of {both} are in the latter alone: {classes}?", ["of_earlier"]
+    attributes = name_list([each.column for each in candidates]) if candidates else ""
+    crowd_question = (
+        f"How many people are in both {releases}, and share their classes in either: {classes}"
     )
-    if left:
-        question = f"How many values of {left} are left by {both} together: {classes}?"
-        yield part("_values", question, ["values"], on_pairs)
-        question = (
-            f"How many people are in a pair of classes of {both} that leaves one value of {left}, "
-            f"none, or too few: {classes}?"
+    crowd_conditions = list(class_conditions(crowds))
+    pair_conditions = [
+        condition
+        for each in candidates
+        for condition in class_conditions(each.checks, f"_{each.place}")
+    ]
+    statement = partial(_statement, bound, earlier, crowds, candidates)
+    if not bound.table.rereads:
+        values = f", and how many values of {attributes} are left of them" if attributes else ""
+        yield statement(
+            "", f"{crowd_question}{values}?", _ANSWERS, [*crowd_conditions, *pair_conditions]
         )
-        yield part("_people", question, ["people"])
+        return
+    yield statement("", f"{crowd_question}?", ["of_release"], crowd_conditions)
+    yield statement(
+        "_leavers",
+        f"How many people of {releases} are in the latter alone: {classes}?",
+        ["of_earlier"],
+    )
+    if attributes:
+        question = f"How many values of {attributes} are left by {releases} together: {classes}?"
+        yield statement("_values", question, ["values"], pair_conditions)
+        question = (
+            f"How many people are in a pair of classes of {releases} that leaves one value of "
+            f"{attributes}, none, or too few: {classes}?"
+        )
+        yield statement("_people", question, ["people"])
 
 
-def _part(
+def _statement(
     bound: ResolvedQuestion,
     earlier: OtherTable,
     crowds: Sequence[LabelledCheck],
@@ -132,7 +140,7 @@ def _part(
         question,
         render(
             "composed_k_anonymity",
-            **_both(bound, earlier, [each.column for each in candidates if of_values]),
+            **_release_arguments(bound, earlier, [each.column for each in candidates if of_values]),
             measures=[
                 measure
                 for each in crowds
@@ -164,25 +172,25 @@ def _attribute(bound: ResolvedQuestion, earlier: OtherTable, each: Candidates) -
     }
     return {
         "place": each.place,
-        "values": of_both_releases(bound, earlier, each.column, other),
+        "values": column_pair(bound, earlier, each.column, other),
         "flags": [{"name": name, "predicate": predicate} for name, predicate in flags.items()],
         "packed": bound.table.embedded,
     }
 
 
-def _both(
+def _release_arguments(
     bound: ResolvedQuestion, earlier: OtherTable, sensitive: Sequence[BoundColumn]
 ) -> dict[str, Any]:
     """Both releases with the columns to read, as template arguments."""
-    people = people_of_both(bound, earlier)
-    here = [*bound.quasi_identifiers, people.column, *sensitive]
-    others = [earlier.sensitive[each.name] for each in sensitive]
-    there = [*earlier.quasi_identifiers, people.reference, *others]
+    people = entity_pair(bound, earlier)
+    release_columns = [*bound.quasi_identifiers, people.column, *sensitive]
+    earlier_sensitive = [earlier.sensitive[each.name] for each in sensitive]
+    earlier_columns = [*earlier.quasi_identifiers, people.reference, *earlier_sensitive]
     return {
-        "release": records(bound, here),
+        "release": records(bound, release_columns),
         "columns": list(bound.quasi_identifiers),
         "entities": people,
-        "earlier": other_records(earlier, there),
+        "earlier": other_records(earlier, earlier_columns),
         "earlier_columns": list(earlier.quasi_identifiers),
     }
 

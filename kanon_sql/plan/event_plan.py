@@ -44,21 +44,21 @@ class EventPlan:
     @property
     def steps(self) -> tuple[Statement, ...]:
         """Every step, each once."""
-        found = [self.counts, self.quasi_identifiers, self.to_count]
+        statements = [self.counts, self.quasi_identifiers, self.to_count]
         for check in self.checks:
-            found += [*check.exact, check.drawn]
-        return tuple(dict.fromkeys(each for each in found if each is not None))
+            statements += [*check.exact, check.drawn]
+        return tuple(dict.fromkeys(each for each in statements if each is not None))
 
 
 def plan_events(bound: ResolvedQuestion, models: Sequence[EventModel] | None = None) -> EventPlan:
     """The steps on the events of a table, for its checks or for these `models`."""
-    asked = (
+    requested = (
         [check for check in bound.checks if isinstance(check.model, EventModel)]
         if models is None
-        else [BoundCheck(model, asked=False) for model in models]
+        else [BoundCheck(model, requested=False) for model in models]
     )
     statements = _Statements(bound)
-    checks = tuple(statements.of(check) for check in asked)
+    checks = tuple(statements.of(check) for check in requested)
     return EventPlan(
         counts=_counts(bound),
         quasi_identifiers=_quasi_identifiers(bound) if bound.quasi_identifiers else None,
@@ -114,15 +114,15 @@ def _to_count(bound: ResolvedQuestion) -> Statement:
         "combinations_to_count",
         f"How many ordered pairs and triples of events do the people in {bound.table.name} have, "
         "of events that somebody else has too?",
-        render("combinations_to_count", **_of_events(bound, _known(bound))),
+        render("combinations_to_count", **_of_events(bound, _known_columns(bound))),
         KmAnonymity,
         KnownEvents,
         only="before combinations are counted: 1/2 of the pairs and 1/6 of the triples",
     )
 
 
-def _known(bound: ResolvedQuestion) -> tuple[BoundColumn, ...]:
-    """What an attacker knows with each event: the quasi-identifiers, and the event."""
+def _known_columns(bound: ResolvedQuestion) -> tuple[BoundColumn, ...]:
+    """The columns that an attacker knows with each event: the quasi-identifiers, and the event."""
     return (*bound.quasi_identifiers, *bound.events)
 
 
@@ -150,22 +150,22 @@ class _Statements:
             self._drawn(model) if model.m > 1 else None,
         )
 
-    def _asked(self, macro: str, **arguments: Any) -> str:
-        return render(macro, **_of_events(self.bound, _known(self.bound)), **arguments)
+    def _rendered(self, macro: str, **arguments: Any) -> str:
+        return render(macro, **_of_events(self.bound, _known_columns(self.bound)), **arguments)
 
-    def _known_words(self, times: bool) -> str:
+    def _known_text(self, times: bool) -> str:
         names = name_list(self.bound.quasi_identifiers) if self.bound.quasi_identifiers else ""
-        besides = f" and {names}" if names else ""
-        return f"{besides}{', each as often as it occurs,' if times else ''}"
+        suffix = f" and {names}" if names else ""
+        return f"{suffix}{', each as often as it occurs,' if times else ''}"
 
     def _km_anonymity(self, model: KmAnonymity, m: int) -> Statement:
         few = f" and how many are shared by fewer than {model.k} people" if model.k else ""
         events = "one event" if m == 1 else f"at most {m} events"
         return self._stored(
             f"km_anonymity_{m}",
-            f"How many combinations of {events}{self._known_words(model.times)} occur in "
+            f"How many combinations of {events}{self._known_text(model.times)} occur in "
             f"{audited(self.bound)}{few}, and which is the smallest number who share one?",
-            self._asked("km_anonymity", m=m, k=model.k, times=model.times),
+            self._rendered("km_anonymity", m=m, k=model.k, times=model.times),
             KmAnonymity,
             only=(
                 f"if there are no more than {model.max_combinations:,} combinations to count"
@@ -177,13 +177,13 @@ class _Statements:
         )
 
     def _exact(self, model: KnownEvents) -> Statement:
-        one = model.m == 1
+        is_single = model.m == 1
         return self._stored(
             f"known_events_{model.m}",
             f"How many people of {audited(self.bound)} are found among each number of people, by "
-            f"the {'one' if one else model.m} of their events{self._known_words(model.times)} that "
-            f"{'tells' if one else 'tell'} most?",
-            self._asked("known_events", m=model.m, k=model.k, times=model.times),
+            f"the {'one' if is_single else model.m} of their events"
+            f"{self._known_text(model.times)} that {'tells' if is_single else 'tell'} most?",
+            self._rendered("known_events", m=model.m, k=model.k, times=model.times),
             KnownEvents,
             only=f"if there are no more than {model.max_combinations:,} combinations to count"
             if model.m > 1
@@ -195,9 +195,9 @@ class _Statements:
         return self._stored(
             f"known_events_{model.m}" if is_alone else f"drawn_known_events_{model.m}",
             f"How many of {model.sample:,} people of {audited(self.bound)} are found among each "
-            f"number of people, by {model.m} of their events{self._known_words(model.times)} drawn "
+            f"number of people, by {model.m} of their events{self._known_text(model.times)} drawn "
             "at random?",
-            self._asked(
+            self._rendered(
                 "drawn_events",
                 m=model.m,
                 times=model.times,
@@ -214,10 +214,10 @@ class _Statements:
     def _stored(self, name: str, question: str, sql: str, *models: Any, only: str) -> Statement:
         """The statement under its name, or under a numbered one if another has it."""
         for number in range(1, 1 + len(self.by_name) + 1):
-            own = name if number == 1 else f"{name}_{number}"
-            made = step(self.bound, own, question, sql, *models, only=only)
-            if self.by_name.setdefault(own, made).sql == made.sql:
-                return self.by_name[own]
+            numbered_name = name if number == 1 else f"{name}_{number}"
+            statement = step(self.bound, numbered_name, question, sql, *models, only=only)
+            if self.by_name.setdefault(numbered_name, statement).sql == statement.sql:
+                return self.by_name[numbered_name]
         raise AssertionError("one of the names is free")
 
 
@@ -231,7 +231,9 @@ def _shown(bound: ResolvedQuestion) -> Iterator[Statement]:
             f"rare_combinations_{m}",
             f"Which {SHOWN} combinations of at most {events} in {audited(bound)} do the fewest "
             "people share?",
-            render("rare_combinations", **_of_events(bound, _known(bound)), m=m, first=SHOWN),
+            render(
+                "rare_combinations", **_of_events(bound, _known_columns(bound)), m=m, first=SHOWN
+            ),
             KmAnonymity,
             only="when values are shown: its rows are personal data",
         )

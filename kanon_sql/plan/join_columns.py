@@ -50,7 +50,7 @@ def classes_with_reference(
     required = reference_requirements(bound)
     for name in dict.fromkeys(reference_of(bound, each).name for each in required):
         reference = bound.references[name]
-        asked = [each for each in required if reference_of(bound, each) == reference]
+        checks = [each for each in required if reference_of(bound, each) == reference]
         yield render(
             "records_beside_reference",
             relation=relation,
@@ -60,7 +60,7 @@ def classes_with_reference(
             cells=list(_cells(bound, raw, reference, levels)),
             reference_entity=reference.entity,
             reference_weight=reference.weight,
-            failing=render("any_of", predicates=[too_rare(each) for each in asked]),
+            failing=render("any_of", predicates=[too_rare(each) for each in checks]),
         )
 
 
@@ -173,53 +173,53 @@ def _comparison(
     bound: ResolvedQuestion, reference: OtherTable, column: BoundColumn, match: str
 ) -> Comparison:
     other = reference.columns[column.name]
-    here, there = (family(each.type) or "text" for each in (column, other))
-    if here != there and not {"text", "nothing"} & {here, there}:
+    column_type, other_type = (family(each.type) or "text" for each in (column, other))
+    if column_type != other_type and not {"text", "nothing"} & {column_type, other_type}:
         raise SpecError(
             f'{reference.called}: column "{other.name}" is {other.type}, and '
             f'"{column.name}" of {bound.table.name} is {column.type}: they can never be equal. '
             "Give both the same type."
         )
-    if here == "text" and match == "containment":
+    if column_type == "text" and match == "containment":
         return "by_pattern"
     if bound.wildcard:
         return "by_wildcard"
     # Casts can merge an integer and a float that differ: 2**53 + 1 becomes 2**53.
     rounds = column.type != other.type and _FLOATS & {column.type, other.type}
-    return "as_is" if here == there != "text" and not rounds else "as_text"
+    return "as_is" if column_type == other_type != "text" and not rounds else "as_text"
 
 
-def of_both_releases(
+def column_pair(
     bound: ResolvedQuestion, earlier: OtherTable, column: BoundColumn, other: BoundColumn
 ) -> Pair:
     """Pair an entity or sensitive column with the earlier release's column.
 
-    Raises `SpecError` unless both are of one kind: a number stored as text would be another person,
-    or another diagnosis, wherever its spelling differs.
+    Raises `SpecError` unless their types can be equal: a number stored as text would be another
+    person, or another diagnosis, wherever its spelling differs.
     """
-    if not are_of_one_kind(column, other):
-        in_both = "nobody" if column == bound.entity else "no value"
+    if not can_be_equal(column, other):
+        subject = "nobody" if column == bound.entity else "no value"
         raise SpecError(
             f'{earlier.called}: column "{other.name}" is {other.type}, and '
-            f'"{column.name}" of {bound.table.name} is {column.type}, so {in_both} could be found '
+            f'"{column.name}" of {bound.table.name} is {column.type}, so {subject} could be found '
             "in both. Give both the same type."
         )
     here = family(column.type)
-    is_plain = bool(here) and column.type == other.type
+    is_same_type = bool(here) and column.type == other.type
     rounds = column.type != other.type and _FLOATS & {column.type, other.type}
     return Pair(
-        column, other, "as_is" if is_plain or (here == "number" and not rounds) else "as_text"
+        column, other, "as_is" if is_same_type or (here == "number" and not rounds) else "as_text"
     )
 
 
-def people_of_both(bound: ResolvedQuestion, earlier: OtherTable) -> Pair:
+def entity_pair(bound: ResolvedQuestion, earlier: OtherTable) -> Pair:
     """The entities of a release and an earlier release, which link their records."""
     assert bound.entity is not None
     assert earlier.entity is not None
-    return of_both_releases(bound, earlier, bound.entity, earlier.entity)
+    return column_pair(bound, earlier, bound.entity, earlier.entity)
 
 
-def are_of_one_kind(column: BoundColumn, other: BoundColumn) -> bool:
+def can_be_equal(column: BoundColumn, other: BoundColumn) -> bool:
     """Whether values of the two columns can be equal; a column of unknown type matches any."""
-    here, there = family(column.type), family(other.type)
-    return not (here and there) or here == there
+    column_type, other_type = family(column.type), family(other.type)
+    return not (column_type and other_type) or column_type == other_type

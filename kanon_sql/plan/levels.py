@@ -306,8 +306,8 @@ class ColumnLevels:
                 return render(
                     "ancestor", text=self._text(value), values_by_label=self._grouped(column)
                 )
-            case part:
-                return render("period", date=self._date(value), part=part)
+            case period:
+                return render("period", date=self._date(value), part=period)
 
     def start_sql(self, level: int, value: str) -> str | None:
         """SQL of the lower end of a value's interval; None for other kinds of levels."""
@@ -449,7 +449,7 @@ class ColumnLevels:
     def _number(self, value: str) -> str:
         """SQL of the value as a clipped number."""
         is_text = self._family == "text"
-        number = render("number_of", value=self._plain(value), is_text=is_text)
+        number = render("number_of", value=self._value_sql(value), is_text=is_text)
         if not self.hierarchy.clip:
             return number
         low, high = (
@@ -464,29 +464,29 @@ class ColumnLevels:
             return render("text_of", value=self._number(value), type=type)
         return value if self.type == "VARCHAR" else render("text_of", value=value, type=self.type)
 
-    def _plain(self, value: str) -> str:
+    def _value_sql(self, value: str) -> str:
         """SQL of the value; ENUMs are converted to VARCHAR, as they cast differently from text."""
         if self._family == "text" and self.type != "VARCHAR":
             return render("text_of", value=value, type=self.type)
         return value
 
     def _date(self, value: str) -> str:
-        return render("date_of", value=self._plain(value), type=self.type)
+        return render("date_of", value=self._value_sql(value), type=self.type)
 
     def _interval(self, macro: str, value: str, width: float, origin: float, **more: Any) -> str:
         """Render an interval macro on integers scaled by the decimals of width and origin."""
-        wide, first = decimal(width), decimal(origin)
-        digits = max(_digits(wide), _digits(first))
+        exact_width, exact_origin = decimal(width), decimal(origin)
+        digits = max(_digits(exact_width), _digits(exact_origin))
         kind, number = self._kind, self._number(value)
         if digits and kind != "float" and _precision(self.type) + digits > _WIDEST:
             kind, number = "float", render("as_float", number=number)
-        whole = int(wide.scaleb(digits))
+        scaled_width = int(exact_width.scaleb(digits))
         return render(
             macro,
             number=number,
             kind=kind,
-            width=whole,
-            origin=int(first.scaleb(digits)) % whole,
+            width=scaled_width,
+            origin=int(exact_origin.scaleb(digits)) % scaled_width,
             digits=digits,
             **more,
         )

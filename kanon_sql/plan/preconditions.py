@@ -34,13 +34,13 @@ class PreconditionKind(NamedTuple):
     counts: str = ""
     """The count that must be 0; if empty, the sentence decides on several."""
 
-    def fault(self, row: Row, **words: Any) -> str | None:
+    def fault(self, row: Row, **parameters: Any) -> str | None:
         """Error message for the macro's row; None if the precondition holds."""
         if self.counts and not row[self.counts]:
             return None
         if isinstance(self.sentence, str):
-            return self.sentence.format(**words, **row)
-        return self.sentence(row, **words)
+            return self.sentence.format(**parameters, **row)
+        return self.sentence(row, **parameters)
 
     def of(
         self,
@@ -49,13 +49,13 @@ class PreconditionKind(NamedTuple):
         table: Table,
         column: str,
         arguments: Mapping[str, Any],
-        **words: Any,
+        **parameters: Any,
     ) -> Precondition:
         """The precondition on a column, as the step `name`; the macro takes `arguments`."""
-        words |= {"table": table.name, "column": column}
+        parameters |= {"table": table.name, "column": column}
         sql = render(self.macro, **arguments)
-        tested = step(bound, name, self.question.format(**words), sql)
-        return Precondition(tested, partial(self.fault, **words))
+        statement = step(bound, name, self.question.format(**parameters), sql)
+        return Precondition(statement, partial(self.fault, **parameters))
 
 
 # --- sentences that depend on several counts ------------------------------------------------
@@ -70,24 +70,24 @@ def _no_label(
     row: Row, *, table: str, column: str, levels: ColumnLevels, level: str, commas: bool
 ) -> str:
     lacking = row["kanon_values_without_label"]
-    held = plural(row["kanon_records_without_label"], "record")
+    holders = plural(row["kanon_records_without_label"], "record")
     shown = row.get("kanon_named_values")
-    which = "" if shown is None else f" ({truncated(str(shown), _MOST_NAMED)})"
-    what = f'{plural(lacking, "value")} of "{column}"{which}, held by {held},'
-    one = lacking == 1
-    it = "it" if one else "them"
+    examples = "" if shown is None else f" ({truncated(str(shown), _MOST_NAMED)})"
+    subject = f'{plural(lacking, "value")} of "{column}"{examples}, held by {holders},'
+    single = lacking == 1
+    pronoun = "it" if single else "them"
     if levels.table is not None:
         of_spec = levels.table.is_in_spec
-        names = f" kanon-sql validate names {it} with --show-values."
+        names = f" kanon-sql validate names {pronoun} with --show-values."
         return (
-            f"{table}: {what} {'is' if one else 'are'} not in {levels.table.display_name}. Add "
-            f"what is lacking, spelled as in the table.{'' if shown or of_spec else names}"
+            f"{table}: {subject} {'is' if single else 'are'} not in {levels.table.display_name}. "
+            f"Add what is lacking, spelled as in the table.{'' if shown or of_spec else names}"
         )
-    are = f"is not a {levels.needs}" if one else f"are not {levels.needs}s"
+    predicate = f"is not a {levels.needs}" if single else f"are not {levels.needs}s"
     decimals = _OF_DECIMALS if levels.needs == "number" and commas else ""
     return (
-        f"{table}: {what} {are}, so {level} can't group {it}.{decimals} Leave those records out "
-        "with a condition, or mend them."
+        f"{table}: {subject} {predicate}, so {level} can't group {pronoun}.{decimals} Leave those "
+        "records out with a condition, or mend them."
     )
 
 
@@ -133,23 +133,23 @@ def _not_orderable(row: Row, *, table: str, column: str, model: Model) -> str | 
 
 
 def _not_a_survey_weight(row: Row, *, table: str, column: str) -> str | None:
-    found = {
+    counts = {
         "NULL": row["kanon_null"],
         "no number": row["kanon_no_number"],
         "below 1": row["kanon_below_one"],
     }
-    faults = [f"{count:,} {what}" for what, count in found.items() if count]
+    faults = [f"{count:,} {label}" for label, count in counts.items() if count]
     if not faults:
         return None
     return (
-        f'{table}: of {row["kanon_records"]:,} survey weights in "{column}", {_and(faults)}. A '
+        f'{table}: of {row["kanon_records"]:,} survey weights in "{column}", {_joined(faults)}. A '
         "record stands for one person or more: leave the others out with a condition, or scale "
         "the weights so that they add up to the population."
     )
 
 
-def _and(parts: list[str]) -> str:
-    *others, last = [f"{part.split(' ')[0]} are {part.split(' ', 1)[1]}" for part in parts]
+def _joined(faults: list[str]) -> str:
+    *others, last = [f"{fault.split(' ')[0]} are {fault.split(' ', 1)[1]}" for fault in faults]
     return f"{', '.join(others)} and {last}" if others else last
 
 
@@ -284,23 +284,23 @@ def without_label(
         "joined": each.joined,
         "shown": bound.facts.show_values,
     }
-    words = {"levels": each.levels, "level": each.levels.label(each.level)}
-    words |= {"commas": may_have_commas(bound, table)}
-    yield LABELLED.of(bound, name, table, each.raw.name, arguments, **words)
+    parameters = {"levels": each.levels, "level": each.levels.label(each.level)}
+    parameters |= {"commas": may_have_commas(bound, table)}
+    yield LABELLED.of(bound, name, table, each.raw.name, arguments, **parameters)
 
 
 def _castable(
     bound: ResolvedQuestion, role: str, place: str, where: Condition | None, table: Table
 ) -> Iterator[Precondition]:
     for cast in where.casts if where else ():
-        words = {
+        parameters = {
             "place": place,
             "type": cast.type.lower(),
             "kind": {"DOUBLE": "number", "BIGINT": "whole number"}.get(cast.type, "date"),
         }
         arguments = {"relation": table.sql, "column": cast.column, "type": cast.type}
         name = f"castable_{role}_{cast.column}"
-        yield _CASTABLE.of(bound, name, table, cast.column, arguments, **words)
+        yield _CASTABLE.of(bound, name, table, cast.column, arguments, **parameters)
 
 
 def _sensitive(bound: ResolvedQuestion) -> Iterator[Precondition]:

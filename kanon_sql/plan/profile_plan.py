@@ -43,7 +43,7 @@ class Subset:
 
     number: int
     places: tuple[int, ...]
-    parts: tuple[int, ...] = ()
+    smaller: tuple[int, ...] = ()
     """Numbers of its subsets with one column less."""
 
     @property
@@ -85,31 +85,31 @@ def number_of_sets(columns: int, size: int) -> int:
 
 def refuse_too_many(parameter: str, columns: int, size: int, most: int = MOST_SETS) -> None:
     """Raise `SpecError` if there are more column sets than `most`."""
-    found = number_of_sets(columns, size)
-    if found > most:
+    number = number_of_sets(columns, size)
+    if number > most:
         fewer = next(
             (n for n in range(size - 1, 0, -1) if number_of_sets(columns, n) <= most), None
         )
-        there = f", or ask for {fewer}" if fewer else ""
+        hint = f", or ask for {fewer}" if fewer else ""
         raise SpecError(
-            f"{option(parameter)}: {columns:,} columns have {found:,} sets of at most {size}, and "
-            f"no more than {most:,} are looked at. Name fewer columns{there}."
+            f"{option(parameter)}: {columns:,} columns have {number:,} sets of at most {size}, and "
+            f"no more than {most:,} are looked at. Name fewer columns{hint}."
         )
 
 
 def subsets_up_to(columns: int, size: int) -> tuple[Subset, ...]:
     """Every set of at most `size` of these columns, smallest first, in declared order.
 
-    >>> [(each.number, each.places, each.parts) for each in subsets_up_to(3, 2)][2:4]
+    >>> [(each.number, each.places, each.smaller) for each in subsets_up_to(3, 2)][2:4]
     [(3, (3,), ()), (4, (1, 2), (2, 1))]
     """
-    found: dict[tuple[int, ...], Subset] = {}
+    subsets: dict[tuple[int, ...], Subset] = {}
     for length in range(1, min(size, columns) + 1):
         for places in combinations(range(1, columns + 1), length):
-            without = (places[:n] + places[n + 1 :] for n in range(length) if length > 1)
-            parts = tuple(found[part].number for part in without)
-            found[places] = Subset(len(found) + 1, places, parts)
-    return tuple(found.values())
+            smaller_places = (places[:n] + places[n + 1 :] for n in range(length) if length > 1)
+            smaller = tuple(subsets[columns_left].number for columns_left in smaller_places)
+            subsets[places] = Subset(len(subsets) + 1, places, smaller)
+    return tuple(subsets.values())
 
 
 def sizes_of(subsets: Sequence[Subset]) -> tuple[Size, ...]:
@@ -117,7 +117,7 @@ def sizes_of(subsets: Sequence[Subset]) -> tuple[Size, ...]:
     numbers: dict[int, list[int]] = {}
     for each in subsets:
         numbers.setdefault(len(each.places), []).append(each.number)
-    return tuple(Size(size, min(found), max(found)) for size, found in numbers.items())
+    return tuple(Size(size, min(of_size), max(of_size)) for size, of_size in numbers.items())
 
 
 def in_batches(subsets: Sequence[Subset], at_once: int = BATCH) -> Iterator[tuple[Subset, ...]]:
@@ -196,16 +196,16 @@ def plan_profile(
     bound: ResolvedQuestion, *, attacker_knows: Sequence[str] = (), k: int = DEFAULT_K
 ) -> ProfilePlan:
     """The profile plan of a resolved question. Raises `SpecError`."""
-    known = _known(bound, attacker_knows)
+    known = _further_columns(bound, attacker_knows)
     return ProfilePlan(
         bound=bound,
         k=k,
         classes=_classes(bound),
         people=smallest_classes(bound) if bound.entity else None,
         looks=tuple(_looks(bound, known)),
-        knows=tuple(_of_both(_knows, bound, column, k) for column in known),
+        knows=tuple(_column_step(_knows, bound, column, k) for column in known),
         combinations=_combinations(bound),
-        lacks=tuple(_of_both(_lacks, bound, column, k) for column in bound.quasi_identifiers),
+        lacks=tuple(_column_step(_lacks, bound, column, k) for column in bound.quasi_identifiers),
         eliminations=tuple(
             ColumnStep(column, _elimination(bound, column)) for column in bound.sensitive
         ),
@@ -215,12 +215,12 @@ def plan_profile(
     )
 
 
-def _of_both(
-    asking: Callable[..., Statement], bound: ResolvedQuestion, column: BoundColumn, k: int
+def _column_step(
+    statement_of: Callable[..., Statement], bound: ResolvedQuestion, column: BoundColumn, k: int
 ) -> ColumnStep:
-    """A question on a column, and the same per person with an entity."""
-    people = asking(bound, column, k, each_person=True) if bound.entity else None
-    return ColumnStep(column, asking(bound, column, k), people)
+    """The statement on a column, and with an entity the same per person."""
+    people = statement_of(bound, column, k, each_person=True) if bound.entity else None
+    return ColumnStep(column, statement_of(bound, column, k), people)
 
 
 def as_profiled(spec: TableSpec) -> TableSpec:
@@ -251,7 +251,9 @@ def as_profiled(spec: TableSpec) -> TableSpec:
     )
 
 
-def _known(bound: ResolvedQuestion, attacker_knows: Sequence[str]) -> tuple[BoundColumn, ...]:
+def _further_columns(
+    bound: ResolvedQuestion, attacker_knows: Sequence[str]
+) -> tuple[BoundColumn, ...]:
     """The columns an attacker may know in addition, each resolved as a further quasi-identifier."""
     free = {column.name for column in bound.sensitive} | {
         column.name for column in bound.roles.unassigned
@@ -271,10 +273,10 @@ def _known(bound: ResolvedQuestion, attacker_knows: Sequence[str]) -> tuple[Boun
         update={"quasi_identifiers": columns, "sensitive": [], "checks": []}
     )
     try:
-        found = resolve(wider, bound.table, {}).quasi_identifiers
+        resolved = resolve(wider, bound.table, {}).quasi_identifiers
     except SpecError as error:
         raise SpecError(f"attacker_knows: {error.marked}") from None
-    return found[len(quasi_identifiers) :]
+    return resolved[len(quasi_identifiers) :]
 
 
 def _named(name: str, bound: ResolvedQuestion, free: set[str]) -> str:
@@ -388,7 +390,7 @@ def _lacks(
     bound: ResolvedQuestion, lacked: BoundColumn, k: int, *, each_person: bool = False
 ) -> Statement:
     columns = list(bound.quasi_identifiers)
-    found = step(
+    statement = step(
         bound,
         f"people_without_{lacked.name}" if each_person else f"lacks_{lacked.name}",
         f"How many {counted(bound)} in {bound.table.name} are in a class below {k} only because "
@@ -406,7 +408,7 @@ def _lacks(
         KAnonymity,
         only=_IN_SEVERAL if each_person else "",
     )
-    return replace(found, tables=found.tables | {COMBINATIONS})
+    return replace(statement, tables=statement.tables | {COMBINATIONS})
 
 
 def _elimination(bound: ResolvedQuestion, sensitive: BoundColumn) -> Statement:
@@ -455,10 +457,10 @@ class Identifying:
         return self.subsets is not None or self.suda is not None
 
     @property
-    def parts(self) -> list[str]:
+    def measures(self) -> list[str]:
         """The measures on column sets that are requested, as the result names them."""
-        asked = {"subsets": self.subsets, "special_uniques": self.suda}
-        return [part for part, size in asked.items() if size is not None]
+        sizes = {"subsets": self.subsets, "special_uniques": self.suda}
+        return [measure for measure, size in sizes.items() if size is not None]
 
     def refuse_nonsense(self, *, has_quasi_identifiers: bool) -> None:
         """Raise `SpecError` for parameters that are invalid for any table."""
@@ -545,20 +547,20 @@ def named_columns(names: Sequence[str], bound: ResolvedQuestion) -> tuple[BoundC
 
     Raises `SpecError` for a missing or repeated column, the entity or the weight.
     """
-    found: list[BoundColumn] = []
-    parts = _about(bound)
+    columns: list[BoundColumn] = []
+    roles = _about(bound)
     for name in names:
         try:
             column = column_named(name, bound.table, ("columns", name))
             refuse_uncomparable(column, bound.table)
         except SpecError as error:
             raise SpecError(f"{option('columns')}: {error.marked}") from None
-        if column.name in parts:
+        if column.name in roles:
             raise SpecError(
-                f'{option("columns")}: column "{column.name}" is {parts[column.name]}, which is no '
+                f'{option("columns")}: column "{column.name}" is {roles[column.name]}, which is no '
                 "knowledge of a person. Name another column."
             )
-        if column in found:
+        if column in columns:
             raise SpecError(f'{option("columns")}: column "{column.name}" is named twice.')
-        found.append(column)
-    return tuple(found)
+        columns.append(column)
+    return tuple(columns)

@@ -91,16 +91,16 @@ def nodes_of(dimension: Dimension) -> dict[str, tuple[int, str | None]]:
     if table is None:
         return {}
     height = len(dimension.levels) - 1
-    found: dict[str, tuple[int, str | None]] = {}
+    nodes: dict[str, tuple[int, str | None]] = {}
     paths = [
         (raw, *(table.labels(level)[raw] for level in range(1, height + 1)))
         for raw in table.labels(1)
     ]
     for level in range(height + 1):
         for path in paths:
-            above = next((label for label in path[level + 1 :] if label != path[level]), None)
-            found.setdefault(path[level], (level, above))
-    return found
+            parent = next((label for label in path[level + 1 :] if label != path[level]), None)
+            nodes.setdefault(path[level], (level, parent))
+    return nodes
 
 
 def top_of(dimension: Dimension) -> list[str]:
@@ -187,8 +187,8 @@ class PublishedCells(CellStatements):
             count=self.count,
             counts=self.counts,
         )
-        asked = "Which figures of {} are neither a number nor a declared mark?"
-        return self._step("figures", asked, sql)
+        description = "Which figures of {} are neither a number nor a declared mark?"
+        return self._step("figures", description, sql)
 
     def repeated(self) -> Statement:
         """The statement that counts the cells with more than one row."""
@@ -204,8 +204,8 @@ class PublishedCells(CellStatements):
             nodes=list(self._nodes()),
             contributors=self.counts,
         )
-        asked = "How many contributors do the cells of {} show?"
-        return self._step("cells", asked, sql, *self._rule_models())
+        description = "How many contributors do the cells of {} show?"
+        return self._step("cells", description, sql, *self._rule_models())
 
     def groupings(self) -> Statement:
         keys = []
@@ -235,9 +235,11 @@ class PublishedCells(CellStatements):
 
     def labels(self, listing: CellListing, row: Row, shared: Sequence[str]) -> dict[str, Any]:
         compared = shared if listing == "differences" else self.names
-        own = named_cell(compared, row)
-        totals = [name for name in self.names if name not in compared or name in own["totals"]]
-        return {**{name: own.get(name) for name in self.names}, "totals": totals}
+        label_by_column = named_cell(compared, row)
+        totals = [
+            name for name in self.names if name not in compared or name in label_by_column["totals"]
+        ]
+        return {**{name: label_by_column.get(name) for name in self.names}, "totals": totals}
 
     def sets(self, set: str = "published_cells", *, ranges: bool = False) -> str:
         """The CTE with the cells, and the bounds of the suppressed ones if these are wanted."""
@@ -261,11 +263,11 @@ class PublishedCells(CellStatements):
     def _bounds(self, end: Literal["low", "high"]) -> str:
         """The lower or upper bound of a suppressed figure, by its mark."""
         spec = self.question.spec
-        known: Decimal | None = spec.value_bounds[0 if end == "low" else 1]
+        limit: Decimal | None = spec.value_bounds[0 if end == "low" else 1]
         branches = []
         for mark in spec.suppressed:
-            own: Decimal | None = getattr(mark, end)
-            ends = [each for each in (own, known) if each is not None]
+            declared: Decimal | None = getattr(mark, end)
+            ends = [each for each in (declared, limit) if each is not None]
             if ends:
                 bound = max(ends) if end == "low" else min(ends)
                 branches.append(f"    when {_is_mark(self.value, mark.text)} then {bound:f}")
@@ -273,12 +275,12 @@ class PublishedCells(CellStatements):
 
     def _margin(self) -> str:
         """Predicate: a cell is a total, or a subtotal, over some dimension."""
-        parts = []
+        predicates = []
         for place, each in enumerate(self.dimensions, start=1):
-            parts.append(f"kanon_t{place} = 1")
+            predicates.append(f"kanon_t{place} = 1")
             if each.level is not None:
-                parts.append(f"kanon_l{place} > 0")
-        return " or ".join(parts)
+                predicates.append(f"kanon_l{place} > 0")
+        return " or ".join(predicates)
 
     def _nodes(self) -> Iterator[dict[str, Any]]:
         for place, each in enumerate(self.dimensions, start=1):
@@ -307,9 +309,9 @@ class PublishedCells(CellStatements):
             nodes = []
             for place in self.places:
                 names = (f"kanon_t{place}", f"kanon_l{place}")
-                own = {name: keys[name] for name in names if name in keys}
-                if own[f"kanon_t{place}"] == "0":
-                    nodes.append({"names": [f"kanon_d{place}"], "predicate": _equal(own)})
+                place_keys = {name: keys[name] for name in names if name in keys}
+                if place_keys[f"kanon_t{place}"] == "0":
+                    nodes.append({"names": [f"kanon_d{place}"], "predicate": _equal(place_keys)})
             totals = {f"kanon_d{p}": "null" for p in self.places if keys[f"kanon_t{p}"] == "1"}
             return {"own": _equal(keys), "fixed": keys | totals, "nodes": nodes}
 
@@ -382,16 +384,16 @@ class PublishedCells(CellStatements):
     def _differences(
         self, other: Self, shared: Sequence[str], n: int | None, first: int | None
     ) -> str:
-        def side(asked: Self, places: Sequence[int], set: str) -> dict[str, Any]:
-            rest = [each for each in asked.places if each not in places]
-            return {"sets": asked.sets(set), "places": places, "totals": rest}
+        def side(cells: Self, places: Sequence[int], set: str) -> dict[str, Any]:
+            totals = [each for each in cells.places if each not in places]
+            return {"sets": cells.sets(set), "places": places, "totals": totals}
 
-        here = [self.names.index(each) + 1 for each in shared]
-        there = list(range(1, len(shared) + 1))
+        own_places = [self.names.index(each) + 1 for each in shared]
+        other_places = list(range(1, len(shared) + 1))
         return render(
             "differences_of_published",
-            here=side(self, here, "published_here"),
-            there=side(other, there, "published_there"),
+            here=side(self, own_places, "published_here"),
+            there=side(other, other_places, "published_there"),
             n=n,
             first=first,
         )
@@ -447,19 +449,19 @@ def _published(
         total = f"coalesce({_text(flag)}, '') = '1'"
         no_flag = f"coalesce({_text(flag)}, '') not in ('0', '1')"
     else:
-        alike = [f"{text} is null"] if declared and label is None else []
+        predicates = [f"{text} is null"] if declared and label is None else []
         labels = [label] if declared and label is not None else []
-        alike += [
+        predicates += [
             f"coalesce({text}, '') = {literal(each)}" for each in [*labels, *top_of(dimension)]
         ]
-        total = " or ".join(dict.fromkeys(alike)) or NOWHERE
-    is_said = flag is not None or (declared and label is None)
+        total = " or ".join(dict.fromkeys(predicates)) or NOWHERE
+    is_declared = flag is not None or (declared and label is None)
     like = _listed(LIKE_A_TOTAL)
-    found = PublishedDimension(
+    published = PublishedDimension(
         dimension,
         label=text,
         total=total,
-        doubtful=NOWHERE if is_said else f"{text} is null",
+        doubtful=NOWHERE if is_declared else f"{text} is null",
         like_total=NOWHERE if flag is not None or declared else f"lower({text}) in ({like})",
         no_flag=no_flag,
     )
@@ -470,23 +472,25 @@ def _published(
                 f'hierarchies: "{dimension.raw.name}" of a published table needs a hierarchy of '
                 "labels, as in a file; a builder makes labels from raw values only."
             )
-        return found
+        return published
     levels = range(len(dimension.levels))
-    by_level = [[each for each, (own, _) in nodes.items() if own == level] for level in levels]
+    by_level = [
+        [each for each, (lowest, _) in nodes.items() if lowest == level] for level in levels
+    ]
     parents: dict[str, list[str]] = {}
-    for each, (_, above) in nodes.items():
-        if above is not None:
-            parents.setdefault(above, []).append(each)
+    for each, (_, parent) in nodes.items():
+        if parent is not None:
+            parents.setdefault(parent, []).append(each)
     return replace(
-        found,
+        published,
         like_total=NOWHERE,
         unknown=f"not ({total}) and {text} is not null and {text} not in ({_listed(list(nodes))})",
         level=_case(
-            [(f"{text} in ({_listed(own)})", str(level)) for level, own in enumerate(by_level)],
+            [(f"{text} in ({_listed(each)})", str(level)) for level, each in enumerate(by_level)],
             total,
         ),
         parent=_case(
-            [(f"{text} in ({_listed(own)})", literal(above)) for above, own in parents.items()],
+            [(f"{text} in ({_listed(each)})", literal(parent)) for parent, each in parents.items()],
             total,
         ),
     )

@@ -99,10 +99,10 @@ class Pair:
 
 @dataclass(frozen=True)
 class BoundCheck:
-    """A model with resolved columns; `asked` unless measured by default."""
+    """A model with resolved columns; `requested` unless measured by default."""
 
     model: Model
-    asked: bool
+    requested: bool
     column: BoundColumn | None = None
     """The sensitive attribute it measures."""
     paths: Paths = ()
@@ -110,7 +110,7 @@ class BoundCheck:
 
     @property
     def gates(self) -> bool:
-        return self.asked and self.model.gates
+        return self.requested and self.model.gates
 
 
 @dataclass(frozen=True)
@@ -356,5 +356,5 @@ def hierarchy_of(spec: TableSpec, column: BoundColumn) -> GeneralizationHierarch
     )
 
 
-def same_name(one: str, other: str) -> bool:
-    return one.casefold() == other.casefold()
+def same_name(name: str, other: str) -> bool:
+    return name.casefold() == other.casefold()

@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from kanon_sql.errors import Faults, SpecError, did_you_mean, located, option
-from kanon_sql.plan.join_columns import are_of_one_kind
+from kanon_sql.plan.join_columns import can_be_equal
 from kanon_sql.plan.levels import ColumnLevels, rows_of
 from kanon_sql.plan.question import (
     AtLevel,
@@ -35,14 +35,14 @@ from kanon_sql.spec.spec import TableSpec
 from kanon_sql.sql.conditions import Condition, condition
 from kanon_sql.sql.tables import Column, Table, family, find
 
-_UNASKED = tuple(
+_DEFAULT_MODELS = tuple(
     model
     for model in MODELS.values()
     if issubclass(model, SensitiveModel)
     and not any(field.is_required() for field in model.model_fields.values())
 )
 """Sensitive models that need no parameters, so they can be measured by default."""
-_OF_EVENTS = (KnownEvents(m=1), KnownEvents(m=2), KmAnonymity())
+_DEFAULT_EVENT_MODELS = (KnownEvents(m=1), KnownEvents(m=2), KmAnonymity())
 """Models of events measured by default."""
 
 
@@ -54,64 +54,68 @@ def bound_checks(
 ) -> Iterator[BoundCheck]:
     """Requested checks, gating ones first; then the checks measured by default."""
     earlier = {each.name: each for each in others if each.kind is EARLIER}
-    asked = []
+    requested = []
     with Faults() as faults:
         for place, model in enumerate(spec.checks):
             with faults.collected(), located("checks", place):
-                asked.append(
+                requested.append(
                     _composed(model, table, sensitive, earlier)
                     if isinstance(model, ComposedModel)
                     else _complete(model, spec, table, sensitive)
                 )
-    asked.sort(key=lambda check: not check.gates)
-    models = [check.model for check in asked]
-    yield from asked
+    requested.sort(key=lambda check: not check.gates)
+    models = [check.model for check in requested]
+    yield from requested
     if spec.events and not any(model.gates or isinstance(model, EventModel) for model in models):
-        yield from (BoundCheck(model, asked=False) for model in _OF_EVENTS)
+        yield from (BoundCheck(model, requested=False) for model in _DEFAULT_EVENT_MODELS)
     if spec.events and not spec.quasi_identifiers:
         return
-    yield from _unasked(spec, sensitive, models)
-    yield from _composed_unasked(sensitive, earlier, models)
+    yield from _default_checks(spec, sensitive, models)
+    yield from _default_composed_checks(sensitive, earlier, models)
 
 
-def _unasked(
-    spec: TableSpec, sensitive: tuple[BoundColumn, ...], asked: Sequence[Model]
+def _default_checks(
+    spec: TableSpec, sensitive: tuple[BoundColumn, ...], requested: Sequence[Model]
 ) -> Iterator[BoundCheck]:
     """Default measures: few if any check gates, otherwise every model without parameters."""
-    if not any(isinstance(model, KAnonymity) for model in asked):
-        yield BoundCheck(KAnonymity(), asked=False)
-    matched = {model.reference for model in asked if isinstance(model, KMap)}
+    if not any(isinstance(model, KAnonymity) for model in requested):
+        yield BoundCheck(KAnonymity(), requested=False)
+    matched = {model.reference for model in requested if isinstance(model, KMap)}
     for reference in spec.references:
         if reference not in matched:
-            yield BoundCheck(KMap(reference=reference), asked=False)
+            yield BoundCheck(KMap(reference=reference), requested=False)
     if spec.nulls == "wildcard":
         return
-    required = any(model.gates for model in asked)
+    required = any(model.gates for model in requested)
     for column in sensitive:
-        for model in (Homogeneity,) if required else _UNASKED:
+        for model in (Homogeneity,) if required else _DEFAULT_MODELS:
             measured = model(sensitive=column.name, with_other_sensitive=spec.with_other_sensitive)
-            same = [each for each in asked if type(each) is model]
-            known = [(each.sensitive, each.with_other_sensitive) for each in same]
-            if (measured.sensitive, measured.with_other_sensitive) in known:
+            alike = [each for each in requested if type(each) is model]
+            measured_columns = [(each.sensitive, each.with_other_sensitive) for each in alike]
+            if (measured.sensitive, measured.with_other_sensitive) in measured_columns:
                 continue
             if not model.of_numbers or family(column.type) == "number":
-                yield BoundCheck(measured, asked=False, column=column)
+                yield BoundCheck(measured, requested=False, column=column)
 
 
-def _composed_unasked(
-    sensitive: Sequence[BoundColumn], earlier: Mapping[str, OtherTable], asked: Sequence[Model]
+def _default_composed_checks(
+    sensitive: Sequence[BoundColumn], earlier: Mapping[str, OtherTable], requested: Sequence[Model]
 ) -> Iterator[BoundCheck]:
     """Default measures of each earlier release composed with this one."""
     for name, release in earlier.items():
-        of_release = [m for m in asked if isinstance(m, ComposedModel) and m.earlier == name]
+        of_release = [m for m in requested if isinstance(m, ComposedModel) and m.earlier == name]
         if not any(isinstance(model, ComposedKAnonymity) for model in of_release):
-            yield BoundCheck(ComposedKAnonymity(earlier=name), asked=False)
-        known = {m.sensitive for m in of_release if isinstance(m, ComposedLDiversity)}
+            yield BoundCheck(ComposedKAnonymity(earlier=name), requested=False)
+        measured_columns = {m.sensitive for m in of_release if isinstance(m, ComposedLDiversity)}
         for column in sensitive:
-            there = release.sensitive.get(column.name)
-            if column.name not in known and there and are_of_one_kind(column, there):
+            other_column = release.sensitive.get(column.name)
+            if (
+                column.name not in measured_columns
+                and other_column
+                and can_be_equal(column, other_column)
+            ):
                 model = ComposedLDiversity(sensitive=column.name, earlier=name)
-                yield BoundCheck(model, asked=False, column=column)
+                yield BoundCheck(model, requested=False, column=column)
 
 
 def _complete(
@@ -135,7 +139,7 @@ def _complete(
                 f"{model.name()} needs events: name the columns that make an event of a person, as "
                 f"in {option('events', 'ward,month')}."
             )
-        return BoundCheck(model, asked=True)
+        return BoundCheck(model, requested=True)
     if spec.events and not spec.quasi_identifiers:
         raise SpecError(
             f"{model.name()} is about classes, and there are no quasi-identifiers: name what an "
@@ -145,12 +149,12 @@ def _complete(
     if model.answered_by == "estimate":
         require(model.name())
     if isinstance(model, ReferenceModel):
-        name = _named_one(REFERENCE, model, list(spec.references))
+        name = _other_table_name(REFERENCE, model, list(spec.references))
         named = model.model_copy(update={"reference": name})
-        return BoundCheck(named, asked=True)
+        return BoundCheck(named, requested=True)
     if isinstance(model, SensitiveModel):
         return _with_its_column(model, spec, table, sensitive)
-    return BoundCheck(model, asked=True)
+    return BoundCheck(model, requested=True)
 
 
 def _composed(
@@ -160,10 +164,10 @@ def _composed(
     earlier: Mapping[str, OtherTable],
 ) -> BoundCheck:
     """The model with its earlier release and column resolved."""
-    release = earlier[_named_one(EARLIER, model, list(earlier))]
+    release = earlier[_other_table_name(EARLIER, model, list(earlier))]
     named = model.model_copy(update={"earlier": release.name})
     if not isinstance(named, ComposedLDiversity):
-        return BoundCheck(named, asked=True)
+        return BoundCheck(named, requested=True)
     name = _sensitive_name(named, table, sensitive)
     if name not in release.sensitive:
         raise SpecError(
@@ -172,7 +176,7 @@ def _composed(
             f"Its columns: {', '.join(release.table.column_names)}."
         )
     column = next(column for column in sensitive if column.name == name)
-    return BoundCheck(named.model_copy(update={"sensitive": name}), asked=True, column=column)
+    return BoundCheck(named.model_copy(update={"sensitive": name}), requested=True, column=column)
 
 
 def _with_its_column(
@@ -194,7 +198,7 @@ def _with_its_column(
             "or another attribute."
         )
     if not isinstance(model, TCloseness):
-        return BoundCheck(complete, asked=True, column=column)
+        return BoundCheck(complete, requested=True, column=column)
     has_order = kind in ("number", "text", "time", "boolean", "nothing", "")
     has_order = has_order or column.type == "TIME"
     if model.distance == "ordered" and model.order is None and not has_order:
@@ -203,7 +207,7 @@ def _with_its_column(
             "values in order, as in order=[low, middle, high]."
         )
     paths = read_tree(model.hierarchy) if model.hierarchy is not None else ()
-    return BoundCheck(complete, asked=True, column=column, paths=paths)
+    return BoundCheck(complete, requested=True, column=column, paths=paths)
 
 
 def _sensitive_name(
@@ -221,25 +225,25 @@ def _sensitive_name(
     )
 
 
-def _named_one(kind: OtherTableKind, model: Model, names: Sequence[str]) -> str:
+def _other_table_name(kind: OtherTableKind, model: Model, names: Sequence[str]) -> str:
     """Resolve the reference or earlier release that a model names."""
-    given: str | None = getattr(model, kind.prefix)
-    if given is not None and given in names:
-        return given
+    name: str | None = getattr(model, kind.prefix)
+    if name is not None and name in names:
+        return name
     if not names:
         raise SpecError(
             f"{model.name()} needs {kind.a_noun}: {kind.holds}. Name it with {option(kind.key)}."
         )
-    if given is None and len(names) == 1:
+    if name is None and len(names) == 1:
         return names[0]
-    if given is None:
+    if name is None:
         raise SpecError(
             f"{model.name()}: there are several {kind.noun}s ({', '.join(names)}); name one, as "
             f"in {kind.prefix}={names[0]}."
         )
     raise SpecError(
-        f'{model.name()}: there is no {kind.noun} "{given}". {kind.noun.capitalize()}s: '
-        f"{', '.join(names)}.{did_you_mean(given, names)}"
+        f'{model.name()}: there is no {kind.noun} "{name}". {kind.noun.capitalize()}s: '
+        f"{', '.join(names)}.{did_you_mean(name, names)}"
     )
 
 
@@ -256,23 +260,21 @@ def require(model: str) -> None:
         raise SpecError(f"{model} needs SciPy: pip install 'kanon-sql[estimates]'") from None
 
 
-def found_column(name: str, table: Table, location: Location) -> Column:
+def located_column(name: str, table: Table, location: Location) -> Column:
     with located(*location):
         return find(name, table)
 
 
-def refuse_missing_beside(own: str, table: Table, location: Location, *ways_out: str) -> None:
-    """Raise `SpecError` if another table lacks a column named like one of the audited table.
-
-    `ways_out` are the remedies to suggest.
-    """
+def refuse_missing_in_other(name: str, table: Table, location: Location, *remedies: str) -> None:
+    """Raise `SpecError` if another table lacks a column named like one of the audited table, with
+    the `remedies` to suggest."""
     with located(*location):
         try:
-            find(own, table)
+            find(name, table)
         except SpecError as error:
             raise SpecError(
                 f"{error.marked} If it is called otherwise there, say how: "
-                f"{', or '.join(ways_out)}."
+                f"{', or '.join(remedies)}."
             ) from None
 
 
@@ -283,7 +285,7 @@ def column_named(
 
     Raises `SpecError` where the database merges distinct values.
     """
-    column = found_column(name, table, location)
+    column = located_column(name, table, location)
     with located(*location):
         refuse_merging(column, table)
     return bound_column(column, alias)
@@ -299,13 +301,13 @@ def refuse_merging(column: Column, table: Table) -> None:
         raise SpecError(f'column "{column.name}" of {table.name} {column.unusable_because}')
 
 
-def refuse_two_parts(parts: Sequence[tuple[BoundColumn | Column, str]]) -> None:
-    seen: dict[str, str] = {}
-    for column, part in parts:
-        earlier = seen.setdefault(column.name, part)
-        if earlier != part:
-            raise SpecError(f'column "{column.name}" is both {earlier} and {part}; choose one.')
-    names = [column.name for column, _ in parts]
+def refuse_two_roles(roles: Sequence[tuple[BoundColumn | Column, str]]) -> None:
+    role_by_column: dict[str, str] = {}
+    for column, role in roles:
+        first_role = role_by_column.setdefault(column.name, role)
+        if first_role != role:
+            raise SpecError(f'column "{column.name}" is both {first_role} and {role}; choose one.')
+    names = [column.name for column, _ in roles]
     repeated = next((name for name in names if names.count(name) > 1), None)
     if repeated is not None:
         raise SpecError(f'column "{repeated}" is named twice.')
@@ -342,17 +344,17 @@ def bound_condition(text: str | None, table: Table, location: Location) -> Condi
         return None
     with located(*location):
         types = {each.name: each.type for each in table.columns}
-        found = condition(text, table.name, types, table.dialect, doubted=table.are_doubted)
-        for name in found.columns:
+        compiled = condition(text, table.name, types, table.dialect, doubted=table.are_doubted)
+        for name in compiled.columns:
             refuse_merging(find(name, table), table)
-    return found
+    return compiled
 
 
 def levels_of(
     prefix: str,
     levels: Mapping[str, int],
     columns: Sequence[BoundColumn],
-    called: str = "Quasi-identifiers",
+    subject: str = "Quasi-identifiers",
 ) -> dict[str, int]:
     """Requested levels above the raw value, by quasi-identifier."""
     names = [column.name for column in columns]
@@ -360,21 +362,23 @@ def levels_of(
         if not any(same_name(name, each) for each in names):
             raise SpecError(
                 f'{prefix}"{name}" is no quasi-identifier, and has no levels. '
-                f"{called}: {', '.join(names)}.{did_you_mean(name, names)}"
+                f"{subject}: {', '.join(names)}.{did_you_mean(name, names)}"
             )
-    asked = {
-        own: next((level for name, level in levels.items() if same_name(name, own)), 0)
-        for own in names
+    requested = {
+        column_name: next(
+            (level for name, level in levels.items() if same_name(name, column_name)), 0
+        )
+        for column_name in names
     }
-    return {name: level for name, level in asked.items() if level}
+    return {name: level for name, level in requested.items() if level}
 
 
-def each_once(*names: str | None) -> list[str]:
-    found: dict[str, str] = {}
+def distinct_names(*names: str | None) -> list[str]:
+    name_by_folded: dict[str, str] = {}
     for name in names:
         if name is not None:
-            found.setdefault(name.casefold(), name)
-    return list(found.values())
+            name_by_folded.setdefault(name.casefold(), name)
+    return list(name_by_folded.values())
 
 
 def bind(roles: Roles, facts: DataFacts | None = None) -> ResolvedQuestion:
@@ -413,7 +417,7 @@ def _bind_other(other: OtherTable, roles: Roles, facts: DataFacts) -> OtherTable
         quasi_identifiers=tuple(
             columns.get(column.alias, column) for column in other.quasi_identifiers
         ),
-        columns={own: columns.get(column.alias, column) for own, column in other.columns.items()},
+        columns={name: columns.get(column.alias, column) for name, column in other.columns.items()},
         generalised=generalised,
     )
 
@@ -480,8 +484,8 @@ def _other_levels(other: OtherTable, roles: Roles, facts: DataFacts) -> Iterator
     for place, column in enumerate(roles.quasi_identifiers, start=1 + len(roles.generalisable)):
         level = other.levels.get(column.name)
         if level:
-            there = other.columns[column.name]
+            other_column = other.columns[column.name]
             with located(other.kind.key, other.name, "levels"):
-                levels = _levels_for(roles, column, there, facts, longest.get(column.name))
+                levels = _levels_for(roles, column, other_column, facts, longest.get(column.name))
                 _refuse_beyond_top(f"{other.called}: ", column.name, levels, level)
-            yield AtLevel(there, levels, level, place, portable=not other.table.embedded)
+            yield AtLevel(other_column, levels, level, place, portable=not other.table.embedded)

@@ -12,11 +12,11 @@ from kanon_sql.plan.resolve import (
     bound_checks,
     bound_condition,
     column_named,
-    each_once,
-    found_column,
+    distinct_names,
     levels_of,
-    refuse_missing_beside,
-    refuse_two_parts,
+    located_column,
+    refuse_missing_in_other,
+    refuse_two_roles,
     refuse_uncomparable,
     sensitive_of,
 )
@@ -42,69 +42,71 @@ def resolve_other(
     Its quasi-identifiers default to the table's. An earlier release needs an entity, and may lack
     sensitive attributes. Raises `SpecError` with its location in the spec.
     """
-    here = (kind.key, name)
+    location = (kind.key, name)
     if kind is EARLIER and entity is None:
-        with located(*here):
+        with located(*location):
             raise SpecError(
                 f"{kind.called(name)}: to compare with an earlier release, name the column that "
                 f"identifies a person: {option('entity', 'person')}."
             )
     linked = [] if kind is REFERENCE or entity is None else [*sensitive, entity]
-    with located(*here, "columns") if kind is EARLIER else nullcontext():
+    with located(*location, "columns") if kind is EARLIER else nullcontext():
         renamed = _renamed(kind.called(name), spec, quasi_identifiers, linked)
     shown, columns = _quasi_identifiers(kind, name, spec, table, quasi_identifiers, renamed)
     for column in shown if kind is REFERENCE else ():
         refuse_uncomparable(column, table)
     person = spec.entity or (renamed.get(entity.name, entity.name) if linked and entity else None)
     weight = spec.weight if isinstance(spec, ReferenceSpec) else None
-    with located(*here, "levels"):
+    with located(*location, "levels"):
         levels = levels_of(f"{kind.called(name)}: ", spec.levels, quasi_identifiers)
-    found = OtherTable(
+    resolved = OtherTable(
         kind=kind,
         name=name,
         spec=spec,
         table=table,
         quasi_identifiers=tuple(shown),
         columns=columns,
-        entity=column_named(person, table, (*here, "entity"), "kanon_entity") if person else None,
-        weight=column_named(weight, table, (*here, "weight")) if weight else None,
+        entity=column_named(person, table, (*location, "entity"), "kanon_entity")
+        if person
+        else None,
+        weight=column_named(weight, table, (*location, "weight")) if weight else None,
         sensitive=dict(_sensitive(table, renamed, sensitive if linked else ())),
-        where=bound_condition(spec.where, table, (*here, "where")),
+        where=bound_condition(spec.where, table, (*location, "where")),
         levels=levels,
     )
     if kind is EARLIER:
-        with located(*here):
-            _refuse_unusable(found)
-    with located(*here, "levels"):
-        _refuse_levels(found)
-    return found
+        with located(*location):
+            _refuse_unusable(resolved)
+    with located(*location, "levels"):
+        _refuse_levels(resolved)
+    return resolved
 
 
 def _renamed(
-    called: str,
+    subject: str,
     spec: OtherTableSpec,
     quasi_identifiers: Sequence[BoundColumn],
     linked: Sequence[BoundColumn],
 ) -> dict[str, str]:
     """Its column names, by the table's own: quasi-identifiers and the columns that link people."""
-    owns = [column.name for column in (*quasi_identifiers, *linked)]
+    names = [column.name for column in (*quasi_identifiers, *linked)]
     if linked:
-        known = "no quasi-identifier, no sensitive attribute and not the entity"
-        listed = f"These are {', '.join(owns)}."
+        description = "no quasi-identifier, no sensitive attribute and not the entity"
+        listed = f"These are {', '.join(names)}."
     else:
-        known = "no quasi-identifier"
-        listed = f"Quasi-identifiers: {', '.join(sorted(owns))}."
+        description = "no quasi-identifier"
+        listed = f"Quasi-identifiers: {', '.join(sorted(names))}."
     renamed: dict[str, str] = {}
-    for own, there in spec.columns.items():
-        matches = [each for each in owns if each == own] or [
-            each for each in owns if same_name(each, own)
+    for name, other_name in spec.columns.items():
+        matches = [each for each in names if each == name] or [
+            each for each in names if same_name(each, name)
         ]
         if len(matches) != 1:
             raise SpecError(
-                f'{called}: "{own}" is {known}, and needs no other name there. {listed}'
-                f"{did_you_mean(own, owns)}"
+                f'{subject}: "{name}" is {description}, and needs no other name there. {listed}'
+                f"{did_you_mean(name, names)}"
             )
-        renamed[matches[0]] = there
+        renamed[matches[0]] = other_name
     return renamed
 
 
@@ -113,49 +115,57 @@ def _quasi_identifiers(
     name: str,
     spec: OtherTableSpec,
     table: Table,
-    owns: Sequence[BoundColumn],
+    audited: Sequence[BoundColumn],
     renamed: Mapping[str, str],
 ) -> tuple[list[BoundColumn], dict[str, BoundColumn]]:
-    """Its quasi-identifiers, and those shared with the table by their name there.
+    """The quasi-identifiers of another table, and those shared with the audited table, by their
+    name in the latter.
 
-    An earlier release may list its own, where a renamed one stands under either name.
+    An earlier release may list its own; a renamed column is listed under either name.
     """
-    here = (kind.key, name)
-    there = {own.name: renamed.get(own.name, own.name) for own in owns}
+    location = (kind.key, name)
+    other_names = {column.name: renamed.get(column.name, column.name) for column in audited}
     if isinstance(spec, EarlierReleaseSpec) and spec.quasi_identifiers:
-        folded = {own.casefold(): each for own, each in renamed.items()}
+        folded = {name.casefold(): each for name, each in renamed.items()}
         shown = [
-            column_named(folded.get(each.casefold(), each), table, (*here, "quasi_identifiers"))
+            column_named(folded.get(each.casefold(), each), table, (*location, "quasi_identifiers"))
             for each in spec.quasi_identifiers
         ]
         return shown, {
-            own: column
-            for own, each in there.items()
+            audited_name: column
+            for audited_name, each in other_names.items()
             for column in shown
             if same_name(column.name, each)
         }
-    for own in [own for own in there if own not in renamed]:
-        ways_out = [option(f"{kind.key}.columns", {own: "…"})]
+    for audited_name in [each for each in other_names if each not in renamed]:
+        remedies = [option(f"{kind.key}.columns", {audited_name: "…"})]
         if kind is EARLIER:
-            of_its_own = option(f"{kind.key}.quasi_identifiers")
-            ways_out.append(f"name what it published instead: {of_its_own}")
-        refuse_missing_beside(own, table, here, *ways_out)
+            list_option = option(f"{kind.key}.quasi_identifiers")
+            remedies.append(f"name what it published instead: {list_option}")
+        refuse_missing_in_other(audited_name, table, location, *remedies)
     key = "columns" if kind is REFERENCE else "quasi_identifiers"
     shown = [
-        column_named(there[own.name], table, (*here, key), own.alias if kind is REFERENCE else None)
-        for own in owns
+        column_named(
+            other_names[column.name],
+            table,
+            (*location, key),
+            column.alias if kind is REFERENCE else None,
+        )
+        for column in audited
     ]
-    return shown, dict(zip(there, shown, strict=True))
+    return shown, dict(zip(other_names, shown, strict=True))
 
 
 def _sensitive(
     table: Table, renamed: Mapping[str, str], sensitive: Sequence[BoundColumn]
 ) -> Iterator[tuple[str, BoundColumn]]:
     """Its columns for the sensitive attributes; a missing one is skipped unless it was renamed."""
-    for own in sensitive:
-        there = renamed.get(own.name, own.name)
-        if own.name in renamed or any(same_name(there, each) for each in table.column_names):
-            yield own.name, column_named(there, table, ("sensitive", own.name))
+    for attribute in sensitive:
+        other_name = renamed.get(attribute.name, attribute.name)
+        if attribute.name in renamed or any(
+            same_name(other_name, each) for each in table.column_names
+        ):
+            yield attribute.name, column_named(other_name, table, ("sensitive", attribute.name))
 
 
 def _refuse_unusable(release: OtherTable) -> None:
@@ -166,7 +176,7 @@ def _refuse_unusable(release: OtherTable) -> None:
         *([(release.entity, "the entity")] if release.entity else []),
     ]
     try:
-        refuse_two_parts(roles)
+        refuse_two_roles(roles)
         for column, _ in roles:
             refuse_uncomparable(column, release.table)
     except SpecError as error:
@@ -190,25 +200,25 @@ def _refuse_levels(other: OtherTable) -> None:
             )
 
 
-def named_of_other(asked: TableSpec, spec: OtherTableSpec, dialect: str) -> list[str]:
+def other_column_names(table_spec: TableSpec, spec: OtherTableSpec, dialect: str) -> list[str]:
     """Column names of an unopened reference or earlier release, as far as the spec names them.
 
     An earlier release is assumed to have the table's sensitive attributes.
     """
-    there = {own.casefold(): named for own, named in spec.columns.items()}
-    owns: list[str | None] = list(asked.quasi_identifiers)
+    renamed = {name.casefold(): named for name, named in spec.columns.items()}
+    names: list[str | None] = list(table_spec.quasi_identifiers)
     weight = None
     if isinstance(spec, ReferenceSpec):
         weight = spec.weight
     else:
-        owns = [
-            *(spec.quasi_identifiers or owns),
-            *asked.sensitive,
-            *(sensitive_of(each) for each in asked.checks),
-            None if spec.entity else asked.entity,
+        names = [
+            *(spec.quasi_identifiers or names),
+            *table_spec.sensitive,
+            *(sensitive_of(each) for each in table_spec.checks),
+            None if spec.entity else table_spec.entity,
         ]
-    return each_once(
-        *(there.get(own.casefold(), own) for own in owns if own),
+    return distinct_names(
+        *(renamed.get(name.casefold(), name) for name in names if name),
         spec.entity,
         weight,
         *columns_of(spec.where, dialect),
@@ -230,15 +240,15 @@ def resolve(
     """
     _refuse_undecided(spec, table)
     _refuse_unknown(spec, table)
-    has_none = is_open and not spec.quasi_identifiers
-    has_none = has_none or bool(spec.events and not spec.quasi_identifiers)
-    quasi_identifiers = () if has_none else tuple(_raw_quasi_identifiers(spec, table))
+    may_lack_columns = is_open and not spec.quasi_identifiers
+    may_lack_columns = may_lack_columns or bool(spec.events and not spec.quasi_identifiers)
+    quasi_identifiers = () if may_lack_columns else tuple(_raw_quasi_identifiers(spec, table))
     if "*" in spec.events and "*" not in table.column_names:
         raise SpecError(
             "events can't be '*', every column: name the columns that make an event.",
         )
     events = tuple(
-        _with_own_alias(column_named(name, table, ("events", name)), "event", place)
+        _with_safe_alias(column_named(name, table, ("events", name)), "event", place)
         for place, name in enumerate(spec.events, start=1)
     )
     sensitive = tuple(
@@ -251,14 +261,14 @@ def resolve(
             f"{'is one' if sensitive else 'are none'}."
         )
     identifiers, insensitive = (
-        tuple(found_column(name, table, (key, name)) for name in getattr(spec, key))
+        tuple(located_column(name, table, (key, name)) for name in getattr(spec, key))
         for key in ("identifiers", "insensitive")
     )
     entity = (
         column_named(spec.entity, table, ("entity",), alias="kanon_entity") if spec.entity else None
     )
     weight = column_named(spec.weight, table, ("weight",)) if spec.weight else None
-    refuse_two_parts(
+    refuse_two_roles(
         [(column, "a quasi-identifier") for column in quasi_identifiers]
         + [(column, "part of an event") for column in events]
         + [(column, "sensitive") for column in sensitive]
@@ -271,14 +281,14 @@ def resolve(
         refuse_uncomparable(column, table)
     if spec.first and not table.ordered:
         raise no_first_records(table.name)
-    for named, beside, why in (
+    for role_column, noun, reason in (
         (entity, "an entity", "in which people could be counted"),
         (weight, "a survey weight", "of which the weights could be added up"),
     ):
-        if spec.nulls == "wildcard" and named:
+        if spec.nulls == "wildcard" and role_column:
             raise SpecError(
-                f"nulls: wildcard is not defined with {beside}: compatible records form no classes "
-                f"{why}. Leave out one of the two."
+                f"nulls: wildcard is not defined with {noun}: compatible records form no classes "
+                f"{reason}. Leave out one of the two."
             )
     resolved = tuple(
         resolve_other(kind, name, other, others[kind, name], quasi_identifiers, sensitive, entity)
@@ -310,13 +320,13 @@ def _refuse_undecided(spec: TableSpec, table: Table) -> None:
     """Raise `SpecError` while columns are undecided."""
     if spec.undecided:
         with located("undecided"):
-            one = len(spec.undecided) == 1
+            single = len(spec.undecided) == 1
             raise SpecError(
-                f"{'a column' if one else f'{len(spec.undecided)} columns'} of {table.name} "
-                f"{'is' if one else 'are'} undecided: {', '.join(spec.undecided)}. Move "
-                f"{'it' if one else 'each'} to quasi_identifiers, sensitive or identifiers, or to "
-                "insensitive if it tells nothing of a person: a quasi-identifier that was missed "
-                'makes a false "holds".'
+                f"{'a column' if single else f'{len(spec.undecided)} columns'} of {table.name} "
+                f"{'is' if single else 'are'} undecided: {', '.join(spec.undecided)}. Move "
+                f"{'it' if single else 'each'} to quasi_identifiers, sensitive or identifiers, or "
+                "to insensitive if it tells nothing of a person: a quasi-identifier that was "
+                'missed makes a false "holds".'
             )
 
 
@@ -324,12 +334,12 @@ def _refuse_unknown(spec: TableSpec, table: Table) -> None:
     """Raise `SpecError` for every name that is no column of the table, and then for every hierarchy
     file that can't be read."""
     named: list[tuple[str, tuple[str | int, ...]]] = [
-        (name, (part, name))
-        for part in ("quasi_identifiers", "sensitive", "identifiers", "insensitive")
-        for name in getattr(spec, part)
+        (name, (key, name))
+        for key in ("quasi_identifiers", "sensitive", "identifiers", "insensitive")
+        for name in getattr(spec, key)
         if name != "*"
     ]
-    named += [(name, (part,)) for part in ("entity", "weight") if (name := getattr(spec, part))]
+    named += [(name, (key,)) for key in ("entity", "weight") if (name := getattr(spec, key))]
     named += [
         (name, ("checks", place))
         for place, model in enumerate(spec.checks)
@@ -338,7 +348,7 @@ def _refuse_unknown(spec: TableSpec, table: Table) -> None:
     with Faults() as faults:
         for name, location in named:
             with faults.collected():
-                found_column(name, table, location)
+                located_column(name, table, location)
         for name, each in spec.quasi_identifiers.items() if faults else ():
             with faults.collected(), located("quasi_identifiers", name):
                 if isinstance(each.hierarchy, str) and each.source is None:
@@ -356,7 +366,7 @@ def named_columns(spec: TableSpec, dialect: str) -> list[str]:
             "or connect to the database."
         )
     of_checks = [sensitive_of(each) for each in spec.checks]
-    return each_once(
+    return distinct_names(
         *spec.quasi_identifiers,
         *spec.events,
         *spec.sensitive,
@@ -388,15 +398,15 @@ def _raw_quasi_identifiers(spec: TableSpec, table: Table) -> Iterator[BoundColum
         for name in names:
             if name != "*":
                 column_named(name, table, ("quasi_identifiers", name))
-        other = [
+        with_role = [
             *_sensitive_names(spec, table),
             *spec.events,
             *spec.identifiers,
             *spec.insensitive,
             *(name for name in (spec.entity, spec.weight) if name),
         ]
-        taken = {find(name, table).name for name in other}
-        names = [name for name in table.column_names if name not in taken]
+        assigned = {find(name, table).name for name in with_role}
+        names = [name for name in table.column_names if name not in assigned]
     if not names:
         raise SpecError(
             f"no quasi-identifiers of {table.name} are named: which columns may someone know of "
@@ -404,10 +414,10 @@ def _raw_quasi_identifiers(spec: TableSpec, table: Table) -> Iterator[BoundColum
         )
     for place, name in enumerate(names, start=1):
         column = column_named(name, table, ("quasi_identifiers", name))
-        yield _with_own_alias(column, "quasi_identifier", place)
+        yield _with_safe_alias(column, "quasi_identifier", place)
 
 
-def _with_own_alias(column: BoundColumn, role: str, place: int) -> BoundColumn:
+def _with_safe_alias(column: BoundColumn, role: str, place: int) -> BoundColumn:
     """The column under its name, or a generated one if it has the prefix of generated names."""
     collides = column.name.casefold().startswith("kanon_")
     return replace(column, alias=f"kanon_{role}_{place}" if collides else column.name)
@@ -436,10 +446,10 @@ def hierarchy_sources(roles: Roles, *, every: bool = False) -> dict[str, str]:
 
     With `every`, that of all quasi-identifiers.
     """
-    asked = [roles.levels, *(each.levels for each in roles.others)]
+    requested = [roles.levels, *(each.levels for each in roles.others)]
     sources = {
         column.name: roles.hierarchy(column).source
         for column in roles.generalisable
-        if every or any(column.name in levels for levels in asked)
+        if every or any(column.name in levels for levels in requested)
     }
     return {name: source for name, source in sources.items() if source is not None}

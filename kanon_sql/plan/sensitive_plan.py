@@ -10,12 +10,12 @@ from typing import Any, NamedTuple
 
 from kanon_sql.plan.check_sql import (
     LabelledCheck,
+    class_arguments,
     class_measures,
     class_violations,
     columns_of_every_class,
     labelled,
     measures_of_every_class,
-    of_each_class,
     sensitive_measures,
 )
 from kanon_sql.plan.question import AtLevel, BoundCheck, BoundColumn, ResolvedQuestion
@@ -72,8 +72,8 @@ def class_conditions(checks: Iterable[LabelledCheck], place: str = "") -> Iterat
 
 def name_at_levels(name: str, levels: Iterable[AtLevel]) -> str:
     """The table's name, followed by its generalisation levels if there are any."""
-    said = [f"{each.raw.name} at {each.levels.label(each.level)}" for each in levels]
-    return f"{name} ({', '.join(said)})" if said else name
+    labels = [f"{each.raw.name} at {each.levels.label(each.level)}" for each in levels]
+    return f"{name} ({', '.join(labels)})" if labels else name
 
 
 def audited(bound: ResolvedQuestion) -> str:
@@ -124,15 +124,15 @@ class NamedValuesStep(NamedTuple):
 def sensitive_steps(bound: ResolvedQuestion) -> Iterator[SensitiveStep]:
     """One step per sensitive attribute and attacker; the first also counts class sizes."""
     for place, sensitive in enumerate(bound.sensitive):
-        asked = [
+        checks = [
             check
             for check in bound.checks
             if isinstance(check.model, SensitiveModel)
             and check.model.sensitive == sensitive.name
             and not check.model.has_own_distance
         ]
-        alone = [check for check in asked if not check.model.knows_others]
-        joined = [check for check in asked if check.model.knows_others]
+        alone = [check for check in checks if not check.model.knows_others]
+        joined = [check for check in checks if check.model.knows_others]
         name = "classes" if place == 0 else f"classes_{sensitive.name}"
         yield _classes_of(bound, sensitive, name, alone)
         if joined:
@@ -144,30 +144,30 @@ def _classes_of(
     bound: ResolvedQuestion,
     sensitive: BoundColumn,
     name: str,
-    asked: Sequence[BoundCheck],
+    requested: Sequence[BoundCheck],
     others: Sequence[BoundColumn] = (),
 ) -> SensitiveStep:
     columns = [*bound.quasi_identifiers, *others]
-    checks = labelled(asked)
+    checks = labelled(requested)
     size = required_size(bound) if name == "classes" else None
-    asked_of: dict[str, Any] = {
+    arguments: dict[str, Any] = {
         "relation": records(bound, with_entity(bound, [*columns, sensitive])),
         "columns": [*bound.keys, *others],
         "sensitive": sensitive,
         "entity": bound.entity,
         "unknown": bound.unknown,
     }
-    of_checks = of_each_class(bound, sensitive, checks)
+    of_checks = class_arguments(bound, sensitive, checks)
     of_every_class = columns_of_every_class(bound, sensitive)
     columns_of_class = list(dict.fromkeys([*of_every_class, *of_checks["class_columns"]]))
-    asking = step(
+    classes = step(
         bound,
         name,
         f"How many classes of {audited(bound)} by {name_list(columns)} have each size, in "
         f"{counted(bound)}, and what do they share of {sensitive.name}?",
         render(
             "sensitive_values",
-            **asked_of,
+            **arguments,
             **of_checks | {"class_columns": columns_of_class},
             k=size,
             measures=[
@@ -191,8 +191,8 @@ def _classes_of(
             f"that fails a check on {sensitive.name} or has a single value of it?",
             render(
                 "sensitive_values",
-                **asked_of,
-                **of_each_class(bound, sensitive, counted_in_people),
+                **arguments,
+                **class_arguments(bound, sensitive, counted_in_people),
                 flags=violated,
             ),
             *({type(each.check.model): None for each in counted_in_people}),
@@ -203,27 +203,29 @@ def _classes_of(
         if bound.entity and violated
         else None
     )
-    return SensitiveStep(sensitive, asking, checks, bool(others), people)
+    return SensitiveStep(sensitive, classes, checks, bool(others), people)
 
 
 def other_sensitive(bound: ResolvedQuestion, check: BoundCheck) -> list[BoundColumn]:
     """The other sensitive attributes, if the check assumes an attacker who knows them."""
-    own = check.column.name if check.column else None
-    return [each for each in bound.sensitive if check.model.knows_others and each.name != own]
+    checked_column = check.column.name if check.column else None
+    return [
+        each for each in bound.sensitive if check.model.knows_others and each.name != checked_column
+    ]
 
 
 def distance_steps(bound: ResolvedQuestion) -> Iterator[DistanceStep]:
-    asked = [
+    checks = [
         check
         for check in bound.checks
         if isinstance(check.model, TCloseness) and check.model.has_own_distance
     ]
-    for each in labelled(asked):
+    for each in labelled(checks):
         model, sensitive = each.check.model, each.check.column
         assert isinstance(model, TCloseness)
         assert sensitive is not None
         columns = [*bound.quasi_identifiers, *other_sensitive(bound, each.check)]
-        asked_of: dict[str, Any] = of_distance(each.check) | {
+        arguments: dict[str, Any] = of_distance(each.check) | {
             "relation": records(bound, with_entity(bound, [*columns, sensitive])),
             "columns": columns,
             "sensitive": sensitive,
@@ -232,14 +234,14 @@ def distance_steps(bound: ResolvedQuestion) -> Iterator[DistanceStep]:
             "class_measures": list(class_measures(bound, sensitive, [each])),
         }
         name = f"{each.label}_{model.distance}_{sensitive.name}"
-        asking = step(
+        classes = step(
             bound,
             name,
             f"How far is {sensitive.name} in each combination of {name_list(columns)} of "
             f"{audited(bound)} from how it is spread in the table, at most?",
             render(
                 f"{model.distance}_distance",
-                **asked_of,
+                **arguments,
                 measures=list(sensitive_measures(bound, sensitive, [each])),
             ),
             TCloseness,
@@ -254,7 +256,7 @@ def distance_steps(bound: ResolvedQuestion) -> Iterator[DistanceStep]:
                 f"{name_list(columns)} that is too far from the table in {sensitive.name}?",
                 render(
                     f"{model.distance}_distance",
-                    **asked_of,
+                    **arguments,
                     flags=violated,
                 ),
                 TCloseness,
@@ -264,7 +266,7 @@ def distance_steps(bound: ResolvedQuestion) -> Iterator[DistanceStep]:
             if bound.entity and violated
             else None
         )
-        yield DistanceStep(each, asking, people)
+        yield DistanceStep(each, classes, people)
 
 
 def of_distance(check: BoundCheck) -> dict[str, Any]:
@@ -322,8 +324,8 @@ def spelling_look(bound: ResolvedQuestion, sensitive: BoundColumn) -> SpellingLo
 
 def named_values_steps(bound: ResolvedQuestion) -> Iterator[NamedValuesStep]:
     """Steps that detect misspelled values, which would never match and so pass their check."""
-    asked = [check for check in bound.checks if check.model.named_values]
-    for each in labelled(asked):
+    checks = [check for check in bound.checks if check.model.named_values]
+    for each in labelled(checks):
         model, sensitive = each.check.model, each.check.column
         assert sensitive is not None
         yield NamedValuesStep(

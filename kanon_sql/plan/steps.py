@@ -14,7 +14,7 @@ from kanon_sql.sql.quoting import identifier
 from kanon_sql.sql.statement import Cited, Statement
 from kanon_sql.sql.tables import Row, Table
 
-_READ = ("records", "other_records")
+_CTE_NAMES = ("records", "other_records")
 """Names of the CTEs that read text files."""
 
 
@@ -45,18 +45,18 @@ def step(
         only,
         tables,
         tuple(pass_conditions),
-        tuple(_chosen(bound, sql)),
+        tuple(_filters(bound, sql)),
     )
 
 
-def _chosen(bound: ResolvedQuestion, sql: str) -> Iterator[str]:
+def _filters(bound: ResolvedQuestion, sql: str) -> Iterator[str]:
     """The record filter of each table that the step reads, if it has one."""
     spec = bound.spec
-    asked = [
+    filters = [
         (bound.table, spec.where),
         *((each.table, each.spec.where) for each in bound.others),
     ]
-    for table, where in asked:
+    for table, where in filters:
         if where and table.sql in sql:
             yield f"{table.name}: {where}"
     if spec.first and bound.table.sql in sql:
@@ -68,23 +68,25 @@ def with_files_once(sql: str, bound: ResolvedQuestion) -> str:
 
     A CTE is unordered, so with `first` the file is read in place.
     """
-    if bound.spec.first or {table.sql.casefold() for table in bound.tables} & set(_READ):
+    if bound.spec.first or {table.sql.casefold() for table in bound.tables} & set(_CTE_NAMES):
         return sql
-    read: dict[str, Table] = {}
+    table_by_name: dict[str, Table] = {}
     for table in dict.fromkeys(bound.tables):
-        if table.in_lines and table.sql in sql and len(read) < len(_READ):
-            name = _READ[len(read)]
-            sql, read[name] = sql.replace(table.sql, name), table
-    if not read:
+        if table.in_lines and table.sql in sql and len(table_by_name) < len(_CTE_NAMES):
+            name = _CTE_NAMES[len(table_by_name)]
+            sql, table_by_name[name] = sql.replace(table.sql, name), table
+    if not table_by_name:
         return sql
     sets = [
-        render("records_of_file", name=name, reader=table.in_lines, columns=_read_of(table, sql))
-        for name, table in read.items()
+        render(
+            "records_of_file", name=name, reader=table.in_lines, columns=_columns_read(table, sql)
+        )
+        for name, table in table_by_name.items()
     ]
     return render("with_sets_before", sets=sets, statement=sql)
 
 
-def _read_of(table: Table, sql: str) -> list[str]:
+def _columns_read(table: Table, sql: str) -> list[str]:
     """The columns a statement may read of a table; any one if it only counts."""
     folded = sql.casefold()
     named = [name for name in table.column_names if identifier(name).casefold() in folded]
@@ -106,14 +108,14 @@ def records(bound: ResolvedQuestion, columns: list[BoundColumn]) -> str:
 def other_records(other: OtherTable, columns: Sequence[BoundColumn] | None = None) -> str:
     """The relation of another table; by default with its columns for the table's, its entity and
     its weight."""
-    parts = [*other.columns.values(), other.entity, other.weight]
-    read = list({column.name: column for column in columns or parts if column}.values())
+    all_columns = [*other.columns.values(), other.entity, other.weight]
+    selected = list({column.name: column for column in columns or all_columns if column}.values())
     return render(
         "records",
         relation=other.table.sql,
-        columns=as_read(read),
+        columns=as_read(selected),
         where=other.where.sql if other.where else None,
-        generalised=any(column.generalised for column in read),
+        generalised=any(column.generalised for column in selected),
     )
 
 

@@ -7,9 +7,9 @@ from dataclasses import replace
 
 from kanon_sql.plan.check_sql import (
     LabelledCheck,
+    class_arguments,
     class_verdicts,
     labelled,
-    of_each_class,
     out_of_bounds,
 )
 from kanon_sql.plan.question import BoundCheck, OtherTable, ResolvedQuestion
@@ -64,14 +64,16 @@ def _is_judged_by_reference(bound: ResolvedQuestion, check: BoundCheck) -> bool:
 
 def required_crowds(bound: ResolvedQuestion) -> dict[str, int]:
     """By earlier release: minimum number of people who share their classes in both releases."""
-    found: dict[str, int] = {}
+    minimum_by_release: dict[str, int] = {}
     for check in bound.checks:
         if check.gates and is_about_crowds(check):
             model = check.model
             assert isinstance(model, ComposedKAnonymity)
             assert model.earlier is not None
-            found[model.earlier] = max(found.get(model.earlier, 0), model.k or 0)
-    return found
+            minimum_by_release[model.earlier] = max(
+                minimum_by_release.get(model.earlier, 0), model.k or 0
+            )
+    return minimum_by_release
 
 
 def is_about_crowds(check: BoundCheck) -> bool:
@@ -160,15 +162,15 @@ def violating_classes(
     relation: str,
     *,
     rolled_up: bool = False,
-    whole: Mapping[str, str] | None = None,
+    table_counts: Mapping[str, str] | None = None,
 ) -> str:
     """One SELECT of the violating classes by quasi-identifiers, with their records.
 
     `relation` holds records, or if `rolled_up` a frequency set over the quasi-identifiers, the
-    checked sensitive attributes and the entity. If it has only some of the classes, `whole` holds,
-    by sensitive attribute, the relation with the whole table's counts per value.
+    checked sensitive attributes and the entity. If it has only some of the classes, `table_counts`
+    has, by sensitive attribute, the relation with the whole table's counts per value.
     """
-    statements = list(_statements(bound, relation, rolled_up, whole or {}))
+    statements = list(_statements(bound, relation, rolled_up, table_counts or {}))
     return render("violating_by_any", statements=statements)
 
 
@@ -183,7 +185,7 @@ def too_small_classes(bound: ResolvedQuestion, classes: str) -> str:
 
 
 def _statements(
-    bound: ResolvedQuestion, relation: str, rolled_up: bool, whole: Mapping[str, str]
+    bound: ResolvedQuestion, relation: str, rolled_up: bool, table_counts: Mapping[str, str]
 ) -> Iterator[str]:
     """One statement per sensitive attribute or own distance; the first also checks sizes."""
     size = class_size(bound.checks)
@@ -192,11 +194,11 @@ def _statements(
     alone = [each for each in required if not other_sensitive(bound, each)]
     together = [each for each in alone if not each.model.has_own_distance]
     for sensitive in dict.fromkeys(check.column for check in together):
-        asked = labelled(check for check in together if check.column == sensitive)
-        yield _statement(bound, relation, rolled_up, whole, asked, also=too_small)
+        labelled_checks = labelled(check for check in together if check.column == sensitive)
+        yield _statement(bound, relation, rolled_up, table_counts, labelled_checks, also=too_small)
         too_small = None
     for each in labelled(check for check in alone if check.model.has_own_distance):
-        yield _statement(bound, relation, rolled_up, whole, [each])
+        yield _statement(bound, relation, rolled_up, table_counts, [each])
     if too_small:
         yield render(
             "k_anonymity",
@@ -207,14 +209,14 @@ def _statements(
             violating=too_small,
         )
     for each in labelled(check for check in required if check not in alone):
-        yield _whole_classes(bound, relation, rolled_up, whole, each)
+        yield _classes_with_parts(bound, relation, rolled_up, table_counts, each)
 
 
-def _whole_classes(
+def _classes_with_parts(
     bound: ResolvedQuestion,
     relation: str,
     rolled_up: bool,
-    whole: Mapping[str, str],
+    table_counts: Mapping[str, str],
     each: LabelledCheck,
 ) -> str:
     """The classes with a failing part: the members who share their other sensitive values.
@@ -223,12 +225,12 @@ def _whole_classes(
     """
     others = other_sensitive(bound, each.check)
     columns = (*bound.quasi_identifiers, *others)
-    by_parts = replace(bound, quasi_identifiers=columns, keys=columns)
+    bound_by_part = replace(bound, quasi_identifiers=columns, keys=columns)
     return render(
         "classes_with_parts",
         relation=relation,
         columns=list(bound.quasi_identifiers),
-        parts=_statement(by_parts, relation, rolled_up, whole, [each]),
+        parts=_statement(bound_by_part, relation, rolled_up, table_counts, [each]),
         rolled_up=rolled_up,
     )
 
@@ -237,23 +239,23 @@ def _statement(
     bound: ResolvedQuestion,
     relation: str,
     rolled_up: bool,
-    whole: Mapping[str, str],
-    asked: Sequence[LabelledCheck],
+    table_counts: Mapping[str, str],
+    checks: Sequence[LabelledCheck],
     *,
     also: str | None = None,
 ) -> str:
-    check = asked[0].check
+    check = checks[0].check
     sensitive = check.column
     assert sensitive is not None
-    verdicts = list(class_verdicts(bound, sensitive, asked))
+    verdicts = list(class_verdicts(bound, sensitive, checks))
     failed = [each.expression for each in verdicts if each.name.endswith("_violated")]
-    if any(each.check.model.counts_violations for each in asked):
+    if any(each.check.model.counts_violations for each in checks):
         failed.append(render("homogeneity", entity=bound.entity, unknown=bound.unknown))
-    own = of_each_class(bound, sensitive, asked)
+    arguments = class_arguments(bound, sensitive, checks)
     macro = "sensitive_values"
     if isinstance(check.model, TCloseness) and check.model.has_own_distance:
         macro = f"{check.model.distance}_distance"
-        own = {"class_measures": own["class_measures"], **of_distance(check)}
+        arguments = {"class_measures": arguments["class_measures"], **of_distance(check)}
     return render(
         macro,
         relation=relation,
@@ -262,7 +264,7 @@ def _statement(
         entity=bound.entity,
         unknown=bound.unknown,
         rolled_up=rolled_up,
-        whole=whole.get(sensitive.alias),
+        whole=table_counts.get(sensitive.alias),
         violating=render("any_of", predicates=[*([also] if also else []), *failed]),
-        **own,
+        **arguments,
     )

@@ -138,7 +138,7 @@ def open_profile(
         for each in column_statistics
     )
     if len(column_statistics) < len(columns):
-        session.missed.extend(("together", *options.parts, "ranking"))
+        session.missed.extend(("together", *options.measures, "ranking"))
         return OpenProfile(profiles, tuple(column_statistics))
     candidates = named or _candidates(read, profiles)
     if options.is_requested and not candidates:
@@ -158,7 +158,7 @@ def open_profile(
         )
         in_all = together(combinations)
     if in_all is None:
-        session.missed.extend((*options.parts, "ranking"))
+        session.missed.extend((*options.measures, "ranking"))
     else:
         identified = identified_by(combinations, options)
         with session.if_in_time("ranking"):

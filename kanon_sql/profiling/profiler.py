@@ -361,7 +361,7 @@ def _set_statistics(
     columns = bound.quasi_identifiers
     relation = records(read, with_entity(read, list(columns)))
     tables = frozenset([read.table.sql, bound.table.sql])
-    requested = planned.identifying.parts
+    requested = planned.identifying.measures
     with session.if_in_time(requested[0]):
         combinations = Combinations(
             session, bound, columns, relation, tables, total, planned.k, into=planned.into

@@ -298,7 +298,7 @@ minimal_uniques as (
 {% for subset in subsets %}
         case
             when kanon_unique_{{ subset.number }} = 1
-{%- for part in subset.parts %} and kanon_unique_{{ part }} = 0{% endfor %} then 1
+{%- for number in subset.smaller %} and kanon_unique_{{ number }} = 0{% endfor %} then 1
             else 0
         end as kanon_minimal_{{ subset.number }}{{ "," if not loop.last }}
 {% endfor %}

@@ -341,7 +341,7 @@ class FrequencySets(TempRelations):
         keyed = self._keyed if k is None else with_k(self._keyed, k)
         bound = replace(keyed, quasi_identifiers=columns, keys=columns)
         frequencies = {} if is_whole else self._table_frequencies
-        return violating_classes(bound, kept, rolled_up=True, whole=frequencies)
+        return violating_classes(bound, kept, rolled_up=True, table_counts=frequencies)
 
     @contextmanager
     def with_k(self, k: int) -> Iterator[None]:

@@ -25,7 +25,7 @@ from kanon_sql.anonymizing.search.lattice import (
     label_of_any,
 )
 from kanon_sql.auditing.estimates import required_class_size
-from kanon_sql.plan.join_columns import pairs, people_of_both
+from kanon_sql.plan.join_columns import entity_pair, pairs
 from kanon_sql.plan.question import (
     BoundCheck,
     BoundColumn,
@@ -177,7 +177,7 @@ class EarlierSets:
                 set=set,
                 keys=keys,
                 before=self._kept[name],
-                entities=people_of_both(self.sets.bound, self.sets.bound.earlier[name]),
+                entities=entity_pair(self.sets.bound, self.sets.bound.earlier[name]),
                 k=k,
             )
 
@@ -194,7 +194,7 @@ class EarlierSets:
 
     def _keep(self, place: int, earlier: OtherTable) -> str:
         columns = list(earlier.quasi_identifiers)
-        entities = people_of_both(self.sets.bound, earlier)
+        entities = entity_pair(self.sets.bound, earlier)
         combinations = _combinations_of(
             self.sets, f"{PRIVATE}earlier_{place}", earlier, columns, [entities.reference]
         )
@@ -302,7 +302,7 @@ def with_estimated_sizes(bound: ResolvedQuestion, before: TableResult) -> Resolv
         for model in [check.model]
         if isinstance(model, KMapEstimate) and model.k and model.population
     ]
-    more = tuple(BoundCheck(KAnonymity(k=size), asked=True) for size in sizes)
+    more = tuple(BoundCheck(KAnonymity(k=size), requested=True) for size in sizes)
     return replace(bound, checks=(*bound.checks, *more))
 
 
