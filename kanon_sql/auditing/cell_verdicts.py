@@ -399,11 +399,11 @@ def _statements_and_facts(
     name = question.bound.table.name
     if not isinstance(cells, PublishedCells):
         _refuse_records(question, row)
-        return cells.given(row), row
+        return cells.with_exactness(row), row
     fault = _fault(cells, row)
     if fault is not None:
         raise InputError(f"{name}: {fault}")
-    cells = cells.given(row)
+    cells = cells.with_exactness(row)
     step = cells.repeated()
     repeated = int(session.row(replace(step, name=f"{step.name}{suffix}"))["kanon_repeated"])
     if repeated:

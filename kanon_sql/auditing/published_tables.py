@@ -175,7 +175,7 @@ def cell_statements(table: OpenCells, facts: Row | None = None) -> Iterator[Stat
     question, spec = table.question, table.question.spec
     cells = statements_on(question)
     if facts:
-        cells = cells.given(facts)
+        cells = cells.with_exactness(facts)
     yield from cells.opening()
     yield cells.rules()
     two_of_each = {f"kanon_nodes_{node}": 2 for node in node_names(question)}

@@ -16,7 +16,7 @@ from kanon_sql.plan.audit_plan import Plan
 from kanon_sql.plan.preconditions import WITH_ENTITY
 from kanon_sql.plan.question import BoundColumn, DataFacts, OtherTableKey, ResolvedQuestion, Roles
 from kanon_sql.plan.resolve import column_levels, refuse_merging
-from kanon_sql.plan.resolve_roles import hierarchy_sources, masked_columns, masked_there
+from kanon_sql.plan.resolve_roles import hierarchy_sources, masked_columns, masked_in_other
 from kanon_sql.plan.steps import Precondition, other_records
 from kanon_sql.report.display import Displayed
 from kanon_sql.results.diff import Diff
@@ -224,7 +224,7 @@ def read_facts(
             for column in masked_columns(roles)
         },
         hierarchies={name: each.table for name, each in levels.items() if each.table is not None},
-        longest_there=dict(_longest_there(engine, roles)),
+        longest_in_other=dict(_longest_there(engine, roles)),
         show_values=show_values,
     )
 
@@ -240,7 +240,7 @@ def facts_unread(roles: Roles) -> DataFacts:
             "Write the hierarchy to a CSV file."
         )
     levels = column_levels(roles, without=hierarchy_sources(roles, every=True))
-    masked = [masked_there(roles, each) for each in roles.others]
+    masked = [masked_in_other(roles, each) for each in roles.others]
     if masked_columns(roles) or any(masked):
         raise SpecError(
             "a mask is as long as the longest value, which is unknown without reading the table "
@@ -284,7 +284,7 @@ def _longest_there(engine: Engine, roles: Roles) -> Iterator[tuple[OtherTableKey
     release is masked to its own too, which a longer value of a reference must not match."""
     for other in roles.others:
         longest = {}
-        for column, there in masked_there(roles, other):
+        for column, there in masked_in_other(roles, other):
             records = other_records(other, [there]) if other.kind is EARLIER else None
             longest[column.name] = longest_value(engine, other.table, there, records)
             if other.kind is REFERENCE:

@@ -281,8 +281,8 @@ def for_ungeneralised_release(plan: Plan) -> Plan:
 
 
 def _generalised_cells(bound: ResolvedQuestion) -> Statement | None:
-    """The step that looks for a generalised cell; None where matching by equality never suffices,
-    or is all that is asked."""
+    """The step that looks for a generalised cell; None if matching by equality never suffices, or
+    if every check matches so."""
     texts = [column for column in bound.quasi_identifiers if family(column.type) in ("", "text")]
     is_matched = any(
         isinstance(check.model, ReferenceModel)

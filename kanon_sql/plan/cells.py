@@ -109,7 +109,7 @@ class CellQuestion:
 
     @property
     def groupings(self) -> list[Grouping]:
-        """Those of the inner cells, then those of the margins that are published."""
+        """The groupings of the inner cells, then of the published margins."""
         inner = tuple(0 for _ in self.dimensions)
         all_levels = [inner, *(each for each in self._margins() if each != inner)]
         return [
@@ -146,7 +146,7 @@ class CellQuestion:
 
     @property
     def rank(self) -> list[int]:
-        """The numbers of largest contributions that the checks add."""
+        """How many of the largest contributions each check adds, ascending."""
         ranks = {1} if self.value else set()
         for model, _ in self.checks:
             if isinstance(model, Dominance):
@@ -281,12 +281,12 @@ def _checks(spec: PublishedSpec) -> Iterator[CellCheck]:
         )
 
 
-# --- what is read ---------------------------------------------------------------------------
+# --- preconditions and exact types ----------------------------------------------------------
 
 
 def cell_preconditions(question: CellQuestion) -> Iterator[Precondition]:
-    """What must hold of what is read: readable conditions, weights, and of records labels at every
-    level."""
+    """The preconditions on the table: readable conditions and weights, and for records a label at
+    every level."""
     bound = question.bound
     yield from preconditions(bound)
     for each in (at for dimension in question.dimensions for at in dimension.at):
@@ -321,7 +321,7 @@ def exactness(question: CellQuestion, facts: Row) -> Exactness:
 
 
 def typed_exactness(question: CellQuestion) -> Exactness:
-    """The types that the columns alone tell; figures of no exact type are taken for decimals."""
+    """The types as known from the columns alone; figures of an inexact type count as decimals."""
     if question.value is None:
         return Exactness(0)
     scale = _scale(question.value.type)
@@ -364,14 +364,14 @@ class CellStatements(ABC):
 
     @abstractmethod
     def opening(self) -> Iterator[Statement]:
-        """The statements on what is read, before a cell is judged."""
+        """The statements on the table as read, which run before any cell is judged."""
 
     @abstractmethod
     def facts(self) -> Statement | None:
         """The statement on the values, which tells in which types they are added."""
 
-    def given(self, facts: Row) -> Self:
-        """The same statements in the types that the facts tell."""
+    def with_exactness(self, facts: Row) -> Self:
+        """The same statements in the types that follow from the facts."""
         return replace(self, exact=exactness(self.question, facts))
 
     @abstractmethod
@@ -440,18 +440,18 @@ class CellStatements(ABC):
 
         `shared` are the dimensions of this table that the second one has, in its order.
         """
-        here, there = self.question.bound.table, other.question.bound.table
+        table, other_table = self.question.bound.table, other.question.bound.table
         return Statement(
             f"differences_{name}" if first is None else f"differing_cells_{name}",
-            f"By how many contributors do the cells of {here.name} differ from those of "
-            f"{there.name}?",
+            f"By how many contributors do the cells of {table.name} differ from those of "
+            f"{other_table.name}?",
             self._differences(other, shared, n, first),
             (Differences,),
-            tables=frozenset({here.sql, there.sql}),
+            tables=frozenset({table.sql, other_table.sql}),
         )
 
     def _step(self, name: str, description: str, sql: str, *models: type[CellModel]) -> Statement:
-        """A statement that asks a question about the table, whose name stands for the braces."""
+        """A statement on the table, whose name replaces the braces in `description`."""
         bound = self.question.bound
         return step(bound, name, description.format(bound.table.name), sql, *models)
 
@@ -461,7 +461,7 @@ class CellStatements(ABC):
 
     @abstractmethod
     def _empty(self, row: Row, groupings: Sequence[Row]) -> dict[str, Any]:
-        """What the macro of `first_empty` takes, with the groupings that lack a combination."""
+        """The arguments of the macro of `first_empty`: the groupings that lack a combination."""
 
     @abstractmethod
     def _groups(
@@ -525,7 +525,7 @@ class RecordCells(CellStatements):
     """The statements on cells that are made from records."""
 
     def opening(self) -> Iterator[Statement]:
-        """What must hold of the records, then the facts on their figures."""
+        """The preconditions on the records, then the facts on their figures."""
         yield from (each.step for each in cell_preconditions(self.question))
         yield from filter(None, [self.facts()])
 
@@ -566,7 +566,7 @@ class RecordCells(CellStatements):
         """None: the rules count the cells of each grouping."""
 
     def each_cell(self, name: str) -> Statement:
-        """Suppressed is each cell that violates a rule by itself."""
+        """Each cell that violates a rule by itself counts as suppressed."""
         description = "What would {} show if just its sensitive cells were suppressed?"
         return self._step(name, description, self._violating(self._violated(), first=None))
 
@@ -641,9 +641,9 @@ class RecordCells(CellStatements):
         places = [dimension_names.index(each) for each in shared]
         compared = self._shared_levels(shared)
         if not compared:
-            lacking = ", ".join(name for name in dimension_names if name not in shared)
+            missing = ", ".join(name for name in dimension_names if name not in shared)
             raise SpecError(
-                f"differences: no cell of {question.bound.table.name} is a total over {lacking}, "
+                f"differences: no cell of {question.bound.table.name} is a total over {missing}, "
                 f"which the second table lacks. Publish such margins: {option('margins')}."
             )
         levels = [tuple(each[place] for place in places) for each in compared]
@@ -653,10 +653,16 @@ class RecordCells(CellStatements):
             repeated = list(_repeated(side_question.dimensions, groupings))
             return {**_counts(side_question, groupings), "repeated": repeated}
 
-        here = replace(question, dimensions=tuple(question.dimensions[place] for place in places))
-        there = other.question
+        shared_question = replace(
+            question, dimensions=tuple(question.dimensions[place] for place in places)
+        )
+        other_question = other.question
         return render(
-            "differences_of_records", here=side(here), there=side(there), n=n, first=first
+            "differences_of_records",
+            here=side(shared_question),
+            there=side(other_question),
+            n=n,
+            first=first,
         )
 
     def _shared_levels(self, shared: Sequence[str]) -> list[Levels]:

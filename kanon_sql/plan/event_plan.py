@@ -1,4 +1,4 @@
-"""Plans the checks of an event table: what is known of it first, then each model's statements.
+"""Plans the checks of an event table: its counts first, then each model's statements.
 
 Whether combinations are counted or events are drawn depends on how many combinations there are, so
 a check has a statement for each form that may run.
@@ -159,12 +159,12 @@ class _Statements:
         return f"{suffix}{', each as often as it occurs,' if times else ''}"
 
     def _km_anonymity(self, model: KmAnonymity, m: int) -> Statement:
-        few = f" and how many are shared by fewer than {model.k} people" if model.k else ""
+        rare_clause = f" and how many are shared by fewer than {model.k} people" if model.k else ""
         events = "one event" if m == 1 else f"at most {m} events"
         return self._stored(
             f"km_anonymity_{m}",
             f"How many combinations of {events}{self._known_text(model.times)} occur in "
-            f"{audited(self.bound)}{few}, and which is the smallest number who share one?",
+            f"{audited(self.bound)}{rare_clause}, and which is the smallest number who share one?",
             self._rendered("km_anonymity", m=m, k=model.k, times=model.times),
             KmAnonymity,
             only=(
@@ -191,9 +191,9 @@ class _Statements:
         )
 
     def _drawn(self, model: KnownEvents) -> Statement:
-        is_alone = model.m > MOST_EXPANDED
+        is_only_statement = model.m > MOST_EXPANDED
         return self._stored(
-            f"known_events_{model.m}" if is_alone else f"drawn_known_events_{model.m}",
+            f"known_events_{model.m}" if is_only_statement else f"drawn_known_events_{model.m}",
             f"How many of {model.sample:,} people of {audited(self.bound)} are found among each "
             f"number of people, by {model.m} of their events{self._known_text(model.times)} drawn "
             "at random?",
@@ -207,7 +207,7 @@ class _Statements:
             ),
             KnownEvents,
             only=""
-            if is_alone
+            if is_only_statement
             else f"if there are more than {model.max_combinations:,} combinations to count",
         )
 

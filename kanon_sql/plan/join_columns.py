@@ -204,11 +204,13 @@ def column_pair(
             f'"{column.name}" of {bound.table.name} is {column.type}, so {subject} could be found '
             "in both. Give both the same type."
         )
-    here = family(column.type)
-    is_same_type = bool(here) and column.type == other.type
+    type_family = family(column.type)
+    is_same_type = bool(type_family) and column.type == other.type
     rounds = column.type != other.type and _FLOATS & {column.type, other.type}
     return Pair(
-        column, other, "as_is" if is_same_type or (here == "number" and not rounds) else "as_text"
+        column,
+        other,
+        "as_is" if is_same_type or (type_family == "number" and not rounds) else "as_text",
     )
 
 

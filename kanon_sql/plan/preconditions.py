@@ -25,7 +25,7 @@ from kanon_sql.sql.tables import Row, Table, family
 
 
 class PreconditionKind(NamedTuple):
-    """A row of the table of preconditions. The same words fill its question and its sentence."""
+    """A row of the table of preconditions. The same parameters fill its question and sentence."""
 
     macro: str
     question: str
@@ -69,12 +69,12 @@ def may_have_commas(bound: ResolvedQuestion, table: Table) -> bool:
 def _no_label(
     row: Row, *, table: str, column: str, levels: ColumnLevels, level: str, commas: bool
 ) -> str:
-    lacking = row["kanon_values_without_label"]
+    missing = row["kanon_values_without_label"]
     holders = plural(row["kanon_records_without_label"], "record")
     shown = row.get("kanon_named_values")
     examples = "" if shown is None else f" ({truncated(str(shown), _MOST_NAMED)})"
-    subject = f'{plural(lacking, "value")} of "{column}"{examples}, held by {holders},'
-    single = lacking == 1
+    subject = f'{plural(missing, "value")} of "{column}"{examples}, held by {holders},'
+    single = missing == 1
     pronoun = "it" if single else "them"
     if levels.table is not None:
         of_spec = levels.table.is_in_spec
@@ -97,10 +97,10 @@ _OF_DECIMALS = f" {option('decimal', ',')} reads numbers with a decimal comma."
 
 
 def _not_listed(row: Row, *, table: str, column: str, model: Model, listed: str) -> str:
-    lacking, nulls = row["kanon_values_not_listed"], row["kanon_null_records"]
+    missing, nulls = row["kanon_values_not_listed"], row["kanon_null_records"]
     tree = model.parameters.get("hierarchy")
     where = f"{listed} {tree}" if tree else listed
-    if nulls and lacking == 1:
+    if nulls and missing == 1:
         return (
             f'{table}: {model.name()}: "{column}" is NULL in {nulls:,} records, which have no '
             f"place in the {where}. {option('sensitive_nulls', 'unknown')} leaves them out."
@@ -108,7 +108,7 @@ def _not_listed(row: Row, *, table: str, column: str, model: Model, listed: str)
     unknown = option("sensitive_nulls", "unknown")
     also = f" NULL is one of them: {unknown} leaves it out." if nulls else ""
     return (
-        f'{table}: {model.name()}: the {where} lacks {plural(lacking, "value")} of "{column}", '
+        f'{table}: {model.name()}: the {where} lacks {plural(missing, "value")} of "{column}", '
         f"held by {plural(row['kanon_records_not_listed'], 'record')}.{also} Add what is lacking, "
         "spelled as in the table."
     )
@@ -157,17 +157,17 @@ def _not_comparable(
     row: Row, *, table: str, column: str, numbers: str, number: str, type: str
 ) -> str | None:
     if row["kanon_spelled_otherwise"]:
-        why = (
+        reason = (
             f"{row['kanon_spelled_otherwise']:,} values are spelled as no number is (a leading "
             "zero, say)"
         )
     elif row["kanon_text"] and not row["kanon_like_numbers"]:
-        why = "no value of the text is a number"
+        reason = "no value of the text is a number"
     else:
         return None
     return (
-        f"{table}: {column} is text and {numbers}: {number} is {type}: {why}, so they could never "
-        "match. Give both columns the same type."
+        f"{table}: {column} is text and {numbers}: {number} is {type}: {reason}, so they could "
+        "never match. Give both columns the same type."
     )
 
 

@@ -123,8 +123,8 @@ def sizes_of(subsets: Sequence[Subset]) -> tuple[Size, ...]:
 def in_batches(subsets: Sequence[Subset], at_once: int = BATCH) -> Iterator[tuple[Subset, ...]]:
     """Batches of column sets of one size, at most `at_once` each."""
     for size in sizes_of(subsets):
-        alike = tuple(each for each in subsets if len(each.places) == size.number)
-        yield from (alike[start : start + at_once] for start in range(0, len(alike), at_once))
+        of_size = tuple(each for each in subsets if len(each.places) == size.number)
+        yield from (of_size[start : start + at_once] for start in range(0, len(of_size), at_once))
 
 
 DEFAULT_K = 5
@@ -291,15 +291,15 @@ def _named(name: str, bound: ResolvedQuestion, free: set[str]) -> str:
         raise SpecError(
             f'attacker_knows: column "{column}" is a quasi-identifier, so it is known already.'
         )
-    role = _about(bound).get(column, "an identifier")
+    role = _excluded_roles(bound).get(column, "an identifier")
     raise SpecError(
         f'attacker_knows: column "{column}" is {role}, which is no '
         "knowledge of a person: it says whom a record is about, or stands for. Name another column."
     )
 
 
-def _about(bound: ResolvedQuestion) -> dict[str, str]:
-    """The columns that say whom a record is about, or stands for, with their roles."""
+def _excluded_roles(bound: ResolvedQuestion) -> dict[str, str]:
+    """The roles of the entity and the weight, by column: neither is knowledge of a person."""
     roles = (("the entity", bound.entity), ("the weight", bound.weight))
     return {column.name: role for role, column in roles if column}
 
@@ -548,7 +548,7 @@ def named_columns(names: Sequence[str], bound: ResolvedQuestion) -> tuple[BoundC
     Raises `SpecError` for a missing or repeated column, the entity or the weight.
     """
     columns: list[BoundColumn] = []
-    roles = _about(bound)
+    roles = _excluded_roles(bound)
     for name in names:
         try:
             column = column_named(name, bound.table, ("columns", name))

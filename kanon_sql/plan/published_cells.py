@@ -39,7 +39,7 @@ class CellRelation:
     """
 
     relation: str
-    """What stands after FROM."""
+    """The FROM item."""
     dimensions: int
     parents: tuple[str | None, ...]
     """For each dimension with a hierarchy the relation of `kanon_node` and `kanon_parent`, which is
@@ -48,7 +48,7 @@ class CellRelation:
     """Whether the figures are counts."""
     absent: Literal["zero", "suppressed"]
     low: Decimal | None
-    """What everyone knows of any figure: its lowest value."""
+    """The lowest value that any figure can have, which everyone knows."""
     high: Decimal | None
     doubtful: bool = False
     """Whether a row may be an undeclared total: a cell in no equation then stays undecided."""
@@ -155,7 +155,7 @@ class PublishedCells(CellStatements):
 
     @property
     def suppressed(self) -> str:
-        """Predicate: a mark stands in place of the figure."""
+        """Predicate: a mark replaces the figure."""
         marks = [_is_mark(self.value, mark.text) for mark in self.question.spec.suppressed]
         return " or ".join(marks) or NOWHERE
 
@@ -315,12 +315,12 @@ class PublishedCells(CellStatements):
             totals = {f"kanon_d{p}": "null" for p in self.places if keys[f"kanon_t{p}"] == "1"}
             return {"own": _equal(keys), "fixed": keys | totals, "nodes": nodes}
 
-        lacking = [each for each in groupings if any(self.missing(row, [each]).values())]
+        incomplete = [each for each in groupings if any(self.missing(row, [each]).values())]
         return {
             "sets": self.sets(),
             "cells": "published_cells",
             "labels": [name for p in self.places for name in (f"kanon_t{p}", f"kanon_d{p}")],
-            "groupings": list(map(of_grouping, lacking)),
+            "groupings": list(map(of_grouping, incomplete)),
         }
 
     def _groups(
@@ -354,25 +354,33 @@ class PublishedCells(CellStatements):
             if other != place:
                 keys += [f"kanon_d{other}", f"kanon_t{other}"]
                 keys += [f"kanon_l{other}"] if dimension.level is not None else []
-        below: dict[str | None, int] = {}
-        for _, above in nodes.values():
-            below[above] = below.get(above, 0) + 1
+        children_by_parent: dict[str | None, int] = {}
+        for _, parent_label in nodes.values():
+            children_by_parent[parent_label] = children_by_parent.get(parent_label, 0) + 1
         parent = f"kanon_p{place}"
         keys += [parent] if nodes else []
-        alone = _listed(
-            [above for above, count in below.items() if above is not None and count == 1]
+        only_children = _listed(
+            [
+                parent_label
+                for parent_label, count in children_by_parent.items()
+                if parent_label is not None and count == 1
+            ]
         )
-        excluded = [f"{parent} in ({alone})"] if alone else []
-        excluded += [f"{parent} is null"] if nodes and below.get(None, 0) <= 1 else []
+        excluded = [f"{parent} in ({only_children})"] if only_children else []
+        excluded += [f"{parent} is null"] if nodes and children_by_parent.get(None, 0) <= 1 else []
         children = None
         if self.question.spec.absent == "suppressed":
             counts = [
-                (f"{parent} = {literal(a)}", str(n)) for a, n in below.items() if a is not None
+                (f"{parent} = {literal(a)}", str(n))
+                for a, n in children_by_parent.items()
+                if a is not None
             ]
             children = str(below_total)
             if nodes:
                 whens = [f"    when {condition} then {count}" for condition, count in counts]
-                children = "\n".join(["case", *whens, f"    else {below.get(None, 0)}", "end"])
+                children = "\n".join(
+                    ["case", *whens, f"    else {children_by_parent.get(None, 0)}", "end"]
+                )
         return {
             "dimension": place,
             "keyed_by": keys or ["kanon_t" + str(place)],
@@ -456,13 +464,15 @@ def _published(
         ]
         total = " or ".join(dict.fromkeys(predicates)) or NOWHERE
     is_declared = flag is not None or (declared and label is None)
-    like = _listed(LIKE_A_TOTAL)
+    total_labels = _listed(LIKE_A_TOTAL)
     published = PublishedDimension(
         dimension,
         label=text,
         total=total,
         doubtful=NOWHERE if is_declared else f"{text} is null",
-        like_total=NOWHERE if flag is not None or declared else f"lower({text}) in ({like})",
+        like_total=NOWHERE
+        if flag is not None or declared
+        else f"lower({text}) in ({total_labels})",
         no_flag=no_flag,
     )
     nodes = nodes_of(dimension)

@@ -167,7 +167,7 @@ class DataFacts:
     """Length of the longest value, for masked columns."""
     hierarchies: Mapping[str, HierarchyTable] = field(default_factory=dict)
     """The rows of its hierarchy, if it has any."""
-    longest_there: Mapping[OtherTableKey, Mapping[str, int]] = field(default_factory=dict)
+    longest_in_other: Mapping[OtherTableKey, Mapping[str, int]] = field(default_factory=dict)
     """By other table, the length to which it is masked."""
     show_values: bool = False
     """Whether a fault may show values of a hierarchy file or table."""
@@ -261,7 +261,7 @@ class OtherTable:
 
     @property
     def called(self) -> str:
-        """What a sentence calls it."""
+        """Its name in messages."""
         return self.kind.called(self.name)
 
 
@@ -274,7 +274,7 @@ class ResolvedQuestion:
     quasi_identifiers: tuple[BoundColumn, ...]
     """At their generalisation levels."""
     keys: tuple[BoundColumn, ...]
-    """What classes are grouped by: the quasi-identifiers, some of them hashed."""
+    """The grouping keys of the classes: the quasi-identifiers, some of them hashed."""
     events: tuple[BoundColumn, ...]
     """At their generalisation levels."""
     sensitive: tuple[BoundColumn, ...]

@@ -479,7 +479,7 @@ def _refuse_beyond_top(prefix: str, name: str, levels: ColumnLevels, level: int)
 
 def _other_levels(other: OtherTable, roles: Roles, facts: DataFacts) -> Iterator[AtLevel]:
     """Another table's columns, generalised by the table's hierarchies."""
-    longest = facts.longest_there.get(other.key, {})
+    longest = facts.longest_in_other.get(other.key, {})
     # Numbered after the release's tables of labels, which the same statement may join.
     for place, column in enumerate(roles.quasi_identifiers, start=1 + len(roles.generalisable)):
         level = other.levels.get(column.name)

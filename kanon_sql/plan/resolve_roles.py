@@ -88,7 +88,8 @@ def _renamed(
     quasi_identifiers: Sequence[BoundColumn],
     linked: Sequence[BoundColumn],
 ) -> dict[str, str]:
-    """Its column names, by the table's own: quasi-identifiers and the columns that link people."""
+    """The other table's column names, by the audited table's: quasi-identifiers and the columns
+    that link people."""
     names = [column.name for column in (*quasi_identifiers, *linked)]
     if linked:
         description = "no quasi-identifier, no sensitive attribute and not the entity"
@@ -432,7 +433,7 @@ def masked_columns(roles: Roles) -> list[BoundColumn]:
     ]
 
 
-def masked_there(roles: Roles, other: OtherTable) -> list[tuple[BoundColumn, BoundColumn]]:
+def masked_in_other(roles: Roles, other: OtherTable) -> list[tuple[BoundColumn, BoundColumn]]:
     """The quasi-identifiers masked in another table, each with its column there."""
     return [
         (column, other.columns[column.name])

@@ -270,7 +270,7 @@ def distance_steps(bound: ResolvedQuestion) -> Iterator[DistanceStep]:
 
 
 def of_distance(check: BoundCheck) -> dict[str, Any]:
-    """What the distance of a check is measured by: an order, or the paths of a tree."""
+    """The template arguments of a check's distance: an order of values, or the paths of a tree."""
     if check.paths:
         return {"paths": [list(path) for path in check.paths]}
     return {"order": order_of_values(check)}

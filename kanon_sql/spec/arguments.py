@@ -168,7 +168,7 @@ def suggests_parameters(
         try:
             return call(*positional, **named)
         except KanonError as error:
-            # The frames between the call and here say nothing to who made it.
+            # The frames between the caller and this wrapper are of no use to the caller.
             raise error.with_traceback(None) from error.__cause__
 
     def _suggestion(name: str) -> str:
@@ -267,7 +267,7 @@ def published_from_arguments(
             raise SpecError("the AuditSpec has no published tables; audit checks its records.")
         return data
     others = _other_tables(AGAINST, against)
-    # What is a default here is not given, so that it contradicts nothing.
+    # A default counts as not given, so that it contradicts nothing.
     defaults = {"margins": "all", "absent": "zero", "suppressed": (), "magnitude": False}
     # None is the label of a total in GROUPING SETS, and elsewhere not given.
     settings = {

@@ -158,12 +158,12 @@ class Contract:
         if name in servers:
             return servers[name]
         known = ", ".join(servers) or "none"
-        why = (
+        reason = (
             f"there is no server {name}. Servers: {known}.{did_you_mean(name, servers)}"
             if name is not None
             else f"name the server of the tables, {option('server', 'NAME')}. Servers: {known}."
         )
-        raise self.document.error(("servers",), why)
+        raise self.document.error(("servers",), reason)
 
     def table(
         self, each: SchemaObject, server: Mapping[str, Any] | None, connect: str | None
@@ -177,8 +177,14 @@ class Contract:
             **self._location(each, server, connect),
             REFERENCE.key: self._references(node, server, connect),
         }
-        kept = ("where", "nulls", "sensitive_nulls", "with_other_sensitive", *OF_CONTRACTS[1:])
-        settings |= {key: node.meta[key] for key in kept if key in node.meta}
+        setting_keys = (
+            "where",
+            "nulls",
+            "sensitive_nulls",
+            "with_other_sensitive",
+            *OF_CONTRACTS[1:],
+        )
+        settings |= {key: node.meta[key] for key in setting_keys if key in node.meta}
         if EARLIER.key in settings:
             settings[EARLIER.key] = self._others(node, EARLIER.key, server, connect)
         try:
@@ -496,17 +502,17 @@ def _replace(
         not (isinstance(rule, dict) and str(rule.get("id", "")).startswith(RULE_ID_PREFIX))
         for rule in old_rules
     ]
-    after = max(
+    insertion_line = max(
         (items.ends[n] for n, foreign in enumerate(is_foreign) if foreign), default=items.starts[0]
     )
     new_lines = _yaml_lines(rules, items.column, end)
     if not rules and not any(is_foreign):
         raise document.error(location, "no rule would be left. Remove quality by hand.")
-    lines[after:after] = new_lines
+    lines[insertion_line:insertion_line] = new_lines
     for number in reversed(range(len(is_foreign))):
         if not is_foreign[number]:
             begins, ends = items.starts[number], items.ends[number]
-            shift = len(new_lines) if begins >= after else 0
+            shift = len(new_lines) if begins >= insertion_line else 0
             del lines[begins + shift : ends + shift]
 
 

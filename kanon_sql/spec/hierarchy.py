@@ -51,8 +51,8 @@ def parse_builder(text: str, *, tables: bool = False) -> GeneralizationHierarchy
     """
     name, colon, rest = text.partition(":")
     is_table = tables and not colon and name not in BUILDERS
-    is_there = Path(text).is_file() or (name not in BUILDERS and Path(text).exists())
-    if is_there or is_typed_file(text) or is_table:
+    exists = Path(text).is_file() or (name not in BUILDERS and Path(text).exists())
+    if exists or is_typed_file(text) or is_table:
         return GeneralizationHierarchy(hierarchy=text)
     if name not in BUILDERS:
         raise SpecError(
@@ -263,8 +263,8 @@ def _level(value: Any) -> Any:
     kind = _KINDS[key]
     unknown = next((each for each in value if each not in kind.model_fields), None)
     if unknown is not None:
-        near = did_you_mean(str(unknown), kind.model_fields)
-        raise ValueError(f'unknown key "{unknown}" next to {key}.{near}')
+        suggestion = did_you_mean(str(unknown), kind.model_fields)
+        raise ValueError(f'unknown key "{unknown}" next to {key}.{suggestion}')
     try:
         return kind.model_validate(value)
     except ValidationError:
@@ -422,8 +422,8 @@ def _is_finer(finer: Level, coarser: Level) -> bool:
             return second > first
         case Bottom(bottom=first), Bottom(bottom=second):
             return second < first
-        case Cuts(cuts=few), Cuts(cuts=many):
-            return set(few) < set(many)
+        case Cuts(cuts=cuts), Cuts(cuts=other_cuts):
+            return set(cuts) < set(other_cuts)
         case ((str() | Years()), (str() | Years())) if coarser != SUPPRESS:
             return _months(coarser) < _months(finer)
         case ((Round() | Depths()), (Round() | Depths())):

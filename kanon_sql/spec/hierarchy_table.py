@@ -209,7 +209,7 @@ class HierarchyTable:
         )
 
 
-_MORE: dict[FaultKind, str] = {
+_KIND_TEXTS: dict[FaultKind, str] = {
     "two parents": "values have two parents",
     "duplicate": "lines are repeated",
     "not nested": "labels or levels are not nested",
@@ -219,12 +219,12 @@ _MORE: dict[FaultKind, str] = {
 def summary(faults: Sequence[Fault], *, show_values: bool = False) -> str:
     """The first fault of each kind, with the count of that kind."""
     lines = []
-    for kind, words in _MORE.items():
+    for kind, text in _KIND_TEXTS.items():
         alike = [fault for fault in faults if fault.kind == kind]
         if alike:
-            more = f" In all {len(alike):,} {words}." if len(alike) > 1 else ""
+            total = f" In all {len(alike):,} {text}." if len(alike) > 1 else ""
             message = alike[0].shown if show_values and alike[0].shown else alike[0].sentence
-            lines.append(f"{message}{more}")
+            lines.append(f"{message}{total}")
     return "\n".join(lines)
 
 
@@ -337,11 +337,11 @@ def read_tree(path: str | Path) -> Paths:
             raise SpecError(f"{path}:{line}: line {leaves[row[0]]} has the same value already.")
         leaves[row[0]] = line
         for height, (node, parent) in enumerate(pairwise(row)):
-            known_line, known = parents.setdefault((height, node), (line, parent))
-            if known != parent:
+            other_line, other_parent = parents.setdefault((height, node), (line, parent))
+            if other_parent != parent:
                 raise SpecError(
                     f"{path}:{line}: column {height + 1} of this line lies under another parent "
-                    f"(column {height + 2}) than in line {known_line}, so it is no tree. Give it "
+                    f"(column {height + 2}) than in line {other_line}, so it is no tree. Give it "
                     "one parent."
                 )
     roots = {row[-1] for _, row, _ in rows}
@@ -437,7 +437,7 @@ def _first_record(text: str) -> str:
     on."""
     lines = text.lstrip("\r\n").split("\n")
     quotes = accumulate(line.count('"') for line in lines)
-    end = next((place for place, many in enumerate(quotes, 1) if many % 2 == 0), 1)
+    end = next((place for place, count in enumerate(quotes, 1) if count % 2 == 0), 1)
     return "\n".join(lines[:end])
 
 

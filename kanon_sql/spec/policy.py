@@ -186,13 +186,13 @@ class Policy(SpecPart, BaseModel):
     def of_cells(
         self,
         user_checks: Sequence[Model],
-        why_not: Callable[[Model], str | None],
+        reason_against: Callable[[Model], str | None],
         second: Sequence[str],
     ) -> tuple[list[Model], list[NotAsked]]:
         """The checks for a table, and the rules that are not checked.
 
-        `user_checks` may give a number that the policy does not; `why_not` returns the reason why a
-        check can't be run on this table; `second` are the names of second tables. Raises
+        `user_checks` may give a number that the policy does not; `reason_against` returns why a
+        check can't be run on this table, or None; `second` are the names of second tables. Raises
         `SpecError` if no rule can be checked.
         """
         if self.concerns == "records":
@@ -205,7 +205,7 @@ class Policy(SpecPart, BaseModel):
         for check in self.checks:
             if isinstance(check, Differences) and check.against is None and second:
                 required += [check.model_copy(update={"against": name}) for name in second]
-            elif reason := why_not(check):
+            elif reason := reason_against(check):
                 not_asked.append(
                     _not_asked(check.name(), check.parameters, reason.removesuffix("."))
                 )

@@ -299,10 +299,10 @@ class PublishedSpec(SpecPart, BaseModel):
     def checks_of(self, policy: Policy) -> tuple[list[Model], list[NotAsked]]:
         """The checks of a policy, and its rules that this table can't answer."""
 
-        def why_not(check: Model) -> str | None:
+        def reason_against(check: Model) -> str | None:
             return next(self._unasked(check), None) if isinstance(check, CellModel) else None
 
-        return policy.of_cells(self.checks, why_not, list(self.against))
+        return policy.of_cells(self.checks, reason_against, list(self.against))
 
     @property
     def is_magnitude(self) -> bool:

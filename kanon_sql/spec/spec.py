@@ -539,7 +539,7 @@ _GENERALISED = ("quasi_identifiers", "events", "hierarchies")
 def _entries(
     table: TableSpec | PublishedSpec, keys: Iterable[str]
 ) -> Iterator[tuple[str, str, Any]]:
-    """What a table has under these keys, each with its key and its name."""
+    """The entries of a table under these keys, each with its key and its name."""
     for key in keys:
         for name, each in getattr(table, key, {}).items():
             yield key, name, each
@@ -556,10 +556,10 @@ def _sources(spec: AuditSpec) -> Iterator[tuple[Sequence[int | str], Any]]:
 
 def _source_in(source: str, connect: str | None, folder: Path) -> str:
     """A source with its relative path resolved against `folder`, unless it is a table."""
-    is_there = connect is not None and not _is_file_in(source, connect, folder)
+    is_table = connect is not None and not _is_file_in(source, connect, folder)
     # Path forgets the slash that names a folder of files.
     slash = "/" if source.endswith("/") else ""
-    return source if is_there or "://" in source else f"{folder / source}{slash}"
+    return source if is_table or "://" in source else f"{folder / source}{slash}"
 
 
 def _connect_in(connect: str | None, folder: Path) -> str | None:

@@ -84,7 +84,7 @@ class Table:
     rereads: bool = False
     """Whether the database inlines a CTE at each reference."""
     records: int | None = field(default=None, compare=False)
-    """The number of records, where metadata tells it and nothing is read for it."""
+    """The number of records, if metadata has it, so that nothing is read for it."""
     approximates: bool = True
     """Whether the database counts distinct values approximately."""
     nearly_all: float = 0.85

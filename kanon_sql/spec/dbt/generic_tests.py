@@ -53,7 +53,7 @@ class GenericTest:
     """The arguments that only dbt can render."""
     severity: str
     tolerates: bool
-    """Whether dbt lets some failures pass."""
+    """Whether dbt tolerates some failures."""
 
     @classmethod
     def of(cls, raw: Mapping[str, Any]) -> GenericTest | None:

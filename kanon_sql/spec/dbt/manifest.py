@@ -131,10 +131,10 @@ def _nothing_selected_message(
     if not unmatched:
         return f"no model of {path} has {declaration}, so nothing was audited."
     names = [node.display_name for node in manifest.nodes if any(map(node.declares, keys))]
-    near = did_you_mean(unmatched[0], [name for name in names if name != unmatched[0]])
+    suggestion = did_you_mean(unmatched[0], [name for name in names if name != unmatched[0]])
     return (
         f"{option('select', ' '.join(unmatched) or repr(''))} selects no model of {path} that has "
-        f"{declaration}, so nothing was audited.{near}"
+        f"{declaration}, so nothing was audited.{suggestion}"
     )
 
 
@@ -344,13 +344,12 @@ class Manifest:
         compared and are left to dbt.
         """
         for meta in self.project.metas(node.kind, node.path):
-            lost = [key for key in mapping(meta.get(META_KEY)) if key not in node.settings]
-            if lost:
+            missing_keys = [key for key in mapping(meta.get(META_KEY)) if key not in node.settings]
+            if missing_keys:
                 raise node.fail(
-                    f"dbt_project.yml sets {' and '.join(lost)} for it, but {self.path} does not: "
-                    "dbt "
-                    "keeps only one of several kanon_sql. Write all settings in one place, or run "
-                    "dbt parse if the manifest is older."
+                    f"dbt_project.yml sets {' and '.join(missing_keys)} for it, but {self.path} "
+                    "does not: dbt keeps only one of several kanon_sql. Write all settings in one "
+                    "place, or run dbt parse if the manifest is older."
                 )
         is_declared = node.is_annotated or node.declares("published")
         if not (is_declared or self.project.contains(self._file(node), META_KEY)):
@@ -389,10 +388,11 @@ class Manifest:
     def _references(self, node: Node) -> dict[str, Any]:
         name = node.meta.get("reference")
         if name is None:
-            lonely = next((f"reference_{key}" for key in settings_of_reference(node)), None)
-            if lonely or node.meta.get("k_map") is not None:
+            orphan_key = next((f"reference_{key}" for key in settings_of_reference(node)), None)
+            if orphan_key or node.meta.get("k_map") is not None:
                 raise node.fail(
-                    f"{lonely or 'k_map'} needs a reference: the name of a model, seed or source."
+                    f"{orphan_key or 'k_map'} needs a reference: the name of a model, seed or "
+                    "source."
                 )
             return {}
         nodes = [each for each in self.nodes if name in each.names]
@@ -501,7 +501,7 @@ def columns_by_role(node: Node, advice: str) -> dict[str, Any]:
 
 
 def settings_of_reference(node: Node) -> dict[str, Any]:
-    """What the short keys of a node say of its reference."""
+    """The settings of a node's reference, from its short keys."""
     return {
         key.removeprefix("reference_"): value
         for key, value in node.meta.items()

@@ -146,7 +146,7 @@ class Node:
     """The columns tagged or classified as personal."""
     parents: tuple[str, ...] = ()
     """The unique ids of its upstream nodes."""
-    written: tuple[Any, ...] = ()
+    fingerprint: tuple[Any, ...] = ()
     """The checksum of its file, and its unrendered configuration."""
     tests: tuple[GenericTest, ...] = ()
     """The tests of this package on it."""
@@ -171,7 +171,7 @@ class Node:
     @property
     def content(self) -> tuple[Any, ...]:
         """Everything that changes with its SQL or with its audit."""
-        return (*self.written, self.settings, self.columns, self.personal, self.tests)
+        return (*self.fingerprint, self.settings, self.columns, self.personal, self.tests)
 
     @property
     def is_ephemeral(self) -> bool:
@@ -256,16 +256,16 @@ def parsed_node(raw: Mapping[str, Any]) -> Node:
     location = location.partition("://")[2] or location
     name, version = str(raw.get("name")), raw.get("version")
     columns = {str(name): column for name, column in mapping(raw.get("columns")).items()}
-    whose = f"{location}: {name}:"
-    meta = dict(_settings(raw, f"{whose} its meta"))
+    prefix = f"{location}: {name}:"
+    meta = dict(_settings(raw, f"{prefix} its meta"))
     published = meta.pop(PUBLISHED_KEY, None)
     if published is not None and not isinstance(published, dict):
         raise SpecError(
-            f"{whose} kanon_sql.published must be a mapping, as in {{by: [region], value: n}}; "
+            f"{prefix} kanon_sql.published must be a mapping, as in {{by: [region], value: n}}; "
             f"found {published!r}."
         )
     settings = {
-        each: _settings(column, f"{whose} the meta of column {each}")
+        each: _settings(column, f"{prefix} the meta of column {each}")
         for each, column in columns.items()
     }
     return Node(
@@ -287,7 +287,7 @@ def parsed_node(raw: Mapping[str, Any]) -> Node:
         },
         personal=tuple(each for each, column in columns.items() if _is_marked(column)),
         parents=_texts(mapping(raw.get("depends_on")).get("nodes")),
-        written=(raw.get("checksum"), raw.get("unrendered_config")),
+        fingerprint=(raw.get("checksum"), raw.get("unrendered_config")),
         published=published,
     )
 
@@ -313,8 +313,10 @@ def is_spelled_as(name: Any, expected: str) -> bool:
     >>> is_spelled_as("kanonSql", META_KEY), is_spelled_as("soda", META_KEY)
     (True, False)
     """
-    one, other = (re.sub("[^a-z0-9]", "", str(each).casefold()) for each in (name, expected))
-    return one == other
+    letters, expected_letters = (
+        re.sub("[^a-z0-9]", "", str(each).casefold()) for each in (name, expected)
+    )
+    return letters == expected_letters
 
 
 def _texts(value: Any) -> tuple[str, ...]:
@@ -348,9 +350,9 @@ def refuse_unknown(node: Node, further_keys: tuple[str, ...] = ()) -> None:
         role = settings.get("role")
         if role not in ROLES:
             description = f"found {role!r}" if "role" in settings else "it has none"
-            near = did_you_mean(str(role), ROLES) if "role" in settings else ""
+            suggestion = did_you_mean(str(role), ROLES) if "role" in settings else ""
             raise node.fail(
-                f"column {name}: role must be one of {', '.join(ROLES)}; {description}.{near}"
+                f"column {name}: role must be one of {', '.join(ROLES)}; {description}.{suggestion}"
             )
         idle = [key for key in QUASI_IDENTIFIER_KEYS if key in settings]
         if idle and role not in ("quasi_identifier", "event"):

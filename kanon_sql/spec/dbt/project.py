@@ -46,8 +46,8 @@ class Project:
         Without one, the parent of the manifest's folder, as in dbt's defaults.
         """
         folder = manifest.absolute().parent
-        around = [folder, *folder.parents, Path.cwd(), *Path.cwd().parents]
-        project_folder = next((each for each in around if _is_project(each, name)), folder.parent)
+        folders = [folder, *folder.parents, Path.cwd(), *Path.cwd().parents]
+        project_folder = next((each for each in folders if _is_project(each, name)), folder.parent)
         return cls(project_folder, name)
 
     @property
@@ -87,9 +87,9 @@ class Project:
             return None
         for location, of, each in _described(document.value):
             if each.get("name") == name and of == source:
-                own = _version(each, version)
-                meta = {**meta_of(each), **meta_of(own)}
-                columns = _columns(each) | _columns(own)
+                version_entry = _version(each, version)
+                meta = {**meta_of(each), **meta_of(version_entry)}
+                columns = _columns(each) | _columns(version_entry)
                 return Description(meta, columns, document.place(location))
         return None
 
@@ -337,13 +337,13 @@ def _target_url(kind: str, values: Mapping[str, str | None], folder: Path) -> st
     path_values = [next(filter(None, map(values.get, keys)), None) for keys in server.path]
     if not host or (server.needs_path and path_values[0] is None):
         return None
-    options = {ours: values[key] for key, ours in server.options.items() if values.get(key)}
+    options = {url_key: values[key] for key, url_key in server.options.items() if values.get(key)}
     place = f"{host}:{values['port']}" if values.get("port") else host
     if host.startswith("/"):
         options, place = {"host": host, **options}, ""
     user = server.user or values.get("user") or values.get("username") or ""
     password = values.get("password") or values.get("pass") or values.get("token")
     signed_in = quote(user, safe="") + (f":{quote(password, safe='')}" if password else "")
-    path = "/".join(quote(part, safe="") for part in path_values if part)
+    path = "/".join(quote(segment, safe="") for segment in path_values if segment)
     query = f"?{urlencode(options, quote_via=quote)}" if options else ""
     return f"{server.scheme}://{signed_in and signed_in + '@'}{place}/{path}{query}"

@@ -73,8 +73,8 @@ def translated(
     if materialized:
         _materialise_shared_ctes(tree)
     comments = _stripped_comments(tree)
-    for name, why in reasons.items():
-        comments[name] = [*comments.get(name, []), *why]
+    for name, reason_lines in reasons.items():
+        comments[name] = [*comments.get(name, []), *reason_lines]
     try:
         text = laid_out(tree, dialect)
     except sqlglot.errors.SqlglotError as error:
