@@ -20,7 +20,7 @@ from kanon_sql.auditing.result import Answers, Counted, everyone, smallest, tota
 from kanon_sql.errors import InputError, SpecError
 from kanon_sql.plan.audit_plan import SURVEY_CLASSES, Plan, ReferenceStep
 from kanon_sql.plan.question import ResolvedQuestion
-from kanon_sql.plan.resolve import require
+from kanon_sql.plan.resolve import require_scipy
 from kanon_sql.results.table import ATTACKERS, Risk
 from kanon_sql.spec.models.base import AT_RISK, Number
 from kanon_sql.sql.quoting import SLACK, exactly
@@ -198,7 +198,7 @@ def population_uniqueness(sizes: SizeCounts, population: int) -> UniquenessEstim
     Source: Dankar, El Emam, Neisa, Roffey, BMC Medical Informatics and Decision Making 12:66, 2012,
     methods and appendix; each estimator cites its own.
     """
-    require("population_uniqueness")
+    require_scipy("population_uniqueness")
     records = _records(sizes)
     _refuse_less_than(records, population)
     uniques = sizes.get(1, 0)
@@ -402,7 +402,7 @@ def required_class_size(k: int, records: int, population: int, alpha: float, tes
     Source: El Emam & Dankar, Protecting privacy using k-anonymity, Journal of the American Medical
     Informatics Association 15(5), 2008, hypothesis tests D3 and D4.
     """
-    require("k_map_estimate")
+    require_scipy("k_map_estimate")
     from scipy.special import pdtrc
 
     _refuse_less_than(records, population)

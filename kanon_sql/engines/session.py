@@ -21,7 +21,7 @@ from typing import Any, TypedDict, TypeVar
 from kanon_sql.engines.base import Engine, SetCache
 from kanon_sql.errors import EngineError, InputError, SpecError, described_value, option
 from kanon_sql.sql.ctes import cut, scans, split_ctes
-from kanon_sql.sql.dialects import translated, with_other_names
+from kanon_sql.sql.dialects import translated, with_renamed_ctes
 from kanon_sql.sql.macros import render
 from kanon_sql.sql.quoting import DIALECT, identifier
 from kanon_sql.sql.statement import Statement
@@ -47,7 +47,7 @@ class CteStore:
     def materialise(self, name: str, sql: str) -> None:
         """Store a SELECT under `name`, a single word, for later statements."""
         self._defined.pop(name, None)
-        own = sql if self.nests_sets else with_other_names(sql, f"_of_{name}")
+        own = sql if self.nests_sets else with_renamed_ctes(sql, f"_of_{name}")
         self._defined[name] = self.transpile(own)
 
     def create_view(self, name: str, sql: str) -> None:
@@ -85,7 +85,7 @@ class CteStore:
         """Transpile a template's SELECT and prepend the CTEs it reads."""
         statement = self.transpile(sql)
         if not self.tells_scopes_apart and any(self._read_by(statement)):
-            statement = self.transpile(with_other_names(sql, "_asked"))
+            statement = self.transpile(with_renamed_ctes(sql, "_asked"))
         read = [self._as_set(name) for name in self._read_by(statement)]
         if not read:
             return statement

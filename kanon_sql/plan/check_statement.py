@@ -12,7 +12,7 @@ from typing import Any
 from kanon_sql.plan.join_columns import column_pair, entity_pair, sides
 from kanon_sql.plan.question import BoundCheck, BoundColumn, OtherTable, ResolvedQuestion
 from kanon_sql.plan.sensitive_plan import order_of_values, other_sensitive
-from kanon_sql.plan.steps import other_records, records, step, with_entity, with_files_once
+from kanon_sql.plan.steps import other_records, records, step, with_entity, with_files_as_ctes
 from kanon_sql.plan.violating_classes import reference_of
 from kanon_sql.spec.models.base import ReferenceModel
 from kanon_sql.spec.models.composition import ComposedModel
@@ -38,7 +38,7 @@ def check_statement(bound: ResolvedQuestion, check: BoundCheck) -> Statement | N
         bound,
         name,
         f"Does {check.model.title} hold for {bound.table.name}? 0 if so, else what is at risk.",
-        render("sum_of_failures", statement=with_files_once(failures, bound)),
+        render("sum_of_failures", statement=with_files_as_ctes(failures, bound)),
         type(check.model),
     )
 

@@ -109,7 +109,7 @@ def follows(finer: Step, coarser: Step) -> bool:
     return False
 
 
-def way_to_nest(finer: Level, coarser: Level) -> str:
+def nesting_advice(finer: Level, coarser: Level) -> str:
     """Advice on a coarser level that nests in the finer one."""
     match finer, coarser:
         case Width(width=width, origin=origin), Width():
@@ -413,7 +413,7 @@ class ColumnLevels:
                     level,
                     f'"{self.name}": level {level} ({level_label(coarser)}) doesn\'t follow from '
                     f"level {level - 1} ({level_label(finer)}): values that are one at level "
-                    f"{level - 1} would be told apart again. {way_to_nest(finer, coarser)}",
+                    f"{level - 1} would be told apart again. {nesting_advice(finer, coarser)}",
                 )
 
     def _refuse_another_type(self) -> None:

@@ -239,10 +239,12 @@ def preconditions(bound: ResolvedQuestion) -> Iterator[Precondition]:
         arguments = {"relation": records(bound, [bound.weight]), "weight": bound.weight}
         yield _SURVEY_WEIGHTS.of(bound, "survey_weights", bound.table, bound.weight.name, arguments)
     for other in bound.others:
-        yield from _of_other(bound, other)
+        yield from _other_table_preconditions(bound, other)
 
 
-def _of_other(bound: ResolvedQuestion, other: OtherTable) -> Iterator[Precondition]:
+def _other_table_preconditions(
+    bound: ResolvedQuestion, other: OtherTable
+) -> Iterator[Precondition]:
     """Preconditions on another table: labels for its values, an entity or weight for each record,
     and text that can match the table's numbers."""
     table, is_reference = other.table, other.kind is REFERENCE

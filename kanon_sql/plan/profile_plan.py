@@ -462,7 +462,7 @@ class Identifying:
         sizes = {"subsets": self.subsets, "special_uniques": self.suda}
         return [measure for measure, size in sizes.items() if size is not None]
 
-    def refuse_nonsense(self, *, has_quasi_identifiers: bool) -> None:
+    def refuse_invalid(self, *, has_quasi_identifiers: bool) -> None:
         """Raise `SpecError` for parameters that are invalid for any table."""
         if self.subsets is not None:
             positive_int(self.subsets, "subsets")

@@ -147,13 +147,13 @@ def _complete(
             "km_anonymity or known_events."
         )
     if model.answered_by == "estimate":
-        require(model.name())
+        require_scipy(model.name())
     if isinstance(model, ReferenceModel):
         name = _other_table_name(REFERENCE, model, list(spec.references))
         named = model.model_copy(update={"reference": name})
         return BoundCheck(named, requested=True)
     if isinstance(model, SensitiveModel):
-        return _with_its_column(model, spec, table, sensitive)
+        return _with_sensitive_column(model, spec, table, sensitive)
     return BoundCheck(model, requested=True)
 
 
@@ -179,7 +179,7 @@ def _composed(
     return BoundCheck(named.model_copy(update={"sensitive": name}), requested=True, column=column)
 
 
-def _with_its_column(
+def _with_sensitive_column(
     model: SensitiveModel, spec: TableSpec, table: Table, sensitive: tuple[BoundColumn, ...]
 ) -> BoundCheck:
     name = _sensitive_name(model, table, sensitive)
@@ -252,7 +252,7 @@ def sensitive_of(model: Model) -> str | None:
     return model.sensitive if isinstance(model, SensitiveModel | ComposedLDiversity) else None
 
 
-def require(model: str) -> None:
+def require_scipy(model: str) -> None:
     """Raise `SpecError` with the install command if SciPy, which the model needs, is missing."""
     try:
         import scipy.special  # type: ignore[import-untyped] # noqa: F401

@@ -40,7 +40,7 @@ def step(
     return Statement(
         name,
         question,
-        with_files_once(sql, bound),
+        with_files_as_ctes(sql, bound),
         models,
         only,
         tables,
@@ -63,7 +63,7 @@ def _filters(bound: ResolvedQuestion, sql: str) -> Iterator[str]:
         yield f"{bound.table.name}: the first {spec.first:,} of these"
 
 
-def with_files_once(sql: str, bound: ResolvedQuestion) -> str:
+def with_files_as_ctes(sql: str, bound: ResolvedQuestion) -> str:
     """The statement with each text file moved into a CTE that holds its reader options.
 
     A CTE is unordered, so with `first` the file is read in place.

@@ -142,7 +142,7 @@ def _refuse_contradictions(
     spec: AuditSpec, attacker_knows: Sequence[str], identifying: Identifying
 ) -> None:
     for table in spec.tables:
-        identifying.refuse_nonsense(has_quasi_identifiers=bool(table.quasi_identifiers))
+        identifying.refuse_invalid(has_quasi_identifiers=bool(table.quasi_identifiers))
         if table.events and not table.quasi_identifiers and identifying.is_requested:
             raise SpecError(
                 f"{option('subsets')} and {option('suda')} measure columns, and with events people "

@@ -121,13 +121,15 @@ class Contract:
             raise document.error(("schema",), "schema must be a list of objects with a name.")
         _refuse_repeated_names(document, ("schema",), objects_value)
         for key in ("customProperties", "quality"):
-            if _is_ours(document.value.get(key)):
+            if _holds_settings(document.value.get(key)):
                 raise document.error(
                     (key,),
                     "settings and rules of kanon-sql are read at a schema object and at its "
                     "columns alone. Move them there.",
                 )
-        objects = tuple(_object(document, place, each) for place, each in enumerate(objects_value))
+        objects = tuple(
+            _schema_object(document, place, each) for place, each in enumerate(objects_value)
+        )
         return cls(document, objects)
 
     def selected(self, names: Sequence[str]) -> list[SchemaObject]:
@@ -189,7 +191,7 @@ class Contract:
             settings[EARLIER.key] = self._others(node, EARLIER.key, server, connect)
         try:
             of_table = table_spec(**settings, checks=declared_checks(node, settings["sensitive"]))
-            more = list(_additional(each, of_table))
+            more = list(_additional_checks(each, of_table))
             return table_spec(**settings, checks=[*of_table.checks, *more])
         except SpecError as error:
             raise node.fail(with_keys(error.marked, TableSpec.model_fields)) from None
@@ -265,7 +267,7 @@ def _connection(server: Mapping[str, Any]) -> str | None:
     return None
 
 
-def _additional(each: SchemaObject, table: TableSpec) -> Iterator[Model]:
+def _additional_checks(each: SchemaObject, table: TableSpec) -> Iterator[Model]:
     """The checks that custom rules add to those of the table's settings.
 
     Raises `SpecError` for a check that both declare with different parameters.
@@ -292,16 +294,16 @@ def _is_named(value: Any) -> bool:
     return isinstance(value, dict) and isinstance(value.get("name"), str) and bool(value["name"])
 
 
-def _is_ours(value: Any) -> bool:
+def _holds_settings(value: Any) -> bool:
     """Whether a value of a contract holds settings or rules of kanon-sql, at any depth."""
     if isinstance(value, list):
-        return any(_is_ours(each) for each in value)
+        return any(_holds_settings(each) for each in value)
     if not isinstance(value, dict):
         return False
     return (
         is_spelled_as(value.get("property"), PROPERTY)
         or is_spelled_as(value.get("engine"), ENGINE)
-        or any(_is_ours(each) for each in value.values())
+        or any(_holds_settings(each) for each in value.values())
     )
 
 
@@ -334,7 +336,9 @@ def _list_of(
     return listed
 
 
-def _object(document: YamlDocument, place: int, schema_object: Mapping[str, Any]) -> SchemaObject:
+def _schema_object(
+    document: YamlDocument, place: int, schema_object: Mapping[str, Any]
+) -> SchemaObject:
     name = schema_object["name"]
     location: tuple[int | str, ...] = ("schema", place)
     properties = schema_object.get("properties") or []
@@ -346,7 +350,7 @@ def _object(document: YamlDocument, place: int, schema_object: Mapping[str, Any]
     columns, checks = {}, list(_rule_checks(document, location, schema_object, None))
     for number, column in enumerate(properties):
         where = (*location, "properties", number)
-        if _is_ours([column.get("properties"), column.get("items")]):
+        if _holds_settings([column.get("properties"), column.get("items")]):
             raise document.error(
                 where, "a part of a column can't have a role or a rule. Give it to the column."
             )
@@ -364,7 +368,7 @@ def _object(document: YamlDocument, place: int, schema_object: Mapping[str, Any]
         original=str(document.path),
         meta=_settings(document, location, schema_object),
         columns=columns,
-        personal=tuple(str(each["name"]) for each in properties if _is_marked(each)),
+        personal=tuple(str(each["name"]) for each in properties if _is_personal(each)),
         key=PROPERTY,
         home="the contract",
     )
@@ -427,7 +431,7 @@ def _rule_checks(
             raise document.error(where, error.marked) from None
 
 
-def _is_marked(column: Mapping[str, Any]) -> bool:
+def _is_personal(column: Mapping[str, Any]) -> bool:
     """Whether the contract says that a column is personal, or not public."""
     classification = column.get("classification")
     tags = column.get("tags")

@@ -69,14 +69,14 @@ def parse_builder(text: str, *, tables: bool = False) -> GeneralizationHierarchy
     if name != SUPPRESS and not all(arguments or [""]):
         raise SpecError(f"{text}: {name} lacks an argument. Write it as {BUILDERS[name]}.")
     try:
-        levels = [*_built(name, arguments), *last]
+        levels = [*_builder_levels(name, arguments), *last]
         return GeneralizationHierarchy.model_validate({"levels": levels})
     except ValidationError as error:
         fault = error.errors(include_url=False)[0]
         raise SpecError(f"{text}: {fault['ctx']['error']}") from None
 
 
-def _built(name: str, arguments: list[str]) -> Iterator[Any]:
+def _builder_levels(name: str, arguments: list[str]) -> Iterator[Any]:
     """The levels of a builder, as in a spec."""
     if name == "date":
         for argument in arguments:

@@ -43,7 +43,7 @@ OWN_CONFIDENCE = "confidential"
 """What a quote is about if it demands that parameters stay confidential."""
 
 
-def _parameter(name: str) -> str:
+def _require_parameter(name: str) -> str:
     """Refuse what is no parameter of a model, as a misspelt one would be shown to outsiders."""
     model, dot, parameter = name.partition(".")
     if not (dot and parameter):
@@ -59,7 +59,7 @@ def _parameter(name: str) -> str:
 Confidential = list[
     Annotated[
         str,
-        AfterValidator(_parameter),
+        AfterValidator(_require_parameter),
         WithJsonSchema({"type": "string", "pattern": r"^[a-z_]+\.[a-z_]+$"}),
     ]
 ]
@@ -139,7 +139,7 @@ class Policy(SpecPart, BaseModel):
     """Parameters that it wants kept from outsiders, as in dominance.k."""
 
     @model_validator(mode="after")
-    def _each_check_has_a_quote(self) -> Policy:
+    def _require_quotes(self) -> Policy:
         about = {each.about for each in self.quotes}
         for name in [*sorted(about - {OWN_CONFIDENCE}), *self.wanted]:
             model_named(name)

@@ -169,7 +169,7 @@ def _of_cells(check: Any) -> Any:
     return check
 
 
-def _or_a_builder(schema: dict[str, Any]) -> None:
+def _allow_builders(schema: dict[str, Any]) -> None:
     """Let the JSON Schema of hierarchies take a file or a builder as text too."""
     schema["additionalProperties"] = {"anyOf": [{"type": "string"}, schema["additionalProperties"]]}
 
@@ -177,7 +177,7 @@ def _or_a_builder(schema: dict[str, Any]) -> None:
 Hierarchies = Annotated[
     dict[str, GeneralizationHierarchy],
     BeforeValidator(_hierarchies),
-    Field(json_schema_extra=_or_a_builder),
+    Field(json_schema_extra=_allow_builders),
 ]
 _NUMBER_OR_OPEN = {"type": ["number", "null"]}
 _RANGE = {"type": "array", "items": _NUMBER_OR_OPEN, "minItems": 2, "maxItems": 2}
@@ -300,7 +300,9 @@ class PublishedSpec(SpecPart, BaseModel):
         """The checks of a policy, and its rules that this table can't answer."""
 
         def reason_against(check: Model) -> str | None:
-            return next(self._unasked(check), None) if isinstance(check, CellModel) else None
+            return (
+                next(self._reasons_against(check), None) if isinstance(check, CellModel) else None
+            )
 
         return policy.of_cells(self.checks, reason_against, list(self.against))
 
@@ -336,11 +338,11 @@ class PublishedSpec(SpecPart, BaseModel):
             *((each, role) for each, role in self._named_columns() if each is not None),
         ]
         yield from faults_of_roles(roles, {"by": self.by}, str.casefold)
-        yield from self._misplaced()
+        yield from self._misplaced_settings()
         yield from self._unknown_dimensions()
         for check in self.checks:
             if isinstance(check, CellModel):
-                yield from self._unasked(check)
+                yield from self._reasons_against(check)
         for policy in self.policy:
             self.checks_of(policy)
 
@@ -352,7 +354,7 @@ class PublishedSpec(SpecPart, BaseModel):
             (self.count, "the count"),
         )
 
-    def _misplaced(self) -> Iterator[str]:
+    def _misplaced_settings(self) -> Iterator[str]:
         """Settings of a published table beside records, and the other way round."""
         if self.cells:
             subject = self._subject_of("contributor", "weight", "margins")
@@ -415,7 +417,7 @@ class PublishedSpec(SpecPart, BaseModel):
         for name in sorted(with_two_marks):
             yield f'"{name}" has both a total_label and a total_flag; one of them says its total.'
 
-    def _unasked(self, check: CellModel) -> Iterator[str]:
+    def _reasons_against(self, check: CellModel) -> Iterator[str]:
         """Why a check can't be asked of this input."""
         name = check.name()
         if check.needs_value and self.cells:

@@ -70,7 +70,7 @@ def names(value: Any) -> Any:
     return [value] if isinstance(value, str) else value
 
 
-def or_names_alone(schema: dict[str, Any]) -> None:
+def allow_names_alone(schema: dict[str, Any]) -> None:
     """Let the JSON Schema of columns take their names alone too: one, or a list."""
     full = {
         key: schema.pop(key) for key in ("type", "items", "additionalProperties") if key in schema
@@ -79,7 +79,9 @@ def or_names_alone(schema: dict[str, Any]) -> None:
     schema["anyOf"] = [{"type": "string"}, names, *([full] if full != names else [])]
 
 
-ColumnNames = Annotated[list[str], BeforeValidator(names), Field(json_schema_extra=or_names_alone)]
+ColumnNames = Annotated[
+    list[str], BeforeValidator(names), Field(json_schema_extra=allow_names_alone)
+]
 
 
 Text = Annotated[str, Field(min_length=1)]
@@ -209,7 +211,7 @@ class ReviewedSpec(SpecPart, BaseModel):
 
 
 ReviewedColumns = Annotated[
-    dict[str, ReviewedSpec], BeforeValidator(_reviewed), Field(json_schema_extra=or_names_alone)
+    dict[str, ReviewedSpec], BeforeValidator(_reviewed), Field(json_schema_extra=allow_names_alone)
 ]
 
 

@@ -56,10 +56,10 @@ from kanon_sql.spec.question_parts import (
     ReviewedColumns,
     SpecPart,
     Text,
+    allow_names_alone,
     faults_of_roles,
     generalisable,
     names,
-    or_names_alone,
 )
 from kanon_sql.spec.yaml_document import LISTS_OF_VALUES, Place, YamlDocument
 
@@ -114,7 +114,7 @@ class TableSpec(SpecPart, BaseModel):
     quasi_identifiers: Annotated[
         dict[str, GeneralizationHierarchy],
         BeforeValidator(generalisable),
-        Field(json_schema_extra=or_names_alone),
+        Field(json_schema_extra=allow_names_alone),
     ] = {}
     """Quasi-identifiers: the columns an attacker may know; '*' takes every column without another
     role.
@@ -123,7 +123,7 @@ class TableSpec(SpecPart, BaseModel):
     events: Annotated[
         dict[str, GeneralizationHierarchy],
         BeforeValidator(generalisable),
-        Field(json_schema_extra=or_names_alone),
+        Field(json_schema_extra=allow_names_alone),
     ] = {}
     """The columns that make an event of a person, such as a ward and a month; an attacker knows
     some events of a person. Needs an entity.
@@ -228,7 +228,7 @@ class TableSpec(SpecPart, BaseModel):
         return {key: each for key, each in inputs.items() if each}
 
     @model_validator(mode="after")
-    def _events_are_of_people(self) -> TableSpec:
+    def _require_entity_of_events(self) -> TableSpec:
         if not self.events:
             return self
         if not self.entity:

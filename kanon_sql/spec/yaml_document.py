@@ -97,7 +97,7 @@ def scalar_or_list(text: str) -> Any:
     try:
         root = loader.get_single_node()
         if root is not None:
-            _Walk(Path(), (), repeated_keys=True).through(root)
+            _Walk(Path(), (), repeated_keys=True).count_values(root)
         return loader.construct_document(root) if root is not None else None
     except (yaml.YAMLError, SpecError, ValueError, RecursionError):
         raise SpecError(
@@ -180,12 +180,14 @@ class YamlDocument:
             root = loader.get_single_node()
             if root is None:
                 raise SpecError(f"{path} is empty; kanon-sql demo writes an example of a spec.")
-            _Walk(path, lines, repeated_keys=repeated_keys).through(root)
+            _Walk(path, lines, repeated_keys=repeated_keys).count_values(root)
             value = loader.construct_document(root)
         except yaml.MarkedYAMLError as error:
             mark = error.problem_mark or error.context_mark
             raise SpecError(
-                _pointed(path, lines, mark, f"this is not YAML: {error.problem or error.context}.")
+                _with_excerpt(
+                    path, lines, mark, f"this is not YAML: {error.problem or error.context}."
+                )
             ) from None
         except SpecError:
             raise
@@ -211,7 +213,9 @@ class YamlDocument:
         """An error that points at the value (or the key) at `location`, or at its nearest existing
         parent."""
         node = self._node(location, at_key)
-        return SpecError(_pointed(self.path, self.lines, node.start_mark, message, _width(node)))
+        return SpecError(
+            _with_excerpt(self.path, self.lines, node.start_mark, message, _width(node))
+        )
 
     def place(self, location: Location) -> Place:
         """The location where the value at `location` begins, or its nearest existing parent."""
@@ -319,7 +323,7 @@ class _Walk:
         self._path, self._lines, self._repeated_keys = path, lines, repeated_keys
         self._sizes: dict[yaml.Node, int] = {}
 
-    def through(self, node: yaml.Node, inside: tuple[yaml.Node, ...] = ()) -> int:
+    def count_values(self, node: yaml.Node, inside: tuple[yaml.Node, ...] = ()) -> int:
         """The number of values in a node, with aliases expanded.
 
         Raises `SpecError` for too many values, for a repeated key unless these are allowed, and for
@@ -329,7 +333,7 @@ class _Walk:
             return self._sizes[node]
         if node in inside:
             raise self._error(node, "an alias must not occur inside its own anchor.")
-        size = 1 + sum(self.through(each, (*inside, node)) for each in self._values(node))
+        size = 1 + sum(self.count_values(each, (*inside, node)) for each in self._values(node))
         if size > MOST_NODES:
             raise self._error(
                 node, f"its aliases expand this to more than {MOST_NODES:,} values. Use fewer."
@@ -348,7 +352,9 @@ class _Walk:
         yield from node.value if isinstance(node, yaml.SequenceNode) else ()
 
     def _error(self, node: yaml.Node, message: str) -> SpecError:
-        return SpecError(_pointed(self._path, self._lines, node.start_mark, message, _width(node)))
+        return SpecError(
+            _with_excerpt(self._path, self._lines, node.start_mark, message, _width(node))
+        )
 
 
 def _width(node: yaml.Node) -> int:
@@ -368,7 +374,7 @@ def without_secrets(line: str) -> str:
     return re.sub(r"://\S+", "://…", line)
 
 
-def _pointed(
+def _with_excerpt(
     path: Path, lines: Sequence[str], mark: yaml.Mark | None, message: str, width: int = 1
 ) -> str:
     """The message with its location, the line before, the line itself and a marker below."""

@@ -120,9 +120,9 @@ def _parsed(text: str, dialect: str) -> exp.Expr:
             f"{exp.to_identifier('quotes', quoted=True).sql(dialect)}."
         ) from None
     except RecursionError:
-        raise _too_deep(text) from None
+        raise _depth_error(text) from None
     if any(statement and _depth(statement) > MOST_LEVELS for statement in statements):
-        raise _too_deep(text)
+        raise _depth_error(text)
     text = truncated(text)
     select = statements[0] if len(statements) == 1 else None
     if not isinstance(select, exp.Select):
@@ -176,7 +176,7 @@ def _depth(tree: exp.Expr) -> int:
     return deepest
 
 
-def _too_deep(text: str) -> SpecError:
+def _depth_error(text: str) -> SpecError:
     return SpecError(
         f"where: the condition is nested more than {MOST_LEVELS} levels deep "
         f"({truncated(text)!r}). Write it with fewer parentheses, or make a column of it in a view."

@@ -160,7 +160,7 @@ def _order_keys(value: str, type: str) -> list[str]:
     return [f"try_cast({value} as double)", f"try_cast({value} as timestamp)"]
 
 
-def _exact(threshold: Any) -> tuple[int, int]:
+def _fraction(threshold: Any) -> tuple[int, int]:
     """A threshold as a fraction (numerator, denominator) of its decimal digits: 0.29 is 29 and 100.
 
     Integers of 18 digits can be multiplied by it.
@@ -173,7 +173,7 @@ def _exact(threshold: Any) -> tuple[int, int]:
 
 def _least_size(bound: Any) -> int | None:
     """The smallest class size whose reciprocal is within the bound; None for 0."""
-    numerator, denominator = _exact(bound)
+    numerator, denominator = _fraction(bound)
     return -(-denominator // numerator) if numerator else None
 
 
@@ -264,8 +264,8 @@ HOST = {
     "literal": literal,
     "positive_int": positive_int,
     "number": lambda threshold: repr(float(threshold)),
-    "numerator": lambda threshold: _exact(threshold)[0],
-    "denominator": lambda threshold: _exact(threshold)[1],
+    "numerator": lambda threshold: _fraction(threshold)[0],
+    "denominator": lambda threshold: _fraction(threshold)[1],
     "least_size": _least_size,
     "slack": lambda: repr(SLACK),
     "slack_of_distances": lambda: repr(SLACK_OF_DISTANCES),
@@ -351,7 +351,9 @@ class _Macros(dict[str, Any]):
 
     def __missing__(self, name: str) -> Any:
         source = _sources()[name]
-        siblings = {each: partial(self._called, each) for each in _names_by_file()[source.path]}
+        siblings = {
+            each: partial(self._call_sibling, each) for each in _names_by_file()[source.path]
+        }
         code = compiled(
             name,
             source.text,
@@ -363,7 +365,7 @@ class _Macros(dict[str, Any]):
         self[name] = macro = _Macro(getattr(template.module, name))
         return macro
 
-    def _called(self, name: str, *by_place: Any, **by_name: Any) -> Any:
+    def _call_sibling(self, name: str, *by_place: Any, **by_name: Any) -> Any:
         """Call a macro from another one of the same file."""
         return self[name](*by_place, **by_name)
 

@@ -6,7 +6,7 @@ import re
 
 from sqlglot.dialects.dialect import Dialect
 
-_WITHHELD = "…"
+_REDACTED = "…"
 """No valid literal: the result can be read, and fails when run."""
 
 
@@ -24,7 +24,7 @@ def without_texts(sql: str, dialect: str, texts: frozenset[str]) -> str:
     for token in Dialect.get_or_raise(dialect).tokenize(sql):
         is_literal = "STRING" in token.token_type.name
         if is_literal and _holds_text(texts, token.text):
-            pieces += [sql[end : token.start], _WITHHELD]
+            pieces += [sql[end : token.start], _REDACTED]
             end = token.end + 1
     return "".join([*pieces, sql[end:]])
 

@@ -285,7 +285,7 @@ def parsed_node(raw: Mapping[str, Any]) -> Node:
         columns={
             each: column_settings for each, column_settings in settings.items() if column_settings
         },
-        personal=tuple(each for each, column in columns.items() if _is_marked(column)),
+        personal=tuple(each for each, column in columns.items() if _is_personal(column)),
         parents=_texts(mapping(raw.get("depends_on")).get("nodes")),
         fingerprint=(raw.get("checksum"), raw.get("unrendered_config")),
         published=published,
@@ -326,7 +326,7 @@ def _texts(value: Any) -> tuple[str, ...]:
     return tuple(map(str, value)) if isinstance(value, list) else ()
 
 
-def _is_marked(column: Mapping[str, Any]) -> bool:
+def _is_personal(column: Mapping[str, Any]) -> bool:
     config, meta = mapping(column.get("config")), meta_of(column)
     tags = [*_texts(column.get("tags")), *_texts(config.get("tags"))]
     marks = {str(mark).lower() for mark in (*tags, meta.get("classification"))}

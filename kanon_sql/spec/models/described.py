@@ -44,7 +44,7 @@ class _Kind(ModelMetaclass):
 
     @property
     def __signature__(cls) -> inspect.Signature:
-        return inspect.Signature(list(_signed(cls)))
+        return inspect.Signature(list(_parameters(cls)))
 
     @__signature__.setter
     def __signature__(cls, _: Any) -> None:
@@ -156,7 +156,7 @@ def texts_below(described: Any) -> dict[str, str]:
     return texts
 
 
-def _signed(described: Any) -> Iterator[inspect.Parameter]:
+def _parameters(described: Any) -> Iterator[inspect.Parameter]:
     """The parameters as users write them, positional ones first."""
     unnamed = described.unnamed if issubclass(described, Described) else ()
     named = [name for name in described.model_fields if name not in unnamed]

@@ -70,7 +70,7 @@ class DeltaPresence(ReferenceModel):
         return ()
 
     @model_validator(mode="after")
-    def _bounds_in_order(self) -> DeltaPresence:
+    def _require_ordered_bounds(self) -> DeltaPresence:
         if self.min is not None and self.max is not None and self.min > self.max:
             raise ValueError("min must not be above max")
         return self

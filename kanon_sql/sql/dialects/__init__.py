@@ -69,7 +69,7 @@ def translated(
     _expand_dialect_calls(tree)
     _raise_errors(tree, dialect)
     for name, select in views:
-        _read_through(tree, name, sqlglot.parse_one(select, read=dialect))
+        _replace_tables(tree, name, sqlglot.parse_one(select, read=dialect))
     if materialized:
         _materialise_shared_ctes(tree)
     comments = _stripped_comments(tree)
@@ -152,12 +152,12 @@ def _stripped_comments(tree: exp.Expr) -> dict[str, list[str]]:
     return by_cte
 
 
-def with_other_names(sql: str, end: str) -> str:
+def with_renamed_ctes(sql: str, end: str) -> str:
     """Append `end` to the name of every CTE of a template's SELECT.
 
-    >>> with_other_names("with a as (select 1 as n) select a.n from a", "_x")
+    >>> with_renamed_ctes("with a as (select 1 as n) select a.n from a", "_x")
     'WITH a_x AS (SELECT 1 AS n) SELECT a_x.n FROM a_x'
-    >>> with_other_names("with a as (select 1 as n) select a.n from b as a", "_x")
+    >>> with_renamed_ctes("with a as (select 1 as n) select a.n from b as a", "_x")
     'WITH a_x AS (SELECT 1 AS n) SELECT a.n FROM b AS a'
     """
     tree = parsed(sql).copy()
@@ -209,7 +209,7 @@ def _table_name(table: exp.Table) -> str:
     return unaliased.sql(_OF_THE_TEMPLATES)
 
 
-def _read_through(tree: exp.Expr, name: str, select: exp.Expr) -> None:
+def _replace_tables(tree: exp.Expr, name: str, select: exp.Expr) -> None:
     """Replace each reference to a table by a subquery."""
     for table in list(tree.find_all(exp.Table)):
         if _table_name(table) == name:
