@@ -467,12 +467,12 @@ def with_short_keys(bound: ResolvedQuestion) -> ResolvedQuestion:
         is_text = column.type == "VARCHAR" and column.generalised is None
         return replace(column, hashed=is_text)
 
-    read = {
+    columns_by_value = {
         check.column.name for check in bound.checks if check.column and check.model.reads_values
     }
     quasi_identifiers = tuple(keyed(column) for column in bound.quasi_identifiers)
     sensitive = tuple(
-        column if column.name in read else keyed(column) for column in bound.sensitive
+        column if column.name in columns_by_value else keyed(column) for column in bound.sensitive
     )
     pays = sum(column.hashed for column in quasi_identifiers) >= LEAST_HASHED and bool(sensitive)
     are_many = bound.table.embedded and (bound.table.records or 0) >= MANY_RECORDS

@@ -265,17 +265,17 @@ def _is_total(levels: ColumnLevels, level: int) -> bool:
 
 def _checks(spec: PublishedSpec) -> Iterator[CellCheck]:
     """The requested checks, gating ones first; then those measured by default."""
-    asked = [
+    requested = [
         CellCheck(check, requested=True)
         for check in spec.required_checks
         if isinstance(check, CellModel)
     ]
-    yield from sorted(asked, key=lambda check: not check.gates)
-    names = {check.model.name() for check in asked}
+    yield from sorted(requested, key=lambda check: not check.gates)
+    names = {check.model.name() for check in requested}
     if "min_contributors" not in names and (not spec.is_magnitude or spec.count or not spec.cells):
         yield CellCheck(MinContributors(), requested=False)
     if spec.is_magnitude and not spec.cells:
-        ranks = {check.model.n for check in asked if isinstance(check.model, Dominance)}
+        ranks = {check.model.n for check in requested if isinstance(check.model, Dominance)}
         yield from (
             CellCheck(Dominance(n=rank), requested=False) for rank in (1, 2) if rank not in ranks
         )
@@ -669,11 +669,11 @@ class RecordCells(CellStatements):
         """The level of each dimension in the cells that are compared with a second table:
         dimensions that it lacks are totals."""
         names = [dimension.raw.name for dimension in self.question.dimensions]
-        rest = [place for place, name in enumerate(names) if name not in shared]
+        total_places = [place for place, name in enumerate(names) if name not in shared]
         return [
             grouping.levels
             for grouping in self.question.groupings
-            if all(grouping.levels[place] is None for place in rest)
+            if all(grouping.levels[place] is None for place in total_places)
         ]
 
     def labels(self, listing: CellListing, row: Row, shared: Sequence[str]) -> dict[str, Any]:

@@ -88,14 +88,14 @@ def columns_of_every_class(bound: ResolvedQuestion, sensitive: BoundColumn) -> l
 
 def measures_of_every_class(bound: ResolvedQuestion) -> Iterator[str]:
     """The aggregates over all classes that are measured regardless of the checks."""
-    known = {"entity": bound.entity, "unknown": bound.unknown}
-    homogeneous = render("homogeneity", **known)
+    arguments = {"entity": bound.entity, "unknown": bound.unknown}
+    homogeneous = render("homogeneity", **arguments)
     yield render("classes_where", predicate=homogeneous, name="homogeneous")
     yield render(
         "records_where", predicate=homogeneous, name="homogeneous", records=records_column(bound)
     )
     if bound.entity:
-        among_others = render("certain_among_others", **known)
+        among_others = render("certain_among_others", **arguments)
         yield render("classes_where", predicate=among_others, name="certain_among_others")
     if not bound.unknown:
         by_null = render("diverse_by_null")

@@ -107,7 +107,7 @@ def subsets_up_to(columns: int, size: int) -> tuple[Subset, ...]:
     for length in range(1, min(size, columns) + 1):
         for places in combinations(range(1, columns + 1), length):
             smaller_places = (places[:n] + places[n + 1 :] for n in range(length) if length > 1)
-            smaller = tuple(subsets[columns_left].number for columns_left in smaller_places)
+            smaller = tuple(subsets[remaining].number for remaining in smaller_places)
             subsets[places] = Subset(len(subsets) + 1, places, smaller)
     return tuple(subsets.values())
 
@@ -182,9 +182,14 @@ class ProfilePlan:
     def columns(self) -> tuple[BoundColumn, ...]:
         """Every column that a step reads."""
         entity = [self.bound.entity] if self.bound.entity else []
-        known = [each.column for each in self.knows]
-        read = [*self.bound.quasi_identifiers, *self.bound.sensitive, *known, *entity]
-        return tuple({column.name: column for column in read}.values())
+        further_columns = [each.column for each in self.knows]
+        all_columns = [
+            *self.bound.quasi_identifiers,
+            *self.bound.sensitive,
+            *further_columns,
+            *entity,
+        ]
+        return tuple({column.name: column for column in all_columns}.values())
 
     @property
     def sensitive(self) -> set[str]:
@@ -196,14 +201,14 @@ def plan_profile(
     bound: ResolvedQuestion, *, attacker_knows: Sequence[str] = (), k: int = DEFAULT_K
 ) -> ProfilePlan:
     """The profile plan of a resolved question. Raises `SpecError`."""
-    known = _further_columns(bound, attacker_knows)
+    further_columns = _further_columns(bound, attacker_knows)
     return ProfilePlan(
         bound=bound,
         k=k,
         classes=_classes(bound),
         people=smallest_classes(bound) if bound.entity else None,
-        looks=tuple(_looks(bound, known)),
-        knows=tuple(_column_step(_knows, bound, column, k) for column in known),
+        looks=tuple(_looks(bound, further_columns)),
+        knows=tuple(_column_step(_knows, bound, column, k) for column in further_columns),
         combinations=_combinations(bound),
         lacks=tuple(_column_step(_lacks, bound, column, k) for column in bound.quasi_identifiers),
         eliminations=tuple(
@@ -333,16 +338,16 @@ def _looks(bound: ResolvedQuestion, known: Sequence[BoundColumn]) -> Iterator[Co
     ):
         columns = known[start : start + AT_ONCE]
         entity = bound.entity if place == 0 else None
-        read = [*columns, *([entity] if entity else [])]
+        columns_read = [*columns, *([entity] if entity else [])]
         yield ColumnLook(
             tuple(columns),
             step(
                 bound,
                 "values" if place == 0 else f"values_{place + 1}",
-                f"How many values has each of {name_list(read)} in {bound.table.name}?",
+                f"How many values has each of {name_list(columns_read)} in {bound.table.name}?",
                 render(
                     "distinct_values",
-                    relation=records(bound, read),
+                    relation=records(bound, columns_read),
                     columns=list(columns),
                     entity=entity,
                 ),
@@ -354,19 +359,19 @@ _IN_SEVERAL = "where people have records in several classes: each counts once, w
 
 
 def _knows(
-    bound: ResolvedQuestion, known: BoundColumn, k: int, *, each_person: bool = False
+    bound: ResolvedQuestion, further_column: BoundColumn, k: int, *, each_person: bool = False
 ) -> Statement:
     columns = list(bound.quasi_identifiers)
     return step(
         bound,
-        f"people_known_by_{known.name}" if each_person else f"knows_{known.name}",
+        f"people_known_by_{further_column.name}" if each_person else f"knows_{further_column.name}",
         f"How many {counted(bound)} in {bound.table.name} does someone single out who knows "
-        f"{known.name} beside {name_list(columns)}?",
+        f"{further_column.name} beside {name_list(columns)}?",
         render(
             "attacker_knows",
-            relation=records(bound, with_entity(bound, [*columns, known])),
+            relation=records(bound, with_entity(bound, [*columns, further_column])),
             columns=columns,
-            known=known,
+            known=further_column,
             k=k,
             entity=bound.entity,
             each_person=each_person,

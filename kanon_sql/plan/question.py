@@ -142,8 +142,8 @@ class Roles:
     @property
     def unassigned(self) -> tuple[Column, ...]:
         """The columns without a role."""
-        known = (*self.quasi_identifiers, *self.events)
-        assigned = {column.name for column in (*known, *self.sensitive)}
+        identifying = (*self.quasi_identifiers, *self.events)
+        assigned = {column.name for column in (*identifying, *self.sensitive)}
         assigned |= {column.name for column in (*self.identifiers, *self.insensitive)}
         assigned |= {column.name for column in (self.entity, self.weight) if column}
         return tuple(column for column in self.table.columns if column.name not in assigned)
@@ -349,9 +349,9 @@ class ResolvedQuestion:
 def hierarchy_of(spec: TableSpec, column: BoundColumn) -> GeneralizationHierarchy:
     """The generalisation hierarchy of a quasi-identifier or a part of an event; an empty one by
     default."""
-    known = (*spec.quasi_identifiers.items(), *spec.events.items())
+    hierarchies = (*spec.quasi_identifiers.items(), *spec.events.items())
     return next(
-        (each for name, each in known if same_name(name, column.name)),
+        (each for name, each in hierarchies if same_name(name, column.name)),
         GeneralizationHierarchy(),
     )
 

@@ -186,7 +186,7 @@ def _refuse_unusable(release: OtherTable) -> None:
 
 def _refuse_levels(other: OtherTable) -> None:
     """Raise for a level of a column that it lacks, or that has a second role there."""
-    read = [*other.quasi_identifiers, other.entity, other.weight]
+    columns_with_roles = [*other.quasi_identifiers, other.entity, other.weight]
     for name in other.levels:
         if name not in other.columns:
             raise SpecError(
@@ -194,7 +194,7 @@ def _refuse_levels(other: OtherTable) -> None:
                 f"{', '.join(column.name for column in other.quasi_identifiers)}."
             )
         raw = other.columns[name].name
-        if sum(column is not None and column.name == raw for column in read) > 1:
+        if sum(column is not None and column.name == raw for column in columns_with_roles) > 1:
             raise SpecError(
                 f'{other.called}: column "{raw}" plays two parts, so it can\'t be at a level for '
                 "one of them. Copy it under another name in a view."

@@ -376,8 +376,8 @@ def _level(value: Any) -> Iterator[Any]:
             yield None
 
 
-def _is_frame(given: Any) -> bool:
-    return hasattr(given, "columns") and (hasattr(given, "to_dict") or hasattr(given, "to_pydict"))
+def _is_frame(value: Any) -> bool:
+    return hasattr(value, "columns") and (hasattr(value, "to_dict") or hasattr(value, "to_pydict"))
 
 
 _MISSING = ("None", "nan", "NaT", "<NA>")

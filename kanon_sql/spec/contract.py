@@ -159,11 +159,11 @@ class Contract:
             return next(iter(servers.values()))
         if name in servers:
             return servers[name]
-        known = ", ".join(servers) or "none"
+        names = ", ".join(servers) or "none"
         reason = (
-            f"there is no server {name}. Servers: {known}.{did_you_mean(name, servers)}"
+            f"there is no server {name}. Servers: {names}.{did_you_mean(name, servers)}"
             if name is not None
-            else f"name the server of the tables, {option('server', 'NAME')}. Servers: {known}."
+            else f"name the server of the tables, {option('server', 'NAME')}. Servers: {names}."
         )
         raise self.document.error(("servers",), reason)
 
@@ -230,10 +230,10 @@ class Contract:
             return references
         target = self._named(str(name))
         if target is None:
-            known = [each.node.name for each in self.objects]
+            names = [each.node.name for each in self.objects]
             raise node.fail(
                 f'there is no schema object "{name}" for its reference.'
-                f"{did_you_mean(str(name), known)}"
+                f"{did_you_mean(str(name), names)}"
             )
         source = self._location(target, server, connect)["source"]
         return {**references, str(name): {"source": source, **settings}}

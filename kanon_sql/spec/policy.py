@@ -150,8 +150,8 @@ class Policy(SpecPart, BaseModel):
             )
         if measured := next((each.name() for each in self.checks if not each.gates), None):
             raise ValueError(f"{measured} has no threshold, so it would never fail. Give it one.")
-        known = MODELS if self.concerns == "records" else CELL_MODELS
-        if other := next((each.name() for each in self.checks if each.name() not in known), None):
+        models = MODELS if self.concerns == "records" else CELL_MODELS
+        if other := next((each.name() for each in self.checks if each.name() not in models), None):
             raise ValueError(f"{other} is no model of {self.concerns}, which this policy concerns.")
         return self
 
@@ -313,7 +313,7 @@ def _policies(value: Any, info: ValidationInfo) -> list[Policy]:
     folder = (info.context or {}).get("folder")
     if value is None:
         return []
-    found: list[Policy] = []
+    resolved: list[Policy] = []
     for each in value if isinstance(value, list | tuple) else [value]:
         if isinstance(each, str | Path):
             each = policy_named(str(each), folder)
@@ -322,10 +322,10 @@ def _policies(value: Any, info: ValidationInfo) -> list[Policy]:
                 f"policy must be an identifier, as in cms-cell-11, or the path of a file; found "
                 f"{described_value(each)}."
             )
-        if any(each.policy == other.policy for other in found):
+        if any(each.policy == other.policy for other in resolved):
             raise SpecError(f'the policy "{each.policy}" is named twice.')
-        found.append(each)
-    return found
+        resolved.append(each)
+    return resolved
 
 
 Policies = Annotated[

@@ -387,7 +387,7 @@ class PublishedSpec(SpecPart, BaseModel):
         return f"{options} {'is' if len(set_keys) == 1 else 'are'}" if set_keys else ""
 
     def _unknown_dimensions(self) -> Iterator[str]:
-        known = {column.casefold() for column in self.by}
+        dimensions = {column.casefold() for column in self.by}
         named = [
             *(("hierarchies", name) for name in self.hierarchies),
             *(("total_label", name) for name in self.total_label if name != "*"),
@@ -406,7 +406,7 @@ class PublishedSpec(SpecPart, BaseModel):
             ),
         ]
         for setting, name in named:
-            if name.casefold() not in known:
+            if name.casefold() not in dimensions:
                 yield (
                     f'{setting}: "{name}" is no dimension. Dimensions: {", ".join(self.by)}.'
                     f"{did_you_mean(name, self.by)}"

@@ -166,13 +166,13 @@ def _depth(tree: exp.Expr) -> int:
     >>> _depth(sqlglot.parse_one("a")), _depth(sqlglot.parse_one("a and b and c and d"))
     (2, 3)
     """
-    deepest, rest = 0, [(tree, 1)]
-    while rest:
-        node, depth = rest.pop()
+    deepest, stack = 0, [(tree, 1)]
+    while stack:
+        node, depth = stack.pop()
         deepest = max(deepest, depth)
         for child in node.iter_expressions():
             goes_on = isinstance(node, exp.Connector) and type(child) is type(node)
-            rest.append((child, depth if goes_on else depth + 1))
+            stack.append((child, depth if goes_on else depth + 1))
     return deepest
 
 

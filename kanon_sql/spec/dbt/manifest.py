@@ -253,11 +253,11 @@ class Manifest:
         name = mapping(against).get("source") if isinstance(against, dict) else against
         nodes = [each for each in self.nodes if name in each.names]
         if len(nodes) != 1:
-            known = [each.display_name for each in self.nodes]
+            display_names = [each.display_name for each in self.nodes]
             fault = "ambiguous" if nodes else "no model, seed or source"
             raise node.fail(
                 f'kanon_sql.published: against: "{name}" is {fault}.'
-                f"{did_you_mean(str(name), known)}"
+                f"{did_you_mean(str(name), display_names)}"
             )
         return _source(nodes[0])
 
@@ -397,10 +397,10 @@ class Manifest:
             return {}
         nodes = [each for each in self.nodes if name in each.names]
         if not nodes:
-            known = [each.display_name for each in self.nodes]
+            display_names = [each.display_name for each in self.nodes]
             raise node.fail(
                 f'there is no model, seed or source "{name}" for its reference.'
-                f"{did_you_mean(str(name), known)}"
+                f"{did_you_mean(str(name), display_names)}"
             )
         if len(nodes) > 1:
             candidates = " or ".join(each.unique_id for each in nodes)
@@ -478,10 +478,10 @@ def columns_by_role(node: Node, advice: str) -> dict[str, Any]:
     can be audited."""
 
     def generalisable(role: Role) -> dict[str, Any]:
-        known = {name: node.columns.get(name, {}) for name in node.with_role(role)}
+        settings_by_column = {name: node.columns.get(name, {}) for name in node.with_role(role)}
         return {
             name: {key: settings[key] for key in QUASI_IDENTIFIER_KEYS if key in settings}
-            for name, settings in known.items()
+            for name, settings in settings_by_column.items()
         }
 
     quasi_identifiers, events = generalisable("quasi_identifier"), generalisable("event")

@@ -202,11 +202,11 @@ class Node:
         columns = [name for name, each in self.columns.items() if each.get("role") == role]
         if (columns and role in ("quasi_identifier", "entity")) or self.meta.get(role):
             return columns
-        known = {name.casefold() for name in self.columns}
+        annotated = {name.casefold() for name in self.columns}
         for test in self.tests:
             for name, of_test in test.roles.items():
-                if of_test == role and name.casefold() not in known:
-                    known.add(name.casefold())
+                if of_test == role and name.casefold() not in annotated:
+                    annotated.add(name.casefold())
                     columns.append(name)
         return columns
 
@@ -336,10 +336,10 @@ def _is_personal(column: Mapping[str, Any]) -> bool:
 def refuse_unknown(node: Node, further_keys: tuple[str, ...] = ()) -> None:
     """Raise `SpecError` for a key of the meta that is neither known nor one of `further_keys`, and
     for an unknown role."""
-    known = (*_TABLE_KEYS, *further_keys)
+    keys = (*_TABLE_KEYS, *further_keys)
     for key in node.meta:
-        if key not in known:
-            raise node.fail(f'unknown key "{key}" in {node.key}.{did_you_mean(key, known)}')
+        if key not in keys:
+            raise node.fail(f'unknown key "{key}" in {node.key}.{did_you_mean(key, keys)}')
     for name, settings in node.columns.items():
         for key in settings:
             if key not in _COLUMN_KEYS:

@@ -444,12 +444,12 @@ def _by_name(
 
 
 def _invalid(model: type[Model], fault: Any, key: str) -> str:
-    known = list(model.model_fields)
+    parameters = list(model.model_fields)
     match fault["type"]:
         case "extra_forbidden":
             return (
-                f'{model.name()} has no parameter "{key}". Its parameters: {", ".join(known)}.'
-                f"{did_you_mean(key, known)}"
+                f'{model.name()} has no parameter "{key}". Its parameters: {", ".join(parameters)}.'
+                f"{did_you_mean(key, parameters)}"
             )
         case "missing":
             return f"{model.name()} needs {key}."

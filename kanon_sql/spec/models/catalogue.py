@@ -69,13 +69,13 @@ def model_named(name: str) -> type[Model]:
 
     Raises `SpecError` that names the nearest one.
     """
-    known = {_letters(each): model for each, model in ALL_MODELS.items()}
-    if _letters(name) not in known:
+    model_by_letters = {_letters(each): model for each, model in ALL_MODELS.items()}
+    if _letters(name) not in model_by_letters:
         raise SpecError(
             f'there is no model "{name}".{did_you_mean(name, ALL_MODELS)} kanon-sql explain lists '
             f"the {len(ALL_MODELS)} there are."
         )
-    return known[_letters(name)]
+    return model_by_letters[_letters(name)]
 
 
 def _letters(name: str) -> str:

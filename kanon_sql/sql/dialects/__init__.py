@@ -178,9 +178,10 @@ def with_renamed_ctes(sql: str, end: str) -> str:
 def _is_aliased(column: exp.Column) -> bool:
     """Whether the column's qualifier is an alias of the enclosing SELECT."""
     select = column.parent_select
-    read = [select.args.get("from_"), *select.args.get("joins", ())] if select else []
+    from_items = [select.args.get("from_"), *select.args.get("joins", ())] if select else []
     return any(
-        each and each.this.args.get("alias") and each.this.alias == column.table for each in read
+        each and each.this.args.get("alias") and each.this.alias == column.table
+        for each in from_items
     )
 
 
@@ -218,9 +219,9 @@ def _replace_tables(tree: exp.Expr, name: str, select: exp.Expr) -> None:
 
 
 def _materialise_shared_ctes(tree: exp.Expr) -> None:
-    read = Counter(table.name for table in tree.find_all(exp.Table) if not table.db)
+    references = Counter(table.name for table in tree.find_all(exp.Table) if not table.db)
     for cte in tree.find_all(exp.CTE):
-        if read[cte.alias] > 1:
+        if references[cte.alias] > 1:
             cte.set("materialized", True)
 
 

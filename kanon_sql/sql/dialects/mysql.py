@@ -60,13 +60,13 @@ def _with_sets_before(node: exp.Select) -> exp.Expr:
     query: exp.Query = node
     while isinstance(query.parent, exp.SetOperation):
         query = query.parent
-    for read in node.find_all(exp.Subquery):
-        if isinstance(read.parent, exp.From | exp.Join) and read.parent_select is node:
-            for cte in read.this.ctes:
+    for subquery in node.find_all(exp.Subquery):
+        if isinstance(subquery.parent, exp.From | exp.Join) and subquery.parent_select is node:
+            for cte in subquery.this.ctes:
                 if cte.alias in {each.alias for each in query.ctes}:
                     raise SpecError(f'two sets of one statement are called "{cte.alias}".')
                 query.with_(cte.args["alias"], cte.this, append=True, copy=False)
-            read.this.set("with_", None)
+            subquery.this.set("with_", None)
     return _grouped(node)
 
 

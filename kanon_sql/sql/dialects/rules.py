@@ -185,8 +185,8 @@ AS_LONG = "case when abs(x) < 1e38 then cast(x as decimal(38, 0)) end"
 def try_cast(texts: Mapping[exp.DType, str], dialect: str) -> Rule:
     """A rule for TRY_CAST, by type: an expression on `x` that is NULL where the cast fails; to
     integers `AS_BIGINT` and `AS_LONG` by default."""
-    known = {exp.DType.BIGINT: AS_BIGINT, exp.DType.DECIMAL: AS_LONG} | dict(texts)
-    rules = {type: rewrite_rule(text, dialect, x="this") for type, text in known.items()}
+    text_by_type = {exp.DType.BIGINT: AS_BIGINT, exp.DType.DECIMAL: AS_LONG} | dict(texts)
+    rules = {type: rewrite_rule(text, dialect, x="this") for type, text in text_by_type.items()}
 
     def rule(node: exp.TryCast) -> exp.Expr:
         type = node.to.this
