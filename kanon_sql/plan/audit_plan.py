@@ -290,8 +290,8 @@ def _generalised_cells(bound: ResolvedQuestion) -> Statement | None:
         and check.model.match == "containment"
         for check in bound.checks
     )
-    is_known = any(column.generalised for column in texts) or bound.recoded
-    if not texts or not is_matched or is_known or bound.wildcard:
+    are_generalised = any(column.generalised for column in texts) or bound.recoded
+    if not texts or not is_matched or are_generalised or bound.wildcard:
         return None
     return step(
         bound,
@@ -475,8 +475,8 @@ def with_short_keys(bound: ResolvedQuestion) -> ResolvedQuestion:
         column if column.name in columns_by_value else keyed(column) for column in bound.sensitive
     )
     pays = sum(column.hashed for column in quasi_identifiers) >= LEAST_HASHED and bool(sensitive)
-    are_many = bound.table.embedded and (bound.table.records or 0) >= MANY_RECORDS
-    if not are_many or bound.wildcard or bound.spec.first or not pays:
+    is_large = bound.table.embedded and (bound.table.records or 0) >= MANY_RECORDS
+    if not is_large or bound.wildcard or bound.spec.first or not pays:
         return bound
     return replace(bound, keys=quasi_identifiers, sensitive=sensitive)
 

@@ -99,18 +99,18 @@ _OF_DECIMALS = f" {option('decimal', ',')} reads numbers with a decimal comma."
 def _not_listed(row: Row, *, table: str, column: str, model: Model, listed: str) -> str:
     missing, nulls = row["kanon_values_not_listed"], row["kanon_null_records"]
     tree = model.parameters.get("hierarchy")
-    where = f"{listed} {tree}" if tree else listed
+    listing = f"{listed} {tree}" if tree else listed
     if nulls and missing == 1:
         return (
             f'{table}: {model.name()}: "{column}" is NULL in {nulls:,} records, which have no '
-            f"place in the {where}. {option('sensitive_nulls', 'unknown')} leaves them out."
+            f"place in the {listing}. {option('sensitive_nulls', 'unknown')} leaves them out."
         )
     unknown = option("sensitive_nulls", "unknown")
-    also = f" NULL is one of them: {unknown} leaves it out." if nulls else ""
+    advice = f" NULL is one of them: {unknown} leaves it out." if nulls else ""
     return (
-        f'{table}: {model.name()}: the {where} lacks {plural(missing, "value")} of "{column}", '
-        f"held by {plural(row['kanon_records_not_listed'], 'record')}.{also} Add what is lacking, "
-        "spelled as in the table."
+        f'{table}: {model.name()}: the {listing} lacks {plural(missing, "value")} of "{column}", '
+        f"held by {plural(row['kanon_records_not_listed'], 'record')}.{advice} Add what is "
+        "lacking, spelled as in the table."
     )
 
 

@@ -320,21 +320,21 @@ _DAYS = {"pandas.DataFrame": ".dt.days", "polars.DataFrame": ".dt.total_days()"}
 def refuse_uncomparable(column: BoundColumn, table: Table) -> None:
     """Raise `SpecError` for a column whose values SQL can't compare: nested ones, and types whose
     equality merges distinct values, such as 1 month and 30 days."""
-    kind, where = family(column.type), f'column "{column.name}" of {table.name}'
+    kind, subject = family(column.type), f'column "{column.name}" of {table.name}'
     if kind == "nested":
         raise SpecError(
-            f"{where} is nested. A privacy model compares single values: take its fields apart "
+            f"{subject} is nested. A privacy model compares single values: take its fields apart "
             "into columns of their own."
         )
     if kind == "span" and table.name in _DAYS:
         raise SpecError(
-            f"{where} is a timedelta: convert it, for example "
+            f"{subject} is a timedelta: convert it, for example "
             f'df["{column.name}"]{_DAYS[table.name]}.'
         )
     if kind == "span":
         raise SpecError(
-            f"{where} is {column.type}, a type in which SQL treats some different values as equal. "
-            "Cast it to text in a view, or leave it out."
+            f"{subject} is {column.type}, a type in which SQL treats some different values as "
+            "equal. Cast it to text in a view, or leave it out."
         )
 
 

@@ -349,14 +349,15 @@ def _schema_object(
     _refuse_repeated_names(document, (*location, "properties"), properties)
     columns, checks = {}, list(_rule_checks(document, location, schema_object, None))
     for number, column in enumerate(properties):
-        where = (*location, "properties", number)
+        column_location = (*location, "properties", number)
         if _holds_settings([column.get("properties"), column.get("items")]):
             raise document.error(
-                where, "a part of a column can't have a role or a rule. Give it to the column."
+                column_location,
+                "a part of a column can't have a role or a rule. Give it to the column.",
             )
-        if settings := _settings(document, where, column):
+        if settings := _settings(document, column_location, column):
             columns[str(column["name"])] = settings
-        checks += _rule_checks(document, where, column, str(column["name"]))
+        checks += _rule_checks(document, column_location, column, str(column["name"]))
     physical = schema_object.get("physicalName")
     node = Node(
         name=name,
@@ -415,11 +416,11 @@ def _rule_checks(
             raise document.error(
                 (*location, "quality", place), f"the engine {rule['engine']} is spelled {ENGINE}."
             )
-        where = (*location, "quality", place, "implementation")
+        rule_location = (*location, "quality", place, "implementation")
         implementation = rule.get("implementation")
         if not isinstance(implementation, dict) or not isinstance(implementation.get("model"), str):
             raise document.error(
-                where, "implementation must name a model, as in {model: k_anonymity, k: 5}."
+                rule_location, "implementation must name a model, as in {model: k_anonymity, k: 5}."
             )
         parameters = {key: value for key, value in implementation.items() if key != "model"}
         try:
@@ -428,7 +429,7 @@ def _rule_checks(
                 parameters = {"sensitive": column} | parameters
             yield model(**parameters)
         except SpecError as error:
-            raise document.error(where, error.marked) from None
+            raise document.error(rule_location, error.marked) from None
 
 
 def _is_personal(column: Mapping[str, Any]) -> bool:

@@ -402,14 +402,14 @@ def _rows(path: Path) -> list[_Record]:
     delimiter = max(_DELIMITERS, key=lambda each: _fields(first, each))
     lines = io.StringIO(text, newline="").readlines()
     reader = csv.reader(lines, delimiter=delimiter, strict=True)
-    rows, before = [], 0
+    rows, record_start = [], 0
     try:
         for row in reader:
             if row:
-                record = "".join(lines[before : reader.line_num])
+                record = "".join(lines[record_start : reader.line_num])
                 missing = _missing(record, delimiter) if "" in row else []
                 rows.append(_Record(reader.line_num, row, missing))
-            before = reader.line_num
+            record_start = reader.line_num
     except csv.Error as error:
         raise SpecError(
             f"{path}:{reader.line_num}: this line is not CSV: {error}. Close its quotes."
@@ -425,9 +425,11 @@ def _missing(record: str, delimiter: str) -> list[int]:
     >>> _missing(',"","a,",', ",")
     [0, 3]
     """
-    between = re.escape(delimiter)
+    delimiter_pattern = re.escape(delimiter)
     fields = re.finditer(
-        rf'(?:^|{between})("(?:[^"]|"")*"|[^{between}]*)', record.rstrip("\r\n"), re.DOTALL
+        rf'(?:^|{delimiter_pattern})("(?:[^"]|"")*"|[^{delimiter_pattern}]*)',
+        record.rstrip("\r\n"),
+        re.DOTALL,
     )
     return [place for place, field in enumerate(fields) if not field[1]]
 

@@ -107,12 +107,12 @@ def _relations(sql: str, dialect: str) -> list[str]:
     ['a', 'b']
     """
     names = []
-    before = None
+    previous = None
     # By open parenthesis, the SELECTs whose FROM is still to come.
     selects = [0]
     for token in _tokens(sql, dialect):
         kind = token.token_type
-        if before in (TokenType.FROM, TokenType.JOIN) and kind != TokenType.L_PAREN:
+        if previous in (TokenType.FROM, TokenType.JOIN) and kind != TokenType.L_PAREN:
             names.append(token.text)
         if kind in OPENING:
             selects.append(0)
@@ -123,9 +123,9 @@ def _relations(sql: str, dialect: str) -> list[str]:
         is_clause = True
         if kind == TokenType.FROM:
             # Neither IS DISTINCT FROM nor that of a function, as in extract(year from born).
-            is_clause = before != TokenType.DISTINCT and selects[-1] > 0
+            is_clause = previous != TokenType.DISTINCT and selects[-1] > 0
             selects[-1] -= is_clause
-        before = kind if is_clause else None
+        previous = kind if is_clause else None
     return names
 
 
@@ -160,7 +160,7 @@ def _ends(tokens: list[Token]) -> Iterator[tuple[str, int]]:
     """The name of each CTE with the offset of its closing parenthesis."""
     if not tokens or tokens[0].token_type != TokenType.WITH:
         return
-    depth, name, before = 0, "", tokens[0]
+    depth, name, previous = 0, "", tokens[0]
     for token in tokens[1:]:
         if token.token_type in OPENING:
             depth += 1
@@ -170,9 +170,9 @@ def _ends(tokens: list[Token]) -> Iterator[tuple[str, int]]:
                 yield name, token.end
         elif not depth and token.token_type == TokenType.SELECT:
             return
-        elif not depth and before.token_type in (TokenType.WITH, TokenType.COMMA):
+        elif not depth and previous.token_type in (TokenType.WITH, TokenType.COMMA):
             name = token.text
-        before = token
+        previous = token
 
 
 def _settings(sql: str, tokens: list[Token]) -> str:

@@ -120,8 +120,8 @@ class GenericTest:
 
     def with_other_sensitive(self, table: TableSpec) -> dict[str, bool]:
         """The parameter `with_other_sensitive`, if its quasi-identifiers imply it."""
-        is_known = _folded(self.quasi_identifiers) != _folded(table.quasi_identifiers)
-        return {"with_other_sensitive": True} if is_known else {}
+        knows_others = _folded(self.quasi_identifiers) != _folded(table.quasi_identifiers)
+        return {"with_other_sensitive": True} if knows_others else {}
 
     def differences_from(self, table: TableSpec) -> Iterator[str]:
         """The reasons why an audit of the table can't reproduce the test."""

@@ -362,10 +362,10 @@ class Manifest:
             (f"the meta of column {name}", meta, node.columns.get(name, {}))
             for name, meta in description.columns.items()
         ]
-        for where, meta, parsed in pairs:
+        for subject, meta, parsed in pairs:
             if META_KEY in meta and not _is_same_setting(meta[META_KEY], parsed):
                 raise node.fail(
-                    f"{where} differs from {self.path}. If the manifest is older than the file, "
+                    f"{subject} differs from {self.path}. If the manifest is older than the file, "
                     "run dbt parse. Otherwise config() in the model or dbt_project.yml has a meta "
                     "too, and one replaces the other: write it in one place."
                 )

@@ -292,18 +292,18 @@ def parsed_node(raw: Mapping[str, Any]) -> Node:
     )
 
 
-def _settings(raw: Mapping[str, Any], where: str) -> Mapping[str, Any]:
+def _settings(raw: Mapping[str, Any], subject: str) -> Mapping[str, Any]:
     """The `kanon_sql` settings of `config.meta` or the older `meta`; raises `SpecError` if they
     differ, or if the key is spelled otherwise."""
     metas = [mapping(mapping(raw.get("config")).get("meta")), mapping(raw.get("meta"))]
     for key in [key for meta in metas for key in meta if key != META_KEY]:
         if is_spelled_as(key, META_KEY):
-            raise SpecError(f"{where} has the key {key}, which is spelled {META_KEY}.")
+            raise SpecError(f"{subject} has the key {key}, which is spelled {META_KEY}.")
     settings = [meta[META_KEY] for meta in metas if META_KEY in meta]
     if any(each != settings[0] for each in settings):
-        raise SpecError(f"{where} and its config.meta differ in kanon_sql. Keep config.meta.")
+        raise SpecError(f"{subject} and its config.meta differ in kanon_sql. Keep config.meta.")
     if settings and not isinstance(settings[0], dict):
-        raise SpecError(f"kanon_sql in {where} must be a mapping; found {settings[0]!r}.")
+        raise SpecError(f"kanon_sql in {subject} must be a mapping; found {settings[0]!r}.")
     return settings[0] if settings else {}
 
 

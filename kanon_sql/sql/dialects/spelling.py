@@ -104,12 +104,12 @@ def without_redundant_aliases(sql: str, dialect: str) -> str:
     """
     tokens = _tokens(sql, dialect)
     pieces, place = [], 0
-    for before, column, between, name in zip(
+    for previous, column, between, name in zip(
         tokens, tokens[1:], tokens[2:], tokens[3:], strict=False
     ):
         kinds = [each.token_type for each in (column, between, name)]
         is_renamed = kinds == [TokenType.IDENTIFIER, TokenType.ALIAS, TokenType.IDENTIFIER]
-        if is_renamed and column.text == name.text and before.token_type != TokenType.DOT:
+        if is_renamed and column.text == name.text and previous.token_type != TokenType.DOT:
             pieces.append(sql[place : column.end + 1])
             place = name.end + 1
     return "".join([*pieces, sql[place:]])
