@@ -780,9 +780,9 @@ def _repeated(dimensions: Sequence[Dimension], groupings: Sequence[Grouping]) ->
                 yield f"kanon_grouping in ({', '.join(map(str, numbers))}) and ({predicate})"
 
 
-def _not_looked_at(question: CellQuestion, parents: Levels, along: int) -> Iterator[str]:
-    """Predicates: a group has one child along a dimension, or repeats one of a lower level of
-    another."""
+def _excluded_groups(question: CellQuestion, parents: Levels, along: int) -> Iterator[str]:
+    """Predicates of the groups to exclude: those with one child along a dimension, and those that
+    repeat a group of a lower level of another dimension."""
     for place, (dimension, level) in enumerate(zip(question.dimensions, parents, strict=True)):
         if level:
             labels = dimension.only_children if place == along else dimension.repeated
@@ -790,9 +790,9 @@ def _not_looked_at(question: CellQuestion, parents: Levels, along: int) -> Itera
 
 
 def _level_of_values(dimension: Dimension) -> int:
-    """The level at which a dimension with one node has no group below its total. In a hierarchy of
-    labels it is that of the raw values, as the total has the nodes of the hierarchy below it; a
-    builder knows only those of the table."""
+    """The level at which a dimension with one node has no group below its total: the raw values in
+    a hierarchy of labels, whose nodes all lie below the total; with a builder, which has only the
+    nodes of the table, the highest level."""
     is_listed = dimension.hierarchy is not None and dimension.hierarchy.table is not None
     return 0 if is_listed else len(dimension.levels) - 1
 
@@ -806,7 +806,7 @@ def _families(question: CellQuestion) -> tuple[list[Grouping], list[dict[str, An
             if level is None:
                 continue
             dimension = question.dimensions[place]
-            for parents, among in _groups_above(question, grouping.levels, place):
+            for parents, membership in _groups_above(question, grouping.levels, place):
                 number = numbers.setdefault(parents, len(numbers))
                 node = node_name(place + 1, _level_of_values(dimension))
                 families.append(
@@ -816,8 +816,8 @@ def _families(question: CellQuestion) -> tuple[list[Grouping], list[dict[str, An
                         "children": grouping.number,
                         "keyed_by": question.grouping(number, parents).columns,
                         "node": node if parents[place] is None else None,
-                        "alone": " or ".join(_not_looked_at(question, parents, place)) or None,
-                        "among": among,
+                        "alone": " or ".join(_excluded_groups(question, parents, place)) or None,
+                        "among": membership,
                     }
                 )
     return [question.grouping(number, levels) for levels, number in numbers.items()], families
@@ -827,8 +827,8 @@ def _groups_above(
     question: CellQuestion, children: Levels, along: int
 ) -> Iterator[tuple[Levels, str | None]]:
     """The levels of the groups above the cells of a grouping along a dimension. A label that is
-    repeated on a level that is not published is itself a child of the level above that one: a
-    predicate tells the cells whose groups these are."""
+    repeated on a level that is not published is itself a child of the level above that one: the
+    predicate selects the cells whose groups these are."""
     dimension, level = question.dimensions[along], children[along]
     published = {each.levels for each in question.groupings}
     repeated: list[str] = []

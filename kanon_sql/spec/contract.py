@@ -449,11 +449,11 @@ _PLACEHOLDER = re.compile(r"\$\{|\{\w+\}")
 
 
 def refuse_placeholders(text: str) -> None:
-    """Raise `SpecError` for what a reader of contracts would replace in a query."""
-    if found := _PLACEHOLDER.search(text):
+    """Raise `SpecError` for a placeholder, which a reader of contracts would replace in a query."""
+    if placeholder := _PLACEHOLDER.search(text):
         raise SpecError(
-            f"a name or a value in the SQL holds {found[0]}, which readers of contracts replace. "
-            "Rename it, or leave its check out of the contract."
+            f"a name or a value in the SQL holds {placeholder[0]}, which readers of contracts "
+            "replace. Rename it, or leave its check out of the contract."
         )
 
 
