@@ -162,7 +162,7 @@ def _policy_models(
         if isinstance(spec, TableSpec):
             yield policy, *policy.of_records()
         else:
-            yield policy, *spec.checks_of(policy)
+            yield policy, *spec.asked_by(policy)
 
 
 def _is_of(result: CheckResult, models: Sequence[Model]) -> bool:

@@ -184,16 +184,13 @@ class Policy(SpecPart, BaseModel):
         return required, not_asked
 
     def of_cells(
-        self,
-        user_checks: Sequence[Model],
-        reason_against: Callable[[Model], str | None],
-        second: Sequence[str],
+        self, own: Sequence[Model], why_not: Callable[[Model], str | None], second: Sequence[str]
     ) -> tuple[list[Model], list[NotAsked]]:
         """The checks for a table, and the rules that are not checked.
 
-        `user_checks` may give a number that the policy does not; `reason_against` returns why a
-        check can't be run on this table, or None; `second` are the names of second tables. Raises
-        `SpecError` if no rule can be checked.
+        `own` are the user's checks, which may give a number that the policy does not; `why_not`
+        returns why a check can't be run on this table, or None; `second` are the names of second
+        tables. Raises `SpecError` if no rule can be checked.
         """
         if self.concerns == "records":
             raise SpecError(
@@ -205,13 +202,13 @@ class Policy(SpecPart, BaseModel):
         for check in self.checks:
             if isinstance(check, Differences) and check.against is None and second:
                 required += [check.model_copy(update={"against": name}) for name in second]
-            elif reason := reason_against(check):
+            elif reason := why_not(check):
                 not_asked.append(
                     _not_asked(check.name(), check.parameters, reason.removesuffix("."))
                 )
             else:
                 required.append(check)
-        of_user = {each.name(): each for each in user_checks if each.gates}
+        of_user = {each.name(): each for each in own if each.gates}
         for name in self.wanted:
             if name in of_user:
                 required.append(of_user[name])

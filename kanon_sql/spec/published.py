@@ -293,10 +293,10 @@ class PublishedSpec(SpecPart, BaseModel):
         """The checks, and those of the policies that this table can answer."""
         checks: list[Model] = list(self.checks)
         for policy in self.policy:
-            checks += [each for each in self.checks_of(policy)[0] if each not in checks]
+            checks += [each for each in self.asked_by(policy)[0] if each not in checks]
         return checks
 
-    def checks_of(self, policy: Policy) -> tuple[list[Model], list[NotAsked]]:
+    def asked_by(self, policy: Policy) -> tuple[list[Model], list[NotAsked]]:
         """The checks of a policy, and its rules that this table can't answer."""
 
         def reason_against(check: Model) -> str | None:
@@ -344,7 +344,7 @@ class PublishedSpec(SpecPart, BaseModel):
             if isinstance(check, CellModel):
                 yield from self._reasons_against(check)
         for policy in self.policy:
-            self.checks_of(policy)
+            self.asked_by(policy)
 
     def _named_columns(self) -> Sequence[tuple[str | None, str]]:
         return (
