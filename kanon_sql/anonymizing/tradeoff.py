@@ -95,12 +95,12 @@ class TradeoffResult(Tabular, Displayed, Written):
         a file that exists, unless `overwrite` is set, that cannot be written, or whose name does
         not end with .html.
         """
-        from kanon_sql.report.signed.inputs import given, page_of_costs
+        from kanon_sql.report.signed.inputs import page_of_costs, returned_or_written
 
         def page() -> str:
             return page_of_costs(self, audience=audience, min_cell=min_cell)
 
-        return given(page, path, overwrite=overwrite)
+        return returned_or_written(page, path, overwrite=overwrite)
 
     @suggests_parameters
     def chart(self, name: str = "cost") -> dict[str, Any]:

@@ -334,7 +334,7 @@ class AuditResult(Displayed, AuditFindings):
         Raises `SpecError` for a file that exists, unless `overwrite` is set, that cannot be
         written, or whose name does not end with .html.
         """
-        from kanon_sql.report.signed.inputs import given, page_of
+        from kanon_sql.report.signed.inputs import page_of, returned_or_written
 
         def page() -> str:
             return page_of(
@@ -347,7 +347,7 @@ class AuditResult(Displayed, AuditFindings):
                 min_cell=min_cell,
             )
 
-        return given(page, path, overwrite=overwrite)
+        return returned_or_written(page, path, overwrite=overwrite)
 
     @suggests_parameters
     def chart(self, name: str, table: str | None = None) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from kanon_sql.plan.earlier_plan import EarlierStep
 from kanon_sql.plan.join_columns import can_be_equal
 from kanon_sql.plan.question import ResolvedQuestion
 from kanon_sql.plan.sensitive_plan import SpellingLook
-from kanon_sql.results.table import CheckResult, Summary, given_away
+from kanon_sql.results.table import CheckResult, Summary, homogeneous_members
 from kanon_sql.spec.hierarchy import DATES, Years
 from kanon_sql.spec.hierarchy_table import summary as summary_of_faults
 from kanon_sql.spec.other_tables import REFERENCE
@@ -74,7 +74,7 @@ def certain_values(checks: Iterable[CheckResult], summary: Summary) -> Iterator[
         for each in checks
         if each.model == "l_diversity" and each.holds is not None
     ]
-    for check, count, out_of in given_away(checks, summary):
+    for check, count, out_of in homogeneous_members(checks, summary):
         if check.holds is None and count > _MOST_CERTAIN * out_of:
             members = "record" if summary.people is None else "person"
             sensitive = check.parameters["sensitive"]

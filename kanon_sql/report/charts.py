@@ -118,8 +118,8 @@ def known_events(curve: Sequence[CurvePoint]) -> Chart:
     ]
     places = {"values": sorted({each["known"] for each in values}), "format": "d"}
     x = _number("known", title="events known", axis=places)
-    whole = {"scale": {"domain": [0, 1]}, "axis": {"format": "%", "tickCount": 5}}
-    y = _number("share", title="people found", **whole)
+    percent_axis = {"scale": {"domain": [0, 1]}, "axis": {"format": "%", "tickCount": 5}}
+    y = _number("share", title="people found", **percent_axis)
     choices = list(dict.fromkeys(each["choice"] for each in values))
     colour = _series("choice", choices, *[_BLUE, _RED][: len(choices)])
     line = {
@@ -138,25 +138,25 @@ def known_events(curve: Sequence[CurvePoint]) -> Chart:
     )
 
 
-def cost_of_k(found: Tradeoff, chosen: int | None = None) -> Chart:
+def cost_of_k(tradeoff: Tradeoff, chosen: int | None = None) -> Chart:
     """The loss for each k, of a local recoding also that of one level per column; the chosen k is
     a large point."""
-    curves = {found.algorithm if found.optimal else "": found.points}
-    if found.optimal:
-        curves["optimal"] = found.optimal.points
+    curves = {tradeoff.algorithm if tradeoff.optimal else "": tradeoff.points}
+    if tradeoff.optimal:
+        curves["optimal"] = tradeoff.optimal.points
     values: list[dict[str, Any]] = [
         {
             "k": each.k,
-            "lost": each.lost(found.metric) or 0.0,
+            "lost": each.lost(tradeoff.metric) or 0.0,
             "suppressed": each.suppressed or 0,
             "classes": each.classes or 0,
-            "chosen": "chosen" if each.k == chosen and points is found.points else "other",
+            "chosen": "chosen" if each.k == chosen and points is tradeoff.points else "other",
             "algorithm": algorithm,
         }
         for algorithm, points in curves.items()
-        for each in found.satisfied(points)
+        for each in tradeoff.satisfied(points)
     ]
-    metric = found.metric.replace("_", " ")
+    metric = tradeoff.metric.replace("_", " ")
     shared = {
         "x": _number(
             "k",
@@ -167,7 +167,7 @@ def cost_of_k(found: Tradeoff, chosen: int | None = None) -> Chart:
         "y": _number(
             "lost",
             title="lost" if metric == "loss" else f"lost by {metric}",
-            axis={"tickCount": 5, **({"format": "%"} if found.are_shares else {})},
+            axis={"tickCount": 5, **({"format": "%"} if tradeoff.are_shares else {})},
             scale={"zero": True},
         ),
     }
@@ -188,9 +188,9 @@ def cost_of_k(found: Tradeoff, chosen: int | None = None) -> Chart:
     return _chart("The loss for each k", values, layer=[line, dots])
 
 
-def _number(field: str, **how: Any) -> dict[str, Any]:
+def _number(field: str, **options: Any) -> dict[str, Any]:
     """The encoding of a field of numbers."""
-    return {"field": field, "type": "quantitative", **how}
+    return {"field": field, "type": "quantitative", **options}
 
 
 def _series(field: str, names: Sequence[str], *colours: str) -> dict[str, Any]:
@@ -274,7 +274,7 @@ def svg(chart: Mapping[str, Any]) -> str:
     encoding = layers[0]["encoding"]
     x = _axis("x", layers, encoding["x"], _LEFT, _LEFT + chart["width"])
     y = _axis("y", layers, encoding["y"], bottom, top)
-    parts = [
+    elements = [
         f'<svg xmlns="http://www.w3.org/2000/svg" role="img" viewBox="0 0 {width} '
         f'{height + top - _TOP}" font-family="sans-serif" font-size="13" fill="currentColor" '
         f'aria-label="{escape(str(chart["description"]))}">',
@@ -283,11 +283,11 @@ def svg(chart: Mapping[str, Any]) -> str:
         *(mark for layer in layers for mark in _marks(layer, x, y)),
         "</svg>",
     ]
-    return "\n".join(parts)
+    return "\n".join(elements)
 
 
 def _axis(
-    name: str, layers: Sequence[Any], how: Mapping[str, Any], start: float, end: float
+    name: str, layers: Sequence[Any], encoding: Mapping[str, Any], start: float, end: float
 ) -> _Axis:
     values = [
         float(value[layer["encoding"][name]["field"]])
@@ -296,7 +296,7 @@ def _axis(
         for value in layer["data"]["values"]
         if value[layer["encoding"][name]["field"]] is not None
     ]
-    scale, axis = how.get("scale", {}), how.get("axis", {})
+    scale, axis = encoding.get("scale", {}), encoding.get("axis", {})
     is_log = scale.get("type") == "log"
     low, high = scale.get("domain", (min(values) if is_log else 0, max(values)))
     ticks = axis.get("values")
@@ -305,7 +305,9 @@ def _axis(
         ticks = [low + step * place for place in range(math.ceil((high - low) / step - 1e-9) + 1)]
         high = ticks[-1]
     shown = [tick for tick in ticks if low - 1e-12 <= tick <= high + 1e-12]
-    return _Axis(low, high, start, end, is_log, shown, axis.get("format", ""), how["title"] or "")
+    return _Axis(
+        low, high, start, end, is_log, shown, axis.get("format", ""), encoding["title"] or ""
+    )
 
 
 def _step(rough: float) -> float:
@@ -339,14 +341,14 @@ def _marks(layer: Mapping[str, Any], x: _Axis, y: _Axis) -> Iterator[str]:
         strokes = dict(_strokes(mark, colour))
         for each in values:
             if each[low] is not None:
-                at, how = x.at(each[horizontal]), strokes[each[colour["field"]]]
-                yield _line(at, y.at(each[low]), at, y.at(each[high]), how)
+                at, stroke = x.at(each[horizontal]), strokes[each[colour["field"]]]
+                yield _line(at, y.at(each[low]), at, y.at(each[high]), stroke)
         return
     if mark["type"] == "rule":
-        how = _stroke(mark["color"], mark.get("strokeDash"))
+        stroke = _stroke(mark["color"], mark.get("strokeDash"))
         for each in values:
             at = x.at(each[horizontal])
-            yield _line(at, y.start, at, y.end, how)
+            yield _line(at, y.start, at, y.end, stroke)
         return
     vertical = encoding["y"]["field"]
     if mark["type"] == "line":
@@ -397,9 +399,9 @@ def _chosen(channel: Mapping[str, Any], value: Mapping[str, Any]) -> Any:
 
 def _path(places: Sequence[tuple[float, float]], interpolate: str | None) -> str:
     """A line through the points; stepping before each one, or straight."""
-    (first_x, first_y), *rest = places
+    (first_x, first_y), *further = places
     path = f"M{_round(first_x)} {_round(first_y)}"
-    for x, y in rest:
+    for x, y in further:
         path += f"V{_round(y)}H{_round(x)}" if interpolate else f"L{_round(x)} {_round(y)}"
     return path
 
@@ -422,13 +424,13 @@ def _legend_drawn(legend: Sequence[tuple[str, str]]) -> Iterator[str]:
         left += 60 + _WIDE * len(name)
 
 
-def _line(x1: float, y1: float, x2: float, y2: float, how: str) -> str:
+def _line(x1: float, y1: float, x2: float, y2: float, attributes: str) -> str:
     start, end = f'x1="{_round(x1)}" y1="{_round(y1)}"', f'x2="{_round(x2)}" y2="{_round(y2)}"'
-    return f"<line {start} {end} {how}/>"
+    return f"<line {start} {end} {attributes}/>"
 
 
-def _text(x: float, y: float, text: str, how: str) -> str:
-    return f'<text x="{_round(x)}" y="{_round(y)}" {how}>{escape(text)}</text>'
+def _text(x: float, y: float, text: str, attributes: str) -> str:
+    return f'<text x="{_round(x)}" y="{_round(y)}" {attributes}>{escape(text)}</text>'
 
 
 def _round(value: float) -> str:

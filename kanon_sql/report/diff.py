@@ -34,7 +34,7 @@ def page(diff: Diff) -> Iterator[Block]:
     for table in diff.tables:
         yield from _section(table)
     if diff.made:
-        yield Changes("How the release was made", [_made(each) for each in diff.made])
+        yield Changes("How the release was made", [_release_change(each) for each in diff.made])
     yield Prose([_outcome(diff)], "strong")
     yield Prose([SEVERAL_RELEASES], "flush")
 
@@ -79,18 +79,18 @@ def _headline(table: TableDiff) -> str:
 
 def _notes(table: TableDiff) -> Iterator[str]:
     """Reasons for differences other than the data, and failed tables."""
-    parts = ", ".join((QUESTION | CELL_QUESTION)[part] for part in table.changed_questions)
+    changed = ", ".join((QUESTION | CELL_QUESTION)[key] for key in table.changed_questions)
     if not table.is_comparable:
-        yield (f"The question changed ({parts}), so no figures are compared.")
-    elif parts:
-        yield f"The question changed ({parts}), so the figures differ for that reason too."
+        yield (f"The question changed ({changed}), so no figures are compared.")
+    elif changed:
+        yield f"The question changed ({changed}), so the figures differ for that reason too."
     if table.left_out:
         columns = numbers.listed(table.left_out)
         yield f"No longer a quasi-identifier or entity: {columns}. Less is required than before."
     for check in table.checks:
         if check.is_undecided:
             yield f"{models.title(check.check)} is undecided, so it is left out of the comparison."
-        elif check.is_counted_otherwise:
+        elif check.is_counted_differently:
             yield (
                 f"{models.title(check.check)} was counted otherwise in one result (fewer sizes of "
                 "combinations, or a draw), so its figures are not compared."
@@ -103,7 +103,7 @@ def _notes(table: TableDiff) -> Iterator[str]:
 def _numbers(table: TableDiff) -> list[Change]:
     """Changed figures of summary and risks; records, classes and k are always included."""
     summary = [
-        Change(figure_name(each.name), *_both(each, _text, "{}, {share}"), _word(each))
+        Change(figure_name(each.name), *_old_and_new(each, _text, "{}, {share}"), _word(each))
         for each in table.summary
         if each.change != "same" or each.name in _ALWAYS
     ]
@@ -113,11 +113,11 @@ def _numbers(table: TableDiff) -> list[Change]:
 def _risk(figure: Figure) -> Change:
     attacker, _, name = figure.name.partition(".")
     show = _share if name in _SHARES else _text
-    cells = _both(figure, show, "{}, {share}")
+    cells = _old_and_new(figure, show, "{}, {share}")
     return Change(f"{attacker} risk, {figure_name(name)}", *cells, _word(figure))
 
 
-def _made(figure: Figure) -> Change:
+def _release_change(figure: Figure) -> Change:
     first, _, name = figure.name.partition(".")
     is_level = first == "level" and name
     words = f"level of {printable(name)}" if is_level else figure_name(name or first)
@@ -152,20 +152,20 @@ def _check_text(check: CheckDiff, table: TableDiff) -> tuple[str, str]:
             return "", ""
         return f"{only.word}: {only.achieved}", only.extent if new else ""
     if old.achieved == new.achieved and old.status == new.status:
-        found = f"{new.word}: {new.achieved}"
+        achieved = f"{new.word}: {new.achieved}"
     else:
-        found = f"{old.word}: {old.achieved} → {new.word}: {new.achieved}"
+        achieved = f"{old.word}: {old.achieved} → {new.word}: {new.achieved}"
     counts = [each for each in check.figures if each.change != "same" and each.name != "achieved"]
-    return found, "; ".join(f"{figure_name(each.name)} {_then_and_now(each)}" for each in counts)
+    return achieved, "; ".join(f"{figure_name(each.name)} {_then_and_now(each)}" for each in counts)
 
 
 def _without_figures(check: CheckDiff, table: TableResult) -> Verdict:
     verdicts = [
         STATUS_WORDS[models.verdict_status(each)] for each in (check.old, check.new) if each
     ]
-    found = " → ".join(dict.fromkeys(verdicts))
+    verdict_words = " → ".join(dict.fromkeys(verdicts))
     title = models.title(check_for_outsiders(check.check, table))
-    return Verdict(_check_word(check), title, found, "")
+    return Verdict(_check_word(check), title, verdict_words, "")
 
 
 def _verdict(check: CheckResult | None, table: TableResult | None) -> Verdict | None:
@@ -183,47 +183,49 @@ def _verdict(check: CheckResult | None, table: TableResult | None) -> Verdict | 
 
 def _then_and_now(figure: Figure) -> str:
     show = _share if figure.name in _SHARE_FIGURES else _text
-    return " → ".join(_both(figure, show, "{} of {whole:,}, {share}"))
+    return " → ".join(_old_and_new(figure, show, "{} of {total:,}, {share}"))
 
 
-def _both(figure: Figure, show: Callable[[Any], str], form: str) -> tuple[str, str]:
+def _old_and_new(figure: Figure, show: Callable[[Any], str], form: str) -> tuple[str, str]:
     """A figure before and after, with its share if shares are compared and the totals differ."""
     old, new = show(figure.old), show(figure.new)
     if figure.of is None or not figure.is_judged or figure.of[0] == figure.of[1]:
         return old, new
     shares = (
-        form.format(text, whole=whole, share=percent(value / whole)) if value is not None else text
-        for text, value, whole in zip((old, new), (figure.old, figure.new), figure.of, strict=True)
+        form.format(text, total=total, share=percent(value / total)) if value is not None else text
+        for text, value, total in zip((old, new), (figure.old, figure.new), figure.of, strict=True)
     )
     return next(shares), next(shares)
 
 
 def _outcome(diff: Diff) -> str:
     """The tables that got worse, vanished or have weaker requirements."""
-    less = [table for table in diff.tables if table.new and table.asks_less]
+    weakened = [table for table in diff.tables if table.new and table.is_weaker]
     other = [table for table in diff.tables if table.new and not table.is_comparable]
     failing = [table for table in diff.tables if table.new and table.got_worse]
     more = [table for table in failing if _only_new_ones_fail(table)]
     worse = [table for table in failing if table not in more]
-    said = [
+    statements = [
         ("Something got worse in {}.", worse),
         ("What is newly required of {} is violated.", more),
-        ("Vanished, so nothing is known of it any more: {}.", diff.gone),
-        ("Less is required of {} than before.", less),
+        ("Vanished, so nothing is known of it any more: {}.", diff.vanished),
+        ("Less is required of {} than before.", weakened),
         ("The question about {} changed, so whether it got worse can't be seen.",
          [table for table in other if table not in worse]),
         ("The question about {} changed, so what else got worse can't be seen.",
          [table for table in other if table in worse]),
     ]  # fmt: skip
-    sentences = [words.format(", ".join(map(_names, tables))) for words, tables in said if tables]
-    if not (failing or diff.gone or other):
+    sentences = [
+        words.format(", ".join(map(_names, tables))) for words, tables in statements if tables
+    ]
+    if not (failing or diff.vanished or other):
         sentences.insert(0, "Nothing that these models judge got worse.")
     return " ".join(sentences)
 
 
 def _only_new_ones_fail(table: TableDiff) -> bool:
     """Whether only newly added checks got worse."""
-    known = {each.change for each in (*table.summary, *table.risks)}
-    known |= {check.change for check in table.checks if check.presence == "in_both"}
+    former = {each.change for each in (*table.summary, *table.risks)}
+    former |= {check.change for check in table.checks if check.presence == "in_both"}
     appeared = {check.change for check in table.checks if check.presence == "appeared"}
-    return table.presence == "in_both" and "worse" not in known and "worse" in appeared
+    return table.presence == "in_both" and "worse" not in former and "worse" in appeared

@@ -39,9 +39,9 @@ class Displayed:
 
     def _in_a_line(self) -> str:
         """What its repr says after the name of the class."""
-        whole: Any = self
-        tables = [f"{each.name} {each.status}" for each in whole.tables]
-        return f"{whole.status}: {', '.join(tables) or 'no table'}"
+        result: Any = self
+        tables = [f"{each.name} {each.status}" for each in result.tables]
+        return f"{result.status}: {', '.join(tables) or 'no table'}"
 
     def __repr__(self) -> str:
         """One line; `print` and notebooks show everything."""

@@ -77,8 +77,8 @@ def _of_search(search: ExpectedSearch) -> Iterator[str]:
         masks = f" for each level of {names}" if search.at_once else _AND_MASKS
         masks += f", so {many:,} if the longest {longest} {_SUPPOSED} characters"
     if search.at_once:
-        known = [each for name, each in search.heights.items() if name not in search.masked]
-        choices = plural(math.prod(each + 1 for each in known), "choice")
+        unmasked = [each for name, each in search.heights.items() if name not in search.masked]
+        choices = plural(math.prod(each + 1 for each in unmasked), "choice")
         yield f"{choices} of levels{masks}: {heights}."
         yield (
             f"A statement evaluates {search.at_once} of them at most; most choices are ruled out "

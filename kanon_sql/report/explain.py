@@ -79,19 +79,19 @@ def explained(name: str | None) -> str:
     """
     if name is None:
         return overview()
-    known = {_folded_name(each.title): name for name, each in (ALL_MODELS | METRICS).items()}
-    known |= {_folded_name(each): each for each in (*ALL_MODELS, *METRICS, DBT, *guide_names())}
-    asked = _folded_name(name)
-    close = {each.replace("_", ""): whole for each, whole in known.items()}
-    found = known.get(asked) or known.get(_folded_name(_synonyms().get(asked, "")))
-    found = found or close.get(asked.replace("_", ""))
-    if found is None:
-        near = did_you_mean(asked, list(known))
+    pages = {_folded_name(each.title): name for name, each in (ALL_MODELS | METRICS).items()}
+    pages |= {_folded_name(each): each for each in (*ALL_MODELS, *METRICS, DBT, *guide_names())}
+    key = _folded_name(name)
+    without_underscores = {each.replace("_", ""): page_name for each, page_name in pages.items()}
+    page_name = pages.get(key) or pages.get(_folded_name(_synonyms().get(key, "")))
+    page_name = page_name or without_underscores.get(key.replace("_", ""))
+    if page_name is None:
+        near = did_you_mean(key, list(pages))
         raise SpecError(
             f'there is no model, no metric and no page "{name}".{near} kanon-sql explain lists the '
             f"{len(ALL_MODELS)} models and the {len(METRICS)} metrics there are, and all pages."
         )
-    return _page_of(found)
+    return _page_of(page_name)
 
 
 def _synonyms() -> dict[str, str]:
@@ -115,8 +115,8 @@ def _folded_name(name: str) -> str:
     """
     letters = unicodedata.normalize("NFKD", name.casefold().replace("'", "").replace("\u2019", ""))
     spelled = "".join(f" {_GREEK[each]} " if each in _GREEK else each for each in letters)
-    kept = "".join(each for each in spelled if not unicodedata.combining(each))
-    return "_".join(re.findall(r"[a-z0-9]+", kept))
+    base_letters = "".join(each for each in spelled if not unicodedata.combining(each))
+    return "_".join(re.findall(r"[a-z0-9]+", base_letters))
 
 
 def metric_page(name: str) -> str:
@@ -140,25 +140,25 @@ def metric_page(name: str) -> str:
 def page(name: str) -> str:
     """The page of a model, as plain text of 80 columns."""
     model, example = ALL_MODELS[name], ALL_MODELS[name].example
-    asked = ", ".join(f"{key} {value}" for key, value in example.parameters.items())
-    with_asked = f" with {asked}" if asked else ""
+    parameters = ", ".join(f"{key} {value}" for key, value in example.parameters.items())
+    with_parameters = f" with {parameters}" if parameters else ""
     letters: list[str] = []
     if isinstance(example, CellExample):
         failing, holding = "this table", "this one"
         fails, holds = example.fails, example.holds
-        others, sql = _second_table(example), _sql_of_cells(name, example)
+        other_tables, sql = _second_table(example), _sql_of_cells(name, example)
     else:
         failing, holding, letters = "these six records", "these", [sentence("letters_of_formulas")]
         fails, holds = example.rows(example.fails), example.rows(example.holds)
-        others, sql = _other_tables(example), _sql(name, example)
+        other_tables, sql = _other_tables(example), _sql(name, example)
     return sheet(
         f"{model.title} ({name})",
         paragraph(model.promise),
         _parameters(model),
-        table(f"It fails for {failing}{with_asked}:", example.columns, fails),
+        table(f"It fails for {failing}{with_parameters}:", example.columns, fails),
         paragraph(example.why),
         table(f"It holds for {holding}:", example.columns, holds),
-        others,
+        other_tables,
         section("Formula", model.formula, *letters),
         section("What it does not protect against", model.limitation),
         section("Source", model.source),
@@ -205,8 +205,8 @@ def _sql_of_cells(name: str, example: CellExample) -> Statement | None:
     )
 
     def of_table(source: str) -> CellStatements:
-        asked = table_of(spec).model_copy(update={"source": source})
-        roles = resolve(asked, Table(source, f'"{source}"', columns), {})
+        table_spec = table_of(spec).model_copy(update={"source": source})
+        roles = resolve(table_spec, Table(source, f'"{source}"', columns), {})
         cells = statements_on(cell_question(spec, bind(roles)))
         return replace(cells, exact=Exactness(0, typed=True))
 
@@ -296,10 +296,10 @@ def _sql(name: str, example: Example) -> Statement:
         earlier_releases={"before": EarlierReleaseSpec(source="before")} if example.earlier else {},
         checks=[model(**example.parameters)],
     )
-    others = {
+    other_tables = {
         (kind, name): Table(name, f'"{name}"', columns) for kind, name, _ in spec.other_tables()
     }
-    roles = resolve(spec, Table("patients", '"patients"', columns), others)
+    roles = resolve(spec, Table("patients", '"patients"', columns), other_tables)
     plan = plan_audit(bind(roles))
     wanted = _step(model, example)
     return next(step for step in plan.steps if step.name == wanted)

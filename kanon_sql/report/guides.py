@@ -13,7 +13,7 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
-from kanon_sql.report.words.numbers import counted, number, percent, plain
+from kanon_sql.report.words.numbers import counted, number, percent, with_spaces
 from kanon_sql.results.version import FORMAT, VERSION
 from kanon_sql.results.worksheet import CONFIDENCE, Attempts
 from kanon_sql.sql.macros import folder
@@ -66,13 +66,13 @@ def in_columns(rows: Sequence[Sequence[Any]]) -> Iterator[str]:
 
 def as_json(attempts: Attempts) -> str:
     """The counts as JSON, named as in Python."""
-    whole = {"kanon_sql": VERSION, "format": FORMAT, "worksheet": attempts.to_dict()}
-    return json.dumps(whole, indent=2)
+    document = {"kanon_sql": VERSION, "format": FORMAT, "worksheet": attempts.to_dict()}
+    return json.dumps(document, indent=2)
 
 
 def in_words(attempts: Attempts) -> str:
     """A sentence per count."""
-    return plain("\n".join(_sentences(attempts)))
+    return with_spaces("\n".join(_sentences(attempts)))
 
 
 def _sentences(attempts: Attempts) -> Iterator[str]:
@@ -133,7 +133,7 @@ def sentence_of(name: str) -> str:
     """The first sentence below a guide's title."""
     _, below, *_ = markdown_of(name).split("\n\n")
     sentence, *_ = re.split(r"(?<=\.) ", " ".join(below.split()))
-    return _plain(sentence)
+    return _without_markup(sentence)
 
 
 def guide(name: str) -> str:
@@ -145,9 +145,9 @@ def _lines(name: str) -> Iterator[str]:
     for block in _blocks(markdown_of(name)):
         first = block[0]
         if first.startswith("# "):
-            yield f"{_plain(first[2:])} ({name})"
+            yield f"{_without_markup(first[2:])} ({name})"
         elif first.startswith("#"):
-            yield f"  {_plain(first.lstrip('# '))}"
+            yield f"  {_without_markup(first.lstrip('# '))}"
         elif first.startswith(_FENCE):
             yield from (f"    {line}".rstrip() for line in block[1:-1])
         elif first.startswith("|"):
@@ -155,7 +155,7 @@ def _lines(name: str) -> Iterator[str]:
         elif _ITEM.match(first):
             yield from _list(block)
         else:
-            yield from folded(_plain(" ".join(block)), "    ")
+            yield from folded(_without_markup(" ".join(block)), "    ")
         yield ""
 
 
@@ -186,28 +186,28 @@ def _list(lines: list[str]) -> Iterator[str]:
     """The items of a list, each wrapped."""
     items: list[tuple[str, list[str]]] = []
     for line in lines:
-        found = _ITEM.match(line)
-        if found:
-            items.append((found["mark"], [found["text"]]))
+        item = _ITEM.match(line)
+        if item:
+            items.append((item["mark"], [item["text"]]))
         else:
             items[-1][1].append(line.strip())
     for mark, words in items:
         first = f"    {mark} "
-        yield from folded(_plain(" ".join(words)), first, " " * len(first))
+        yield from folded(_without_markup(" ".join(words)), first, " " * len(first))
 
 
 def _table(lines: list[str]) -> Iterator[str]:
     """A table in columns if it fits; else each row as a paragraph per cell."""
-    header, _, *rows = ([*map(_plain, _cells(line))] for line in lines)
+    header, _, *rows = ([*map(_without_markup, _cells(line))] for line in lines)
     widths = [max(len(row[place]) for row in (header, *rows)) for place in range(len(header))]
     if sum(widths) + 3 * len(widths) + 4 <= WIDTH:
         yield from in_columns([header, *rows])
         return
-    for name, *others in rows:
+    for name, *further in rows:
         yield from folded(name or header[0], "    ")
-        for head, cell in zip(header[1:], others, strict=True):
+        for head, cell in zip(header[1:], further, strict=True):
             if cell:
-                about = f"{head}: " if head and len(others) > 1 else ""
+                about = f"{head}: " if head and len(further) > 1 else ""
                 yield from folded(f"{about}{cell}", "        ")
 
 
@@ -216,7 +216,7 @@ def _cells(line: str) -> list[str]:
     return [cell.strip().replace("\0", "|") for cell in inner.split("|")]
 
 
-def _plain(text: str) -> str:
+def _without_markup(text: str) -> str:
     """The text without inline Markdown."""
     text = re.sub(r"\[([^\]]+)\]\(([^)]+)\)", r"\1 (\2)", text)
-    return _EMPHASIS.sub(lambda found: found[1] or found[2] or "", text).replace("`", "")
+    return _EMPHASIS.sub(lambda emphasis: emphasis[1] or emphasis[2] or "", text).replace("`", "")

@@ -68,7 +68,7 @@ def _file(name: str) -> str:
 
 @cache
 def _templates() -> Environment:
-    made = Environment(
+    environment = Environment(
         autoescape=True,
         finalize=_text,
         loader=FunctionLoader(_file),
@@ -77,15 +77,15 @@ def _templates() -> Environment:
         undefined=StrictUndefined,
         extensions=["jinja2.ext.do"],
     )
-    made.globals |= {"markup": _markup, "number": number, "signs": SIGNS}
-    made.filters |= {
+    environment.globals |= {"markup": _markup, "number": number, "signs": SIGNS}
+    environment.filters |= {
         "as_table": _as_table,
         "breakable": _breakable,
         "code": lambda text: _text(text, is_code=True),
         "joined": lambda text: Markup("".join(map(str.strip, text.split("\n")))),
         "svg": svg,
     }
-    return made
+    return environment
 
 
 def _markup(block: Block, level: str) -> Markup:
@@ -100,12 +100,12 @@ def _text(value: Any, *, is_code: bool = False) -> Markup:
     if isinstance(value, Markup):
         return value
     shown = "\n\t" + KEPT_TOGETHER if is_code else KEPT_TOGETHER
-    kept = "".join(
+    text = "".join(
         each if each.isprintable() or each in shown else repr(each)[1:-1] for each in str(value)
     )
     if not is_code:
-        kept = " ".join(_shortened(word) for word in kept.split(" "))
-    return Markup(escape(kept).replace(KEPT_TOGETHER, "&nbsp;"))
+        text = " ".join(_shortened(word) for word in text.split(" "))
+    return Markup(escape(text).replace(KEPT_TOGETHER, "&nbsp;"))
 
 
 def _shortened(word: str) -> str:

@@ -38,7 +38,7 @@ _FACTS = {"fact": ("- {}: {}", "\n"), "limit": ("What {} does not cover: {}", "\
 
 def write(page: Iterable[Block]) -> str:
     """The page as Markdown, without a final newline."""
-    return numbers.plain("\n\n".join(text for block in page for text in _texts(block)))
+    return numbers.with_spaces("\n\n".join(text for block in page for text in _texts(block)))
 
 
 def _texts(block: Block) -> Iterator[str]:
@@ -57,11 +57,13 @@ def _texts(block: Block) -> Iterator[str]:
             fact, between = _FACTS[style]
             yield between.join(fact.format(*_cells(term, text or _BLANK)) for term, text in facts)
         case Verdicts(checks, are_changes):
-            found = (
+            verdict_rows = (
                 [_marked(each.word), *_cells(each.title, each.achieved, each.extent)]
                 for each in checks
             )
-            yield _table(["", "check", "found", "figures" if are_changes else "reach"], found)
+            yield _table(
+                ["", "check", "found", "figures" if are_changes else "reach"], verdict_rows
+            )
         case Changes(title, figures):
             if title:
                 yield f"{escaped(title)}:"

@@ -79,12 +79,12 @@ def rule(model: str, parameters: Mapping[str, Any]) -> str:
     'dominance:n=2,k=67'
     """
     fields = ALL_MODELS[model].model_fields
-    given = [
+    explicit = [
         f"{name}={_value(value)}"
         for name, value in parameters.items()
         if name not in fields or value != fields[name].default
     ]
-    return f"{model}:{','.join(given)}" if given else model
+    return f"{model}:{','.join(explicit)}" if explicit else model
 
 
 def _value(value: Any) -> str:
@@ -139,14 +139,14 @@ def _outcome(policy: PolicyOutcome) -> Iterator[Block]:
     where = f"{policy.issuer}, {policy.version}, {READ_BY[policy.read['by']]}"
     verb = "holds" if 1 in (policy.held, policy.asked) else "hold"
     noun = "check" if policy.asked == 1 else "checks"
-    held = f"{policy.id} ({printable(where)}): {policy.held} of {policy.asked} {noun} {verb}."
-    yield Prose([held, *([sentence("policy_for_cells")] if policy.for_cells else [])])
+    outcome = f"{policy.id} ({printable(where)}): {policy.held} of {policy.asked} {noun} {verb}."
+    yield Prose([outcome, *([sentence("policy_for_cells")] if policy.for_cells else [])])
     if policy.not_asked:
         yield Prose(["Not checked here:"])
-        yield Points([not_asked_words(each) for each in policy.not_asked])
+        yield Points([unchecked_rule(each) for each in policy.not_asked])
 
 
-def not_asked_words(rule_of: Mapping[str, Any]) -> str:
+def unchecked_rule(rule_of: Mapping[str, Any]) -> str:
     """A rule that was not checked, and why."""
     reason = printable(Message(rule_of["reason"]))
     return f"{rule(rule_of['model'], rule_of['parameters'])}, {reason}"

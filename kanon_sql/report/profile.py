@@ -57,9 +57,9 @@ def _section(table: TableProfile) -> Iterator[Block]:
     if table.quasi_identifiers:
         yield Prose([as_it_is(table)])
         yield from grids(table)
-    yield from columns_told(table)
-    yield from subsets_told(table)
-    yield from special_uniques_told(table)
+    yield from column_blocks(table)
+    yield from subset_blocks(table)
+    yield from special_unique_blocks(table)
     if table.quasi_identifiers:
         yield Prose(list(advice(table)))
     yield Prose([tables.footer(table, "--format json holds")], "footer")
@@ -111,10 +111,10 @@ def as_it_is(table: TableProfile) -> str:
 
 def grids(table: TableProfile) -> list[Grid]:
     """The non-empty tables of the three questions."""
-    return [grid for grid in (_knows(table), _without(table), _elimination(table)) if grid.rows]
+    return [grid for grid in (_one_more(table), _without(table), _elimination(table)) if grid.rows]
 
 
-def _knows(table: TableProfile) -> Grid:
+def _one_more(table: TableProfile) -> Grid:
     return Grid(
         f"One more column known. {members(table).capitalize()} newly alone in "
         f"their class, and in classes below {number(table.k_threshold)}:",
@@ -240,8 +240,8 @@ def _about_outliers(table: TableProfile) -> Iterator[str]:
     )
 
 
-def _of(part: int, whole: int) -> str:
-    return f" ({short_share(part, whole)})" if part else ""
+def _of(count: int, total: int) -> str:
+    return f" ({short_share(count, total)})" if count else ""
 
 
 # --- which columns identify people --------------------------------------------------------
@@ -277,12 +277,12 @@ _ROLES = {
 }
 
 
-def columns_told(table: TableProfile) -> Iterator[Block]:
+def column_blocks(table: TableProfile) -> Iterator[Block]:
     """Statistics of each column, and what each candidate adds."""
-    found = table.columns or ()
-    if not found:
+    columns = table.columns or ()
+    if not columns:
         return
-    in_order = sorted(found, key=_place)
+    in_order = sorted(columns, key=_place)
     yield Grid(
         f"Each column by itself. Unique: {members(table)} whose value occurs only once:",
         GridRow(("column", "looks like"), ("values", "NULL", "unique")),
@@ -311,7 +311,7 @@ def columns_told(table: TableProfile) -> Iterator[Block]:
 
 
 def _added_grid(
-    title: str, some: Sequence[ColumnProfile], table: TableProfile, below: str = ""
+    title: str, columns: Sequence[ColumnProfile], table: TableProfile, below: str = ""
 ) -> Grid:
     heads = ("newly unique", "share", "distinction", "separation")
     rows = [
@@ -322,7 +322,7 @@ def _added_grid(
             short_percent(each.distinction),
             short_percent(each.separation),
         )
-        for each in some
+        for each in columns
     ]
     return Grid(title, named_row("column", *heads), rows, below, spacious=True)
 
@@ -392,14 +392,14 @@ def _unique(uniques: int, table: TableProfile) -> str:
     return f"{counted(uniques, member(table))} {'is' if uniques == 1 else 'are'} unique ({share})"
 
 
-def subsets_told(table: TableProfile) -> Iterator[Block]:
+def subset_blocks(table: TableProfile) -> Iterator[Block]:
     """The column sets with most records in small classes, several of each size."""
-    found = table.subsets
-    if not found:
+    subsets = table.subsets
+    if not subsets:
         return
     k = number(table.k_threshold)
-    sizes = sorted({len(each.columns) for each in found})
-    worst = [_worst([each for each in found if len(each.columns) == size]) for size in sizes]
+    sizes = sorted({len(each.columns) for each in subsets})
+    worst = [_worst([each for each in subsets if len(each.columns) == size]) for size in sizes]
     # The stable sort keeps the declared order among equals.
     shown = sorted(chain(*worst), key=lambda each: each.violating_records, reverse=True)
     yield Grid(
@@ -415,10 +415,10 @@ def subsets_told(table: TableProfile) -> Iterator[Block]:
             )
             for each in shown
         ],
-        below=_more(len(found) - len(shown), "set"),
+        below=_more(len(subsets) - len(shown), "set"),
         spacious=True,
     )
-    keys = _least_keys(found)
+    keys = _least_keys(subsets)
     if keys:
         yield Prose(
             [
@@ -439,13 +439,13 @@ def _more(left: int, noun: str) -> str:
     return f"{counted(left, f'more {noun}')} in --format json." if left > 0 else ""
 
 
-def _least_keys(found: Sequence[SubsetProfile]) -> list[SubsetProfile]:
+def _least_keys(subsets: Sequence[SubsetProfile]) -> list[SubsetProfile]:
     """The minimal keys; all columns together don't count, and neither does a single class."""
     keys = sorted(
-        (each for each in found if each.key and each.classes > 1),
+        (each for each in subsets if each.key and each.classes > 1),
         key=lambda each: len(each.columns),
     )
-    in_all = {name for each in found for name in each.columns}
+    in_all = {name for each in subsets for name in each.columns}
     least: list[SubsetProfile] = []
     for key in keys:
         if not any(set(each.columns) <= set(key.columns) for each in least):
@@ -453,13 +453,13 @@ def _least_keys(found: Sequence[SubsetProfile]) -> list[SubsetProfile]:
     return [each for each in least if len(each.columns) < len(in_all)]
 
 
-def special_uniques_told(table: TableProfile) -> Iterator[Block]:
+def special_unique_blocks(table: TableProfile) -> Iterator[Block]:
     """The special uniques, and the columns responsible."""
-    found = table.special_uniques
-    if found is None:
+    uniques = table.special_uniques
+    if uniques is None:
         return
-    yield Prose(list(_special(found, table)))
-    if found.by_size:
+    yield Prose(list(_special(uniques, table)))
+    if uniques.by_size:
         yield Grid(
             "Minimal sample uniques: sets of columns on which a record is unique, and on no "
             "smaller set within:",
@@ -468,13 +468,13 @@ def special_uniques_told(table: TableProfile) -> Iterator[Block]:
                 named_row(
                     number(each.size),
                     number(each.minimal_sample_uniques),
-                    f"{number(len(found.columns) - each.size)}!",
+                    f"{number(len(uniques.columns) - each.size)}!",
                 )
-                for each in found.by_size
+                for each in uniques.by_size
             ],
             spacious=True,
         )
-        shares = sorted(found.contributions.items(), key=lambda each: -(each[1] or 0))
+        shares = sorted(uniques.contributions.items(), key=lambda each: -(each[1] or 0))
         yield Grid(
             "Columns that make records special, by their share of all scores:",
             GridRow(("column", ""), ("share",)),
@@ -488,24 +488,24 @@ def special_uniques_told(table: TableProfile) -> Iterator[Block]:
         )
 
 
-def _special(found: SpecialUniques, table: TableProfile) -> Iterator[str]:
+def _special(uniques: SpecialUniques, table: TableProfile) -> Iterator[str]:
     records = table.summary.records or 0
-    size = counted(found.max_size, "column")
-    single = "singles" if found.max_size == 1 else "single"
-    if not found.records:
-        yield f"Nobody is singled out by at most {size} of {listed(found.columns)}."
+    size = counted(uniques.max_size, "column")
+    single = "singles" if uniques.max_size == 1 else "single"
+    if not uniques.records:
+        yield f"Nobody is singled out by at most {size} of {listed(uniques.columns)}."
         return
     yield (
-        f"At most {size} {single} out {counted(found.records, 'record')} "
-        f"({short_share(found.records, records)}): special uniques (SUDA2). The score of all is "
-        f"{_large(found.score)}, the highest of a record {_large(found.highest)}."
+        f"At most {size} {single} out {counted(uniques.records, 'record')} "
+        f"({short_share(uniques.records, records)}): special uniques (SUDA2). The score of all is "
+        f"{_large(uniques.score)}, the highest of a record {_large(uniques.highest)}."
     )
     nulls = (
-        "NULL counts as a value." if found.nulls == "value" else "A NULL makes no record special."
+        "NULL counts as a value." if uniques.nulls == "value" else "A NULL makes no record special."
     )
     yield (
-        f"DIS-SUDA at a sampling fraction of {number(found.sampling_fraction)} sums to "
-        f"{number(found.dis)}: a heuristic, not a probability. {nulls}"
+        f"DIS-SUDA at a sampling fraction of {number(uniques.sampling_fraction)} sums to "
+        f"{number(uniques.dis)}: a heuristic, not a probability. {nulls}"
     )
 
 

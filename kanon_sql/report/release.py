@@ -46,19 +46,19 @@ def page(result: ReleaseFindings) -> Iterator[Block]:
     yield from _opening(result, verdicts(result))
     [table] = result.tables
     if not tables.unanswered(table):
-        made = result.anonymization.release
-        if made is not None and made.records is not None:
+        release = result.anonymization.release
+        if release is not None and release.records is not None:
             yield Prose([sentence("as_sql")])
-        steps, comparison, *others = grids(result)
+        steps, comparison, *further = grids(result)
         yield from audit.limits(table)
         yield steps
         yield comparison
         yield Prose([other_metrics(result)])
-        yield from others
+        yield from further
         views = counted(len(result.anonymization.views_for_reading), "view")
         statements = counted(len(table.sql), "statement")
-        held = f"{views} and {statements}, --format json holds them"
-        yield Prose([f"{_footer(table)} · {held}"], "footer")
+        sql_note = f"{views} and {statements}, --format json holds them"
+        yield Prose([f"{_footer(table)} · {sql_note}"], "footer")
 
 
 def brief(result: ReleaseFindings) -> Iterator[Block]:
@@ -76,67 +76,78 @@ def _opening(result: ReleaseFindings, checks: Iterable[Verdict]) -> Iterator[Blo
         yield Prose([why], "strong")
         return
     [table] = result.tables
-    verdict, *rest = outcome(result)
+    verdict, *further = outcome(result)
     yield Heading(headline(result))
     yield Prose([verdict], "strong")
     yield Verdicts(list(checks))
     yield from audit.warnings(table)
-    made = result.anonymization
-    course = searched(made)
-    yield Prose([*_cost(result), *([course] if course else []), *rest])
-    if made.compared:
-        yield comparison_of_algorithms(made)
+    anonymization = result.anonymization
+    course = search_course(anonymization)
+    yield Prose([*_cost(result), *([course] if course else []), *further])
+    if anonymization.compared:
+        yield comparison_of_algorithms(anonymization)
     if advice := [*after_datafly(result), *finer_levels(result)]:
         yield Prose(advice)
 
 
 def _cost(result: ReleaseFindings) -> Iterator[str]:
     """The records and classes released, and the information lost."""
-    made, [table] = result.anonymization, result.tables
-    if made.reached_top:
+    anonymization, [table] = result.anonymization, result.tables
+    if anonymization.reached_top:
         return
-    released, whole = table.summary.records or 0, made.before.summary.records or 0
-    kept = "kept as *" if made.suppressed_as == "star" else "suppressed"
-    suppressed = f", {number(made.suppressed)} {kept}" if made.suppressed else ""
-    lost = "" if made.metrics.loss is None else f"; {percent(made.metrics.loss)} information lost"
+    released, records_before = table.summary.records or 0, anonymization.before.summary.records or 0
+    fate = "kept as *" if anonymization.suppressed_as == "star" else "suppressed"
+    suppressed = f", {number(anonymization.suppressed)} {fate}" if anonymization.suppressed else ""
+    lost = (
+        ""
+        if anonymization.metrics.loss is None
+        else f"; {percent(anonymization.metrics.loss)} information lost"
+    )
     yield (
-        f"{number(released)} of {counted(whole, 'record')} released in "
+        f"{number(released)} of {counted(records_before, 'record')} released in "
         f"{counted(table.summary.classes or 0, 'class')}{suppressed}{lost}."
     )
 
 
 def after_datafly(result: ReleaseFindings) -> Iterator[str]:
     """What the other algorithms are for, after Datafly."""
-    made = result.anonymization
-    if made.algorithm == "datafly" and made.steps and not made.reached_top and not made.compared:
+    anonymization = result.anonymization
+    if (
+        anonymization.algorithm == "datafly"
+        and anonymization.steps
+        and not anonymization.reached_top
+        and not anonymization.compared
+    ):
         yield "Less is lost by optimal (one level a column) and local (several): --compare."
 
 
 def finer_levels(result: ReleaseFindings) -> Iterator[str]:
     """Hierarchies that would keep more of numeric and date columns."""
     builders = result.anonymization.builders
-    given = [f"{name}={builder}" for name, builder in builders.items()]
-    if given:
+    hierarchies = [f"{name}={builder}" for name, builder in builders.items()]
+    if hierarchies:
         options = " ".join(
             f"--hierarchy {each}"
             if each.isascii() and " " not in each
             else f"--hierarchy '{printable(each)}'"
-            for each in given
+            for each in hierarchies
         )
         yield (
-            f"{listed(list(builders))} {'has' if len(given) == 1 else 'have'} no level but *: "
-            f"{options} would keep more."
+            f"{listed(list(builders))} {'has' if len(hierarchies) == 1 else 'have'} no level but "
+            f"*: {options} would keep more."
         )
 
 
 def unanswered(result: ReleaseFindings) -> str | None:
     """The sentence for a table without a release, or None."""
     [table] = result.tables
-    put_in = result.anonymization.before.summary.records
-    if table.status == "no_data" and put_in:
-        whole = "the only record" if put_in == 1 else f"all {counted(put_in, 'record')}"
+    records_before = result.anonymization.before.summary.records
+    if table.status == "no_data" and records_before:
+        all_records = (
+            "the only record" if records_before == 1 else f"all {counted(records_before, 'record')}"
+        )
         return (
-            f"{printable(table.name)}: {whole} would be suppressed, so "
+            f"{printable(table.name)}: {all_records} would be suppressed, so "
             "nothing is left to release (exit code 4). With a lower --max-suppressed the values "
             "are generalised further instead."
         )
@@ -161,12 +172,12 @@ def other_metrics(result: ReleaseFindings) -> str:
     metrics = result.anonymization.metrics
     bits = metrics.non_uniform_entropy_bits
     in_bits = "" if bits is None else f"{KEPT_TOGETHER}({tenths(bits)}{KEPT_TOGETHER}bits)"
-    found = {
+    losses = {
         "loss_geometric": short_percent(metrics.loss_geometric),
         "non_uniform_entropy": f"{short_percent(metrics.non_uniform_entropy)}{in_bits}",
         "discernibility": number_or_none(metrics.discernibility),
     }
-    each = ", ".join(f"{METRICS[name].title.lower()} {value}" for name, value in found.items())
+    each = ", ".join(f"{METRICS[name].title.lower()} {value}" for name, value in losses.items())
     weighted = (
         ""
         if metrics.loss_weighted is None
@@ -184,10 +195,10 @@ def verdicts(result: ReleaseFindings) -> Iterator[Verdict]:
 def _compared_checks(result: ReleaseFindings) -> Iterator[tuple[CheckResult, Verdict, str]]:
     """Each check with its verdict, and with the original table's figure in words."""
     [table], before = result.tables, result.anonymization.before
-    whole = replace(table, summary=before.summary)
+    original = replace(table, summary=before.summary)
     for check in table.checks:
         same = (
-            f"before: {phrases(each, whole).achieved}"
+            f"before: {phrases(each, original).achieved}"
             for each in before.checks
             if (each.model, each.parameters) == (check.model, check.parameters)
         )
@@ -212,80 +223,91 @@ def _joined(*parts: str) -> str:
 
 def outcome(result: ReleaseFindings) -> list[str]:
     """Whether the release holds, what was written, or why nothing was, and what to do next."""
-    made, [table] = result.anonymization, result.tables
+    anonymization, [table] = result.anonymization, result.tables
     failed = [check for check in table.checks if check.holds is False]
-    if made.reached_top:
-        return _in_vain(result)
-    written = [_written(made.release, len(made.views_for_reading), table)] if made.release else []
+    if anonymization.reached_top:
+        return _why_infeasible(result)
+    written = (
+        [_written(anonymization.release, len(anonymization.views_for_reading), table)]
+        if anonymization.release
+        else []
+    )
     if failed:
         titles = listed([models.verdict(check, table).title for check in failed])
         fails = f"The release fails its own audit: {titles}."
         if written:
             return [fails, "It was written anyway (--force).", *written]
         unwritten = "It is not written; --force writes it."
-        return [fails, unwritten, *_nearest(made), *_star_class(made, table)]
+        return [
+            fails,
+            unwritten,
+            *_nearest_levels(anonymization),
+            *_star_class(anonymization, table),
+        ]
     how_to_write = (
         sentence("how_to_write") if _is_embedded(table) else sentence("how_to_write_views")
     )
     return [tables.outcome(table), *(written or [how_to_write])]
 
 
-def _star_class(made: Anonymization, table: TableResult) -> Iterator[str]:
+def _star_class(anonymization: Anonymization, table: TableResult) -> Iterator[str]:
     """Why a class of suppressed records may be the one that fails."""
-    if made.suppressed_as == "star" and made.suppressed:
-        too_few = made.suppressed == table.summary.k and made.algorithm == "datafly"
+    if anonymization.suppressed_as == "star" and anonymization.suppressed:
+        too_few = (
+            anonymization.suppressed == table.summary.k and anonymization.algorithm == "datafly"
+        )
         by_step_4 = (
             ", or let --max-suppressed be k or more, so that step 4 suppresses enough"
             if too_few
             else ""
         )
         yield (
-            f"The {counted(made.suppressed, 'suppressed record')} are a class of their own, all "
-            f"*. Leave them out (--suppressed remove){by_step_4}."
+            f"The {counted(anonymization.suppressed, 'suppressed record')} are a class of their "
+            f"own, all *. Leave them out (--suppressed remove){by_step_4}."
         )
 
 
-def _in_vain(result: ReleaseFindings) -> list[str]:
+def _why_infeasible(result: ReleaseFindings) -> list[str]:
     """Why there is no release, and what would help."""
-    made, k, [table] = result.anonymization, only_k(result), result.tables
-    if table.summary.classes == 1 and made.records_violating in (0, table.summary.records):
+    anonymization, k, [table] = result.anonymization, only_k(result), result.tables
+    if table.summary.classes == 1 and anonymization.records_violating in (0, table.summary.records):
         return [
             "With every quasi-identifier at its coarsest level all records are one class, which "
             "fails too, so no coarser level can help. Nothing is written.",
-            *_of_the_earlier(made, table),
-            *_nearest(made, of=table.summary.records),
+            *_limit_by_earlier_release(anonymization, table),
+            *_nearest_levels(anonymization, of=table.summary.records),
             "What would help: require less, or release more records.",
         ]
     classes = "violating classes" if k is None else f"classes below {number(k)}"
-    many, at_most = made.records_violating, made.max_suppressed
-    said = (
+    many, at_most = anonymization.records_violating, anonymization.max_suppressed
+    obstacle = (
         f"{counted(many, 'record')} still {'lies' if many == 1 else 'lie'} in {classes}, where "
         f"{number(at_most)} may be suppressed"
     )
     fewer = "allow more with --max-suppressed"
-    if made.suppressed_as == "star" and 0 < many <= at_most:
-        said += ": with * in every quasi-identifier they would be a class that fails as well"
+    if anonymization.suppressed_as == "star" and 0 < many <= at_most:
+        obstacle += ": with * in every quasi-identifier they would be a class that fails as well"
         fewer = "have them removed (--suppressed remove)"
     elif many <= at_most:
-        said = "a requirement on all classes together still fails"
-    if made.algorithm == "levels":
+        obstacle = "a requirement on all classes together still fails"
+    if anonymization.algorithm == "levels":
         return [
-            f"At these levels {said}. Nothing is written.",
+            f"At these levels {obstacle}. Nothing is written.",
             f"What would help: {fewer}, higher levels, or a search for them (without --level).",
         ]
     return [
-        f"Every quasi-identifier is at its coarsest level, and {said}. Nothing is written.",
-        *_nearest(made),
-        *_of_the_earlier(made, table),
-        f"What would help: {fewer}, {_coarser(made)}, or leave out a quasi-identifier that nobody "
-        "could know.",
+        f"Every quasi-identifier is at its coarsest level, and {obstacle}. Nothing is written.",
+        *_nearest_levels(anonymization),
+        *_limit_by_earlier_release(anonymization, table),
+        f"What would help: {fewer}, {_columns_to_coarsen(anonymization)}, or leave out a "
+        "quasi-identifier that nobody could know.",
     ]
 
 
-def _nearest(made: Anonymization, of: int | None = None) -> Iterator[str]:
+def _nearest_levels(anonymization: Anonymization, of: int | None = None) -> Iterator[str]:
     """The levels with the fewest violating records, where no levels satisfy; none if these are all
     the records `of` the table."""
-    near = made.nearest
+    near = anonymization.nearest
     if near is None or near.records_violating == of:
         return
     levels = ", ".join(
@@ -298,9 +320,9 @@ def _nearest(made: Anonymization, of: int | None = None) -> Iterator[str]:
     yield f"The nearest levels are {levels}: {there} in violating classes there{left_out}."
 
 
-def _of_the_earlier(made: Anonymization, table: TableResult) -> Iterator[str]:
+def _limit_by_earlier_release(anonymization: Anonymization, table: TableResult) -> Iterator[str]:
     """Why no coarser level can help, where this release tells nobody apart."""
-    if any(many > 1 for many in made.values_at_top.values()):
+    if any(many > 1 for many in anonymization.values_at_top.values()):
         return
     for check in table.checks:
         if check.model == "composed_k_anonymity" and check.holds is False:
@@ -311,16 +333,16 @@ def _of_the_earlier(made: Anonymization, table: TableResult) -> Iterator[str]:
             )
 
 
-def _coarser(made: Anonymization) -> str:
+def _columns_to_coarsen(anonymization: Anonymization) -> str:
     """The quasi-identifiers that still distinguish records, and how to generalise them further."""
-    apart = [
+    distinguishing = [
         f"{printable(name)} ({counted(many, 'value')} left)"
-        for name, many in made.values_at_top.items()
+        for name, many in anonymization.values_at_top.items()
         if many > 1
     ]
-    if not apart:
+    if not distinguishing:
         return "give a quasi-identifier a coarser level"
-    return f"let {' and '.join(apart)} go up to suppress (kanon-sql explain hierarchies)"
+    return f"let {' and '.join(distinguishing)} go up to suppress (kanon-sql explain hierarchies)"
 
 
 def _is_embedded(table: TableResult) -> bool:
@@ -342,12 +364,12 @@ def _written(release: Release, views: int, table: TableResult) -> str:
             f"this release in a dbt project.{seed}"
         )
     if release.records is None:
-        what_next = (
+        next_step = (
             "--output release.parquet writes the release itself."
             if _is_embedded(table)
             else f"Nothing was created in {table.engine}; running them makes the release."
         )
-        return f"{path} written: {counted(views, 'view')}, no records. {what_next}"
+        return f"{path} written: {counted(views, 'view')}, no records. {next_step}"
     columns = f", {counted(release.columns, 'column')}" if release.columns is not None else ""
     null = ""
     if release.null_string is not None:
@@ -364,29 +386,30 @@ _FAR = 0.5
 """Gap above which the bound is reported as not informative."""
 
 
-def how_found(made: Anonymization) -> str:
+def search_outcome(anonymization: Anonymization) -> str:
     """How the chosen levels rank among all, and how that is known, above the table of steps."""
-    if made.algorithm == "levels":
+    if anonymization.algorithm == "levels":
         return "At the levels that were given:"
-    end = "At the top:" if made.reached_top else "At the end:"
-    return f"{searched(made) or 'Of all levels that meet the checks, these lose least.'} {end}"
+    end = "At the top:" if anonymization.reached_top else "At the end:"
+    course = search_course(anonymization)
+    return f"{course or 'Of all levels that meet the checks, these lose least.'} {end}"
 
 
-def searched(made: Anonymization) -> str | None:
+def search_course(anonymization: Anonymization) -> str | None:
     """The course of an optimal search and what it proves; None for other algorithms."""
-    search, metric = made.search, made.metric
+    search, metric = anonymization.search, anonymization.metric
     if search is None or metric is None:
         return None
     choices = counted(search.nodes, "choice")
-    if made.reached_top:
+    if anonymization.reached_top:
         if search.nodes == 1:
             return "The only choice of levels doesn't meet the required checks."
         return f"None of the {choices} of levels meets the required checks."
-    looked = f"{number(search.looked_at)} of {choices} of levels evaluated"
+    evaluated = f"{number(search.looked_at)} of {choices} of levels evaluated"
     by = METRICS[metric].title.lower()
     if search.optimal:
-        return f"{looked}: these lose least by {by} (proved)."
-    return f"{looked}: the best by {by} so far, {distance(search)}."
+        return f"{evaluated}: these lose least by {by} (proved)."
+    return f"{evaluated}: the best by {by} so far, {distance(search)}."
 
 
 def is_near(search: Search) -> bool:
@@ -441,35 +464,39 @@ _OF_A_FILE = re.compile(r"^(column (?:\d+(?= of )|.+(?= of \S+$))).*")
 
 def grids(result: ReleaseFindings) -> Iterator[Grid]:
     """The tables on how the release was made, and its cost."""
-    made = result.anonymization
+    anonymization = result.anonymization
     yield _steps(result)
     yield _before_and_after(result)
-    yield _by_attribute(result) if made.recoded is None else _by_level(result, made.recoded)
-    if made.minimal_nodes is not None:
-        yield minimal_nodes(made.minimal_nodes)
-    if made.associations:
-        yield associations(made)
+    yield (
+        _by_attribute(result)
+        if anonymization.recoded is None
+        else _by_level(result, anonymization.recoded)
+    )
+    if anonymization.minimal_nodes is not None:
+        yield minimal_nodes(anonymization.minimal_nodes)
+    if anonymization.associations:
+        yield associations(anonymization)
 
 
 def _steps(result: ReleaseFindings) -> Grid:
-    made = result.anonymization
-    whole = made.before.summary.records or 0
+    anonymization = result.anonymization
+    records_before = anonymization.before.summary.records or 0
     k = only_k(result)
     violating = "violating\nclasses" if k is None else f"classes\nbelow{KEPT_TOGETHER}{number(k)}"
     steps = (
-        step_row(step, place, step.to_level - 1, whole)
-        for place, step in enumerate(made.steps, start=1)
+        step_row(step, place, step.to_level - 1, records_before)
+        for place, step in enumerate(anonymization.steps, start=1)
     )
-    idle = made.algorithm == "datafly" and not made.steps
+    idle = anonymization.algorithm == "datafly" and not anonymization.steps
     grid = Grid(
-        sentence("nothing_to_do") if idle else _how_found(made),
+        sentence("nothing_to_do") if idle else _title_of_steps(anonymization),
         GridRow(
             ("step", "attribute", "level", ""), ("values", f"records in\n{violating}", "share")
         ),
         (*steps, *_ends(result)),
         below=_step_4(result) or "",
     )
-    return grid if made.steps else _without_steps(grid)
+    return grid if anonymization.steps else _without_steps(grid)
 
 
 def _without_steps(grid: Grid) -> Grid:
@@ -478,13 +505,17 @@ def _without_steps(grid: Grid) -> Grid:
     return grid._replace(header=named_row("", *grid.header.figures[1:]), rows=tuple(ends))
 
 
-def _how_found(made: Anonymization) -> str:
-    if made.recoded is not None:
+def _title_of_steps(anonymization: Anonymization) -> str:
+    if anonymization.recoded is not None:
         return sentence("by_local_recoding")
-    return sentence("by_datafly") if made.algorithm == "datafly" else how_found(made)
+    return (
+        sentence("by_datafly")
+        if anonymization.algorithm == "datafly"
+        else search_outcome(anonymization)
+    )
 
 
-def comparison_of_algorithms(made: Anonymization) -> Grid:
+def comparison_of_algorithms(anonymization: Anonymization) -> Grid:
     """What a release by each algorithm loses."""
     return Grid(
         "The same question to each algorithm:",
@@ -499,12 +530,12 @@ def comparison_of_algorithms(made: Anonymization) -> Grid:
                     tenths(each.seconds or None),
                 ),
             )
-            for each in made.compared
+            for each in anonymization.compared
         ),
     )
 
 
-def step_row(step: GeneralizationStep, place: int, from_level: int, whole: int = 0) -> GridRow:
+def step_row(step: GeneralizationStep, place: int, from_level: int, total: int = 0) -> GridRow:
     """A step as a row of the table of steps."""
     return GridRow(
         (
@@ -516,28 +547,34 @@ def step_row(step: GeneralizationStep, place: int, from_level: int, whole: int =
         (
             number(step.distinct_before),
             number(step.records_violating),
-            short_share(step.records_violating, whole),
+            short_share(step.records_violating, total),
         ),
     )
 
 
 def _ends(result: ReleaseFindings) -> Iterator[GridRow]:
     """The closing rows: records violating and suppressed after the last step."""
-    made = result.anonymization
-    whole = made.before.summary.records or 0
-    kept = " as *" if made.suppressed_as == "star" else ""
+    anonymization = result.anonymization
+    records_before = anonymization.before.summary.records or 0
+    as_star = " as *" if anonymization.suppressed_as == "star" else ""
     for words, records in (
-        ("before the first split" if made.recoded else "at the end", made.records_violating),
-        (f"suppressed{kept} (at most {number(made.max_suppressed)} allowed)", made.suppressed),
-        ("in step 4", made.step4),
+        (
+            "before the first split" if anonymization.recoded else "at the end",
+            anonymization.records_violating,
+        ),
+        (
+            f"suppressed{as_star} (at most {number(anonymization.max_suppressed)} allowed)",
+            anonymization.suppressed,
+        ),
+        ("in step 4", anonymization.step4),
     ):
         if records or words != "in step 4":
-            yield GridRow(("", words), ("", number(records), short_share(records, whole)))
+            yield GridRow(("", words), ("", number(records), short_share(records, records_before)))
 
 
 def _before_and_after(result: ReleaseFindings) -> Grid:
-    made, [table] = result.anonymization, result.tables
-    before, after = made.before.summary, table.summary
+    anonymization, [table] = result.anonymization, result.tables
+    before, after = anonymization.before.summary, table.summary
     average = before.records / before.classes if before.records and before.classes else None
     return Grid(
         "",
@@ -548,63 +585,65 @@ def _before_and_after(result: ReleaseFindings) -> Grid:
             named_row(
                 "before",
                 *map(number_or_none, (before.records, before.classes, before.k)),
-                short_percent(None if made.metrics.loss is None else 0),
-                short_percent(None if made.metrics.precision is None else 1),
+                short_percent(None if anonymization.metrics.loss is None else 0),
+                short_percent(None if anonymization.metrics.precision is None else 1),
                 tenths(average),
             ),
             named_row(
                 "after",
                 *map(number_or_none, (after.records, after.classes, after.k)),
-                short_percent(made.metrics.loss),
-                short_percent(made.metrics.precision),
-                tenths(made.metrics.average_class_size),
+                short_percent(anonymization.metrics.loss),
+                short_percent(anonymization.metrics.precision),
+                tenths(anonymization.metrics.average_class_size),
             ),
         ),
     )
 
 
 def _by_attribute(result: ReleaseFindings) -> Grid:
-    made = result.anonymization
+    anonymization = result.anonymization
     return Grid(
         "What became of each quasi-identifier, and what it lost:",
         GridRow(("quasi-identifier", "level", ""), ("lost",)),
         tuple(
             GridRow(
-                (printable(name), f"{level:>5}", printable(made.labels[name])),
-                (short_percent(made.metrics.loss_by_quasi_identifier.get(name)),),
+                (printable(name), f"{level:>5}", printable(anonymization.labels[name])),
+                (short_percent(anonymization.metrics.loss_by_quasi_identifier.get(name)),),
             )
-            for name, level in (made.levels or {}).items()
+            for name, level in (anonymization.levels or {}).items()
         ),
     )
 
 
 def _by_level(result: ReleaseFindings, recoded: Recoded) -> Grid:
-    made = result.anonymization
+    anonymization = result.anonymization
     return Grid(
         "The tops, and what each quasi-identifier would lose at its own:"
-        if made.reached_top
+        if anonymization.reached_top
         else f"Which level the records show, after {counted(recoded.rounds, 'round')}, and what "
         "each quasi-identifier lost:",
         GridRow(("quasi-identifier", "level", ""), ("records", "share", "lost")),
         tuple(
             row
             for name, reached in recoded.levels_by_records.items()
-            for row in _levels_of(name, reached, recoded.labels_of_levels[name], made.metrics)
+            for row in _levels_of(
+                name, reached, recoded.labels_of_levels[name], anonymization.metrics
+            )
         ),
-        below=" ".join(_beside(recoded, made)),
+        below=" ".join(_other_levels(recoded, anonymization)),
     )
 
 
-def _beside(recoded: Recoded, made: Anonymization) -> Iterator[str]:
+def _other_levels(recoded: Recoded, anonymization: Anonymization) -> Iterator[str]:
     """The loss of full-domain levels for comparison, and a note on mixed levels."""
     other = recoded.one_level_for_all
-    if other is not None and other.metrics.loss is not None and not made.reached_top:
+    if other is not None and other.metrics.loss is not None and not anonymization.reached_top:
         suppressed = f" and suppress {counted(other.suppressed, 'record')}" * (other.suppressed > 0)
         yield (
             f"One level for each column would lose {short_percent(other.metrics.loss)} at least"
             f"{suppressed}, with {counted(other.classes, 'class')} (--algorithm optimal)."
         )
-    elif other is None and not made.reached_top and made.metrics.loss is not None:
+    elif other is None and not anonymization.reached_top and anonymization.metrics.loss is not None:
         yield "--algorithm optimal finds what one level for each column would lose."
     if any(len(each) > 1 for each in recoded.levels_by_records.values()):
         yield sentence("mixed_levels")
@@ -614,27 +653,27 @@ def _levels_of(
     name: str, reached: Mapping[int, int], labels: Mapping[int, str], metrics: Metrics
 ) -> Iterator[GridRow]:
     """A row per level reached, with a bar for its share of the records."""
-    whole = sum(reached.values())
+    total = sum(reached.values())
     for place, (level, records) in enumerate(sorted(reached.items())):
         yield GridRow(
             (
                 printable(name),
-                f"{level:>2} {_bar(records, whole):<{_LONGEST_BAR}}",
+                f"{level:>2} {_bar(records, total):<{_LONGEST_BAR}}",
                 printable(_OF_A_FILE.sub(r"\1", labels[level])),
             ),
             (
                 number(records),
-                short_share(records, whole),
+                short_share(records, total),
                 short_percent(metrics.loss_by_quasi_identifier.get(name)) if place == 0 else "",
             ),
         )
 
 
-def _bar(part: int, whole: int) -> str:
-    return ("█" * round(_LONGEST_BAR * part / whole) or "▏") if whole else ""
+def _bar(count: int, total: int) -> str:
+    return ("█" * round(_LONGEST_BAR * count / total) or "▏") if total else ""
 
 
-def associations(made: Anonymization) -> Grid:
+def associations(anonymization: Anonymization) -> Grid:
     """Cramér's V of each quasi-identifier with each sensitive attribute, before and after."""
     return Grid(
         "Association with a sensitive attribute (Cramér's V, from 0 to 1):",
@@ -644,20 +683,22 @@ def associations(made: Anonymization) -> Grid:
                 (printable(each.quasi_identifier), printable(each.sensitive)),
                 (_hundredths(each.before), _hundredths(each.after)),
             )
-            for each in made.associations
+            for each in anonymization.associations
         ),
     )
 
 
 def _step_4(result: ReleaseFindings) -> str | None:
     """A sentence on step 4 of Datafly, if it suppressed anything."""
-    made = result.anonymization
-    if not made.step4:
+    anonymization = result.anonymization
+    if not anonymization.step4:
         return None
-    past = ", even past the limit" if made.suppressed > made.max_suppressed else ""
+    past = (
+        ", even past the limit" if anonymization.suppressed > anonymization.max_suppressed else ""
+    )
     return (
-        f"Step 4 suppressed {counted(made.step4, 'record')} more{past}, because fewer than k "
-        "suppressed records could be told apart."
+        f"Step 4 suppressed {counted(anonymization.step4, 'record')} more{past}, because fewer "
+        "than k suppressed records could be told apart."
     )
 
 

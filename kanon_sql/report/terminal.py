@@ -85,9 +85,9 @@ def widest(texts: Iterable[str]) -> int:
     return max((width_of(line) for text in texts for line in text.split("\n")), default=0)
 
 
-def plain(line: Line) -> str:
+def text_of(line: Line) -> str:
     """A line as plain text, without trailing spaces."""
-    return numbers.plain("".join(part.text for part in line)).rstrip()
+    return numbers.with_spaces("".join(segment.text for segment in line)).rstrip()
 
 
 def coloured(lines: Iterable[Line]) -> str:
@@ -100,7 +100,9 @@ def coloured(lines: Iterable[Line]) -> str:
     page = StringIO()
     console = Console(file=page, force_terminal=True, color_system="standard", no_color=False)
     for line in lines:
-        text = Text.assemble(*((numbers.plain(part.text), part.style) for part in line))
+        text = Text.assemble(
+            *((numbers.with_spaces(segment.text), segment.style) for segment in line)
+        )
         console.print(text, soft_wrap=True, highlight=False)
     return page.getvalue().removesuffix("\n")
 
@@ -145,13 +147,13 @@ def grid_lines(grid: Grid, width: int) -> Iterator[Line]:
 def _aligned(rows: Sequence[GridRow], width: int) -> list[list[str]]:
     """The text cells of each row: aligned on one line, wrapped in the last column, or joined."""
     columns = len(rows[0].words)
-    whole = [row.words for row in rows if len(row.words) == columns]
-    sizes = [widest(words[place] for words in whole) for place in range(columns)]
+    unspanned = [row.words for row in rows if len(row.words) == columns]
+    sizes = [widest(words[place] for words in unspanned) for place in range(columns)]
     names = [INDENT.join([*map(padded, row.words[:-1], sizes), row.words[-1]]) for row in rows]
     if widest(names) <= width:
         return [[name] for name in names]
     last = width - sum(size + len(INDENT) for size in sizes[:-1])
-    if columns == 1 or last < NARROWEST or len(whole) < len(rows):
+    if columns == 1 or last < NARROWEST or len(unspanned) < len(rows):
         return [[INDENT.join(word.strip() for word in row.words if word)] for row in rows]
     return [list(_in_its_column(row.words, sizes, last)) for row in rows]
 
@@ -162,7 +164,7 @@ def _in_its_column(words: Sequence[str], sizes: Sequence[int], width: int) -> It
         f"{padded(word, size)}{INDENT}" for word, size in zip(words[:-1], sizes, strict=False)
     )
     for line in folded(words[-1], width):
-        yield f"{before}{plain(line)}"
+        yield f"{before}{text_of(line)}"
         before = " " * width_of(before)
 
 
@@ -182,7 +184,7 @@ def _portion(
 ) -> Iterator[Line]:
     """The rows with one portion of the figure columns."""
     left = room.inner - room.taken(sizes.values())
-    beside = max((size for size in map(width_of, chain(*names)) if size <= left), default=0)
+    name_width = max((size for size in map(width_of, chain(*names)) if size <= left), default=0)
     for row, (*upper_words, words) in zip(rows, names, strict=True):
         style = "dim" if row is rows[0] else ""
         for upper in upper_words:
@@ -190,19 +192,21 @@ def _portion(
         if len(row.figures) < len(rows[0].figures):
             if 0 in sizes:
                 yield from folded(
-                    f"{padded(words, beside)}{room.gap}{row.figures[-1]}", room.width, room.indent
+                    f"{padded(words, name_width)}{room.gap}{row.figures[-1]}",
+                    room.width,
+                    room.indent,
                 )
             continue
         *above, figures = _figure_lines(row, sizes, room.gap)
         name = words
-        if width_of(name) > beside:
+        if width_of(name) > name_width:
             yield from folded(
                 name, room.width, room.indent, rest=f"{room.indent}{INDENT}", style=style
             )
             name = ""
         for upper in above:
-            yield (StyledText(f"{room.indent}{' ' * beside}{upper}".rstrip(" "), style),)
-        yield (StyledText(f"{room.indent}{padded(name, beside)}{figures}".rstrip(" "), style),)
+            yield (StyledText(f"{room.indent}{' ' * name_width}{upper}".rstrip(" "), style),)
+        yield (StyledText(f"{room.indent}{padded(name, name_width)}{figures}".rstrip(" "), style),)
 
 
 def _figure_lines(row: GridRow, sizes: Mapping[int, int], gap: str) -> list[str]:
@@ -244,7 +248,7 @@ def write(page: Iterable[Block], *, colour: bool = False, width: int = 80) -> st
         if lines and not (isinstance(block, Prose) and block.style == "footer"):
             lines.append(EMPTY)
         lines += _lines(block, width)
-    return coloured(lines) if colour else "\n".join(plain(line) for line in lines)
+    return coloured(lines) if colour else "\n".join(text_of(line) for line in lines)
 
 
 def _lines(block: Block, width: int) -> Iterable[Line]:
@@ -282,8 +286,8 @@ def _lines(block: Block, width: int) -> Iterable[Line]:
 # --- sentences ------------------------------------------------------------------------------
 
 
-def _folded(sentences: Iterable[str], width: int, first: str = "", **how: str) -> list[Line]:
-    return [line for sentence in sentences for line in folded(sentence, width, first, **how)]
+def _folded(sentences: Iterable[str], width: int, first: str = "", **style: str) -> list[Line]:
+    return [line for sentence in sentences for line in folded(sentence, width, first, **style)]
 
 
 def _prose(prose: Prose, width: int) -> list[Line]:
@@ -318,22 +322,22 @@ def _limits(limits: Iterable[tuple[str, str | None]], width: int) -> list[Line]:
 
 def _verdicts(verdicts: Verdicts, width: int) -> Iterator[Line]:
     """One line per check if the widest verdict fits, else with its extent below."""
-    found = verdicts.checks
-    words = 7 if verdicts.are_changes else max(8, widest(check.word for check in found))
+    checks = verdicts.checks
+    words = 7 if verdicts.are_changes else max(8, widest(check.word for check in checks))
     under = " " * (2 * len(INDENT) + words)
-    titles = widest(check.title for check in found)
-    achieved = widest(check.achieved for check in found)
-    extent = widest(check.extent for check in found)
+    titles = widest(check.title for check in checks)
+    achieved = widest(check.achieved for check in checks)
+    extent = widest(check.extent for check in checks)
     one_line = len(under) + titles + 2 + achieved + 2 + extent <= width and not verdicts.are_changes
-    for check in found:
+    for check in checks:
         word = StyledText(f"{INDENT}{check.word:<{words}}{INDENT}", _STYLES.get(check.status, ""))
         text = f"{padded(check.title, titles)}  {check.achieved}"
         if one_line:
             yield (word, StyledText(f"{padded(text, titles + 2 + achieved)}  {check.extent}"))
             continue
-        first, *rest = folded(text, width, under)
+        first, *further = folded(text, width, under)
         yield (word, StyledText(first[0].text.removeprefix(under)))
-        yield from rest
+        yield from further
         if check.extent:
             yield from folded(check.extent, width, under)
 

@@ -24,66 +24,67 @@ _HARDLY = 0.02
 """Relative increase of loss that counts as "hardly more"."""
 
 
-def page(found: Tradeoff, command: Callable[..., str] | None = None) -> Iterator[Block]:
+def page(tradeoff: Tradeoff, command: Callable[..., str] | None = None) -> Iterator[Block]:
     """The best levels for each k, with their loss. `command` gives the command that makes a
     release, with further options."""
-    if found.status == "no_data":
+    if tradeoff.status == "no_data":
         yield Prose(
-            [f"{printable(found.name)} has no records, so there is nothing to compare."], "strong"
+            [f"{printable(tradeoff.name)} has no records, so there is nothing to compare."],
+            "strong",
         )
         return
-    search = found.search or (found.optimal and found.optimal.search)
-    looked = (
+    search = tradeoff.search or (tradeoff.optimal and tradeoff.optimal.search)
+    nodes = (
         f"{counted(search.nodes, 'choice')} of levels, {number(search.looked_at)} evaluated"
         if search
         else None
     )
-    title = METRICS[found.metric].title.lower()
+    title = METRICS[tradeoff.metric].title.lower()
     yield Heading(
         [
-            printable(found.name),
-            counted(found.records, "record"),
-            *([looked] if looked else []),
-            f"best by {title}" if found.algorithm == "optimal" else "local recoding",
-            f"at most {counted(found.max_suppressed, 'record')} suppressed",
+            printable(tradeoff.name),
+            counted(tradeoff.records, "record"),
+            *([nodes] if nodes else []),
+            f"best by {title}" if tradeoff.algorithm == "optimal" else "local recoding",
+            f"at most {counted(tradeoff.max_suppressed, 'record')} suppressed",
         ]
     )
-    if found.algorithm == "optimal":
-        yield _costs(found, found.points)
-        yield _levels(found.points)
+    if tradeoff.algorithm == "optimal":
+        yield _costs(tradeoff, tradeoff.points)
+        yield _levels(tradeoff.points)
     else:
-        yield _costs(found, found.points, "Each class only as coarse as it needs (local):")
-        if found.optimal:
-            yield _costs(found, found.optimal.points, "One level per column (optimal):")
-            yield _levels(found.optimal.points)
-    if found.warnings:
-        yield Points(found.warnings, "warning")
+        yield _costs(tradeoff, tradeoff.points, "Each class only as coarse as it needs (local):")
+        if tradeoff.optimal:
+            yield _costs(tradeoff, tradeoff.optimal.points, "One level per column (optimal):")
+            yield _levels(tradeoff.optimal.points)
+    if tradeoff.warnings:
+        yield Points(tradeoff.warnings, "warning")
     yield Prose(
-        [*_remarks(found), _proof(found), "Which k to choose: kanon-sql explain thresholds."]
+        [*_remarks(tradeoff), _proof(tradeoff), "Which k to choose: kanon-sql explain thresholds."]
     )
-    if any(each.metrics for each in found.points):
-        yield from _next(found, command)
-    yield Prose([f"{found.seconds:.1f} s · {found.engine}"], "footer")
+    if any(each.metrics for each in tradeoff.points):
+        yield from _next(tradeoff, command)
+    yield Prose([f"{tradeoff.seconds:.1f} s · {tradeoff.engine}"], "footer")
 
 
-def _costs(found: Tradeoff, points: Sequence[Point], above: str = "") -> Grid:
-    values = {each.k: _cost(found, each) for each in points}
+def _costs(tradeoff: Tradeoff, points: Sequence[Point], above: str = "") -> Grid:
+    values = {each.k: _cost(tradeoff, each) for each in points}
     most = max([each for each in values.values() if each is not None], default=0.0)
-    whole = 1.0 if found.are_shares else most
+    scale = 1.0 if tradeoff.are_shares else most
     return Grid(
         above,
         GridRow(
             ("   k", ""),
-            ("lost" if found.are_shares else found.metric, "suppressed", "", "classes"),
+            ("lost" if tradeoff.are_shares else tradeoff.metric, "suppressed", "", "classes"),
         ),
         tuple(
             GridRow(
-                (f"{each.k:>4}", _bar(values[each.k], whole)),
+                (f"{each.k:>4}", _bar(values[each.k], scale)),
                 (
-                    _loss_text(values[each.k], in_shares=found.are_shares),
+                    _loss_text(values[each.k], in_shares=tradeoff.are_shares),
                     number_or_none(each.suppressed),
                     short_percent(
-                        None if each.suppressed is None else each.suppressed / found.records
+                        None if each.suppressed is None else each.suppressed / tradeoff.records
                     ),
                     number_or_none(each.classes),
                 ),
@@ -121,11 +122,11 @@ def _label(label: str) -> str:
     return "" if label.startswith("column ") else f" ({printable(label)})"
 
 
-def _cost(found: Tradeoff, point: Point) -> float | None:
+def _cost(tradeoff: Tradeoff, point: Point) -> float | None:
     """The loss by the metric that was minimised."""
-    if point.metrics and found.metric == "loss" and point.metrics.loss_weighted is not None:
+    if point.metrics and tradeoff.metric == "loss" and point.metrics.loss_weighted is not None:
         return point.metrics.loss_weighted
-    return point.lost(found.metric)
+    return point.lost(tradeoff.metric)
 
 
 def _loss_text(value: float | None, *, in_shares: bool) -> str:
@@ -134,54 +135,54 @@ def _loss_text(value: float | None, *, in_shares: bool) -> str:
     return short_percent(value) if in_shares else f"{value:,.1f}"
 
 
-def _bar(value: float | None, whole: float) -> str:
-    if not value or not whole:
+def _bar(value: float | None, scale: float) -> str:
+    if not value or not scale:
         return ""
-    return bar(min(value / whole, 1), _WIDEST_BAR, least=0)
+    return bar(min(value / scale, 1), _WIDEST_BAR, least=0)
 
 
-def _remarks(found: Tradeoff) -> Iterator[str]:
+def _remarks(tradeoff: Tradeoff) -> Iterator[str]:
     """Ranges of k over which the loss hardly grows."""
     first: Point | None = None
     last: Point | None = None
-    for point in [*found.points, None]:
-        cost = _cost(found, point) if point else None
-        start = _cost(found, first) if first else None
+    for point in [*tradeoff.points, None]:
+        cost = _cost(tradeoff, point) if point else None
+        start = _cost(tradeoff, first) if first else None
         if point and cost is not None and start is not None and cost <= start * (1 + _HARDLY):
             last = point
             continue
         if first and last and start is not None:
-            end = _cost(found, last)
+            end = _cost(tradeoff, last)
             much = "nothing more" if end is not None and end <= start + 1e-12 else "hardly more"
             yield f"k = {number(last.k)} costs {much} than k = {number(first.k)}."
         first, last = point, None
 
 
-def _proof(found: Tradeoff) -> str:
-    if not any(each.metrics for each in found.points):
+def _proof(tradeoff: Tradeoff) -> str:
+    if not any(each.metrics for each in tradeoff.points):
         return (
             "No levels meet the checks. Allow more suppression (--max-suppressed), or let the "
             "levels of each quasi-identifier end with suppress."
         )
-    if found.search is None:
+    if tradeoff.search is None:
         return (
             "Local recoding is greedy: no row is proved to be the least possible. Its columns have "
             "values of several levels, which plain grouping keeps apart (explain local)."
         )
-    if found.search.optimal:
+    if tradeoff.search.optimal:
         return "For each k, no other choice of these levels loses less (proved)."
-    if is_near(found.search):
-        return f"The search was ended early: each row is {distance(found.search)}."
+    if is_near(tradeoff.search):
+        return f"The search was ended early: each row is {distance(tradeoff.search)}."
     return "Not every row is proved to be the least possible: the search was ended early."
 
 
-def _next(found: Tradeoff, command: Callable[..., str] | None) -> Iterator[Block]:
+def _next(tradeoff: Tradeoff, command: Callable[..., str] | None) -> Iterator[Block]:
     """The command for the k after which the loss jumps most."""
-    k, why = _before_the_jump(found)
-    output = "release.parquet" if found.engine == "duckdb" else "release.sql"
-    options = ("--k", str(k), "--algorithm", found.algorithm)
+    k, why = _before_the_jump(tradeoff)
+    output = "release.parquet" if tradeoff.engine == "duckdb" else "release.sql"
+    options = ("--k", str(k), "--algorithm", tradeoff.algorithm)
     if command is None:
-        more = ("--metric", found.metric, "--max-suppressed", str(found.max_suppressed))
+        more = ("--metric", tradeoff.metric, "--max-suppressed", str(tradeoff.max_suppressed))
         words = " ".join((*options, *more, "--output", output))
         yield Prose([f"{why} To make a release with k = {k}: kanon-sql anonymize … {words}"])
         return
@@ -189,15 +190,17 @@ def _next(found: Tradeoff, command: Callable[..., str] | None) -> Iterator[Block
     yield Verbatim(folded(command(*options, "--output", output)))
 
 
-def _before_the_jump(found: Tradeoff) -> tuple[int, str]:
+def _before_the_jump(tradeoff: Tradeoff) -> tuple[int, str]:
     """The k after which the loss rises most, with the reason in words."""
     # Where no column can lose anything, as where each has a single value, no loss is defined.
-    costs = [(each.k, _cost(found, each) or 0.0) for each in found.points if each.metrics]
+    costs = [(each.k, _cost(tradeoff, each) or 0.0) for each in tradeoff.points if each.metrics]
     rises = [(after - before, k) for (k, before), (_, after) in pairwise(costs)]
     most, k = max(rises, default=(0.0, 0), key=lambda rise: rise[0])
     if most <= 0:
         return costs[-1][0], "" if len(costs) == 1 else "No k costs more than a smaller one."
     place = [each for each, _ in costs].index(k)
     (_, before), (larger, after) = costs[place : place + 2]
-    from_to = " to ".join(_loss_text(each, in_shares=found.are_shares) for each in (before, after))
+    from_to = " to ".join(
+        _loss_text(each, in_shares=tradeoff.are_shares) for each in (before, after)
+    )
     return k, f"The loss jumps most after k = {k}: from {from_to} at k = {number(larger)}."

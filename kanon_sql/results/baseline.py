@@ -46,7 +46,7 @@ from kanon_sql.results.table import (
 from kanon_sql.results.version import FORMAT, VERSION
 from kanon_sql.spec.models.catalogue import ALL_MODELS
 
-Held = TypeVar("Held", bound=AuditFindings)
+Findings = TypeVar("Findings", bound=AuditFindings)
 
 
 @dataclass(frozen=True)
@@ -59,7 +59,7 @@ class Baseline:
     def read(cls, path: Path) -> Baseline:
         """Read a baseline. Raises `InputError` for any other file."""
         baseline = cls(read_baseline(path))
-        baseline._refuse_twins(f"{path}: ")
+        baseline._refuse_duplicates(f"{path}: ")
         return baseline
 
     @classmethod
@@ -79,16 +79,16 @@ class Baseline:
                 f"{option('k', 5)}, or checks in a spec."
             )
         baseline = cls(tables)
-        baseline._refuse_twins("")
+        baseline._refuse_duplicates("")
         return baseline
 
     def to_json(self) -> str:
         """The tables as in a result, marked as a baseline."""
         result = AuditFindings(self.tables, VERSION).to_dict()
-        whole = {"kanon_sql": VERSION, "format": FORMAT, "baseline": BASELINE_VERSION, **result}
-        return json.dumps(whole, indent=2, ensure_ascii=False, allow_nan=False)
+        document = {"kanon_sql": VERSION, "format": FORMAT, "baseline": BASELINE_VERSION, **result}
+        return json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False)
 
-    def applied_to(self, result: Held, by: By = "share") -> Held:
+    def applied_to(self, result: Findings, by: By = "share") -> Findings:
         """The result with violations accepted as far as the baseline allows.
 
         Violating records are compared by their share of the table, or by `count`. Checks that the
@@ -97,7 +97,7 @@ class Baseline:
         audited = Counter(table_key(table) for table in result.tables)
         known = {table_key(table): table for table in self.tables}
         tables = [
-            self._accepting(table, known.get(key), by, is_twin=audited[key] > 1)
+            self._accepting(table, known.get(key), by, is_duplicate=audited[key] > 1)
             for table in result.tables
             for key in [table_key(table)]
         ]
@@ -121,15 +121,15 @@ class Baseline:
         )
 
     def _accepting(
-        self, table: TableResult, known: TableResult | None, by: By, *, is_twin: bool
+        self, table: TableResult, known: TableResult | None, by: By, *, is_duplicate: bool
     ) -> TableResult:
         """The table's checks compared with the baseline, with warnings for missing ones."""
         if table.status in _UNANSWERED:
             return table
-        if known is None or is_twin:
-            why = _TWINS if is_twin else self._why_unknown(table)
+        if known is None or is_duplicate:
+            warning = _EQUAL_TABLES if is_duplicate else self._why_unknown(table)
             unknown = Rows(replace(check, accepted=False) for check in table.checks)
-            return replace(table, checks=unknown, warnings=(*table.warnings, why))
+            return replace(table, checks=unknown, warnings=(*table.warnings, warning))
         compared = table_diff(known, table, by)
         checks = Rows(_judged(each, compared) for each in compared.checks if each.new)
         return replace(
@@ -139,7 +139,7 @@ class Baseline:
             warnings=(
                 *table.warnings,
                 *_dropped(table, known),
-                *_counted_otherwise(compared),
+                *_counted_differently(compared),
                 *_without_sizes(checks, known, by),
             ),
         )
@@ -153,11 +153,11 @@ class Baseline:
                 f"the baseline has no table {table.name}, so it accepts nothing here. It has "
                 f"{names}."
             )
-        parts = ", ".join(
-            (QUESTION | CELL_QUESTION)[part] for part in other_questions(same_name[0], table)
+        changed = ", ".join(
+            (QUESTION | CELL_QUESTION)[key] for key in other_questions(same_name[0], table)
         )
         return (
-            f"the baseline has another question about {table.name} ({parts}), so it accepts "
+            f"the baseline has another question about {table.name} ({changed}), so it accepts "
             "nothing here. kanon-sql baseline writes it again."
         )
 
@@ -181,18 +181,18 @@ class Baseline:
             "does not ask. kanon-sql baseline writes it again, if they are not needed any more."
         )
 
-    def _refuse_twins(self, where: str) -> None:
+    def _refuse_duplicates(self, where: str) -> None:
         keys = Counter(table_key(table) for table in self.tables)
-        twin = next((table for table in self.tables if keys[table_key(table)] > 1), None)
-        if twin is not None:
+        duplicate = next((table for table in self.tables if keys[table_key(table)] > 1), None)
+        if duplicate is not None:
             raise SpecError(
-                f"{where}two tables are called {twin.name} and have the same checks, so a baseline "
-                "could not distinguish them. Give each a name in the spec."
+                f"{where}two tables are called {duplicate.name} and have the same checks, so a "
+                "baseline could not distinguish them. Give each a name in the spec."
             )
 
 
 _UNANSWERED = ("error", "no_data")
-_TWINS = (
+_EQUAL_TABLES = (
     "another table of this audit has the same name and question, so the baseline can't tell them "
     "apart and accepts nothing here. Give each a name in the spec."
 )
@@ -212,21 +212,21 @@ def _dropped(table: TableResult, baseline: TableResult) -> Iterator[str]:
     for check in _gated(baseline):
         if check_key(check, baseline) in same:
             continue
-        otherwise = check_key(check, baseline, thresholds=False) in about
+        has_other_thresholds = check_key(check, baseline, thresholds=False) in about
         parameters = ", ".join(
             f"{key}={value}" for key, value in _identifying_parameters(check).items()
         )
         yield (
             f"the baseline has {check.model}({parameters}), which "
-            f"{'has other thresholds now' if otherwise else 'is no longer checked'}. kanon-sql "
-            "baseline writes it again, if that is intended."
+            f"{'has other thresholds now' if has_other_thresholds else 'is no longer checked'}. "
+            "kanon-sql baseline writes it again, if that is intended."
         )
 
 
-def _counted_otherwise(table: TableDiff) -> Iterator[str]:
+def _counted_differently(table: TableDiff) -> Iterator[str]:
     """A warning for each violated check whose figures mean something else in the baseline."""
     for each in table.checks:
-        if each.new and each.new.holds is False and each.is_counted_otherwise:
+        if each.new and each.new.holds is False and each.is_counted_differently:
             yield (
                 f"{each.new.model} m={each.new.parameters['m']} was counted otherwise in the "
                 "baseline (fewer sizes of combinations, or a draw), so its figures can't be "
@@ -253,8 +253,8 @@ def _without_sizes(checks: Sequence[CheckResult], baseline: TableResult, by: By)
 
 def _identifying_parameters(check: CheckResult) -> dict[str, Any]:
     """The parameters that identify a check, without values of the data."""
-    kept = (*ALL_MODELS[check.model].thresholds, "sensitive", "reference")
-    return {key: check.parameters[key] for key in kept if key in check.parameters}
+    identifying = (*ALL_MODELS[check.model].thresholds, "sensitive", "reference")
+    return {key: check.parameters[key] for key in identifying if key in check.parameters}
 
 
 def _gated(table: TableResult) -> list[CheckResult]:
@@ -265,8 +265,8 @@ def _gated(table: TableResult) -> list[CheckResult]:
 def _as_accepted(table: TableResult) -> TableResult:
     """The table without a former baseline and without descriptive fields."""
     if table.status in _UNANSWERED:
-        what = "has no data" if table.status == "no_data" else "could not be audited"
-        raise SpecError(f"{table.name} {what}, so nothing of it can be accepted.")
+        reason = "has no data" if table.status == "no_data" else "could not be audited"
+        raise SpecError(f"{table.name} {reason}, so nothing of it can be accepted.")
     checks = Rows(replace(check, accepted=None, baseline=None) for check in table.checks)
     status = status_of(checks)
     return replace(table, checks=checks, status=status, warnings=(), sql={}, shown=None)
@@ -278,14 +278,14 @@ def _judged(check: CheckDiff, table: TableDiff) -> CheckResult:
     assert new is not None
     if old is None or table.old is None or check.demand != "same" or None in (old.holds, new.holds):
         return replace(new, accepted=False)
-    if check.is_counted_otherwise:
+    if check.is_counted_differently:
         # Fewer violations may have been found because fewer were looked for.
         return replace(new, accepted=False)
     own = [figure for figure in check.figures if figure.is_judged]
     of_table = list(_table_figures(new, table))
     worse = tuple(_worse(check, own, of_table))
     then = {name: old.figures.get(name) for name in figures(new)}
-    sizes = {part: getattr(table.old.summary, part) for part in ("records", "people", "classes")}
+    sizes = {name: getattr(table.old.summary, name) for name in ("records", "people", "classes")}
     known = {name: size for name, size in sizes.items() if size is not None}
     return replace(
         new,

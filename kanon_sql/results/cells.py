@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from kanon_sql.results.table import CheckResult, JsonPart, TableResult, json_part
+from kanon_sql.results.table import CheckResult, JsonPart, TableResult, json_of_part
 
 CellFigure = Literal["count", "magnitude"]
 
@@ -78,7 +78,7 @@ class CellCheckResult(CheckResult):
     def to_dict(self) -> dict[str, Any]:
         """Without the counts of classes, which a rule for cells doesn't have."""
         written = super().to_dict()
-        return {name: part for name, part in written.items() if name not in NOT_OF_CELLS}
+        return {name: value for name, value in written.items() if name not in NOT_OF_CELLS}
 
 
 NOT_OF_CELLS = ("violating_classes", "violating_records", "violating_people")
@@ -105,7 +105,7 @@ class CellsResult(TableResult):
     def to_dict(self) -> dict[str, Any]:
         written = super().to_dict() | {
             "summary": self.cells.to_dict(),
-            "policies": json_part(self.policies),
+            "policies": json_of_part(self.policies),
         }
         shown = {"holds_personal_data": True, **(self.shown or {})}
         return {name: written[name] for name in KEYS_OF_CELLS if name in written} | (

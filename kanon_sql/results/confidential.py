@@ -109,13 +109,13 @@ def _check(check: CheckResult, hidden: Collection[str], size: int) -> CheckResul
     difference below its threshold, is pooled."""
     if check.model in _models(hidden):
         parameters = _parameters(check.model, check.parameters, hidden)
-        bare = check.baseline and replace(check.baseline, figures={})
-        return replace(check, parameters=parameters, achieved=None, baseline=bare)
+        baseline = check.baseline and replace(check.baseline, figures={})
+        return replace(check, parameters=parameters, achieved=None, baseline=baseline)
     pooled = {"min_contributors": size, "differences": check.parameters.get("n") or size}
     below = pooled.get(check.model, 0)
     if isinstance(check.achieved, int | float) and check.achieved < below:
-        bare = check.baseline and replace(check.baseline, figures={})
-        return replace(check, achieved=f"{FEWER} {below}", baseline=bare)
+        baseline = check.baseline and replace(check.baseline, figures={})
+        return replace(check, achieved=f"{FEWER} {below}", baseline=baseline)
     return check
 
 
@@ -125,11 +125,11 @@ def _parameters(
     """The parameters, with a word for those that are confidential, and for each threshold of a
     model that has one."""
     thresholds = ALL_MODELS[model].thresholds if model in _models(hidden) else ()
-    kept = {
+    shown = {
         name: CONFIDENTIAL if f"{model}.{name}" in hidden and value is not None else value
         for name, value in parameters.items()
     }
-    return kept | dict.fromkeys(thresholds if parameters else (), CONFIDENTIAL)
+    return shown | dict.fromkeys(thresholds if parameters else (), CONFIDENTIAL)
 
 
 def policy_for_outsiders(policy: PolicyOutcome, hidden: Collection[str]) -> PolicyOutcome:

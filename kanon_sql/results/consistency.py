@@ -100,9 +100,9 @@ def _cell_verdict(check: CheckResult, model: Model) -> bool | None:
     """Whether a rule for cells holds by its figures; None where that can't be told."""
     match model:
         case Derivable():
-            found = check.details
-            left = found.get("undecided_cells") if model.undecided == "fail" else 0
-            return not (check.achieved or left or found.get("small_remainders"))
+            details = check.details
+            left = details.get("undecided_cells") if model.undecided == "fail" else 0
+            return not (check.achieved or left or details.get("small_remainders"))
         case PPercent() if model.p is not None:
             bound = Fraction(100) * Fraction(str(model.p)) / Fraction(str(model.q))
             return check.achieved is None or _is_met(
@@ -117,18 +117,21 @@ def _cell_verdict(check: CheckResult, model: Model) -> bool | None:
     return check.achieved is None or _verdict(check, model)
 
 
-def release_faults(made: Anonymization, table: TableResult) -> Iterator[Fault]:
+def release_faults(anonymization: Anonymization, table: TableResult) -> Iterator[Fault]:
     """Each figure of a release that contradicts its table, or of the table before."""
-    if made.suppressed_as == "remove" or not made.suppressed:
+    if anonymization.suppressed_as == "remove" or not anonymization.suppressed:
         for name in ("k", "classes"):
-            if getattr(made, name) != getattr(table.summary, name):
+            if getattr(anonymization, name) != getattr(table.summary, name):
                 yield name, f"summary.{name} of the release"
-    put_in, left = made.before.summary.records, table.summary.records
-    removed = made.suppressed if made.suppressed_as == "remove" else 0
-    if None not in (put_in, left) and put_in != (left or 0) + removed:
+    records_before, records_after = anonymization.before.summary.records, table.summary.records
+    removed = anonymization.suppressed if anonymization.suppressed_as == "remove" else 0
+    if (
+        None not in (records_before, records_after)
+        and records_before != (records_after or 0) + removed
+    ):
         yield "suppressed", "the records before and after"
-    before = TableResult("", "", "measured", (), summary=made.before.summary)
-    for place, check in enumerate(made.before.checks):
+    before = TableResult("", "", "measured", (), summary=anonymization.before.summary)
+    for place, check in enumerate(anonymization.before.checks):
         for where, other in _check_faults(check, before):
             yield f"before.checks[{place}].{where}", other
 
@@ -167,12 +170,12 @@ def _summary_by_sizes(table: TableResult) -> dict[str, Any]:
 
 def _sizes(table: TableResult) -> Iterator[Fault]:
     """Each bin of the histogram that no classes can have; each summary of more than all records."""
-    is_plain = table.nulls == "value" and not table.entity
+    counts_records = table.nulls == "value" and not table.entity
     last = 0
     for place, each in enumerate(table.histogram):
         members = each.size * each.classes
         people = each.people or 0
-        fits = each.records == members if is_plain else each.records >= each.classes
+        fits = each.records == members if counts_records else each.records >= each.classes
         if each.size <= last or not each.classes or not fits or (table.entity and people > members):
             yield f"histogram[{place}]", "its own size, classes and records"
         last = each.size
@@ -240,21 +243,23 @@ def _event_faults(check: CheckResult, table: TableResult) -> Iterator[Fault]:
         if violating is not None and bool(violating) != bool(check.violating_people):
             yield "violating_people", "violating_combinations"
         return
-    is_drawn, found = details.get("drawn"), check.violating_people or 0
+    is_drawn, violating_people = details.get("drawn"), check.violating_people or 0
     if is_drawn != (details.get("evidence") != "exact"):
         yield "evidence", "drawn"
     if check.holds and is_drawn:
         yield "holds", "evidence"
     attacked = details.get("attacked") or 0
-    if not found <= attacked <= people:
+    if not violating_people <= attacked <= people:
         yield "attacked", "violating_people and summary.people"
-    yield from _differing("", check.figures, {"achieved": found / max(attacked, 1)}, "attacked")
+    yield from _differing(
+        "", check.figures, {"achieved": violating_people / max(attacked, 1)}, "attacked"
+    )
     of_attack = details.get("random" if is_drawn else "worst") or {}
     judged = {"achieved": "share", "highest": "highest", "average": "average"}
     yield from _differing(
         "",
         check.figures,
-        {name: of_attack[part] for name, part in judged.items() if part in of_attack},
+        {name: of_attack[key] for name, key in judged.items() if key in of_attack},
         "random" if is_drawn else "worst",
     )
 
@@ -271,8 +276,8 @@ def _single_values(table: TableResult) -> Iterator[Fault]:
     for place, check in enumerate(table.checks):
         fewest = distinct.get(check.parameters.get("sensitive")) or 0
         # A class of nothing but NULL has one value and is not homogeneous.
-        is_plain = not check.parameters.get("with_other_sensitive")
-        if check.model == "homogeneity" and is_plain and check.achieved and fewest > 1:
+        is_unrefined = not check.parameters.get("with_other_sensitive")
+        if check.model == "homogeneity" and is_unrefined and check.achieved and fewest > 1:
             yield f"checks[{place}].achieved", "the fewest distinct values of a class"
 
 
@@ -280,16 +285,18 @@ def _verdict(check: CheckResult, model: Model) -> bool | None:
     """Whether a check holds by its figures; None where a bound is met or missed by rounding."""
     if model.counts_violations:
         return bool(check.achieved == 0)
-    found = [
+    verdicts = [
         _is_met(figure, bound, worst, is_strict=model.is_strict)
         for _, figure, bound, worst in judged_figures(check)
     ]
-    lacks = any(check.details.get(name) for name in ("unmatched_classes", "exceeding_classes"))
-    if model.needs_containment and lacks:
+    is_not_contained = any(
+        check.details.get(name) for name in ("unmatched_classes", "exceeding_classes")
+    )
+    if model.needs_containment and is_not_contained:
         return False
-    if False in found:
+    if False in verdicts:
         return False
-    return None if None in found else True
+    return None if None in verdicts else True
 
 
 def _is_met(figure: Any, bound: Any, worst: str, *, is_strict: bool) -> bool | None:
@@ -319,8 +326,8 @@ def _violations(check: CheckResult, model: Model, summary: Summary) -> Iterator[
             continue
         if classes is not None and bool(classes) != bool(count):
             yield f"violating_{name}", "violating_classes"
-        whole = getattr(summary, name)
-        if whole is not None and count > whole:
+        total = getattr(summary, name)
+        if total is not None and count > total:
             yield f"violating_{name}", f"summary.{name}"
     if records is not None and classes is not None and classes > records:
         yield "violating_classes", "violating_records"
@@ -378,11 +385,11 @@ def _figures_by_table(
 
 
 def _differing(
-    place: str, found: Mapping[str, Any], expected: Mapping[str, Any], other: str
+    place: str, figures: Mapping[str, Any], expected: Mapping[str, Any], other: str
 ) -> Iterator[Fault]:
     """Each figure that is not the one expected, but for the rounding of a sum."""
     for name, value in expected.items():
-        figure = found.get(name)
+        figure = figures.get(name)
         is_same = figure == value
         if isinstance(figure, int | float) and isinstance(value, float):
             is_same = is_same or math.isclose(figure, value, rel_tol=SLACK_OF_DISTANCES)

@@ -27,7 +27,7 @@ from kanon_sql.sql.quoting import SLACK_OF_DISTANCES
 
 Change = Literal["same", "better", "worse", "changed"]
 """`changed`: neither better nor worse, or not comparable."""
-Demand = Literal["same", "weaker", "stricter", "changed"]
+ThresholdChange = Literal["same", "weaker", "stricter", "changed"]
 """Change of a check's thresholds; `changed` is weaker in one and stricter in another."""
 By = Literal["share", "count"]
 """Compare records and people by share, as tables grow and shrink, or by number."""
@@ -40,7 +40,7 @@ IN_CELLS = ("violating_cells", "undecided_cells", "small_remainders")
 """The counts by which a rule for cells gets worse, besides its achieved figure."""
 _IN_RECORDS = {"violating_classes": "violating_records", "unmatched_classes": "unmatched_records"}
 """For counts of classes, the figure with the records in them."""
-_PARTS = ("records", "people", "classes")
+_SIZE_FIELDS = ("records", "people", "classes")
 QUESTION = {
     "quasi_identifiers": "quasi-identifiers",
     "entity": "entity",
@@ -132,11 +132,11 @@ def figures(check: CheckResult) -> dict[str, Worst]:
         return model_of(check).figures | {
             name: "greatest" for name in IN_CELLS if check.details.get(name) is not None
         }
-    found = {**model_of(check).figures, **VIOLATING}
+    directions = {**model_of(check).figures, **VIOLATING}
     if check.violating_people is None:
         # No entity, or written by a version without this figure.
-        del found["violating_people"]
-    return found
+        del directions["violating_people"]
+    return directions
 
 
 def changes(before: CheckResult, after: CheckResult, sizes: Sizes | None) -> Iterator[Figure]:
@@ -147,16 +147,18 @@ def changes(before: CheckResult, after: CheckResult, sizes: Sizes | None) -> Ite
     classes. Measured checks lack that figure, and are judged where either count is zero.
     """
     then, now = before.figures, after.figures
-    as_before = demand(before, after) == "same"
+    as_before = threshold_change(before, after) == "same"
     for name, worst in figures(after).items():
         if name == "violating_people" and then.get(name) is None:
             continue
-        of = _whole_of(name, before, after, sizes) if sizes else None
-        twin = _IN_RECORDS.get(_counted(name, after), "")
+        of = _denominators(name, before, after, sizes) if sizes else None
+        in_records = _IN_RECORDS.get(_counted(name, after), "")
         # In composition, people violate and no records, so their count is decisive.
-        twins = (twin, "violating_people") if name == "violating_classes" else (twin,)
-        is_complete = any(None not in (then.get(each), now.get(each)) for each in twins)
-        if of and not is_complete and twin and then.get(name) and now.get(name):
+        member_figures = (
+            (in_records, "violating_people") if name == "violating_classes" else (in_records,)
+        )
+        is_complete = any(None not in (then.get(each), now.get(each)) for each in member_figures)
+        if of and not is_complete and in_records and then.get(name) and now.get(name):
             # The number of records is unknown.
             is_same = then[name] == now[name]
             yield Figure(name, then[name], now[name], "same" if is_same else "changed")
@@ -168,7 +170,7 @@ def changes(before: CheckResult, after: CheckResult, sizes: Sizes | None) -> Ite
         yield figure(name, then.get(name), now.get(name), worst if is_judged else None, of)
 
 
-def _whole_of(
+def _denominators(
     name: str, before: CheckResult, after: CheckResult, sizes: Sizes
 ) -> tuple[int, int] | None:
     """The denominators of a figure in both results, or None.
@@ -178,13 +180,13 @@ def _whole_of(
     """
     if _is_of_reference(name, after):
         return None
-    part_of = _part_of(name, after)
+    size_field = _size_field(name, after)
     then, now = (
         each.details.get("in_both", each.details.get("attacked")) for each in (before, after)
     )
-    if part_of == "people" and then and now:
+    if size_field == "people" and then and now:
         return then, now
-    return totals(part_of, sizes)
+    return totals(size_field, sizes)
 
 
 def _is_of_reference(name: str, check: CheckResult) -> bool:
@@ -204,18 +206,18 @@ def counted_as(check: CheckResult) -> tuple[bool, int]:
     return bool(check.details.get("drawn")), counted
 
 
-def totals(part_of: str | None, sizes: Sizes) -> tuple[int, int] | None:
+def totals(size_field: str | None, sizes: Sizes) -> tuple[int, int] | None:
     """The denominators in both tables; None unless both are known."""
-    if part_of is None:
+    if size_field is None:
         return None
-    then, now = (getattr(each, part_of) for each in sizes)
+    then, now = (getattr(each, size_field) for each in sizes)
     return (then, now) if then and now else None
 
 
-def _part_of(name: str, check: CheckResult) -> str | None:
+def _size_field(name: str, check: CheckResult) -> str | None:
     """The summary field that a count is a part of, or None."""
     counted = _counted(name, check)
-    return next((part for part in _PARTS if counted.endswith(f"_{part}")), None)
+    return next((field for field in _SIZE_FIELDS if counted.endswith(f"_{field}")), None)
 
 
 def _counted(name: str, check: CheckResult) -> str:
@@ -224,21 +226,21 @@ def _counted(name: str, check: CheckResult) -> str:
     return "violating_classes" if is_count else name
 
 
-def demand(before: CheckResult, after: CheckResult) -> Demand:
+def threshold_change(before: CheckResult, after: CheckResult) -> ThresholdChange:
     """Compare the thresholds of a check, all of them together.
 
     >>> five, two = (CheckResult("k_anonymity", {"k": k}, True, 7) for k in (5, 2))
-    >>> demand(five, two), demand(two, five)
+    >>> threshold_change(five, two), threshold_change(two, five)
     ('weaker', 'stricter')
     """
     model = ALL_MODELS[after.model]
-    found = {
-        _of_threshold(
+    differences = {
+        _change_of_threshold(
             before.parameters.get(name), after.parameters.get(name), _worst_of(name, after)
         )
         for name in model.thresholds
     } - {"same"}
-    return found.pop() if len(found) == 1 else ("changed" if found else "same")
+    return differences.pop() if len(differences) == 1 else ("changed" if differences else "same")
 
 
 def _worst_of(threshold: str, check: CheckResult) -> Worst:
@@ -249,7 +251,7 @@ def _worst_of(threshold: str, check: CheckResult) -> Worst:
     return own or model.figures.get(threshold) or model.worst
 
 
-def _of_threshold(before: Any, after: Any, worst: Worst) -> Demand:
+def _change_of_threshold(before: Any, after: Any, worst: Worst) -> ThresholdChange:
     if before == after:
         return "same"
     if before is None or after is None:
@@ -288,14 +290,14 @@ def judged_figures(check: CheckResult) -> Iterator[tuple[str, Any, Any, Worst]]:
 
 def table_figures(table: TableResult, check: CheckResult) -> dict[str, Any]:
     """The figures of the table that a baseline judges with a check, by name."""
-    found = {"uniques": table.summary.uniques} | {
+    values = {"uniques": table.summary.uniques} | {
         f"{attacker}.{name}": value
         for attacker, risks in table.risk.items()
         for name, value in (risks or {}).items()
     }
     names = model_of(check).table_figures
     homogeneous = next((each for each in table.checks if is_homogeneity_of(check, each)), None)
-    return {name: found[name] for name in names if found.get(name) is not None} | {
+    return {name: values[name] for name in names if values.get(name) is not None} | {
         f"homogeneity.{name}": homogeneous.figures[name]
         for name in ("achieved", *VIOLATING)
         if homogeneous and homogeneous.figures.get(name) is not None
@@ -328,9 +330,9 @@ def check_key(check: CheckResult, table: TableResult, *, thresholds: bool = True
 def question(table: TableResult) -> dict[str, Any]:
     """The parts of a table's question that affect the meaning of every check."""
     if isinstance(table, CellsResult):
-        found = {part: getattr(table, part) for part in CELL_QUESTION}
-        return found | {"by": sorted(table.by), "against": sorted(table.against)}
-    question = {part: getattr(table, part) for part in QUESTION}
+        parts = {key: getattr(table, key) for key in CELL_QUESTION}
+        return parts | {"by": sorted(table.by), "against": sorted(table.against)}
+    question = {key: getattr(table, key) for key in QUESTION}
     question["quasi_identifiers"] = sorted(table.quasi_identifiers)
     question["events"] = sorted(table.events.columns) if table.events else None
     question["levels"] = {
@@ -348,25 +350,25 @@ def other_questions(one: TableResult, other: TableResult) -> list[str]:
     """Keys of `QUESTION` in which two tables differ."""
     first, second = question(one), question(other)
     return [
-        part
-        for part in QUESTION | CELL_QUESTION
-        if _canonical(first.get(part)) != _canonical(second.get(part))
+        key
+        for key in QUESTION | CELL_QUESTION
+        if _canonical(first.get(key)) != _canonical(second.get(key))
     ]
 
 
 def _canonical(value: Any) -> str:
     """Canonical JSON, equal only for equal values: 1 is 1.0, and neither is true."""
-    return json.dumps(_whole_numbers(plain_json(value)), sort_keys=True, ensure_ascii=False)
+    return json.dumps(_with_integers(plain_json(value)), sort_keys=True, ensure_ascii=False)
 
 
-def _whole_numbers(value: Any) -> Any:
+def _with_integers(value: Any) -> Any:
     match value:
         case float() if value.is_integer():
             return int(value)
         case Mapping():
-            return {key: _whole_numbers(item) for key, item in value.items()}
+            return {key: _with_integers(item) for key, item in value.items()}
         case list():
-            return [_whole_numbers(item) for item in value]
+            return [_with_integers(item) for item in value]
     return value
 
 
@@ -391,7 +393,7 @@ _SUMMARY: dict[str, Worst | None] = {
 _RISKS = ("highest", "average", "at_risk", "expected_reidentifications")
 _COUNTED_RISKS = ("expected_reidentifications",)
 _BAD = ("violated", "no_data", "error")
-_MADE = ("algorithm", "suppressed", "suppressed_as", "step4")
+_RELEASE_FIELDS = ("algorithm", "suppressed", "suppressed_as", "step4")
 _METRICS = ("precision", "loss", "discernibility", "non_uniform_entropy")
 
 
@@ -417,11 +419,11 @@ class CheckDiff:
         return _presence(self.old, self.new)
 
     @property
-    def demand(self) -> Demand:
+    def demand(self) -> ThresholdChange:
         """How its thresholds changed; a check that no longer gates is weaker."""
         if self.old is None or self.new is None:
             return "weaker" if self.is_dropped else "same"
-        return "weaker" if self.is_dropped else demand(self.old, self.new)
+        return "weaker" if self.is_dropped else threshold_change(self.old, self.new)
 
     @property
     def is_dropped(self) -> bool:
@@ -438,7 +440,7 @@ class CheckDiff:
         return any(each.undecided for each in (self.old, self.new) if each)
 
     @property
-    def is_counted_otherwise(self) -> bool:
+    def is_counted_differently(self) -> bool:
         """Whether the figures are exact in one result and a bound or a draw in the other."""
         return not (self.old is None or self.new is None) and counted_as(self.old) != counted_as(
             self.new
@@ -455,27 +457,27 @@ class CheckDiff:
             return "changed"
         if self.new is None or self.old is None:
             return "worse" if self.new is not None and self.new.holds is False else "changed"
-        then, now, same_demand = self.old.holds, self.new.holds, self.demand == "same"
-        if now is False and (then or (then is None and same_demand)):
+        then, now, same_thresholds = self.old.holds, self.new.holds, self.demand == "same"
+        if now is False and (then or (then is None and same_thresholds)):
             return "worse"
         if not self.is_comparable:
             return "changed"
-        if then is False and now and same_demand:
+        if then is False and now and same_thresholds:
             return "better"
-        found = {each.change for each in self.figures if each.is_judged}
-        if then is not now or not same_demand:
-            return "worse" if "worse" in found else "changed"
-        return next((each for each in _GRAVEST if each in found), "same")
+        figure_changes = {each.change for each in self.figures if each.is_judged}
+        if then is not now or not same_thresholds:
+            return "worse" if "worse" in figure_changes else "changed"
+        return next((each for each in _GRAVEST if each in figure_changes), "same")
 
     def to_dict(self) -> dict[str, Any]:
         old, new = self.old, self.new
         return {
             "model": self.check.model,
-            "parameters": _both(old, new, "parameters"),
+            "parameters": _old_and_new(old, new, "parameters"),
             "presence": self.presence,
             "change": self.change,
             "demand": self.demand,
-            "holds": _both(old, new, "holds"),
+            "holds": _old_and_new(old, new, "holds"),
             "figures": {each.name: each.to_dict() for each in self.figures},
         }
 
@@ -517,14 +519,14 @@ class TableDiff:
         if self.old is None or self.new is None or isinstance(self.new, CellsResult):
             return ()
         columns = (*self.old.quasi_identifiers, *([self.old.entity] if self.old.entity else ()))
-        kept = {*self.new.quasi_identifiers, self.new.entity}
-        return tuple(column for column in columns if column not in kept)
+        used = {*self.new.quasi_identifiers, self.new.entity}
+        return tuple(column for column in columns if column not in used)
 
     @property
-    def asks_less(self) -> bool:
+    def is_weaker(self) -> bool:
         """Whether any requirement was dropped or weakened."""
-        demands = {check.demand for check in self.checks}
-        return bool(self.left_out) or not demands.isdisjoint({"weaker", "changed"})
+        threshold_changes = {check.demand for check in self.checks}
+        return bool(self.left_out) or not threshold_changes.isdisjoint({"weaker", "changed"})
 
     @property
     def status_change(self) -> Change:
@@ -539,9 +541,9 @@ class TableDiff:
             return "worse" if self.new.status in _BAD else "changed"
         if self.new.status == "no_data" != self.old.status:
             return "worse"
-        found = _of_status(self.old.status, self.new.status)
-        is_better = self.is_comparable and not self.asks_less
-        return "changed" if found == "better" and not is_better else found
+        difference = _change_of_status(self.old.status, self.new.status)
+        is_better = self.is_comparable and not self.is_weaker
+        return "changed" if difference == "better" and not is_better else difference
 
     @property
     def is_worse(self) -> bool:
@@ -552,22 +554,22 @@ class TableDiff:
     @property
     def got_worse(self) -> bool:
         """Whether a verdict or a figure got worse."""
-        found = [
+        all_changes = [
             self.status_change,
             *(each.change for each in (*self.summary, *self.risks)),
             *(check.change for check in self.checks),
         ]
-        return "worse" in found
+        return "worse" in all_changes
 
     def to_dict(self) -> dict[str, Any]:
         old, new = self.old, self.new
         return {
-            "name": _both(old, new, "name"),
+            "name": _old_and_new(old, new, "name"),
             "presence": self.presence,
-            "status": {**_both(old, new, "status"), "change": self.status_change},
+            "status": {**_old_and_new(old, new, "status"), "change": self.status_change},
             "question": {
-                part: {"old": question(old).get(part), "new": question(new).get(part)}
-                for part in self.changed_questions
+                key: {"old": question(old).get(key), "new": question(new).get(key)}
+                for key in self.changed_questions
                 if old and new
             },
             "comparable": self.is_comparable,
@@ -595,10 +597,10 @@ class Diff(Tabular):
 
         Also if a table, a requirement, a quasi-identifier or the entity is gone.
         """
-        return bool(self.gone) or any(table.is_worse for table in self.tables)
+        return bool(self.vanished) or any(table.is_worse for table in self.tables)
 
     @property
-    def gone(self) -> tuple[TableDiff, ...]:
+    def vanished(self) -> tuple[TableDiff, ...]:
         """Tables that are no longer audited, unless one with an equal key appeared."""
         appeared = {table_key(table.new) for table in self.tables if table.new and not table.old}
         return tuple(
@@ -609,7 +611,7 @@ class Diff(Tabular):
 
     def to_dict(self) -> dict[str, Any]:
         """The comparison as JSON-compatible values."""
-        whole = {
+        document = {
             "kanon_sql": VERSION,
             "format": FORMAT,
             "old": self.old,
@@ -619,8 +621,8 @@ class Diff(Tabular):
             "tables": [table.to_dict() for table in self.tables],
             "anonymization": {each.name: each.to_dict() for each in self.made},
         }
-        plain: dict[str, Any] = plain_json(whole)
-        return plain
+        in_json_types: dict[str, Any] = plain_json(document)
+        return in_json_types
 
     def rows(self) -> list[dict[str, Any]]:
         """Every figure of both results, with its table, what it belongs to, and its change."""
@@ -656,7 +658,7 @@ def diff(old: ResultFile, new: ResultFile, by: By = "share") -> Diff:
         str(old.path),
         str(new.path),
         tuple(table_diff(before, after, by) for before, after in pairs),
-        tuple(_made(old.anonymization, new.anonymization)),
+        tuple(_release_figures(old.anonymization, new.anonymization)),
     )
 
 
@@ -707,11 +709,11 @@ def _paired(
 def _by_key(
     items: Sequence[Any], key: Callable[[Any], str], matched: set[int]
 ) -> dict[str, list[int]]:
-    found: dict[str, list[int]] = {}
+    places_by_key: dict[str, list[int]] = {}
     for place, item in enumerate(items):
         if place not in matched:
-            found.setdefault(key(item), []).append(place)
-    return found
+            places_by_key.setdefault(key(item), []).append(place)
+    return places_by_key
 
 
 # --- comparing --------------------------------------------------------------------------------
@@ -722,13 +724,13 @@ def table_diff(old: TableResult | None, new: TableResult | None, by: By) -> Tabl
     if old is None or new is None:
         checks = [CheckDiff(None, check) for check in new.checks] if new else []
         return TableDiff(old, new, checks=tuple(checks))
-    asked_otherwise = tuple(other_questions(old, new))
+    changed_questions = tuple(other_questions(old, new))
     sizes = (old.summary, new.summary) if by == "share" else None
     counted = "records" if new.entity is None else "people"
     compared = TableDiff(
         old,
         new,
-        asked_otherwise,
+        changed_questions,
         tuple(_summary(old, new, sizes, counted)),
         tuple(_risks(old.risk, new.risk, sizes, counted)),
         tuple(_check(*pair, sizes) for pair in _paired_checks(old, new)),
@@ -747,15 +749,15 @@ def _not_compared(table: TableDiff) -> TableDiff:
     )
 
 
-def _unjudged(found: Sequence[Figure]) -> tuple[Figure, ...]:
-    return tuple(figure(each.name, each.old, each.new, None) for each in found)
+def _unjudged(compared: Sequence[Figure]) -> tuple[Figure, ...]:
+    return tuple(figure(each.name, each.old, each.new, None) for each in compared)
 
 
 def _check(old: CheckResult | None, new: CheckResult | None, sizes: Sizes | None) -> CheckDiff:
     if old is None or new is None:
         return CheckDiff(old, new)
     compared = CheckDiff(old, new, tuple(changes(old, new, sizes)))
-    if compared.is_undecided or compared.is_counted_otherwise:
+    if compared.is_undecided or compared.is_counted_differently:
         return replace(compared, figures=_unjudged(compared.figures), is_comparable=False)
     return compared
 
@@ -764,10 +766,10 @@ def _summary(
     old: TableResult, new: TableResult, sizes: Sizes | None, counted: str
 ) -> Iterator[Figure]:
     if isinstance(old, CellsResult) and isinstance(new, CellsResult):
-        for part in fields(new.cells):
-            then, now = getattr(old.cells, part.name), getattr(new.cells, part.name)
+        for field in fields(new.cells):
+            then, now = (getattr(old.cells, field.name), getattr(new.cells, field.name))
             if (then, now) != (None, None):
-                yield figure(part.name, then, now, None)
+                yield figure(field.name, then, now, None)
         return
     for name, worst in _SUMMARY.items():
         then, now = getattr(old.summary, name), getattr(new.summary, name)
@@ -787,27 +789,29 @@ def _risks(
                 yield figure(f"{attacker}.{name}", then.get(name), now.get(name), "greatest", of)
 
 
-def _made(old: Mapping[str, Any] | None, new: Mapping[str, Any] | None) -> Iterator[Figure]:
+def _release_figures(
+    old: Mapping[str, Any] | None, new: Mapping[str, Any] | None
+) -> Iterator[Figure]:
     """How two releases were made; only their checks can say which is better."""
     if old is None or new is None:
         return
-    then, now = _flat(old), _flat(new)
+    then, now = _flattened(old), _flattened(new)
     for name in dict.fromkeys([*then, *now]):
         yield figure(name, then.get(name), now.get(name), None)
 
 
-def _flat(made: Mapping[str, Any]) -> dict[str, Any]:
-    levels, metrics = (made.get(part) or {} for part in ("levels", "metrics"))
+def _flattened(anonymization: Mapping[str, Any]) -> dict[str, Any]:
+    levels, metrics = (anonymization.get(group) or {} for group in ("levels", "metrics"))
     return {
         **{f"level.{name}": level for name, level in levels.items()},
-        **{name: made.get(name) for name in _MADE if name in made},
+        **{name: anonymization.get(name) for name in _RELEASE_FIELDS if name in anonymization},
         **{name: metrics.get(name) for name in _METRICS if metrics.get(name) is not None},
     }
 
 
-def _both(old: object, new: object, part: str) -> dict[str, Any]:
+def _old_and_new(old: object, new: object, attribute: str) -> dict[str, Any]:
     """A part of both; None where one is missing."""
-    return {"old": getattr(old, part, None), "new": getattr(new, part, None)}
+    return {"old": getattr(old, attribute, None), "new": getattr(new, attribute, None)}
 
 
 def _presence(old: object, new: object) -> Presence:
@@ -816,7 +820,7 @@ def _presence(old: object, new: object) -> Presence:
     return "vanished" if new is None else "in_both"
 
 
-def _of_status(old: str, new: str) -> Change:
+def _change_of_status(old: str, new: str) -> Change:
     if old == new:
         return "same"
     if new in _BAD:

@@ -275,11 +275,11 @@ class TableProfile(JsonPart):
         return sorted(candidates, key=lambda each: each.rank or 0)
 
     def to_dict(self) -> dict[str, Any]:
-        found = super().to_dict()
+        written = super().to_dict()
         question = ("name", "engine", "status", "warnings", "quasi_identifiers", "sensitive",
                     "entity")  # fmt: skip
         return {
-            **{name: found.pop(name) for name in question},
+            **{name: written.pop(name) for name in question},
             "counted": "people" if self.entity else "records",
-            **found,
+            **written,
         }

@@ -9,8 +9,8 @@ from importlib.resources import files
 from typing import Any, Literal
 
 from kanon_sql.results.table import (
-    BESIDE,
     IF_SET,
+    INLINED,
     UNWRITTEN,
     AuditFindings,
     CheckResult,
@@ -56,7 +56,7 @@ _CATALOGUE = tomllib.loads(
 )
 EXAMPLE_RELEASE: Mapping[str, Any] = _CATALOGUE.pop("example_release")
 """Four records before and after their release, and how they were generalised, in one sentence."""
-METRICS = {name: Metric(name, **parts) for name, parts in _CATALOGUE.items()}
+METRICS = {name: Metric(name, **entry) for name, entry in _CATALOGUE.items()}
 """Every metric by name."""
 
 
@@ -323,7 +323,7 @@ class Anonymization(JsonPart):
     algorithm: Algorithm
     levels: Mapping[str, int] | None
     """Level of each quasi-identifier; None for a local recoding."""
-    recoded: Recoded | None = field(default=None, metadata=BESIDE)
+    recoded: Recoded | None = field(default=None, metadata=INLINED)
     """Final levels of the classes, for a local recoding."""
     labels: Mapping[str, str]
     """Display name of each quasi-identifier's level."""

@@ -20,13 +20,13 @@ from kanon_sql.results.cells import (
     CellsResult,
     CellSummary,
 )
-from kanon_sql.results.diff import Change, Demand, Presence
+from kanon_sql.results.diff import Change, Presence, ThresholdChange
 from kanon_sql.results.profile import TableProfile
 from kanon_sql.results.release import Anonymization, Recoded, Tradeoff
 from kanon_sql.results.stored import BASELINE_VERSION
 from kanon_sql.results.table import (
-    BESIDE,
     IF_SET,
+    INLINED,
     UNWRITTEN,
     CheckDetails,
     CheckResult,
@@ -81,7 +81,7 @@ class _ChangedCheck:
     parameters: _OldAndNew
     presence: Presence
     change: Change
-    demand: Demand
+    demand: ThresholdChange
     """How its thresholds changed."""
     holds: _OldAndNew
     figures: Mapping[str, _ChangedFigure]
@@ -181,20 +181,20 @@ _KINDS = {
 def result_schema() -> Schema:
     """The JSON Schema of everything written with `--format json`."""
     definitions = _Definitions()
-    kinds = [definitions.read(kind) | {"title": title} for title, kind in _KINDS.items()]
+    schemas = [definitions.read(result) | {"title": title} for title, result in _KINDS.items()]
     # Without a table, the first three can't be told apart.
-    for kind in kinds[1:3]:
-        kind["properties"]["tables"]["minItems"] = 1
-    return _whole("result", {}, [], definitions, {"oneOf": kinds})
+    for schema in schemas[1:3]:
+        schema["properties"]["tables"]["minItems"] = 1
+    return _document("result", {}, [], definitions, {"oneOf": schemas})
 
 
 def baseline_schema() -> Schema:
     """The JSON Schema of a baseline: an audit with its version."""
     definitions = _Definitions()
-    whole = definitions.read(_Audit)
-    properties = {"baseline": {"const": BASELINE_VERSION}, **whole["properties"]}
+    audit = definitions.read(_Audit)
+    properties = {"baseline": {"const": BASELINE_VERSION}, **audit["properties"]}
     del properties["anonymization"]
-    return _whole("baseline", properties, ["baseline", *whole["required"]], definitions, {})
+    return _document("baseline", properties, ["baseline", *audit["required"]], definitions, {})
 
 
 def schema_id(name: str) -> str:
@@ -206,7 +206,7 @@ def schema_id(name: str) -> str:
     return f"https://raw.githubusercontent.com/kanon-sql/kanon-sql/v{VERSION}/{name}.schema.json"
 
 
-def _whole(
+def _document(
     name: str, properties: Schema, required: list[str], definitions: _Definitions, more: Schema
 ) -> Schema:
     written = {
@@ -231,19 +231,19 @@ class _Definitions:
     def __init__(self) -> None:
         self.written: dict[str, Schema] = {}
 
-    def read(self, kind: Any) -> Schema:
+    def read(self, dataclass_type: Any) -> Schema:
         """The schema of a dataclass's JSON."""
-        texts, hints = _texts(kind), get_type_hints(kind)
-        more = _MORE.get(kind, _AsWritten())
+        texts, hints = _texts(dataclass_type), get_type_hints(dataclass_type)
+        more = _MORE.get(dataclass_type, _AsWritten())
         written = [
             each
-            for each in fields(kind)
-            if each.metadata not in (UNWRITTEN, BESIDE) and each.name not in more.without
+            for each in fields(dataclass_type)
+            if each.metadata not in (UNWRITTEN, INLINED) and each.name not in more.without
         ]
         properties = {
             each.name: (
-                _NAMED.get((kind, each.name))
-                or self.of(_TYPED.get((kind, each.name), hints[each.name]))
+                _NAMED.get((dataclass_type, each.name))
+                or self.of(_TYPED.get((dataclass_type, each.name), hints[each.name]))
             )
             | ({"description": texts[each.name]} if each.name in texts else {})
             for each in written
@@ -253,29 +253,31 @@ class _Definitions:
             for each in written
             if each.metadata != IF_SET
             and (
-                hasattr(kind, "to_dict")
+                hasattr(dataclass_type, "to_dict")
                 or (each.default, each.default_factory) == (MISSING, MISSING)
             )
         ]
-        if more.beside:
-            properties |= self.read(more.beside)["properties"]
-        schema: Schema = {"type": "object", "description": _in_json(kind.__doc__)}
+        if more.inlined:
+            properties |= self.read(more.inlined)["properties"]
+        schema: Schema = {"type": "object", "description": _in_json(dataclass_type.__doc__)}
         schema |= {"required": required, "properties": properties | dict(more.properties)}
-        return schema | ({"additionalProperties": more.others} if more.others is not None else {})
+        return schema | (
+            {"additionalProperties": more.additional} if more.additional is not None else {}
+        )
 
-    def of(self, kind: Any) -> Schema:
+    def of(self, annotation: Any) -> Schema:
         """The schema of a value of this type."""
-        if kind in _SCALARS:
-            return _SCALARS[kind]
-        if kind is Risk:
+        if annotation in _SCALARS:
+            return _SCALARS[annotation]
+        if annotation is Risk:
             return _RISK
-        if is_dataclass(kind) and isinstance(kind, type):
-            name = kind.__name__.removeprefix("_")
+        if is_dataclass(annotation) and isinstance(annotation, type):
+            name = annotation.__name__.removeprefix("_")
             if name not in self.written:
                 self.written[name] = {}  # holds the place while its own parts are read
-                self.written[name] = self.read(kind)
+                self.written[name] = self.read(annotation)
             return {"$ref": f"#/$defs/{name}"}
-        origin, inner = get_origin(kind), get_args(kind)
+        origin, inner = get_origin(annotation), get_args(annotation)
         if origin is Literal:
             return {"enum": list(inner)}
         if origin in (Union, UnionType):
@@ -284,11 +286,11 @@ class _Definitions:
             return {"type": "object", "additionalProperties": self.of(inner[1])}
         if isinstance(origin, type) and issubclass(origin, tuple | list):
             return {"type": "array", "items": self.of(inner[0])}
-        raise AssertionError(f"no schema for {kind}")
+        raise AssertionError(f"no schema for {annotation}")
 
 
-def _texts(kind: Any) -> dict[str, str]:
-    described: list[Any] = [each for each in reversed(kind.__mro__) if is_dataclass(each)]
+def _texts(dataclass_type: Any) -> dict[str, str]:
+    described: list[Any] = [each for each in reversed(dataclass_type.__mro__) if is_dataclass(each)]
     return {name: _in_json(text) for each in described for name, text in texts_below(each).items()}
 
 
@@ -299,16 +301,16 @@ def _in_json(text: str) -> str:
 
 def _parameters() -> Schema:
     """The parameters of all models, by name."""
-    found: Schema = {}
+    properties: Schema = {}
     for name, model in MODELS.items():
         for parameter, text in descriptions(model).items():
-            told = found.setdefault(parameter, {"description": f"{name}: {text}"})
-            if not told["description"].endswith(text):
-                told["description"] += f" {name}: {text}"
+            entry = properties.setdefault(parameter, {"description": f"{name}: {text}"})
+            if not entry["description"].endswith(text):
+                entry["description"] += f" {name}: {text}"
     return {
         "type": "object",
         "description": "Every parameter in force, by name.",
-        "properties": found,
+        "properties": properties,
     }
 
 
@@ -317,40 +319,40 @@ class _AsWritten:
     """How the JSON of a dataclass differs from its fields."""
 
     without: Collection[str] = ()
-    beside: Any = None
+    inlined: Any = None
     """The dataclass whose keys stand beside its own, each only where it is known."""
     properties: Mapping[str, Schema] = field(default_factory=dict)
-    others: Schema | None = None
+    additional: Schema | None = None
     """The schema of keys that depend on the data."""
 
 
-def _shown(what: str, kind: str = "array") -> Schema:
+def _values_schema(subject: str, json_type: str = "array") -> Schema:
     """The schema of values of the data."""
-    return {"type": kind, "description": f"{what}, only with --show-values."}
+    return {"type": json_type, "description": f"{subject}, only with --show-values."}
 
 
 _MORE: dict[Any, _AsWritten] = {
-    CheckResult: _AsWritten(beside=CheckDetails),
-    InBaseline: _AsWritten(others={}),
+    CheckResult: _AsWritten(inlined=CheckDetails),
+    InBaseline: _AsWritten(additional={}),
     TableResult: _AsWritten(
         properties={
             "holds_personal_data": {"const": True, "description": "Only with --show-values."},
-            "shown_values": _shown("Values of the data", "object"),
+            "shown_values": _values_schema("Values of the data", "object"),
         }
     ),
-    CellCheckResult: _AsWritten(without=NOT_OF_CELLS, beside=CellDetails),
+    CellCheckResult: _AsWritten(without=NOT_OF_CELLS, inlined=CellDetails),
     CellsResult: _AsWritten(
         without={each.name for each in fields(CellsResult)} - set(KEYS_OF_CELLS),
         properties={
             "holds_personal_data": {"const": True, "description": "Only with --show-values."},
-            "cells": _shown("Violating cells, combinations without a record among them"),
-            "groups": _shown("Disclosed groups"),
-            "differences": _shown("Cells that differ by few"),
-            "intervals": _shown("Of suppressed cells"),
+            "cells": _values_schema("Violating cells, combinations without a record among them"),
+            "groups": _values_schema("Disclosed groups"),
+            "differences": _values_schema("Cells that differ by few"),
+            "intervals": _values_schema("Of suppressed cells"),
         },
     ),
     TableProfile: _AsWritten(properties={"counted": {"enum": ["records", "people"]}}),
-    Anonymization: _AsWritten(beside=Recoded),
+    Anonymization: _AsWritten(inlined=Recoded),
 }
 _TYPED: dict[tuple[Any, str], Any] = {
     (_Audit, "tables"): tuple[TableResult, ...],

@@ -56,47 +56,47 @@ _EXPECTED = {
 """The expected value in words, by the type of pydantic's error."""
 _MOST_DIGITS = 40
 """Number of digits of the sum of squared class sizes in any conceivable database."""
-Kind = TypeVar("Kind")
+Value = TypeVar("Value")
 
 
 class JsonValue(NamedTuple):
     """A JSON value with its location in the file."""
 
     path: Path | str
-    how: str
+    hint: str
     """How files of this kind are written."""
     place: str
     value: Any
 
-    def read(self, kind: type[Kind]) -> Kind:
+    def read(self, value_type: type[Value]) -> Value:
         """The value as a dataclass. Raises `InputError` with the place of the first fault."""
         try:
-            read: Kind = _validator(kind).validate_python(self.value)  # type: ignore[arg-type]
+            read: Value = _validator(value_type).validate_python(self.value)  # type: ignore[arg-type]
         except ValidationError as error:
             raise self._fault(error.errors(include_url=False, include_input=False)[0]) from None
         return read
 
     def _fault(self, fault: ErrorDetails) -> InputError:
-        found, location = self, fault["loc"]
+        item, location = self, fault["loc"]
         if location[-1:] == ("[key]",):
             return self._at(location[:-2]).error("an object whose names are levels")
-        found = self._at(location)
+        item = self._at(location)
         match fault:
             case {"type": "missing"}:
-                return found.missing_key(str(location[-1]))
+                return item.missing_key(str(location[-1]))
             case {"type": "literal_error", "ctx": {"expected": names}}:
-                return found.error(names.replace(", ", " or ").replace("'", ""))
+                return item.error(names.replace(", ", " or ").replace("'", ""))
             case {"type": "value_error", "ctx": {"error": expected}}:
-                return found.error(str(expected))
-        return found.error(_EXPECTED[fault["type"]])
+                return item.error(str(expected))
+        return item.error(_EXPECTED[fault["type"]])
 
     def _at(self, location: tuple[int | str, ...]) -> JsonValue:
         """The value at a location of the dataclass, whose fields need not all be keys of JSON."""
-        found = self
+        item = self
         for key in location:
-            if isinstance(key, int) or (isinstance(found.value, dict) and key in found.value):
-                found = found.part(key)
-        return found
+            if isinstance(key, int) or (isinstance(item.value, dict) and key in item.value):
+                item = item.part(key)
+        return item
 
     def part(self, key: str | int) -> JsonValue:
         if isinstance(key, int):
@@ -109,13 +109,13 @@ class JsonValue(NamedTuple):
         place = self.place or "the whole"
         return InputError(
             f"{self.path}: {place} must be {expected}; found {self._found()}. Is this "
-            f"file as kanon-sql wrote it? {self.how}"
+            f"file as kanon-sql wrote it? {self.hint}"
         )
 
     def missing_key(self, key: str) -> InputError:
         return InputError(
             f'{self.path}: {self.place or "the whole"} has no "{key}". Is this file '
-            f"as kanon-sql wrote it? {self.how}"
+            f"as kanon-sql wrote it? {self.hint}"
         )
 
     def _found(self) -> str:
@@ -129,8 +129,8 @@ class JsonValue(NamedTuple):
 
 
 @cache
-def _validator(kind: Any) -> SchemaValidator:
-    return SchemaValidator(_json_schema(TypeAdapter(kind).core_schema))
+def _validator(value_type: Any) -> SchemaValidator:
+    return SchemaValidator(_json_schema(TypeAdapter(value_type).core_schema))
 
 
 def _json_schema(schema: Any) -> Any:
@@ -139,11 +139,11 @@ def _json_schema(schema: Any) -> Any:
     Null stands for a default, except for a list: a result without checks has an empty one.
     """
     match schema:
-        case {"type": "default", "schema": part} if _default(schema) != ():
-            given = core_schema.no_info_before_validator_function(
-                lambda value: _default(schema) if value is None else value, _json_schema(part)
+        case {"type": "default", "schema": subschema} if _default(schema) != ():
+            or_default = core_schema.no_info_before_validator_function(
+                lambda value: _default(schema) if value is None else value, _json_schema(subschema)
             )
-            return schema | {"schema": given}
+            return schema | {"schema": or_default}
         case {"type": "int"}:
             return core_schema.int_schema(ge=0, strict=True)
         case {"type": "bool"}:
@@ -155,11 +155,11 @@ def _json_schema(schema: Any) -> Any:
         case Mapping():
             # Numbers are text where they are keys.
             return {
-                name: part if name == "keys_schema" else _json_schema(part)
-                for name, part in schema.items()
+                name: subschema if name == "keys_schema" else _json_schema(subschema)
+                for name, subschema in schema.items()
             }
         case list():
-            return [_json_schema(part) for part in schema]
+            return [_json_schema(subschema) for subschema in schema]
     return schema
 
 
@@ -169,9 +169,9 @@ def _default(schema: Mapping[str, Any]) -> Any:
 
 def number(value: Any) -> float:
     """A number, decoded. Raises `ValueError` for anything else."""
-    found = decoded(value)
-    if isinstance(found, int | float) and not isinstance(found, bool):
-        return found
+    result = decoded(value)
+    if isinstance(result, int | float) and not isinstance(result, bool):
+        return result
     raise ValueError("a number")
 
 
@@ -187,71 +187,71 @@ def decoded(value: Any) -> Any:
     return value
 
 
-def result_document(path: Path | str, how: str, value: Any) -> JsonValue:
-    whole = JsonValue(path, how, "", value)
-    is_ours = isinstance(whole.value, dict) and {"kanon_sql", "tables"} <= set(whole.value)
+def result_document(path: Path | str, hint: str, value: Any) -> JsonValue:
+    document = JsonValue(path, hint, "", value)
+    is_ours = isinstance(document.value, dict) and {"kanon_sql", "tables"} <= set(document.value)
     if isinstance(value, dict) and {"kanon_sql", "tradeoff"} <= set(value):
-        raise InputError(f"{path} is a result of tradeoff, and another one is needed. {how}")
+        raise InputError(f"{path} is a result of tradeoff, and another one is needed. {hint}")
     if not is_ours:
         raise InputError(
-            f"{path} is nothing that kanon-sql wrote: it is {KINDS[type(whole.value)]} without "
-            f'"kanon_sql" and "tables". {how}'
+            f"{path} is nothing that kanon-sql wrote: it is {KINDS[type(document.value)]} without "
+            f'"kanon_sql" and "tables". {hint}'
         )
-    return read_format(whole)
+    return read_format(document)
 
 
-def read_format(whole: JsonValue) -> JsonValue:
+def read_format(document: JsonValue) -> JsonValue:
     """The same value. Raises `InputError` for a format later than this version reads."""
-    if "format" not in whole.value:
-        return whole
-    found = whole.part("format").read(int)
-    if found > FORMAT:
-        known = [str(each) for each in range(FORMAT + 1)]
-        reads = f"{', '.join(known[:-1])} and {known[-1]}"
+    if "format" not in document.value:
+        return document
+    version = document.part("format").read(int)
+    if version > FORMAT:
+        formats = [str(each) for each in range(FORMAT + 1)]
+        reads = f"{', '.join(formats[:-1])} and {formats[-1]}"
         raise InputError(
-            f"{whole.path} was written in format {found}, and this is kanon-sql {VERSION}, which "
-            f"reads {reads}. Install a later one, or write the result again."
+            f"{document.path} was written in format {version}, and this is kanon-sql {VERSION}, "
+            f"which reads {reads}. Install a later one, or write the result again."
         )
-    return whole
+    return document
 
 
-def parsed(path: Path, how: str) -> Any:
-    return loaded(text_of(path, how), path, how)
+def parsed(path: Path, hint: str) -> Any:
+    return loaded(text_of(path, hint), path, hint)
 
 
-def text_of(path: Path, how: str) -> str:
+def text_of(path: Path, hint: str) -> str:
     try:
         return path.read_text(encoding="utf-8-sig")
     except FileNotFoundError:
-        raise InputError(f"there is no file {path}. {how}") from None
+        raise InputError(f"there is no file {path}. {hint}") from None
     except UnicodeDecodeError:
         raise InputError(
-            f"{path} is not UTF-8 text, so kanon-sql did not write it. {how}"
+            f"{path} is not UTF-8 text, so kanon-sql did not write it. {hint}"
         ) from None
     except OSError as error:
         raise InputError(f"{path} can't be read: {error.strerror}.") from None
 
 
-def loaded(text: str, path: Path | str, how: str) -> Any:
+def loaded(text: str, path: Path | str, hint: str) -> Any:
     try:
         return json.loads(
-            text, parse_constant=_refuse_constant, parse_int=_whole, parse_float=_fraction
+            text, parse_constant=_refuse_constant, parse_int=_integer, parse_float=_fraction
         )
     except OverflowError:
         raise InputError(
             f"{path} holds a number to which nothing can have been counted. Was the file edited? "
-            f"{how}"
+            f"{hint}"
         ) from None
     except json.JSONDecodeError as error:
         raise InputError(
             f"{path}:{error.lineno}:{error.colno}: this is not JSON: {error.msg}. Was it cut off, "
-            f"or edited? {how}"
+            f"or edited? {hint}"
         ) from None
     except (RecursionError, ValueError):
-        raise InputError(f"{path} is not JSON that can be read. {how}") from None
+        raise InputError(f"{path} is not JSON that can be read. {hint}") from None
 
 
-def _whole(digits: str) -> int:
+def _integer(digits: str) -> int:
     if len(digits) > _MOST_DIGITS:
         raise OverflowError
     return int(digits)
@@ -273,18 +273,18 @@ def _refuse_constant(name: str) -> None:
 BASELINE_VERSION = 1
 """Format version of baselines."""
 _AS_JSON = "--format json --output FILE"
-_HOW_A_RESULT = f"kanon-sql audit … {_AS_JSON} writes one."
-_HOW_A_PROFILE = f"kanon-sql profile … {_AS_JSON} writes one."
-_HOW_COSTS = f"kanon-sql tradeoff … {_AS_JSON} writes one."
-_HOW_A_BASELINE = "kanon-sql baseline … --output FILE writes one."
-_HOW_IN_PYTHON = "to_json() of a result writes one."
+_RESULT_HINT = f"kanon-sql audit … {_AS_JSON} writes one."
+_PROFILE_HINT = f"kanon-sql profile … {_AS_JSON} writes one."
+_TRADEOFF_HINT = f"kanon-sql tradeoff … {_AS_JSON} writes one."
+_BASELINE_HINT = "kanon-sql baseline … --output FILE writes one."
+_PYTHON_HINT = "to_json() of a result writes one."
 
 
 def read_result(path: Path) -> ResultFile:
     """Read a stored result. Raises `InputError` for anything else."""
-    whole = _result(result_document(path, _HOW_A_RESULT, parsed(path, _HOW_A_RESULT)))
-    made = whole.part("anonymization") if "anonymization" in whole.value else None
-    return ResultFile(path, _audit(whole), made.read(dict) if made else None)
+    document = _require_result(result_document(path, _RESULT_HINT, parsed(path, _RESULT_HINT)))
+    anonymization = document.part("anonymization") if "anonymization" in document.value else None
+    return ResultFile(path, _audit(document), anonymization.read(dict) if anonymization else None)
 
 
 @dataclass(frozen=True)
@@ -325,41 +325,43 @@ def result_of(
     source: str | Path | Mapping[str, Any],
 ) -> AuditFindings | StoredProfile | StoredTradeoff:
     """The result in a file, a JSON text or a mapping; of a release, also how it was made."""
-    name, value = _named(source)
+    name, value = _name_and_value(source)
     if isinstance(value, dict) and {"kanon_sql", "tradeoff"} <= set(value):
         return _tradeoff(name, value)
-    whole = _result(result_document(name, _HOW_IN_PYTHON, value))
-    return whole.read(StoredProfile) if _is_profile(whole) else _findings(whole)
+    document = _require_result(result_document(name, _PYTHON_HINT, value))
+    return document.read(StoredProfile) if _is_profile(document) else _findings(document)
 
 
-def _refuse_undated(part: JsonValue) -> None:
+def _refuse_undated(result: JsonValue) -> None:
     """Raise unless the day of an audit is a date, or unknown."""
-    audited = part.value.get("audited")
+    audited = result.value.get("audited")
     try:
         date.fromisoformat(audited or "2000-01-01")
     except ValueError:
-        raise part.part("audited").error("a date, as in 2026-11-23") from None
+        raise result.part("audited").error("a date, as in 2026-11-23") from None
 
 
-def _findings(whole: JsonValue) -> AuditFindings:
+def _findings(document: JsonValue) -> AuditFindings:
     """The tables of a result; of a release, also how it was made."""
-    audit = _audit(whole)
-    if "anonymization" not in whole.value:
+    audit = _audit(document)
+    if "anonymization" not in document.value:
         return audit
-    made = whole.part("anonymization")
-    found = made.read(Anonymization)
-    before = made.part("before").part("checks")
-    found = replace(
-        found,
-        before=replace(found.before, checks=tuple(_checks(before, found.before.checks))),
+    stored = document.part("anonymization")
+    anonymization = stored.read(Anonymization)
+    before = stored.part("before").part("checks")
+    anonymization = replace(
+        anonymization,
+        before=replace(
+            anonymization.before, checks=tuple(_checks(before, anonymization.before.checks))
+        ),
         # The views in the JSON are for display and never executed.
         views=(),
-        views_without_values=found.views,
-        recoded=made.read(Recoded) if "levels_by_records" in made.value else None,
+        views_without_values=anonymization.views,
+        recoded=stored.read(Recoded) if "levels_by_records" in stored.value else None,
     )
-    _refuse(made, release_faults(found, audit.tables[0]))
-    told = {key: getattr(audit, key) for key in _TOLD}
-    return ReleaseFindings(audit.tables, audit.version, found, **told)
+    _refuse_contradictions(stored, release_faults(anonymization, audit.tables[0]))
+    metadata = {key: getattr(audit, key) for key in _METADATA}
+    return ReleaseFindings(audit.tables, audit.version, anonymization, **metadata)
 
 
 @dataclass(frozen=True)
@@ -378,59 +380,59 @@ def read_to_sign(path: Path) -> ToSign:
 
     Raises `InputError` for anything else.
     """
-    text = text_of(path, _HOW_A_RESULT)
-    value = loaded(text.lstrip("\ufeff"), path, _HOW_A_RESULT)
+    text = text_of(path, _RESULT_HINT)
+    value = loaded(text.lstrip("\ufeff"), path, _RESULT_HINT)
     if isinstance(value, dict) and "tradeoff" in value:
-        found = _tradeoff(path, value)
+        costs = _tradeoff(path, value)
         audited = AuditFindings(
-            (), found.kanon_sql, audited=found.tradeoff.audited, asked=found.asked
+            (), costs.kanon_sql, audited=costs.tradeoff.audited, asked=costs.asked
         )
-        return ToSign(path, text, audited, found.tradeoff)
-    whole = _result(result_document(path, _HOW_A_RESULT, value))
-    if any(_of_profile(whole)):
+        return ToSign(path, text, audited, costs.tradeoff)
+    document = _require_result(result_document(path, _RESULT_HINT, value))
+    if any(_are_profiles(document)):
         raise InputError(
             f"{path} is a profile, which can accompany a result: kanon-sql report RESULT.json "
-            f"--profile {path}. {_HOW_A_RESULT}"
+            f"--profile {path}. {_RESULT_HINT}"
         )
-    return ToSign(path, text, _findings(whole))
+    return ToSign(path, text, _findings(document))
 
 
 def read_profile(path: Path) -> tuple[TableProfile, ...]:
     """Read the tables of a profile. Raises `InputError` for anything else."""
-    whole = result_document(path, _HOW_A_PROFILE, parsed(path, _HOW_A_PROFILE))
-    if not _is_profile(whole):
-        raise InputError(f"{path} is no profile. {_HOW_A_PROFILE}")
-    return whole.read(StoredProfile).tables
+    document = result_document(path, _PROFILE_HINT, parsed(path, _PROFILE_HINT))
+    if not _is_profile(document):
+        raise InputError(f"{path} is no profile. {_PROFILE_HINT}")
+    return document.read(StoredProfile).tables
 
 
-def _of_profile(whole: JsonValue) -> list[bool]:
+def _are_profiles(document: JsonValue) -> list[bool]:
     """Whether each table is one of a profile."""
-    tables = whole.value["tables"]
-    parts = tables if isinstance(tables, list) else []
-    return ["attacker_knows" in each for each in parts if isinstance(each, dict)]
+    tables = document.value["tables"]
+    items = tables if isinstance(tables, list) else []
+    return ["attacker_knows" in each for each in items if isinstance(each, dict)]
 
 
-def _is_profile(whole: JsonValue) -> bool:
-    found = _of_profile(whole)
-    return bool(found) and all(found)
+def _is_profile(document: JsonValue) -> bool:
+    are_profiles = _are_profiles(document)
+    return bool(are_profiles) and all(are_profiles)
 
 
 def read_costs(path: Path) -> Tradeoff:
     """Read the cost of each k. Raises `InputError` unless it is a trade-off result."""
-    value = parsed(path, _HOW_COSTS)
+    value = parsed(path, _TRADEOFF_HINT)
     if not (isinstance(value, dict) and {"kanon_sql", "tradeoff"} <= set(value)):
-        raise InputError(f"{path} is no result of tradeoff. {_HOW_COSTS}")
+        raise InputError(f"{path} is no result of tradeoff. {_TRADEOFF_HINT}")
     return _tradeoff(path, value).tradeoff
 
 
 def _tradeoff(path: Path | str, value: Any) -> StoredTradeoff:
-    whole = read_format(JsonValue(path, _HOW_COSTS, "", value))
-    found = whole.read(StoredTradeoff)
-    _refuse_undated(whole.part("tradeoff"))
-    return found
+    document = read_format(JsonValue(path, _TRADEOFF_HINT, "", value))
+    stored = document.read(StoredTradeoff)
+    _refuse_undated(document.part("tradeoff"))
+    return stored
 
 
-def _named(source: Any) -> tuple[Path | str, Any]:
+def _name_and_value(source: Any) -> tuple[Path | str, Any]:
     """A source's display name and its JSON value."""
     if isinstance(source, Mapping):
         try:
@@ -438,80 +440,80 @@ def _named(source: Any) -> tuple[Path | str, Any]:
         except (TypeError, ValueError, RecursionError):
             raise InputError(
                 f"the mapping is not what to_dict() gives: JSON can't hold all of it. "
-                f"{_HOW_IN_PYTHON}"
+                f"{_PYTHON_HINT}"
             ) from None
-        return "the mapping", loaded(text, "the mapping", _HOW_IN_PYTHON)
+        return "the mapping", loaded(text, "the mapping", _PYTHON_HINT)
     begins = source.lstrip("\ufeff \t\r\n")[:1] if isinstance(source, str) else "a path"
     if begins in ("", "{", "["):
-        return "the text", loaded(source.lstrip("\ufeff"), "the text", _HOW_IN_PYTHON)
+        return "the text", loaded(source.lstrip("\ufeff"), "the text", _PYTHON_HINT)
     if isinstance(source, str | Path):
-        return Path(source), parsed(Path(source), _HOW_IN_PYTHON)
+        return Path(source), parsed(Path(source), _PYTHON_HINT)
     raise InputError(
         f"a result is read from a path, a text or a mapping, and not from {kind_of(source)}."
     )
 
 
-def _result(whole: JsonValue) -> JsonValue:
+def _require_result(document: JsonValue) -> JsonValue:
     """Reject baselines and comparisons."""
-    if "baseline" in whole.value:
+    if "baseline" in document.value:
         raise InputError(
-            f"{whole.path} is a baseline, and a result of an audit is needed. {whole.how}"
+            f"{document.path} is a baseline, and a result of an audit is needed. {document.hint}"
         )
-    if "old" in whole.value and "new" in whole.value:
+    if "old" in document.value and "new" in document.value:
         raise InputError(
-            f"{whole.path} is a comparison, and a result is needed: a comparison is made of two of "
-            f"them. {whole.how}"
+            f"{document.path} is a comparison, and a result is needed: a comparison is made of two "
+            f"of them. {document.hint}"
         )
-    return whole
+    return document
 
 
 def read_baseline(path: Path) -> tuple[TableResult, ...]:
     """Read the tables of a baseline. Raises `InputError` for anything else."""
-    whole = result_document(path, _HOW_A_BASELINE, parsed(path, _HOW_A_BASELINE))
-    if "baseline" not in whole.value:
+    document = result_document(path, _BASELINE_HINT, parsed(path, _BASELINE_HINT))
+    if "baseline" not in document.value:
         raise InputError(
             f"{path} is a result and no baseline. kanon-sql baseline {path} "
             "--output baseline.json makes one of it: what is violated in it is then accepted."
         )
-    version = whole.part("baseline").read(int)
+    version = document.part("baseline").read(int)
     if version != BASELINE_VERSION:
         raise InputError(
             f"{path} is a baseline of version {version}, and this kanon-sql reads version "
             f"{BASELINE_VERSION}. Write it again with kanon-sql baseline, or install the "
             "kanon-sql that wrote it."
         )
-    return _audit(whole).tables
+    return _audit(document).tables
 
 
 # --- the parts of a result ------------------------------------------------------------------
 
-_TOLD = ("audited", "asked", "files", "spec")
+_METADATA = ("audited", "asked", "files", "spec")
 """What a result tells besides its figures."""
-_ONCE_UNWRITTEN = {"engine": "", "status": "measured", "quasi_identifiers": ()}
+_DEFAULTS_OF_OLD_FILES = {"engine": "", "status": "measured", "quasi_identifiers": ()}
 """Parts of a table that old files lack."""
 
 
-def _audit(whole: JsonValue) -> AuditFindings:
+def _audit(document: JsonValue) -> AuditFindings:
     """The tables of a result, whose figures agree with each other."""
-    if any(_of_profile(whole)):
-        raise InputError(f"{whole.path} is a profile, and an audit is needed. {whole.how}")
-    read = _with_all_parts(whole).read(_StoredAudit)
-    _refuse_undated(whole)
+    if any(_are_profiles(document)):
+        raise InputError(f"{document.path} is a profile, and an audit is needed. {document.hint}")
+    read = _with_defaults_of_old_files(document).read(_StoredAudit)
+    _refuse_undated(document)
     if not read.tables:
-        raise InputError(f"{whole.path} has no table. {whole.how}")
-    parts = [whole.part("tables").part(place) for place in range(len(read.tables))]
+        raise InputError(f"{document.path} has no table. {document.hint}")
+    stored_tables = [document.part("tables").part(place) for place in range(len(read.tables))]
     tables = tuple(
-        _of_cells(part, table)
-        if isinstance(part.value, Mapping) and {"by", "published"} <= part.value.keys()
-        else replace(table, checks=Rows(_checks(part.part("checks"), table.checks)))
-        for part, table in zip(parts, read.tables, strict=True)
+        _cells_result(stored, table)
+        if isinstance(stored.value, Mapping) and {"by", "published"} <= stored.value.keys()
+        else replace(table, checks=Rows(_checks(stored.part("checks"), table.checks)))
+        for stored, table in zip(stored_tables, read.tables, strict=True)
     )
-    for part, table in zip(parts, tables, strict=True):
-        _refuse(part, faults(table, has_status="status" in part.value))
-    told = {key: getattr(read, key) for key in _TOLD}
-    audit = AuditFindings(tables, read.kanon_sql, **told)
+    for stored, table in zip(stored_tables, tables, strict=True):
+        _refuse_contradictions(stored, faults(table, has_status="status" in stored.value))
+    metadata = {key: getattr(read, key) for key in _METADATA}
+    audit = AuditFindings(tables, read.kanon_sql, **metadata)
     if read.status not in (None, audit.status):
-        _refuse(whole, [("status", "the status of its tables")])
+        _refuse_contradictions(document, [("status", "the status of its tables")])
     return audit
 
 
@@ -530,28 +532,28 @@ class _StoredCells:
     confidential: tuple[str, ...] = ()
 
 
-def _of_cells(part: JsonValue, table: TableResult) -> CellsResult:
+def _cells_result(table_json: JsonValue, table: TableResult) -> CellsResult:
     """A published table, whose dimensions and summary are its own."""
-    found = vars(part.read(_StoredCells))
-    cells = found.pop("summary")
-    margins = part.value.get("margins")
+    own_fields = vars(table_json.read(_StoredCells))
+    cells = own_fields.pop("summary")
+    margins = table_json.value.get("margins")
     for place in range(len(table.checks)):
-        check = part.part("checks").part(place)
+        check = table_json.part("checks").part(place)
         _refuse_for_outsiders(check)
         check.read(CellDetails)
     checks = [
         replace(each, parameters=dict.fromkeys(stored.parameters) | dict(each.parameters))
         for stored, each in zip(
-            table.checks, _checks(part.part("checks"), table.checks), strict=True
+            table.checks, _checks(table_json.part("checks"), table.checks), strict=True
         )
     ]
     own = vars(table) | {
-        "quasi_identifiers": found["by"],
+        "quasi_identifiers": own_fields["by"],
         "summary": Summary(records=cells.records),
         "checks": Rows(CellCheckResult(**vars(each)) for each in checks),
         "margins": tuple(map(tuple, margins)) if isinstance(margins, list) else margins,
     }
-    return CellsResult(**own, **found, cells=cells)
+    return CellsResult(**own, **own_fields, cells=cells)
 
 
 def _refuse_for_outsiders(check: JsonValue) -> None:
@@ -566,51 +568,53 @@ def _refuse_for_outsiders(check: JsonValue) -> None:
         )
 
 
-def _with_all_parts(whole: JsonValue) -> JsonValue:
+def _with_defaults_of_old_files(document: JsonValue) -> JsonValue:
     """The result with the parts that old files lack."""
-    tables = whole.value["tables"]
+    tables = document.value["tables"]
     if isinstance(tables, list):
-        tables = [_ONCE_UNWRITTEN | part if isinstance(part, dict) else part for part in tables]
-    return whole._replace(value=whole.value | {"tables": tables})
+        tables = [
+            _DEFAULTS_OF_OLD_FILES | item if isinstance(item, dict) else item for item in tables
+        ]
+    return document._replace(value=document.value | {"tables": tables})
 
 
-def _refuse(part: JsonValue, found: Iterable[tuple[str, str]]) -> None:
+def _refuse_contradictions(location: JsonValue, contradictions: Iterable[tuple[str, str]]) -> None:
     """Raise for the first figure that contradicts another one."""
-    for place, other in found:
-        where = f"{part.place}.{place}".lstrip(".")
+    for place, other in contradictions:
+        where = f"{location.place}.{place}".lstrip(".")
         raise InputError(
-            f"{part.path}: {where} contradicts {other}. Was the file edited? Take it as kanon-sql "
-            f"wrote it. {part.how}"
+            f"{location.path}: {where} contradicts {other}. Was the file edited? Take it as "
+            f"kanon-sql wrote it. {location.hint}"
         )
 
 
-def _checks(part: JsonValue, checks: Sequence[CheckResult]) -> Iterator[CheckResult]:
+def _checks(stored_checks: JsonValue, checks: Sequence[CheckResult]) -> Iterator[CheckResult]:
     """The checks with their parameters in force.
 
     Raises unless every figure of a check with an achieved value is a number or null.
     """
     for place, check in enumerate(checks):
-        found = part.part(place)
-        model = _model(found)
+        stored = stored_checks.part(place)
+        model = _model(stored)
         if not isinstance(model, CellModel):
-            found.read(CheckDetails)
+            stored.read(CheckDetails)
         if model.counts_violations and check.achieved is not None:
-            found.part("achieved").read(int)
+            stored.part("achieved").read(int)
         for name in model.figures if check.achieved is not None else ():
             is_end = name in ("min", "max") and isinstance(check.achieved, dict)
-            figure = (found.part("achieved") if is_end else found).part(name)
+            figure = (stored.part("achieved") if is_end else stored).part(name)
             if figure.value is not None:
                 figure.read(float)
         yield replace(check, parameters=model.parameters)
 
 
-def _model(part: JsonValue) -> Model:
+def _model(stored: JsonValue) -> Model:
     """The model with its parameters, validated by this version."""
-    parameters = part.part("parameters")
+    parameters = stored.part("parameters")
     try:
-        model = model_named(part.value["model"])
+        model = model_named(stored.value["model"])
         return model(**parameters.value)
     except SpecError as error:
         if error.key in parameters.value and error.key in model.model_fields:
             raise parameters.part(error.key).error(f"what {model.name()} takes") from None
-        raise InputError(f"{part.path}: {part.place}: {error.marked}") from None
+        raise InputError(f"{stored.path}: {stored.place}: {error.marked}") from None

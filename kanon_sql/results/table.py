@@ -45,7 +45,7 @@ EXIT_CODES: dict[Status, int] = {
 
 
 ATTACKERS = ("prosecutor", "journalist", "marketer")
-Part = TypeVar("Part")
+Row = TypeVar("Row")
 
 
 class Tabular:
@@ -82,7 +82,7 @@ def _one_type(values: list[Any], arrow: Any) -> Any:
         return arrow.array([None if each is None else json.dumps(each) for each in values])
 
 
-class Rows(Tabular, tuple[Part, ...]):
+class Rows(Tabular, tuple[Row, ...]):
     """A tuple of result parts."""
 
     def rows(self) -> list[dict[str, Any]]:
@@ -126,9 +126,9 @@ class Risk(Tabular, dict[str, Mapping[str, float] | None]):
         )
 
 
-def _as_row(part: Any) -> dict[str, Any]:
+def _as_row(item: Any) -> dict[str, Any]:
     """A part as a mapping with the JSON's keys."""
-    row: dict[str, Any] = part.to_dict() if hasattr(part, "to_dict") else dict(vars(part))
+    row: dict[str, Any] = item.to_dict() if hasattr(item, "to_dict") else dict(vars(item))
     return row
 
 
@@ -144,7 +144,7 @@ IF_SET = {"json": "if set"}
 """Metadata of a field that JSON lacks while it has its default."""
 UNWRITTEN = {"json": "never"}
 """Metadata of a field that JSON never has."""
-BESIDE = {"json": "beside"}
+INLINED = {"json": "inlined"}
 """Metadata of a field whose keys stand beside those of the other fields."""
 
 
@@ -156,29 +156,29 @@ class JsonPart:
         written: dict[str, Any] = {}
         for each in fields(self):
             value = getattr(self, each.name)
-            if each.metadata == BESIDE:
-                written |= json_part(value or {})
+            if each.metadata == INLINED:
+                written |= json_of_part(value or {})
             elif each.metadata != UNWRITTEN and (
                 each.metadata != IF_SET or value != _default(each)
             ):
-                written[each.name] = json_part(value)
+                written[each.name] = json_of_part(value)
         return written
 
 
-def _default(part: Field[Any]) -> Any:
-    return part.default if part.default_factory is MISSING else part.default_factory()
+def _default(declared: Field[Any]) -> Any:
+    return declared.default if declared.default_factory is MISSING else declared.default_factory()
 
 
-def json_part(value: Any) -> Any:
+def json_of_part(value: Any) -> Any:
     """The JSON of a part of a result."""
     match value:
         case JsonPart():
             return value.to_dict()
         case Mapping():
             # Levels are numbers here, and texts in JSON.
-            return {str(name): json_part(part) for name, part in value.items()}
+            return {str(name): json_of_part(item) for name, item in value.items()}
         case list() | tuple():
-            return [json_part(part) for part in value]
+            return [json_of_part(item) for item in value]
     return value
 
 
@@ -248,7 +248,7 @@ class InBaseline(JsonPart):
     """A check's result in the baseline, and the figures that got worse."""
 
     holds: bool
-    figures: Mapping[str, Any] = field(metadata=BESIDE)
+    figures: Mapping[str, Any] = field(metadata=INLINED)
     """Its former achieved value, violation counts, details and denominators, as far as stored."""
     worse: tuple[str, ...] = ()
     """Names of the figures that got worse; `holds` if the check held and is now violated."""
@@ -257,7 +257,7 @@ class InBaseline(JsonPart):
 
     @classmethod
     def __get_pydantic_core_schema__(cls, source: Any, handler: Any) -> Any:
-        return _flattened(cls, "figures", handler(source))
+        return _inlined(cls, "figures", handler(source))
 
 
 @dataclass(frozen=True)
@@ -389,7 +389,7 @@ class CheckResult(JsonPart):
     violating_classes: int | None = None
     violating_records: int | None = None
     violating_people: int | None = field(default=None, kw_only=True, metadata=IF_SET)
-    details: Mapping[str, Any] = field(default_factory=dict, metadata=BESIDE)
+    details: Mapping[str, Any] = field(default_factory=dict, metadata=INLINED)
     accepted: bool | None = field(default=None, metadata=IF_SET)
     baseline: InBaseline | None = field(default=None, metadata=IF_SET)
 
@@ -428,22 +428,22 @@ class CheckResult(JsonPart):
 
     @classmethod
     def __get_pydantic_core_schema__(cls, source: Any, handler: Any) -> Any:
-        return _flattened(cls, "details", handler(source), {"holds": None})
+        return _inlined(cls, "details", handler(source), {"holds": None})
 
 
-def _flattened(kind: Any, name: str, schema: Any, missing: Mapping[str, Any] = {}) -> Any:
+def _inlined(dataclass_type: Any, name: str, schema: Any, missing: Mapping[str, Any] = {}) -> Any:
     """The pydantic schema of a dataclass whose JSON has the keys of one field beside the others."""
     from pydantic_core import core_schema
 
-    own = {field.name for field in fields(kind)} - {name}
+    own = {field.name for field in fields(dataclass_type)} - {name}
 
     def gathered(value: Any) -> Any:
         if not isinstance(value, Mapping):
             return value
-        found: dict[str, Any] = {**missing, name: {}}
-        for key, part in value.items():
-            (found if key in own else found[name])[key] = part
-        return found
+        nested: dict[str, Any] = {**missing, name: {}}
+        for key, item in value.items():
+            (nested if key in own else nested[name])[key] = item
+        return nested
 
     return core_schema.no_info_before_validator_function(gathered, schema)
 
@@ -463,7 +463,7 @@ def status_of(checks: Iterable[CheckResult]) -> Status:
     return "holds" if gated and not undecided else "measured"
 
 
-def given_away(
+def homogeneous_members(
     checks: Iterable[CheckResult], summary: Summary
 ) -> Iterator[tuple[CheckResult, int, int]]:
     """Homogeneity of each sensitive attribute, with the people (records) in homogeneous classes
@@ -472,9 +472,9 @@ def given_away(
         if check.model == "homogeneity" and not check.parameters.get("with_other_sensitive"):
             of_people = summary.people is not None
             count = check.violating_people if of_people else check.violating_records
-            whole = summary.people if of_people else summary.records
-            if count and whole:
-                yield check, count, whole
+            total = summary.people if of_people else summary.records
+            if count and total:
+                yield check, count, total
 
 
 @dataclass(frozen=True)
@@ -595,8 +595,8 @@ class AuditFindings(Written):
     @property
     def status(self) -> Status:
         """The worst status of any table: error, violated, no_data, accepted, holds, measured."""
-        found = {table.status for table in self.tables} or {"no_data"}
-        return next(status for status in EXIT_CODES if status in found)
+        statuses = {table.status for table in self.tables} or {"no_data"}
+        return next(status for status in EXIT_CODES if status in statuses)
 
     @property
     def holds(self) -> bool | None:

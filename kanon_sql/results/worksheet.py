@@ -18,7 +18,7 @@ SIZES = ("class_size", "reference_count")
 FILLED_IN = ("tried_with", "name_found", "sure", "correct", "minutes")
 """The last columns of a worksheet, to be filled in."""
 CONFIDENCE = 0.95
-_HOW = "kanon-sql worksheet … --show-values --output FILE writes one."
+_HINT = "kanon-sql worksheet … --show-values --output FILE writes one."
 _MINUTES = re.compile(r"(\d+([.,]\d*)?)?")
 
 
@@ -75,9 +75,9 @@ def clopper_pearson(successes: int, trials: int) -> tuple[float, float]:
         raise SpecError(
             "a worksheet's confidence interval needs SciPy: pip install 'kanon-sql[estimates]'"
         ) from None
-    tail, others = (1 - CONFIDENCE) / 2, trials - successes
-    low = betaincinv(successes, others + 1, tail) if successes else 0
-    high = betaincinv(successes + 1, others, 1 - tail) if others else 1
+    tail, failures = (1 - CONFIDENCE) / 2, trials - successes
+    low = betaincinv(successes, failures + 1, tail) if successes else 0
+    high = betaincinv(successes + 1, failures, 1 - tail) if failures else 1
     return float(low), float(high)
 
 
@@ -89,10 +89,10 @@ def read_worksheet(path: Path) -> Attempts:
     lines = list(_lines(path))
     if not lines or tuple(lines[0][1][-len(FILLED_IN) :]) != FILLED_IN:
         raise InputError(
-            f"{path} is no worksheet: its columns must end with {', '.join(FILLED_IN)}. {_HOW}"
+            f"{path} is no worksheet: its columns must end with {', '.join(FILLED_IN)}. {_HINT}"
         )
     if len(lines) == 1:
-        raise InputError(f"{path} has no row to read. {_HOW}")
+        raise InputError(f"{path} has no row to read. {_HINT}")
     numbers: set[str] = set()
     for line, cells in lines[1:]:
         fault = _fault(cells, len(lines[0][1]), numbers)
@@ -128,7 +128,7 @@ def _lines(path: Path) -> Iterator[tuple[int, list[str]]]:
                 yield reader.line_num, cells
     except (OSError, UnicodeDecodeError, csv.Error) as error:
         reason = getattr(error, "strerror", None) or "it is not CSV in UTF-8"
-        raise InputError(f"{path} can't be read: {reason}. {_HOW}") from None
+        raise InputError(f"{path} can't be read: {reason}. {_HINT}") from None
 
 
 def _fault(cells: list[str], width: int, numbers: set[str]) -> str | None:

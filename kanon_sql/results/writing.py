@@ -143,8 +143,8 @@ def replaced_folder(folder: Path) -> Iterator[Path]:
     wanted, folder = folder, folder.resolve()  # `.` has no name of its own
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)
-        with _unfinished(folder) as held:
-            temporary_file = held / folder.name
+        with _unfinished(folder) as unfinished:
+            temporary_file = unfinished / folder.name
             temporary_file.mkdir()
             yield temporary_file
             temporary_file.chmod(_usual_mode(0o777))
@@ -200,9 +200,9 @@ def _write_all(
     folder: Path, files: Mapping[Path, str], private: frozenset[Path] = frozenset()
 ) -> None:
     """Write every temporary file first, then rename; on failure, restore the former content."""
-    made = [each for each in _folders(folder, files) if not each.exists()]
+    created = [each for each in _folders(folder, files) if not each.exists()]
     with ExitStack() as undo:
-        for each in made:
+        for each in created:
             each.mkdir()
             undo.callback(each.rmdir)
         ready = {}

@@ -21,8 +21,7 @@ from kanon_sql.cli.main import main
 from kanon_sql.errors import InputError
 from kanon_sql.report.signed.inputs import file_of
 from kanon_sql.report.words.numbers import KEPT_TOGETHER
-from kanon_sql.results.diff import SEVERAL_RELEASES, Diff, diff
-from kanon_sql.results.diff import demand as demand_of
+from kanon_sql.results.diff import SEVERAL_RELEASES, Diff, diff, threshold_change
 from kanon_sql.results.stored import read_result
 from kanon_sql.results.table import CheckResult, Summary, TableResult
 from kanon_sql.spec.models.catalogue import ALL_MODELS, MODELS
@@ -628,7 +627,7 @@ def test_the_models_say_which_demand_is_weaker(model, old, new, demand):
     def asked(parameters: dict[str, Any]) -> CheckResult:
         return CheckResult(model, MODELS[model](**parameters).parameters, True, 1)
 
-    assert demand_of(asked(old), asked(new)) == demand
+    assert threshold_change(asked(old), asked(new)) == demand
 
 
 def test_a_laxer_demand_makes_no_table_better():

@@ -28,17 +28,17 @@ _COMMANDS = {
 
 def render(result: AuditFindings, places: Sequence[TablePlaces] = ()) -> str:
     """The result as workflow commands, without a final newline."""
-    found = outcomes(result, places)
-    lines = [line for each in found for line in _of_table(each)]
-    return "\n".join([*lines, _inert(summary(found))])
+    by_table = outcomes(result, places)
+    lines = [line for each in by_table for line in _of_table(each)]
+    return "\n".join([*lines, _inert(summary(by_table))])
 
 
-def _of_table(found: TableOutcomes) -> Iterator[str]:
-    for outcome in found.outcomes:
+def _of_table(table_outcomes: TableOutcomes) -> Iterator[str]:
+    for outcome in table_outcomes.outcomes:
         yield _of_check(outcome)
-    for warning in found.warnings:
-        message = f"{found.name}: {warning}"
-        yield _command("warning", "kanon-sql", message, found.place)
+    for warning in table_outcomes.warnings:
+        message = f"{table_outcomes.name}: {warning}"
+        yield _command("warning", "kanon-sql", message, table_outcomes.place)
 
 
 def _of_check(outcome: CheckOutcome) -> str:
@@ -54,8 +54,8 @@ def _command(command: str, title: str, message: str, place: Place | None) -> str
         file = file_name(place.file)
         where = {"file": file, "line": str(place.line), "col": str(place.column)}
         properties = where | properties
-    said = ",".join(f"{key}={_property(value)}" for key, value in properties.items())
-    return f"::{command} {said}::{_message(message)}"
+    encoded = ",".join(f"{key}={_property(value)}" for key, value in properties.items())
+    return f"::{command} {encoded}::{_message(message)}"
 
 
 def _message(text: str) -> str:

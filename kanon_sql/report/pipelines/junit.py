@@ -24,39 +24,39 @@ _ENDS = {
 
 def render(result: AuditFindings, places: Sequence[TablePlaces] = ()) -> str:
     """The result as JUnit XML, without a final newline."""
-    found = outcomes(result, places)
+    by_table = outcomes(result, places)
     root = ElementTree.Element(
         "testsuites",
         name="kanon-sql",
-        tests=str(sum(len(each.outcomes) for each in found)),
-        failures=str(sum(each.count("violated", "no_data") for each in found)),
-        errors=str(sum(each.count("error") for each in found)),
-        time=_seconds(sum(each.table.seconds for each in found)),
+        tests=str(sum(len(each.outcomes) for each in by_table)),
+        failures=str(sum(each.count("violated", "no_data") for each in by_table)),
+        errors=str(sum(each.count("error") for each in by_table)),
+        time=_seconds(sum(each.table.seconds for each in by_table)),
     )
-    for each in found:
+    for each in by_table:
         _add_suite(root, each)
     ElementTree.indent(root)
     return '<?xml version="1.0" encoding="UTF-8"?>\n' + ElementTree.tostring(root, "unicode")
 
 
-def _add_suite(root: ElementTree.Element, found: TableOutcomes) -> None:
+def _add_suite(root: ElementTree.Element, table_outcomes: TableOutcomes) -> None:
     suite = ElementTree.SubElement(
         root,
         "testsuite",
-        name=found.name,
-        tests=str(len(found.outcomes)),
-        failures=str(found.count("violated", "no_data")),
-        errors=str(found.count("error")),
-        skipped=str(found.count("accepted", "undecided", "measured", "unasked")),
-        time=_seconds(found.table.seconds),
+        name=table_outcomes.name,
+        tests=str(len(table_outcomes.outcomes)),
+        failures=str(table_outcomes.count("violated", "no_data")),
+        errors=str(table_outcomes.count("error")),
+        skipped=str(table_outcomes.count("accepted", "undecided", "measured", "unasked")),
+        time=_seconds(table_outcomes.table.seconds),
     )
-    if found.place:
-        suite.set("file", file_name(found.place.file))
-    for outcome in found.outcomes:
+    if table_outcomes.place:
+        suite.set("file", file_name(table_outcomes.place.file))
+    for outcome in table_outcomes.outcomes:
         _add_case(suite, outcome)
-    if found.warnings:
+    if table_outcomes.warnings:
         ElementTree.SubElement(suite, "system-out").text = "\n".join(
-            f"warning: {warning}" for warning in found.warnings
+            f"warning: {warning}" for warning in table_outcomes.warnings
         )
 
 

@@ -70,10 +70,10 @@ def emission(environment: Mapping[str, str] = os.environ) -> Emission:
     )
 
 
-def _parent(given: str) -> tuple[str, str, str] | None:
-    if not given:
+def _parent(parent_id: str) -> tuple[str, str, str] | None:
+    if not parent_id:
         return None
-    above, _, run = given.rpartition("/")
+    above, _, run = parent_id.rpartition("/")
     namespace, _, job = above.rpartition("/")
     try:
         if not namespace or not job:
@@ -86,13 +86,13 @@ def _parent(given: str) -> tuple[str, str, str] | None:
         ) from None
 
 
-def _fixed_time(given: str) -> datetime | None:
-    if not given:
+def _fixed_time(seconds: str) -> datetime | None:
+    if not seconds:
         return None
     try:
-        if not re.fullmatch("[0-9]+", given):
+        if not re.fullmatch("[0-9]+", seconds):
             raise ValueError
-        return datetime.fromtimestamp(int(given), UTC)
+        return datetime.fromtimestamp(int(seconds), UTC)
     except (ValueError, OverflowError, OSError):
         raise SpecError(
             "SOURCE_DATE_EPOCH must be a whole number of seconds since 1970, as in 1767225600."
@@ -104,19 +104,19 @@ def render(
 ) -> str:
     """The result as JSON Lines, without a final newline."""
     emitted = emitted or emission()
-    found = outcomes(result, places)
-    events = [event for place, each in enumerate(found) for event in _run(each, place, emitted)]
+    by_table = outcomes(result, places)
+    events = [event for place, each in enumerate(by_table) for event in _run(each, place, emitted)]
     return "\n".join(json.dumps(event, ensure_ascii=False, allow_nan=False) for event in events)
 
 
-def _run(found: TableOutcomes, place: int, emitted: Emission) -> Iterator[dict[str, Any]]:
+def _run(table_outcomes: TableOutcomes, place: int, emitted: Emission) -> Iterator[dict[str, Any]]:
     """The two events of one table's audit."""
-    table = found.table
+    table = table_outcomes.table
     ended = emitted.time or datetime.now(UTC)
     began = emitted.time or ended - timedelta(seconds=table.seconds)
     job = {
         "namespace": emitted.namespace,
-        "name": f"kanon-sql.{_command(table)}.{found.name}",
+        "name": f"kanon-sql.{_command(table)}.{table_outcomes.name}",
         "facets": _facet(
             "jobType", processingType="BATCH", integration="KANON_SQL", jobType="TEST"
         ),
@@ -126,15 +126,15 @@ def _run(found: TableOutcomes, place: int, emitted: Emission) -> Iterator[dict[s
     datasets = table.lineage.datasets if table.lineage else ()
     inputs: list[Facet] = [{"namespace": each.namespace, "name": each.name} for each in datasets]
     yield _event(began, "START", job, {"runId": run_id, "facets": facets}, inputs)
-    tests = [_test(outcome, check) for outcome, check in _checked(found)]
+    tests = [_test(outcome, check) for outcome, check in _checked(table_outcomes)]
     facets = facets | _facet("test", tests=tests)
     if table.status == "error":
-        [failed] = [each for each in found.outcomes if each.kind == "error"]
+        [failed] = [each for each in table_outcomes.outcomes if each.kind == "error"]
         facets |= _facet("errorMessage", message=failed.text, programmingLanguage="SQL")
-    if inputs and (of_input := _input_facets(found)):
+    if inputs and (of_input := _input_facets(table_outcomes)):
         inputs = [{**inputs[0], "inputFacets": of_input}, *inputs[1:]]
-    kind = "FAIL" if table.status in _FAILED else "COMPLETE"
-    yield _event(ended, kind, job, {"runId": run_id, "facets": facets}, inputs)
+    event_type = "FAIL" if table.status in _FAILED else "COMPLETE"
+    yield _event(ended, event_type, job, {"runId": run_id, "facets": facets}, inputs)
 
 
 def _command(table: TableResult) -> str:
@@ -142,11 +142,11 @@ def _command(table: TableResult) -> str:
 
 
 def _event(
-    time: datetime, kind: str, job: Facet, run: Facet, inputs: Sequence[Facet]
+    time: datetime, event_type: str, job: Facet, run: Facet, inputs: Sequence[Facet]
 ) -> dict[str, Any]:
     return {
         "eventTime": f"{time:%Y-%m-%dT%H:%M:%S}{_fraction(time)}Z",
-        "eventType": kind,
+        "eventType": event_type,
         "producer": PRODUCER,
         "schemaURL": SCHEMA,
         "job": job,
@@ -164,14 +164,14 @@ def _run_id(table: TableResult, place: int, emitted: Emission) -> uuid.UUID:
     """A new id; of a fixed time, the id that follows from the result."""
     if emitted.time is None:
         return uuid.uuid4()
-    parts = [emitted.namespace, place, emitted.time.isoformat(), plain_json(table.to_dict())]
-    return uuid.uuid5(_OF_RESULTS, json.dumps(parts, sort_keys=True))
+    identity = [emitted.namespace, place, emitted.time.isoformat(), plain_json(table.to_dict())]
+    return uuid.uuid5(_OF_RESULTS, json.dumps(identity, sort_keys=True))
 
 
 def _facet(key: str, /, **parts: Any) -> Facet:
     """A facet by its key, as part of the facets of a job, a run or a dataset."""
-    kind, release = _FACETS[key]
-    schema = f"https://openlineage.io/spec/facets/{release}/{kind}.json#/$defs/{kind}"
+    schema_name, release = _FACETS[key]
+    schema = f"https://openlineage.io/spec/facets/{release}/{schema_name}.json#/$defs/{schema_name}"
     return {key: {"_producer": PRODUCER, "_schemaURL": schema, **parts}}
 
 
@@ -186,28 +186,28 @@ def _run_facets(table: TableResult, emitted: Emission) -> Facet:
     return facets
 
 
-def _input_facets(found: TableOutcomes) -> Facet:
+def _input_facets(table_outcomes: TableOutcomes) -> Facet:
     facets: Facet = {}
-    records = found.table.summary.records
+    records = table_outcomes.table.summary.records
     if records is not None:
         facets |= _facet("dataQualityMetrics", rowCount=records, columnMetrics={})
-    if asserted := list(_assertions(found)):
+    if asserted := list(_assertions(table_outcomes)):
         facets |= _facet("dataQualityAssertions", assertions=asserted)
     return facets
 
 
-def _checked(found: TableOutcomes) -> Iterator[tuple[CheckOutcome, CheckResult | None]]:
+def _checked(table_outcomes: TableOutcomes) -> Iterator[tuple[CheckOutcome, CheckResult | None]]:
     """Each outcome with its check; the one of a table that could not be audited comes first."""
-    checks = found.table.checks
-    without = len(found.outcomes) - len(checks)
-    yield from zip(found.outcomes, [*[None] * without, *checks], strict=True)
+    checks = table_outcomes.table.checks
+    without = len(table_outcomes.outcomes) - len(checks)
+    yield from zip(table_outcomes.outcomes, [*[None] * without, *checks], strict=True)
 
 
-def _assertions(found: TableOutcomes) -> Iterator[Facet]:
-    table = found.table
+def _assertions(table_outcomes: TableOutcomes) -> Iterator[Facet]:
+    table = table_outcomes.table
     lineage = table.lineage if table.checks else None
     statements = lineage.statements if lineage else (None,) * len(table.checks)
-    checked = [(outcome, check) for outcome, check in _checked(found) if check is not None]
+    checked = [(outcome, check) for outcome, check in _checked(table_outcomes) if check is not None]
     for (outcome, check), statement in zip(checked, statements, strict=True):
         if outcome.kind not in _ASSERTED:
             continue
@@ -244,20 +244,24 @@ def _severity(outcome: CheckOutcome) -> str:
 def _figures(check: CheckResult) -> Facet:
     """What a check requires and what it found, as texts."""
     model = ALL_MODELS[check.model]
-    asked = {name: check.parameters[name] for name in model.thresholds if name in check.parameters}
-    found: Facet = {}
+    thresholds = {
+        name: check.parameters[name] for name in model.thresholds if name in check.parameters
+    }
+    texts: Facet = {}
     if model.counts_violations:
-        found["expected"] = "0"
-    elif asked:
-        found["expected"] = _text(next(iter(asked.values())) if len(asked) == 1 else asked)
+        texts["expected"] = "0"
+    elif thresholds:
+        texts["expected"] = _text(
+            next(iter(thresholds.values())) if len(thresholds) == 1 else thresholds
+        )
     if check.achieved is not None:
-        found["actual"] = _text(check.achieved)
-    return found
+        texts["actual"] = _text(check.achieved)
+    return texts
 
 
 def _text(value: Any) -> str:
-    plain = plain_json(value)
-    return plain if isinstance(plain, str) else json.dumps(plain)
+    json_value = plain_json(value)
+    return json_value if isinstance(json_value, str) else json.dumps(json_value)
 
 
 def _parameters(table: TableResult, check: CheckResult) -> Facet:
@@ -267,8 +271,8 @@ def _parameters(table: TableResult, check: CheckResult) -> Facet:
         for name, value in check.parameters.items()
     }
     if isinstance(table, CellsResult):
-        asked = {"by": list(table.by), "value": table.value, "contributor": table.contributor}
-        return {"parameters": parameters, **asked, **check.details}
+        question = {"by": list(table.by), "value": table.value, "contributor": table.contributor}
+        return {"parameters": parameters, **question, **check.details}
     return {
         "parameters": parameters,
         "quasi_identifiers": list(table.quasi_identifiers),

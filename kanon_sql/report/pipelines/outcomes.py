@@ -20,14 +20,14 @@ from kanon_sql.spec.models.catalogue import ALL_MODELS
 from kanon_sql.spec.spec import TablePlaces
 from kanon_sql.spec.yaml_document import Place
 
-Kind = Literal[
+OutcomeKind = Literal[
     "holds", "violated", "accepted", "undecided", "measured", "unasked", "no_data", "error"
 ]
 """The outcome of a check, or with `no_data` and `error` of its table.
 
 The checks of a table without data are `unasked`.
 """
-_WORDS: dict[Kind, str] = {
+_WORDS: dict[OutcomeKind, str] = {
     "holds": "holds",
     "violated": "is violated",
     "accepted": "is violated, as the baseline accepts",
@@ -37,7 +37,7 @@ _WORDS: dict[Kind, str] = {
     "no_data": "no data",
     "error": "the audit failed",
 }
-_COUNTED: dict[Kind, str] = {
+_COUNTED: dict[OutcomeKind, str] = {
     "accepted": "{0} accepted by the baseline",
     "undecided": "{0} undecided",
     "measured": "{0} measured",
@@ -51,7 +51,7 @@ _COUNTED: dict[Kind, str] = {
 class CheckOutcome:
     """The outcome of one check, or of a table that could not be audited."""
 
-    kind: Kind
+    kind: OutcomeKind
     table: str
     rule: str
     """The model's name, or `no_data` or `error`; stable between audits."""
@@ -81,13 +81,13 @@ class TableOutcomes:
 
     @property
     def warnings(self) -> list[str]:
-        return [plain(warning) for warning in tables.warnings(self.table)]
+        return [one_line(warning) for warning in tables.warnings(self.table)]
 
-    def count(self, *kinds: Kind) -> int:
+    def count(self, *kinds: OutcomeKind) -> int:
         return sum(outcome.kind in kinds for outcome in self.outcomes)
 
 
-_NOTHING = TableOutcomes(
+_NO_SELECTION = TableOutcomes(
     TableResult("selection", "", "no_data", ()),
     None,
     (
@@ -111,28 +111,28 @@ def outcomes(result: AuditFindings, places: Sequence[TablePlaces] = ()) -> list[
     An audit without tables has one too, so that an empty selection doesn't pass silently.
     """
     if not result.tables:
-        return [_NOTHING]
-    found = []
+        return [_NO_SELECTION]
+    by_table = []
     for number, table in enumerate(result.tables):
-        asked = places[number] if places else None
-        place = asked.table if asked else None
-        found.append(TableOutcomes(table, place, tuple(_of_table(table, asked))))
-    return found
+        table_places = places[number] if places else None
+        place = table_places.table if table_places else None
+        by_table.append(TableOutcomes(table, place, tuple(_of_table(table, table_places))))
+    return by_table
 
 
-def summary(found: Sequence[TableOutcomes]) -> str:
+def summary(by_table: Sequence[TableOutcomes]) -> str:
     """The outcome of an audit in one line.
 
     >>> summary(outcomes(AuditFindings((), "0.1.0")))
     'kanon-sql: nothing was selected, so nothing was audited.'
     """
-    if found == [_NOTHING]:
-        return f"kanon-sql: {_NOTHING.outcomes[0].text}"
+    if by_table == [_NO_SELECTION]:
+        return f"kanon-sql: {_NO_SELECTION.outcomes[0].text}"
 
-    def counted(*kinds: Kind) -> int:
-        return sum(each.count(*kinds) for each in found)
+    def counted(*kinds: OutcomeKind) -> int:
+        return sum(each.count(*kinds) for each in by_table)
 
-    gated, tables = counted("holds", "violated", "accepted"), plural(len(found), "table")
+    gated, tables = counted("holds", "violated", "accepted"), plural(len(by_table), "table")
     parts = [f"{counted('violated')} of {plural(gated, 'check')} violated"] if gated else []
     for kind, words in _COUNTED.items():
         parts += [words.format(number, tables)] if (number := counted(kind)) else []
@@ -145,25 +145,25 @@ def file_name(file: Path) -> str:
     A file outside of it has its absolute path.
     """
     root = os.environ.get("GITHUB_WORKSPACE") or os.environ.get("CI_PROJECT_DIR") or os.getcwd()
-    whole = Path(os.path.normpath(file.absolute()))
-    return (whole.relative_to(root) if whole.is_relative_to(root) else whole).as_posix()
+    absolute = Path(os.path.normpath(file.absolute()))
+    return (absolute.relative_to(root) if absolute.is_relative_to(root) else absolute).as_posix()
 
 
-def plain(text: str) -> str:
+def one_line(text: str) -> str:
     """The text on one line, with ordinary spaces."""
-    return printable(numbers.plain(text).replace("\n", " "))
+    return printable(numbers.with_spaces(text).replace("\n", " "))
 
 
-def _of_table(table: TableResult, asked: TablePlaces | None) -> Iterator[CheckOutcome]:
-    place = asked.table if asked else None
+def _of_table(table: TableResult, table_places: TablePlaces | None) -> Iterator[CheckOutcome]:
+    place = table_places.table if table_places else None
     name = printable(table.name)
     unanswered = tables.unanswered(table)
     if unanswered:
-        kind: Kind = "no_data" if table.status == "no_data" else "error"
+        kind: OutcomeKind = "no_data" if table.status == "no_data" else "error"
         yield CheckOutcome(
-            kind, name, kind, "audit", f"{name}: {_WORDS[kind]}", plain(unanswered), place
+            kind, name, kind, "audit", f"{name}: {_WORDS[kind]}", one_line(unanswered), place
         )
-    places = asked.checks if asked else ()
+    places = table_places.checks if table_places else ()
     names: dict[str, int] = {}
     for number, check in enumerate(table.checks):
         own = check_name(check)
@@ -174,7 +174,7 @@ def _of_table(table: TableResult, asked: TablePlaces | None) -> Iterator[CheckOu
             name,
             check.model,
             own if names[own] == 1 else f"{own} #{names[own]}",
-            f"{plain(models.title(check))} {_WORDS[kind]}",
+            f"{one_line(models.title(check))} {_WORDS[kind]}",
             f"{name}: {_sentence(check, table)}",
             places[number] if number < len(places) else place,
             tables.promise_in(table, check.model),
@@ -183,10 +183,10 @@ def _of_table(table: TableResult, asked: TablePlaces | None) -> Iterator[CheckOu
 
 def _sentence(check: CheckResult, table: TableResult) -> str:
     if table.status == "no_data":
-        return f"{plain(models.title(check))}: no data"
+        return f"{one_line(models.title(check))}: no data"
     verdict = models.verdict(check, table)
-    found = "; ".join(part for part in (verdict.achieved, verdict.extent) if part)
-    return plain(f"{verdict.title}: {found}")
+    finding = "; ".join(text for text in (verdict.achieved, verdict.extent) if text)
+    return one_line(f"{verdict.title}: {finding}")
 
 
 def check_name(check: CheckResult) -> str:
@@ -197,12 +197,12 @@ def check_name(check: CheckResult) -> str:
     >>> check_name(CheckResult("alpha_k_anonymity", {"alpha": 0.5, "values": ("HIV",)}, None, 1))
     'alpha_k_anonymity(alpha=0.5, values=1 named)'
     """
-    said = _said(check.model, check.parameters)
-    parameters = ", ".join(f"{key}={_parameter(value)}" for key, value in said.items())
+    explicit = _explicit_parameters(check.model, check.parameters)
+    parameters = ", ".join(f"{key}={_parameter(value)}" for key, value in explicit.items())
     return f"{check.model}({parameters})" if parameters else check.model
 
 
-def _said(model: str, parameters: Mapping[str, Any]) -> dict[str, Any]:
+def _explicit_parameters(model: str, parameters: Mapping[str, Any]) -> dict[str, Any]:
     """The parameters that differ from the model's defaults."""
     fields = ALL_MODELS[model].model_fields
     return {key: value for key, value in parameters.items() if value != fields[key].default}
@@ -211,4 +211,4 @@ def _said(model: str, parameters: Mapping[str, Any]) -> dict[str, Any]:
 def _parameter(value: Any) -> str:
     if isinstance(value, list | tuple):
         return f"{len(value)} named"
-    return plain(str(value))
+    return one_line(str(value))

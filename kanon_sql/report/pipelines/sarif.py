@@ -40,20 +40,20 @@ _LEVELS = {"error": "error", "undecided": "note"}
 
 def render(result: AuditFindings, places: Sequence[TablePlaces] = ()) -> str:
     """The result as SARIF, without a final newline."""
-    found = outcomes(result, places)
-    log = {"$schema": SCHEMA, "version": "2.1.0", "runs": [_run(result, found)]}
+    by_table = outcomes(result, places)
+    log = {"$schema": SCHEMA, "version": "2.1.0", "runs": [_run(result, by_table)]}
     return json.dumps(log, indent=2, ensure_ascii=False)
 
 
-def _run(result: AuditFindings, found: Sequence[TableOutcomes]) -> dict[str, Any]:
-    every = [outcome for each in found for outcome in each.outcomes]
+def _run(result: AuditFindings, by_table: Sequence[TableOutcomes]) -> dict[str, Any]:
+    every = [outcome for each in by_table for outcome in each.outcomes]
     used = [rule for rule in rules() if any(each.rule == rule["id"] for each in every)]
     numbers = {rule["id"]: number for number, rule in enumerate(used)}
     driver = {"name": "kanon-sql", "semanticVersion": result.version, "rules": used}
     invocation = {
         "executionSuccessful": result.status != "error",
         "exitCode": result.exit_code,
-        "toolExecutionNotifications": list(_notifications(found, numbers)),
+        "toolExecutionNotifications": list(_notifications(by_table, numbers)),
     }
     return {
         "tool": {"driver": driver},
@@ -116,10 +116,10 @@ def _result(outcome: CheckOutcome, number: int) -> dict[str, Any]:
 
 
 def _notifications(
-    found: Sequence[TableOutcomes], numbers: dict[str, int]
+    by_table: Sequence[TableOutcomes], numbers: dict[str, int]
 ) -> Iterator[dict[str, Any]]:
     """Outcomes that are no results: failed engines, checks that hold or were measured, warnings."""
-    for each in found:
+    for each in by_table:
         for outcome in each.outcomes:
             if _is_result(outcome):
                 continue

@@ -30,40 +30,40 @@ def losses(signed: Signed) -> Iterator[Block]:
     External readers get no figure that tells the number of few suppressed records, no distribution,
     and nothing at all where a threshold is confidential.
     """
-    made = signed.made
-    if made is None or made.reached_top or not signed.answered:
+    anonymization = signed.anonymization
+    if anonymization is None or anonymization.reached_top or not signed.answered:
         return
     if any(map(signed.withholds, signed.answered)):
         return
-    is_hidden = signed.is_small(made.suppressed)
+    is_hidden = signed.is_small(anonymization.suppressed)
     if not is_hidden:
-        yield Facts([*_in_all(made)])
+        yield Facts([*_in_all(anonymization)])
         yield Prose(
             [sentence("meaning_of_losses"), *([sentence("other_k")] if signed.costs else [])]
         )
-    yield _by_column(made, signed, is_hidden=is_hidden)
+    yield _by_column(anonymization, signed, is_hidden=is_hidden)
     if signed.is_external:
         return
-    if made.associations:
-        yield associations(made)
-    if made.distributions:
-        yield _distributions(made.distributions, made, signed)
+    if anonymization.associations:
+        yield associations(anonymization)
+    if anonymization.distributions:
+        yield _distributions(anonymization.distributions, anonymization, signed)
 
 
-def _in_all(made: Anonymization) -> Iterator[tuple[str, str]]:
-    found = made.metrics.to_dict()
+def _in_all(anonymization: Anonymization) -> Iterator[tuple[str, str]]:
+    metrics = anonymization.metrics.to_dict()
     for name in _METRICS:
-        value = found[name]
+        value = metrics[name]
         if value is not None:
             words = f"{value:,.1f}" if name == "average_class_size" else percent(value)
             yield "Information lost" if name == "loss" else METRICS[name].title, words
 
 
-def _by_column(made: Anonymization, signed: Signed, *, is_hidden: bool) -> Grid:
+def _by_column(anonymization: Anonymization, signed: Signed, *, is_hidden: bool) -> Grid:
     """The loss of each quasi-identifier, and its level or the records at each of its levels."""
     rows = []
-    for name, levels in _reached(made).items():
-        lost = None if is_hidden else made.metrics.loss_by_quasi_identifier.get(name)
+    for name, levels in _reached(anonymization).items():
+        lost = None if is_hidden else anonymization.metrics.loss_by_quasi_identifier.get(name)
         for place, (level, label, records) in enumerate(levels):
             many = NONE if records is None else signed.cell(records)
             words = ("" if place else printable(name), f"{level} · {printable(label)}")
@@ -75,38 +75,40 @@ def _by_column(made: Anonymization, signed: Signed, *, is_hidden: bool) -> Grid:
     )
 
 
-def _reached(made: Anonymization) -> dict[str, list[tuple[int, str, int | None]]]:
+def _reached(anonymization: Anonymization) -> dict[str, list[tuple[int, str, int | None]]]:
     """The levels of each quasi-identifier with labels and records."""
-    if made.recoded is None:
-        kept = (made.before.summary.records or 0) - made.suppressed
+    if anonymization.recoded is None:
+        released = (anonymization.before.summary.records or 0) - anonymization.suppressed
         return {
-            name: [(level, made.labels.get(name, ""), kept)]
-            for name, level in (made.levels or {}).items()
+            name: [(level, anonymization.labels.get(name, ""), released)]
+            for name, level in (anonymization.levels or {}).items()
         }
     return {
         name: [
-            (level, made.recoded.labels_of_levels.get(name, {}).get(level, ""), records)
+            (level, anonymization.recoded.labels_of_levels.get(name, {}).get(level, ""), records)
             for level, records in sorted(reached.items())
         ]
-        for name, reached in made.recoded.levels_by_records.items()
+        for name, reached in anonymization.recoded.levels_by_records.items()
     }
 
 
-def _distributions(found: Sequence[Distribution], made: Anonymization, signed: Signed) -> Grid:
+def _distributions(
+    distributions: Sequence[Distribution], anonymization: Anonymization, signed: Signed
+) -> Grid:
     """The share of the records by the rank of their value, before and after."""
-    whole = made.before.summary.records or 0
-    ranks = found[0].ranks
+    records_before = anonymization.before.summary.records or 0
+    ranks = distributions[0].ranks
     heads = [*map(_ranks, ranks, ranks[1:]), f"{ranks[-1]}+"]
     rows = [
         GridRow(
             ("" if place else printable(each.column), when),
             (number(values), *(_share(count, of, signed) for count in counts)),
         )
-        for each in found
+        for each in distributions
         for place, (when, values, counts, of) in enumerate(
             (
-                ("before", each.values_before, each.before, whole),
-                ("after", each.values_after, each.after, whole - made.suppressed),
+                ("before", each.values_before, each.before, records_before),
+                ("after", each.values_after, each.after, records_before - anonymization.suppressed),
             )
         )
     ]
@@ -123,9 +125,9 @@ def _ranks(first: int, after: int) -> str:
     return str(first) if after == first + 1 else f"{first}{TO}{after - 1}"
 
 
-def _share(count: int, whole: int, signed: Signed) -> str:
+def _share(count: int, total: int, signed: Signed) -> str:
     """A share of the records; neither few of them nor none."""
-    return short_percent(count / whole) if whole and count >= signed.min_cell else NONE
+    return short_percent(count / total) if total and count >= signed.min_cell else NONE
 
 
 # --- the cost of each k ---------------------------------------------------------------------
@@ -133,34 +135,38 @@ def _share(count: int, whole: int, signed: Signed) -> str:
 
 def costs(signed: Signed) -> Iterator[Block]:
     """The loss for each k, the chosen one marked."""
-    for found in signed.costs:
-        points = found.satisfied(found.points)
+    for tradeoff in signed.costs:
+        points = tradeoff.satisfied(tradeoff.points)
         if not points:
             continue
         chosen = chosen_k(signed)
-        of_table = f" of {printable(found.name)}" if found.name else ""
-        caption = (
-            f"What each k{of_table} loses, by {found.metric.replace('_', ' ')} ({found.algorithm})."
-        )
+        of_table = f" of {printable(tradeoff.name)}" if tradeoff.name else ""
+        metric = tradeoff.metric.replace("_", " ")
+        caption = f"What each k{of_table} loses, by {metric} ({tradeoff.algorithm})."
         from_to = " to ".join(
-            f"{_lost(found, each.lost(found.metric))} at k = {number(each.k)}"
+            f"{_lost(tradeoff, each.lost(tradeoff.metric))} at k = {number(each.k)}"
             for each in (points[0], points[-1])
         )
         marked = f" The diamond is the required k, {number(chosen)}." if chosen else ""
         if not signed.is_external:  # its labels hold exact figures
-            drawing = Drawing(cost_of_k(found, chosen), f"{caption} From {from_to}.{marked}")
+            drawing = Drawing(cost_of_k(tradeoff, chosen), f"{caption} From {from_to}.{marked}")
             yield Grid("", named_row(""), (), drawing=drawing)
         yield Bars(
             caption,
             ("k", "suppressed", "lost"),
-            [_cost(each, found, signed, _mark_of(each, chosen, found, signed)) for each in points],
+            [
+                _cost(each, tradeoff, signed, _mark_of(each, chosen, tradeoff, signed))
+                for each in points
+            ],
         )
-        yield from _made_otherwise(points, found, signed)
-        if beside := found.satisfied(found.optimal.points if found.optimal else ()):
+        yield from _release_off_the_curve(points, tradeoff, signed)
+        if optimal_points := tradeoff.satisfied(
+            tradeoff.optimal.points if tradeoff.optimal else ()
+        ):
             yield Bars(
                 f"What one level per column{of_table} would lose (optimal).",
                 ("k", "suppressed", "lost"),
-                [_cost(each, found, signed) for each in beside],
+                [_cost(each, tradeoff, signed) for each in optimal_points],
             )
 
 
@@ -169,56 +175,68 @@ def chosen_k(signed: Signed) -> int | None:
     return next((k for k in map(required_k, signed.result.tables) if k), None)
 
 
-def _lost(found: Tradeoff, lost: float | None) -> str:
-    return percent(lost or 0.0) if found.are_shares else number(lost or 0.0)
+def _lost(tradeoff: Tradeoff, lost: float | None) -> str:
+    return percent(lost or 0.0) if tradeoff.are_shares else number(lost or 0.0)
 
 
-def _mark_of(each: Point, chosen: int | None, found: Tradeoff, signed: Signed) -> str:
+def _mark_of(each: Point, chosen: int | None, tradeoff: Tradeoff, signed: Signed) -> str:
     """A note on the required k; the release may use other levels."""
     if each.k != chosen:
         return ""
-    made = signed.made
-    is_other = made is not None and not _is_made(each, found, made)
+    anonymization = signed.anonymization
+    is_other = anonymization is not None and not _is_release(each, tradeoff, anonymization)
     return "this k was required" if is_other else "chosen"
 
 
-def _is_made(each: Point, found: Tradeoff, made: Anonymization) -> bool:
+def _is_release(each: Point, tradeoff: Tradeoff, anonymization: Anonymization) -> bool:
     """Whether a point is the release; local recodings are told by their figures."""
-    if each.levels is not None or made.levels is not None:
-        return each.levels == made.levels
-    figures = (found.algorithm, each.suppressed, each.classes)
-    lost, there = _loss_of(made, found), each.lost(found.metric)
+    if each.levels is not None or anonymization.levels is not None:
+        return each.levels == anonymization.levels
+    figures = (tradeoff.algorithm, each.suppressed, each.classes)
+    lost, there = _loss_of(anonymization, tradeoff), each.lost(tradeoff.metric)
     is_alike = None not in (lost, there) and math.isclose(lost or 0, there or 0)
-    return is_alike and figures == (made.algorithm, made.suppressed, made.classes)
+    return is_alike and figures == (
+        anonymization.algorithm,
+        anonymization.suppressed,
+        anonymization.classes,
+    )
 
 
-def _loss_of(made: Anonymization, found: Tradeoff) -> float | None:
+def _loss_of(anonymization: Anonymization, tradeoff: Tradeoff) -> float | None:
     """The loss of the release by the metric of a trade-off."""
-    return Point(0, None, None, None, None, made.metrics, None).lost(found.metric)
+    return Point(0, None, None, None, None, anonymization.metrics, None).lost(tradeoff.metric)
 
 
-def _made_otherwise(points: Sequence[Point], found: Tradeoff, signed: Signed) -> Iterator[Prose]:
+def _release_off_the_curve(
+    points: Sequence[Point], tradeoff: Tradeoff, signed: Signed
+) -> Iterator[Prose]:
     """The release's loss, if it is none of these points."""
-    made = signed.made
-    if made is None or signed.is_small(made.suppressed):
+    anonymization = signed.anonymization
+    if anonymization is None or signed.is_small(anonymization.suppressed):
         return
-    beside = found.optimal.points if found.optimal and made.algorithm != found.algorithm else ()
-    lost = _loss_of(made, found)
-    if lost is not None and not any(_is_made(each, found, made) for each in (*points, *beside)):
+    optimal_points = (
+        tradeoff.optimal.points
+        if tradeoff.optimal and anonymization.algorithm != tradeoff.algorithm
+        else ()
+    )
+    lost = _loss_of(anonymization, tradeoff)
+    if lost is not None and not any(
+        _is_release(each, tradeoff, anonymization) for each in (*points, *optimal_points)
+    ):
         yield Prose(
             [
-                f"The release is none of these: {made.algorithm} made it, and it lost "
-                f"{_lost(found, lost)}."
+                f"The release is none of these: {anonymization.algorithm} made it, and it lost "
+                f"{_lost(tradeoff, lost)}."
             ]
         )
 
 
-def _cost(each: Point, found: Tradeoff, signed: Signed, mark: str = "") -> Bin:
-    lost = each.lost(found.metric) or 0.0
-    most = max(point.lost(found.metric) or 0.0 for point in found.points) or 1.0
+def _cost(each: Point, tradeoff: Tradeoff, signed: Signed, mark: str = "") -> Bin:
+    lost = each.lost(tradeoff.metric) or 0.0
+    most = max(point.lost(tradeoff.metric) or 0.0 for point in tradeoff.points) or 1.0
     levels = ", ".join(f"{printable(name)} {level}" for name, level in (each.levels or {}).items())
-    note = " · ".join(part for part in (mark, levels) if part)
-    few, share = signed.cell(each.suppressed or 0), _lost(found, lost)
+    note = " · ".join(text for text in (mark, levels) if text)
+    few, share = signed.cell(each.suppressed or 0), _lost(tradeoff, lost)
     if signed.is_small(each.suppressed or 0):
         # What few suppressed records add to a loss would tell their number.
         lost, share = 0.0, NONE

@@ -45,8 +45,8 @@ def policies(signed: Signed) -> Iterator[Block]:
 
 def limits(signed: Signed) -> Iterator[Block]:
     """Limitations of the models used, and those of any model."""
-    asked = [check for table in signed.answered for check in table.checks]
-    gated = [check for check in asked if check.holds is not None or check.undecided] or asked
+    checks = [check for table in signed.answered for check in table.checks]
+    gated = [check for check in checks if check.holds is not None or check.undecided] or checks
     models = dict.fromkeys(check.model for check in gated)
     if models:
         yield Facts(
@@ -82,7 +82,7 @@ def evidence(signed: Signed) -> Iterator[Block]:
     pasted = sentence("pasted") if all(map(_can_be_pasted, texts)) else sentence("not_pasted")
     yield Prose(
         [
-            sentence("about_views") if signed.made else sentence("about_compile"),
+            sentence("about_views") if signed.anonymization else sentence("about_compile"),
             pasted,
             sentence("about_codes"),
         ]
@@ -113,11 +113,11 @@ def folded(command: str) -> str:
         --k 5
     """
     try:
-        given = shlex.split(command)
+        arguments = shlex.split(command)
     except ValueError:  # not from a shell: the file was edited
         return command
     lines: list[list[str]] = [[]]
-    for word in given:
+    for word in arguments:
         if word.startswith("--"):
             lines.append([])
         lines[-1].append(shlex.quote(word))
@@ -146,7 +146,7 @@ def _statements(table: TableResult, signed: Signed, left: int) -> Iterator[Block
 
 def _texts(table: TableResult, signed: Signed) -> dict[str, str]:
     """The statements of a table, and the views of a release."""
-    views = signed.made.views_for_reading if signed.made else ()
+    views = signed.anonymization.views_for_reading if signed.anonymization else ()
     return dict(table.sql) | {f"view {place}": text for place, text in enumerate(views, start=1)}
 
 
@@ -162,9 +162,9 @@ def _can_be_pasted(text: str) -> bool:
 
 def decision(signed: Signed) -> Iterator[Block]:
     """The verdict, and blanks for the decision and the signature, on one sheet."""
-    found = [outcome(table, signed) for table in signed.answered]
+    outcomes = [outcome(table, signed) for table in signed.answered]
     word = STATUS_WORDS[signed.status].lower()
-    yield Prose([*(found or [f"The verdict: {word}."]), f"SHA-256: {signed.digest}"], "flush")
+    yield Prose([*(outcomes or [f"The verdict: {word}."]), f"SHA-256: {signed.digest}"], "flush")
     yield Points(["released", "released under these conditions", "not released"], "choice")
     blanks = ("Conditions", "Name", "Role", "Date", "Signature")
     yield Facts([(blank, None) for blank in blanks])

@@ -74,8 +74,8 @@ def _risk(table: TableResult, signed: Signed) -> Iterator[Block]:
         for measure, figures in _measures(attacker, table, signed)
     ]
     if rows:
-        found = "after" if signed.made else "found"
-        columns = ("before", "threshold", found) if signed.made else ("threshold", found)
+        latest = "after" if signed.anonymization else "found"
+        columns = ("before", "threshold", latest) if signed.anonymization else ("threshold", latest)
         yield Grid(
             "The chance that an attacker finds the right person.",
             GridRow(("attacker", "chance"), columns),
@@ -92,9 +92,9 @@ def _measures(
         if key not in risk_now:
             continue
         bound = _bound(attacker, key, table)
-        before = (_before(attacker, key, signed),) if signed.made else ()
-        found = _chance(key, risk_now[key], members_of(table), signed)
-        yield key, (*before, _asked(attacker, key, bound, table), found)
+        before = (_before(attacker, key, signed),) if signed.anonymization else ()
+        chance = _chance(key, risk_now[key], members_of(table), signed)
+        yield key, (*before, _threshold(attacker, key, bound, table), chance)
     for check in table.checks:
         bound = check.parameters.get("max_at_risk")
         if check.model == f"{attacker}_risk" and bound is not None:
@@ -106,24 +106,24 @@ def _at_risk(
     check: CheckResult, bound: float, table: TableResult, signed: Signed
 ) -> tuple[str, ...]:
     """The share at risk that a check bounds: before, threshold, found."""
-    found = signed.share(check.details["at_risk"], members_of(table))
-    if signed.made is None:
-        return significant_percent(bound), found
+    share = signed.share(check.details["at_risk"], members_of(table))
+    if signed.anonymization is None:
+        return significant_percent(bound), share
     then = next(
         (
             earlier.details["at_risk"]
-            for earlier in signed.made.before.checks
+            for earlier in signed.anonymization.before.checks
             if (earlier.model, earlier.parameters) == (check.model, check.parameters)
         ),
         None,
     )
-    summary = signed.made.before.summary
+    summary = signed.anonymization.before.summary
     is_shown = then is not None and not signed.is_coarse(summary)
     before = signed.share(then or 0, summary.people or summary.records or 0) if is_shown else NONE
-    return before, significant_percent(bound), found
+    return before, significant_percent(bound), share
 
 
-def _asked(attacker: str, key: str, bound: float | None, table: TableResult) -> str:
+def _threshold(attacker: str, key: str, bound: float | None, table: TableResult) -> str:
     """The threshold of a chance, with where it comes from."""
     if bound is None:
         return NONE
@@ -142,9 +142,9 @@ def _chance(key: str, chance: float, members: int, signed: Signed) -> str:
 def _bound(attacker: str, key: str, table: TableResult) -> float | None:
     """The risk's threshold: explicit, or implied by a required k."""
     for check in table.checks:
-        asked = check.parameters.get(f"max_{key}")
-        if check.model == f"{attacker}_risk" and asked is not None:
-            return float(asked)
+        bound = check.parameters.get(f"max_{key}")
+        if check.model == f"{attacker}_risk" and bound is not None:
+            return float(bound)
     models = {"prosecutor": "k_anonymity", "journalist": "k_map"}
     if key == "highest":
         for check in table.checks:
@@ -155,11 +155,11 @@ def _bound(attacker: str, key: str, table: TableResult) -> float | None:
 
 def _before(attacker: str, key: str, signed: Signed) -> str:
     """The risk in the original table."""
-    made = signed.made
-    if made is None or signed.is_coarse(made.before.summary):
+    anonymization = signed.anonymization
+    if anonymization is None or signed.is_coarse(anonymization.before.summary):
         return NONE
-    then: Any = made.before.risk.get(attacker) or {}
-    then_of_all = made.before.summary
+    then: Any = anonymization.before.risk.get(attacker) or {}
+    then_of_all = anonymization.before.summary
     if key in then:
         members = then_of_all.people or then_of_all.records or 0
         return _chance(key, then[key], members, signed)
@@ -224,7 +224,9 @@ def curve(signed: Signed) -> Iterator[Block]:
     """Share of the records that can be found with each chance or a greater one; internal readers
     only, as each step of the curve would be another cut of the same records."""
     for table in [] if signed.is_external else signed.answered:
-        before = _steps(signed.made.before) if signed.made and not table.entity else []
+        before = (
+            _steps(signed.anonymization.before) if signed.anonymization and not table.entity else []
+        )
         yield from signed.under_its_name(table, _curve(table, _thinned(before)))
 
 
@@ -256,7 +258,7 @@ def known_events(signed: Signed) -> Iterator[Block]:
 
 
 def _known_events(table: TableResult) -> Iterator[Block]:
-    found = events.points(table)
+    curve_points = events.points(table)
     people = table.summary.people or 0
     for curve in events.curves(table, least=1):
         grid = curve_grid(curve, people)
@@ -264,9 +266,9 @@ def _known_events(table: TableResult) -> Iterator[Block]:
         yield grid
         drawing = Drawing(known_events_chart(curve), described)
         yield Grid("", named_row(""), (), drawing=drawing)
-    if found:
-        yield Prose(events.worst_case(found, people))
-        yield Points([*events.how_drawn(table), *wording("limits_of_known_events")])
+    if curve_points:
+        yield Prose(events.worst_case(curve_points, people))
+        yield Points([*events.draw_notes(table), *wording("limits_of_known_events")])
 
 
 def sizes_chart(table: TableResult) -> Chart:
@@ -300,10 +302,10 @@ def _thinned(points: Sequence[RiskPoint]) -> list[RiskPoint]:
     """Reduce the points to what a chart can resolve."""
     if len(points) <= _MOST_POINTS:
         return list(points)
-    kept = points[: _MOST_POINTS // 2]
-    rest = points[len(kept) :]
-    step = len(rest) // (_MOST_POINTS // 2) + 1
-    return [*kept, *rest[::step][:-1], points[-1]]
+    first_half = points[: _MOST_POINTS // 2]
+    remaining = points[len(first_half) :]
+    step = len(remaining) // (_MOST_POINTS // 2) + 1
+    return [*first_half, *remaining[::step][:-1], points[-1]]
 
 
 def _share_at(points: Sequence[RiskPoint], chance: float) -> str:
@@ -333,7 +335,7 @@ def columns(signed: Signed) -> Iterator[Block]:
 def _added(profile: TableProfile) -> Iterator[Block]:
     """What candidates add, what sets of columns and further columns single out, and what each
     quasi-identifier costs, each as far as it was measured."""
-    name, of_all, whole = printable(profile.name), members(profile), profile.summary.members or 0
+    name, of_all, total = printable(profile.name), members(profile), profile.summary.members or 0
     ranked, below = profile.ranked, profile.summary.records_below_k or 0
     worst = sorted(profile.subsets or (), key=lambda each: -each.uniques)[:_MOST_SETS]
     measured = [each for each in profile.attacker_knows if not each.identifier_like]
@@ -347,13 +349,13 @@ def _added(profile: TableProfile) -> Iterator[Block]:
     yield from bars(
         f"{of_all.capitalize()} newly alone by each candidate of {name}, {in_turn(len(ranked))}.",
         "column",
-        [_bin([each.column], each.adds or 0, whole) for each in ranked],
+        [_bin([each.column], each.adds or 0, total) for each in ranked],
     )
     yield from bars(
         f"The sets of columns of {name} that leave most {of_all} alone, {number(len(worst))} of "
         f"{number(len(profile.subsets or ()))}.",
         "known together",
-        [_bin(each.columns, each.uniques, whole, "a key" * each.key) for each in worst],
+        [_bin(each.columns, each.uniques, total, "a key" * each.key) for each in worst],
     )
     yield from bars(
         f"What each further column of {name} adds: {of_all} that are alone once it is known too.",
@@ -373,8 +375,8 @@ def _added(profile: TableProfile) -> Iterator[Block]:
     )
 
 
-def _bin(columns: Sequence[str], count: int, whole: int, note: str = "") -> Bin:
-    fraction = count / whole if whole else 0.0
+def _bin(columns: Sequence[str], count: int, total: int, note: str = "") -> Bin:
+    fraction = count / total if total else 0.0
     return Bin(listed(columns), count, percent(fraction), fraction, small=False, note=note)
 
 

@@ -24,16 +24,16 @@ from kanon_sql.results.table import AuditFindings, ResultFile, TableResult
 from kanon_sql.results.worksheet import read_worksheet
 from kanon_sql.results.writing import check_writable, write_atomically
 
-Part = TypeVar("Part")
+Companion = TypeVar("Companion")
 ENDINGS = (".html", ".htm")
 CHARTS = {"class_sizes": sizes_chart, "risk": risk_chart}
 """The charts of an audited table, by name."""
 
 
-def page_of_file(path: Path, **given: Any) -> str:
+def page_of_file(path: Path, **options: Any) -> str:
     """The report on a result stored as JSON. Raises `InputError` for any other file."""
-    asked = read_to_sign(path)
-    signed = _signed(asked.result, digest_of(asked.text), path, costs=asked.costs, **given)
+    stored = read_to_sign(path)
+    signed = _signed(stored.result, digest_of(stored.text), path, costs=stored.costs, **options)
     try:
         return write(signed)
     except (KeyError, TypeError, ValueError, AttributeError, IndexError):
@@ -43,17 +43,17 @@ def page_of_file(path: Path, **given: Any) -> str:
         ) from None
 
 
-def page_of(result: AuditFindings, **given: Any) -> str:
+def page_of(result: AuditFindings, **options: Any) -> str:
     """The report on a result in memory, with the digest of the file it would be written to."""
-    return write(_signed(result, digest_of(f"{result.to_json()}\n"), result, **given))
+    return write(_signed(result, digest_of(f"{result.to_json()}\n"), result, **options))
 
 
-def page_of_costs(tradeoff: Any, **given: Any) -> str:
+def page_of_costs(tradeoff: Any, **options: Any) -> str:
     """The report on a trade-off in memory."""
-    found: Tradeoff = tradeoff.tradeoff
-    result = AuditFindings((), tradeoff.version, audited=found.audited, asked=tradeoff.asked)
+    costs_of_k: Tradeoff = tradeoff.tradeoff
+    result = AuditFindings((), tradeoff.version, audited=costs_of_k.audited, asked=tradeoff.asked)
     digest = digest_of(f"{tradeoff.to_json()}\n")
-    return write(_signed(result, digest, result, costs=found, **given))
+    return write(_signed(result, digest, result, costs=costs_of_k, **options))
 
 
 def _signed(
@@ -75,10 +75,10 @@ def _signed(
         result,
         digest,
         earlier=diff(file_of(earlier, "earlier"), file_of(compared, "this")) if earlier else None,
-        profiles=_parts("profile", profile, "tables", TableProfile, read_profile),
+        profiles=_companions("profile", profile, "tables", TableProfile, read_profile),
         costs=(
             *((costs,) if costs else ()),
-            *_parts("tradeoff", tradeoff, "tradeoff", Tradeoff, read_costs),
+            *_companions("tradeoff", tradeoff, "tradeoff", Tradeoff, read_costs),
         ),
         attempts=read_worksheet(Path(worksheet)) if worksheet else None,
         audience=audience,
@@ -86,20 +86,28 @@ def _signed(
     )
 
 
-def _parts(
-    name: str, given: Any, part: str, kind: type[Part], read: Callable[[Path], Any]
-) -> tuple[Part, ...]:
+def _companions(
+    name: str,
+    source: Any,
+    attribute: str,
+    result_type: type[Companion],
+    read: Callable[[Path], Any],
+) -> tuple[Companion, ...]:
     """What accompanies a result, from a file or a result in memory; nothing if it is not given."""
-    if given is None:
+    if source is None:
         return ()
-    found = read(Path(given)) if isinstance(given, str | Path) else getattr(given, part, None)
-    parts = found if isinstance(found, tuple) else (found,)
-    if not all(isinstance(each, kind) for each in parts):
-        raise InputError(f"{name} is a result or the path of one, and not {kind_of(given)}.")
-    return parts
+    content = (
+        read(Path(source)) if isinstance(source, str | Path) else getattr(source, attribute, None)
+    )
+    companions = content if isinstance(content, tuple) else (content,)
+    if not all(isinstance(each, result_type) for each in companions):
+        raise InputError(f"{name} is a result or the path of one, and not {kind_of(source)}.")
+    return companions
 
 
-def given(write_page: Callable[[], str], path: str | Path | None, *, overwrite: bool) -> str | None:
+def returned_or_written(
+    write_page: Callable[[], str], path: str | Path | None, *, overwrite: bool
+) -> str | None:
     """Return the page as text, or write it to `path`."""
     if path is not None:
         refuse_ending(Path(path))
@@ -116,12 +124,12 @@ def file_of(result: Any, name: str) -> ResultFile:
     if isinstance(result, str | Path):
         return read_result(Path(result))
     if not isinstance(result, AuditFindings):
-        found = kind_of(result)
-        raise InputError(f"a result is compared with another or its path, and not with {found}.")
-    made: Mapping[str, Any] | None = None
+        kind = kind_of(result)
+        raise InputError(f"a result is compared with another or its path, and not with {kind}.")
+    anonymization: Mapping[str, Any] | None = None
     if isinstance(result, ReleaseFindings):
-        made = json.loads(result.to_json())["anonymization"]
-    return ResultFile(Path(name), result, made)
+        anonymization = json.loads(result.to_json())["anonymization"]
+    return ResultFile(Path(name), result, anonymization)
 
 
 def refuse_ending(path: Path) -> None:
@@ -150,7 +158,7 @@ def chart_of(tables: tuple[TableResult, ...], name: str, table: str | None) -> C
     return Chart(CHARTS[name](named[0]))
 
 
-PARTS: tuple[tuple[str, Callable[[Signed], Iterator[Block]]], ...] = (
+SECTIONS: tuple[tuple[str, Callable[[Signed], Iterator[Block]]], ...] = (
     ("What was audited", scope.subject),
     ("The finding", scope.finding),
     ("The data audited", scope.looked_at),
@@ -184,12 +192,14 @@ def _title(signed: Signed) -> str:
         return "What each k costs"
     if all(isinstance(table, CellsResult) for table in signed.result.tables):
         return f"Privacy audit of the published table {names}"
-    return f"{'Privacy audit of the release' if signed.made else 'Privacy audit of'} {names}"
+    return (
+        f"{'Privacy audit of the release' if signed.anonymization else 'Privacy audit of'} {names}"
+    )
 
 
 def _page(signed: Signed) -> Iterator[Block]:
-    for title, part in PARTS:
-        blocks = list(part(signed))
+    for title, blocks_of in SECTIONS:
+        blocks = list(blocks_of(signed))
         if blocks:
             yield Heading([title], "section")
             yield from blocks

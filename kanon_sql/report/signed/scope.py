@@ -33,8 +33,8 @@ from kanon_sql.report.words.numbers import (
     wording,
 )
 from kanon_sql.report.words.tables import (
-    given_away_sentence,
     holds_and_discloses,
+    homogeneity_sentence,
     unanswered,
     warnings,
 )
@@ -62,9 +62,9 @@ def _rules(table: CellsResult) -> Iterator[Block]:
 
 
 def _row(check: CheckResult, table: CellsResult) -> GridRow:
-    found = verdict(check, table)
-    sign = SIGNS[found.status]
-    words = (f"{sign}{KEPT_TOGETHER}{found.word}", found.title, found.achieved, found.extent)
+    line = verdict(check, table)
+    sign = SIGNS[line.status]
+    words = (f"{sign}{KEPT_TOGETHER}{line.word}", line.title, line.achieved, line.extent)
     return GridRow((*words, _basis(check, table)), ())
 
 
@@ -73,8 +73,8 @@ def _basis(check: CheckResult, table: CellsResult) -> str:
     policy = next((each for each in table.policies if each.id == check.policy), None)
     if policy is None:
         return "" if check.holds is None else "required by whoever ran it"
-    said = [f"“{on_one_line(text)}”" for text in _quotes(check, policy)]
-    return printable(" ".join([*said, f"{policy.id}, {policy.address}"]))
+    quotes = [f"“{on_one_line(text)}”" for text in _quotes(check, policy)]
+    return printable(" ".join([*quotes, f"{policy.id}, {policy.address}"]))
 
 
 def _quotes(check: CheckResult, policy: PolicyOutcome) -> list[str]:
@@ -155,10 +155,15 @@ def _files(signed: Signed) -> Iterator[tuple[str, str]]:
 
 
 def _names(signed: Signed) -> str:
-    made = signed.made
-    names = [*([made.before.name] if made else []), *(each.name for each in signed.result.tables)]
+    anonymization = signed.anonymization
+    names = [
+        *([anonymization.before.name] if anonymization else []),
+        *(each.name for each in signed.result.tables),
+    ]
     names = names or [each.name for each in signed.costs if each.name]
-    return (" → " if made else ", ").join(map(printable, dict.fromkeys(names))) or _NOT_RECORDED
+    return (" → " if anonymization else ", ").join(
+        map(printable, dict.fromkeys(names))
+    ) or _NOT_RECORDED
 
 
 def _for_whom(signed: Signed) -> Iterator[str]:
@@ -179,12 +184,12 @@ def _for_whom(signed: Signed) -> Iterator[str]:
 
 def headline(signed: Signed) -> str:
     """What a release or a table discloses although its checks hold."""
-    found = [
-        f"What was asked holds; {given_away_sentence(table, signed.share)}."
+    sentences = [
+        f"What was asked holds; {homogeneity_sentence(table, signed.share)}."
         for table in signed.answered
         if holds_and_discloses(table) and not signed.hides_sizes(table)
     ]
-    return " ".join(found[:1])
+    return " ".join(sentences[:1])
 
 
 # --- 2 ----------------------------------------------------------------------------------------
@@ -207,16 +212,16 @@ def _finding(table: TableResult, signed: Signed) -> Iterator[Block]:
         yield _required(table, signed)
     if table.warnings and not signed.is_external:
         yield Points(warnings(table), "warning")
-    yield Facts([(words, _of_release(table, part)) for part, words in _RELEASE.items()])
+    yield Facts([(words, _release_fact(table, key)) for key, words in _RELEASE.items()])
     if not isinstance(table, CellsResult):
         yield Prose(["Attackers considered:"])
         yield Points(list(_attackers(table)))
 
 
-def _of_release(table: TableResult, part: str) -> str | None:
+def _release_fact(table: TableResult, key: str) -> str | None:
     """A fact about the release from the spec; None is a blank to fill in."""
-    said = table.release.get(part)
-    return None if said is None else printable(str(said))
+    fact = table.release.get(key)
+    return None if fact is None else printable(str(fact))
 
 
 def outcome(table: TableResult, signed: Signed) -> str:
@@ -232,15 +237,15 @@ def outcome(table: TableResult, signed: Signed) -> str:
         return f"Nothing was required of {name}, so nothing is shown to hold or to fail."
     if not violated:
         which = "the one check" if all_of == 1 else f"all {all_of} checks"
-        away = "" if signed.hides_sizes(table) else given_away_sentence(table, signed.share)
+        away = "" if signed.hides_sizes(table) else homogeneity_sentence(table, signed.share)
         return f"What was required of {name} holds: {which}{away and f'; {away}'}."
-    what = f"{_of_all(violated, table)} violated"
+    failures = f"{_of_all(violated, table)} violated"
     if undecided:
-        what += f" and {number(undecided)} undecided"
+        failures += f" and {number(undecided)} undecided"
     accepted = sum(bool(check.accepted) for check in gated)
     if accepted == violated:
-        return f"What was required of {name} does not hold: {what}, as the baseline accepts."
-    return f"What was required of {name} does not hold: {what}."
+        return f"What was required of {name} does not hold: {failures}, as the baseline accepts."
+    return f"What was required of {name} does not hold: {failures}."
 
 
 def _of_all(checks: int, table: TableResult) -> str:
@@ -291,28 +296,28 @@ def _rows(check: CheckResult, table: TableResult, signed: Signed) -> Iterator[Gr
         reach = violating(check, table, signed) if is_shown else ""
         first = (word, title(check)) if not place else ("", "")
         shown = _pooled(each, check, table, signed)
-        yield GridRow((*first, shown.asked, shown.found, shown.distance, reach), ())
+        yield GridRow((*first, shown.requirement, shown.result, shown.distance, reach), ())
 
 
 def _pooled(margin: Margin, check: CheckResult, table: TableResult, signed: Signed) -> Margin:
     """The margin without figures from which external readers could derive a small count."""
     if signed.hides_sizes(table):
-        return margin._replace(found=NONE, distance="")
+        return margin._replace(result=NONE, distance="")
     if not signed.is_rounded:
         return margin
     if MODELS[check.model].counts_violations:
         if not check.achieved:
             return margin
-        return margin._replace(found=signed.classes(check.achieved, ""), distance="")
-    share, whole = _share_of_members(margin, check, table)
+        return margin._replace(result=signed.classes(check.achieved, ""), distance="")
+    share, total = _share_of_members(margin, check, table)
     if share is not None:
         is_average = margin.name == "max_average" or check.model == "marketer_risk"
         rounded = signed.average if is_average else signed.share
-        return margin._replace(found=rounded(share, whole), distance="")
+        return margin._replace(result=rounded(share, total), distance="")
     if isinstance(margin.figure, int) or margin.name == "max_highest":
         return margin
     # A quotient of counts in one class, such as a distance, gives the counts back.
-    return margin._replace(found=NONE, distance="")
+    return margin._replace(result=NONE, distance="")
 
 
 def _share_of_members(
@@ -323,13 +328,13 @@ def _share_of_members(
         return check.achieved, int(check.parameters["population"])
     if check.model in ("sample_uniqueness", "marketer_risk"):
         return check.achieved, members_of(table)
-    beside = {"max_at_risk": "at_risk", "max_average": "average"}.get(margin.name, "")
-    return check.details.get(beside), members_of(table)
+    detail = {"max_at_risk": "at_risk", "max_average": "average"}.get(margin.name, "")
+    return check.details.get(detail), members_of(table)
 
 
 def _attackers(table: TableResult) -> Iterator[str]:
     words = wording("attackers")
-    given = [check.parameters for check in table.checks]
+    parameters = [check.parameters for check in table.checks]
     if table.risk.get("prosecutor"):
         yield words["prosecutor"].format(listed(table.quasi_identifiers))
     if table.events:
@@ -344,9 +349,9 @@ def _attackers(table: TableResult) -> Iterator[str]:
         yield words["marketer"]
     if table.sensitive:
         yield words["sensitive"].format(listed(table.sensitive))
-    if any(each.get("with_other_sensitive") for each in given):
+    if any(each.get("with_other_sensitive") for each in parameters):
         yield words["with_other_sensitive"]
-    for release in dict.fromkeys(each["earlier"] for each in given if each.get("earlier")):
+    for release in dict.fromkeys(each["earlier"] for each in parameters if each.get("earlier")):
         yield words["earlier"].format(printable(str(release)))
     yield words["not_considered"]
 
@@ -378,7 +383,7 @@ def _looked_at(table: TableResult, signed: Signed) -> Iterator[Block]:
 
 
 def _scope(table: TableResult, signed: Signed) -> Iterator[tuple[str, str]]:
-    summary, made = table.summary, signed.made
+    summary, anonymization = table.summary, signed.anonymization
     # Next to the people, who are counted exactly, the difference could be a few.
     records = number if summary.people is None else signed.cell
     yield "Records", records(summary.records or 0)
@@ -386,16 +391,16 @@ def _scope(table: TableResult, signed: Signed) -> Iterator[tuple[str, str]]:
         yield "People", f"{number(summary.people)}, identified by {printable(table.entity or '')}"
     else:
         yield "People", "not counted: every record is assumed to be of another person"
-    if made and signed.withholds(table):
+    if anonymization and signed.withholds(table):
         yield "Suppressed", "not shown, as the sizes of its classes are not"
-    elif made:
-        put_in = made.before.summary.records or 0
-        is_few = signed.is_small(made.suppressed)
-        put_in_words = f"up to {signed.min_cell - 1} more" if is_few else records(put_in)
-        yield "Records before", put_in_words
-        kept = " and kept as *" if made.suppressed_as == "star" else " and left out"
-        words = signed.portion(made.suppressed, put_in, "record")
-        yield "Suppressed", f"{words}{kept}" if made.suppressed else "none"
+    elif anonymization:
+        records_before = anonymization.before.summary.records or 0
+        is_few = signed.is_small(anonymization.suppressed)
+        words_before = f"up to {signed.min_cell - 1} more" if is_few else records(records_before)
+        yield "Records before", words_before
+        fate = " and kept as *" if anonymization.suppressed_as == "star" else " and left out"
+        words = signed.portion(anonymization.suppressed, records_before, "record")
+        yield "Suppressed", f"{words}{fate}" if anonymization.suppressed else "none"
     yield "Filter", filter_words(table, "record", "every record")
     for name, snapshot in table.snapshots.items():
         yield "Snapshot", f"{printable(name)}: {snapshot}"
@@ -405,7 +410,7 @@ def _scope(table: TableResult, signed: Signed) -> Iterator[tuple[str, str]]:
         yield "NULL", _nulls(table, signed)
     if table.sensitive:
         yield "Sensitive", listed(table.sensitive)
-    yield from _untouched(table, signed)
+    yield from _unassigned(table, signed)
 
 
 def _events(table: TableResult, signed: Signed) -> str:
@@ -437,7 +442,7 @@ def _nulls(table: TableResult, signed: Signed) -> str:
     return text
 
 
-def _untouched(table: TableResult, signed: Signed) -> Iterator[tuple[str, str]]:
+def _unassigned(table: TableResult, signed: Signed) -> Iterator[tuple[str, str]]:
     """Insensitive and unassigned columns, which are released unchanged."""
     if table.insensitive:
         whose = [
@@ -445,9 +450,9 @@ def _untouched(table: TableResult, signed: Signed) -> Iterator[tuple[str, str]]:
             for name in table.insensitive
         ]
         yield "Insensitive", f"{', '.join(whose)}: by decision, unchanged"
-    made = signed.made
-    if made and made.untouched.columns:
-        alone = made.untouched.alone
+    anonymization = signed.anonymization
+    if anonymization and anonymization.untouched.columns:
+        alone = anonymization.untouched.alone
         with_them = (
             ""
             if alone is None
@@ -456,34 +461,42 @@ def _untouched(table: TableResult, signed: Signed) -> Iterator[tuple[str, str]]:
         )
         yield (
             "Unassigned columns",
-            f"{listed(made.untouched.columns)}: released unchanged{with_them}",
+            f"{listed(anonymization.untouched.columns)}: released unchanged{with_them}",
         )
-    elif made:
+    elif anonymization:
         yield "Unassigned columns", "none: every released column has a decided role"
     elif table.unassigned:
         yield "Unassigned columns", f"{listed(table.unassigned)}: no check uses them"
 
 
 def _treatment(name: str, table: TableResult, signed: Signed) -> str:
-    made = signed.made
+    anonymization = signed.anonymization
     clipped = _clipped(table.clip.get(name))
-    if made is None:
+    if anonymization is None:
         level = (table.levels or {}).get(name)
         return f"{clipped}audited at level {number(level)}" if level else "unchanged"
-    level = (made.levels or {}).get(name)
+    level = (anonymization.levels or {}).get(name)
     if level is None:
-        return f"{clipped}{_by_group(name, made)}"
+        return f"{clipped}{_by_group(name, anonymization)}"
     if not level:
         return "level 0: unchanged"
-    lost = made.metrics.loss_by_quasi_identifier.get(name)
+    lost = anonymization.metrics.loss_by_quasi_identifier.get(name)
     # What few suppressed records add to a loss would tell their number.
-    share = "" if lost is None or signed.is_small(made.suppressed) else f", {percent(lost)} lost"
-    return f"{clipped}level {number(level)}: {printable(made.labels.get(name, ''))}{share}"
+    share = (
+        ""
+        if lost is None or signed.is_small(anonymization.suppressed)
+        else f", {percent(lost)} lost"
+    )
+    return f"{clipped}level {number(level)}: {printable(anonymization.labels.get(name, ''))}{share}"
 
 
-def _by_group(name: str, made: Anonymization) -> str:
+def _by_group(name: str, anonymization: Anonymization) -> str:
     """The final levels of a local recoding."""
-    reached = sorted(made.recoded.levels_by_records.get(name, {})) if made.recoded else []
+    reached = (
+        sorted(anonymization.recoded.levels_by_records.get(name, {}))
+        if anonymization.recoded
+        else []
+    )
     if not reached or reached[-1] == 0:
         return "level 0: unchanged"
     return f"only as coarse as each class needs: levels {reached[0]} to {reached[-1]}"

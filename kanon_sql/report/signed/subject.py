@@ -54,7 +54,7 @@ class Signed:
         return self.audience == "external"
 
     @property
-    def made(self) -> Anonymization | None:
+    def anonymization(self) -> Anonymization | None:
         """How the release was made, if the result is one."""
         return self.result.anonymization if isinstance(self.result, ReleaseFindings) else None
 
@@ -70,10 +70,10 @@ class Signed:
 
     def under_its_name(self, table: TableResult, blocks: Iterator[Block]) -> Iterator[Block]:
         """The blocks, under the table's name if there are several tables."""
-        found = list(blocks)
-        if found and len(self.result.tables) > 1:
+        content = list(blocks)
+        if content and len(self.result.tables) > 1:
             yield Heading([printable(table.name)])
-        yield from found
+        yield from content
 
     @property
     def is_rounded(self) -> bool:
@@ -130,33 +130,33 @@ class Signed:
         """Round to a multiple of the minimum cell, so that differences reveal no small count."""
         return max(1, round(count / least)) * least
 
-    def portion(self, count: int, whole: int, noun: str) -> str:
+    def portion(self, count: int, total: int, noun: str) -> str:
         """A count with its share of the whole, which a small one lacks."""
-        if self.is_small(count) or not whole:
+        if self.is_small(count) or not total:
             return self.cell(count, noun)
-        if self.is_rounded and whole - count < self.min_cell:
-            return f"{'nearly ' if count < whole else ''}all of {counted(whole, noun)}"
-        return f"{self.cell(count, noun)} ({self.share(count / whole, whole)})"
+        if self.is_rounded and total - count < self.min_cell:
+            return f"{'nearly ' if count < total else ''}all of {counted(total, noun)}"
+        return f"{self.cell(count, noun)} ({self.share(count / total, total)})"
 
-    def share(self, fraction: float, whole: int) -> str:
+    def share(self, fraction: float, total: int) -> str:
         """A share of the whole; for external readers that of the rounded count."""
-        few = min(self.min_cell / whole, 1) if whole else 1
+        few = min(self.min_cell / total, 1) if total else 1
         if not self.is_rounded or fraction in (0, 1):
             return percent(fraction)
-        if fraction * whole < self.min_cell:
+        if fraction * total < self.min_cell:
             return f"less than {percent(few)}"
-        if whole - fraction * whole < self.min_cell:
+        if total - fraction * total < self.min_cell:
             return f"more than {percent(1 - few)}"
-        return self._share_of(fraction, whole, self.min_cell)
+        return self._share_of(fraction, total, self.min_cell)
 
-    def average(self, chance: float, whole: int) -> str:
+    def average(self, chance: float, total: int) -> str:
         """An average risk, classes divided by members; for external readers of rounded classes."""
         if not self.is_rounded:
             return percent(chance)
-        return f"about {self._share_of(chance, whole, self.fewest_classes)}"
+        return f"about {self._share_of(chance, total, self.fewest_classes)}"
 
-    def _share_of(self, fraction: float, whole: int, least: int) -> str:
-        return percent(min(self._rounded(fraction * whole, least) / whole, 1))
+    def _share_of(self, fraction: float, total: int, least: int) -> str:
+        return percent(min(self._rounded(fraction * total, least) / total, 1))
 
 
 def members_of(table: TableResult) -> int:

@@ -23,26 +23,30 @@ Words = tuple[str, str]
 
 def title_of_rule(check: CheckResult) -> str:
     """The short name of a rule with what tells it from others of its kind."""
-    given = check.parameters
+    parameters = check.parameters
     if is_hidden(check):
         return CELL_MODELS[check.model].title
     match check.model:
         case "min_contributors":
-            zeros = given.get("zeros") == "disclosive"
+            zeros = parameters.get("zeros") == "disclosive"
             return "threshold (zeros too)" if zeros else "threshold"
         case "dominance":
-            k = f",{given['k']:g}" if given.get("k") is not None else ""
-            return f"dominance ({given['n']}{k})"
+            k = f",{parameters['k']:g}" if parameters.get("k") is not None else ""
+            return f"dominance ({parameters['n']}{k})"
         case "p_percent":
-            if given.get("p") is None:
+            if parameters.get("p") is None:
                 return "p%"
-            is_plain = given.get("q", 100) == 100
-            return f"p% ({given['p']:g})" if is_plain else f"p% ({given['p']:g},{given['q']:g})"
+            has_default_q = parameters.get("q", 100) == 100
+            return (
+                f"p% ({parameters['p']:g})"
+                if has_default_q
+                else f"p% ({parameters['p']:g},{parameters['q']:g})"
+            )
         case "group_disclosure":
-            along = given.get("along")
+            along = parameters.get("along")
             return f"group disclosure along {listed(along)}" if along else "group disclosure"
         case "differences":
-            return f"differences {printable(str(given.get('against') or ''))}".rstrip()
+            return f"differences {printable(str(parameters.get('against') or ''))}".rstrip()
     return check.model
 
 
@@ -50,8 +54,8 @@ def words_of_rule(check: CheckResult, table: CellsResult) -> Words:
     """What a rule found, and its extent."""
     if is_hidden(check):
         violating = check.details.get("violating_cells")
-        what = "found" if check.holds is None else "allowed"
-        return f"what is {what} is confidential", _beyond(check, table) if violating else ""
+        bound = "found" if check.holds is None else "allowed"
+        return f"what is {bound} is confidential", _beyond(check, table) if violating else ""
     return _WORDS[check.model](check, table)
 
 
@@ -73,16 +77,16 @@ def _threshold(check: CheckResult, table: CellsResult) -> Words:
     n, least, noun = check.parameters.get("n"), check.achieved, whose(table)
     if least is None:
         return f"no cell has a {noun}", ""
-    asked = "" if n is None else f", asked for {number(n)}"
+    requirement = "" if n is None else f", asked for {number(n)}"
     if isinstance(least, str):
-        found = f"the smallest cell has {least} {noun}s"
+        result = f"the smallest cell has {least} {noun}s"
     else:
-        found = f"the smallest cell has {counted(least, noun)}{asked}"
+        result = f"the smallest cell has {counted(least, noun)}{requirement}"
     if least == 0:
-        found = f"a combination has no {noun}{asked}"
+        result = f"a combination has no {noun}{requirement}"
     if check.holds is False:
-        return found, f"{_violating(check, table)} fewer than {number(n or 0)}{_margins(check)}"
-    return found, ""
+        return result, f"{_violating(check, table)} fewer than {number(n or 0)}{_margins(check)}"
+    return result, ""
 
 
 def _dominance(check: CheckResult, table: CellsResult) -> Words:
@@ -90,26 +94,26 @@ def _dominance(check: CheckResult, table: CellsResult) -> Words:
     who = f"the largest {whose(table)} has" if n == 1 else f"the {_numeral(n)} largest have"
     if check.achieved is None:
         return "no cell has a share", _undefined(check)
-    found = f"{who} {_percent(check.achieved)} of a cell"
+    result = f"{who} {_percent(check.achieved)} of a cell"
     if check.holds is False:
         word = "below" if check.parameters.get("inclusive") else "at most"
         extent = f"{_violating(check, table)} more than that{_margins(check)}"
         if check.parameters.get("inclusive"):
             extent = f"{_violating(check, table)} as much or more{_margins(check)}"
-        return f"{found}, {word} {_percent(k)} allowed", _joined(extent, _undefined(check))
-    return f"{found} at most", _undefined(check)
+        return f"{result}, {word} {_percent(k)} allowed", _joined(extent, _undefined(check))
+    return f"{result} at most", _undefined(check)
 
 
 def _p_percent(check: CheckResult, table: CellsResult) -> Words:
     p = check.parameters.get("p")
     if check.achieved is None:
         return "no cell has a contribution above 0", _undefined(check)
-    found = f"the largest {whose(table)} can be estimated to within {_percent(check.achieved)}"
+    result = f"the largest {whose(table)} can be estimated to within {_percent(check.achieved)}"
     if check.holds is False:
         bound = _percent(100 * p / check.parameters.get("q", 100)) if p is not None else ""
         extent = f"{_violating(check, table)} a closer estimate{_margins(check)}"
-        return f"{found}, {bound} asked for", _joined(extent, _undefined(check))
-    return f"{found} at best", _undefined(check)
+        return f"{result}, {bound} asked for", _joined(extent, _undefined(check))
+    return f"{result} at best", _undefined(check)
 
 
 def _groups(check: CheckResult, table: CellsResult) -> Words:
@@ -134,16 +138,16 @@ def _differences(check: CheckResult, table: CellsResult) -> Words:
     other = printable(str(check.parameters.get("against")))
     if check.achieved is None:
         return f"no cell differs from {other}", _not_compared(check, f"{number(compared)} compared")
-    asked = "" if n is None else f", asked for {number(n)}"
+    requirement = "" if n is None else f", asked for {number(n)}"
     least = check.achieved if isinstance(check.achieved, str) else number(check.achieved)
-    found = f"the least difference is {least}{asked}"
+    result = f"the least difference is {least}{requirement}"
     if check.holds is False:
         violating = check.details["violating_cells"]
         differ = "differs" if violating == 1 else "differ"
         some = f"{number(violating)} of {counted(compared, 'cell')} {differ}"
-        return found, _not_compared(check, f"{some} by fewer than {number(n or 0)}")
+        return result, _not_compared(check, f"{some} by fewer than {number(n or 0)}")
     equal = f"{number(check.details['equal_cells'])} of {counted(compared, 'cell')} are equal"
-    return found, _not_compared(check, equal)
+    return result, _not_compared(check, equal)
 
 
 def _not_compared(check: CheckResult, extent: str) -> str:
@@ -162,15 +166,15 @@ def _rounded(check: CheckResult, table: CellsResult) -> Words:
 
 def _derivable(check: CheckResult, table: CellsResult) -> Words:
     """What can be computed of the suppressed cells: found, not found, or not told."""
-    found = check.details
-    hidden = found.get("suppressed")
+    details = check.details
+    hidden = details.get("suppressed")
     if hidden is None:
         return "not measured: see the warning", ""
     if not hidden:
         return "nothing is suppressed", ""
     width = check.parameters.get("width") or 0
     near = f" to within {number(width)}" if width else ""
-    derived, left = found["derived_cells"], found["undecided_cells"]
+    derived, left = details["derived_cells"], details["undecided_cells"]
     just = "" if table.published else " if just these were suppressed"
     verb = "can" if table.published else "could"
     if derived:
@@ -183,21 +187,21 @@ def _derivable(check: CheckResult, table: CellsResult) -> Words:
 
 
 def _how_derived(check: CheckResult) -> Iterator[str]:
-    found = check.details
-    if found["by_subtraction"]:
-        rounds = counted(found["steps"], "round")
-        yield f"{number(found['by_subtraction'])} by subtraction in {rounds}"
-    if found["by_bounds"]:
-        yield f"{number(found['by_bounds'])} by bounds"
-    if found["by_linear_programming"]:
-        yield f"{number(found['by_linear_programming'])} by linear programming"
-    left, derived = found["undecided_cells"], found["derived_cells"]
+    details = check.details
+    if details["by_subtraction"]:
+        rounds = counted(details["steps"], "round")
+        yield f"{number(details['by_subtraction'])} by subtraction in {rounds}"
+    if details["by_bounds"]:
+        yield f"{number(details['by_bounds'])} by bounds"
+    if details["by_linear_programming"]:
+        yield f"{number(details['by_linear_programming'])} by linear programming"
+    left, derived = details["undecided_cells"], details["derived_cells"]
     if left and derived:
         yield f"can't tell for {number(left)}"
-    rest = found["suppressed"] - derived - left
-    if derived and rest:
-        yield f"{number(rest)} can't be derived"
-    small = found["small_remainders"]
+    not_derived = details["suppressed"] - derived - left
+    if derived and not_derived:
+        yield f"{number(not_derived)} can't be derived"
+    small = details["small_remainders"]
     if small:
         totals = f"{counted(small, 'total')} {'leaves' if small == 1 else 'leave'}"
         yield f"{totals} less than {number(check.parameters['remainder'])} for its hidden cells"
@@ -232,8 +236,8 @@ def _judged(check: CheckResult, table: CellsResult) -> int:
     """The cells that a rule looks at: those compared, those with a figure, or all."""
     cells, suppressed = table.cells.cells or 0, table.cells.suppressed or 0
     judged = {"differences": check.details.get("compared_cells"), "rounded": cells - suppressed}
-    found = judged.get(check.model)
-    return cells if found is None else found
+    count = judged.get(check.model)
+    return cells if count is None else count
 
 
 def _margins(check: CheckResult) -> str:
@@ -251,14 +255,14 @@ def _undefined(check: CheckResult) -> str:
 
 
 def _joined(*parts: str) -> str:
-    return "; ".join(part for part in parts if part)
+    return "; ".join(text for text in parts if text)
 
 
 def _percent(value: float | None) -> str:
     """A percentage that is stored as one.
 
-    >>> from kanon_sql.report.words.numbers import plain
-    >>> plain(_percent(93.1)), plain(_percent(100)), plain(_percent(66.66666))
+    >>> from kanon_sql.report.words.numbers import with_spaces
+    >>> with_spaces(_percent(93.1)), with_spaces(_percent(100)), with_spaces(_percent(66.66666))
     ('93.1 %', '100 %', '66.67 %')
     """
     return f"{value or 0:.4g}{KEPT_TOGETHER}%"
@@ -277,8 +281,8 @@ def headline_of_cells(table: CellsResult) -> list[str]:
     parts = [name_and_snapshot(table)]
     summary = table.cells
     if table.published:
-        what = "published figures" if table.figure == "magnitude" else "published counts"
-        parts.append(f"{what} {printable(table.value or '')}".strip())
+        figures = "published figures" if table.figure == "magnitude" else "published counts"
+        parts.append(f"{figures} {printable(table.value or '')}".strip())
     else:
         whose = (
             f" of {number(summary.contributors or 0)} {printable(table.contributor)}"
@@ -313,25 +317,27 @@ def cost_sentence(table: CellsResult) -> str | None:
     cells = summary.sensitive_cells
     if not cells or table.published or summary.share_of_total is None:
         return None
-    whole = "total" if table.figure == "magnitude" else "counts"
+    base = "total" if table.figure == "magnitude" else "counts"
     share = _percent(100 * summary.share_of_total)
     the_cells = "the cell" if cells == 1 else f"the {counted(cells, 'cell')}"
     return (
         f"Suppressing {the_cells} takes "
-        f"{counted(summary.sensitive_records or 0, 'record')} and {share} of the {whole}"
-        f"{_what_it_hides(table)}."
+        f"{counted(summary.sensitive_records or 0, 'record')} and {share} of the {base}"
+        f"{_hidden_by_suppression(table)}."
     )
 
 
-def _what_it_hides(table: CellsResult) -> str:
+def _hidden_by_suppression(table: CellsResult) -> str:
     """How many of the sensitive cells would be hidden, if some would not be."""
     checks = [each for each in table.checks if each.model == "derivable" and each.achieved]
     if not checks:
         return ""
     worst = max(checks, key=lambda each: int(each.achieved))
     hidden, derived = worst.details["suppressed"], worst.details["derived_cells"]
-    kept = hidden - derived
-    only = "none" if not kept else "only one" if kept == 1 else f"only {number(kept)}"
+    remaining = hidden - derived
+    only = (
+        "none" if not remaining else "only one" if remaining == 1 else f"only {number(remaining)}"
+    )
     return f", and hides {only} of them: more cells must go, or fewer dimensions"
 
 

@@ -8,10 +8,10 @@ from typing import Any, NamedTuple, Protocol
 from kanon_sql.report.words.numbers import (
     KEPT_TOGETHER,
     counted,
+    exact_percent,
     listed,
     number,
     percent,
-    percent_asked,
     quasi_identifiers,
     short_percent,
 )
@@ -41,12 +41,12 @@ class CurvePoint(NamedTuple):
 
 def points(table: TableResult) -> list[CurvePoint]:
     """The figures of each number of known events, in ascending order, each once."""
-    found: dict[tuple[int, bool, int], CurvePoint] = {}
+    by_key: dict[tuple[int, bool, int], CurvePoint] = {}
     for check in table.checks:
         if check.model == "known_events" and check.achieved is not None:
             k, times, m = (check.parameters[name] for name in ("k", "times", "m"))
-            found.setdefault((k, times, m), CurvePoint(m, k, times, check.details))
-    return [found[key] for key in sorted(found)]
+            by_key.setdefault((k, times, m), CurvePoint(m, k, times, check.details))
+    return [by_key[key] for key in sorted(by_key)]
 
 
 def headline(table: HasEvents) -> list[str]:
@@ -54,14 +54,14 @@ def headline(table: HasEvents) -> list[str]:
     events = table.events
     if events is None:
         return []
-    known = [quasi_identifiers(table.quasi_identifiers)] if table.quasi_identifiers else []
+    known_columns = [quasi_identifiers(table.quasi_identifiers)] if table.quasi_identifiers else []
     some = (
         number(events.most)
         if events.fewest == events.most
         else f"{number(events.fewest)} to {number(events.most)}"
     )
     return [
-        *known,
+        *known_columns,
         f"events {listed(events.columns)} ({number(events.distinct)} different, {some} a person)",
     ]
 
@@ -79,13 +79,13 @@ def curve_title(of: Sequence[CurvePoint]) -> str:
 
 def curves(table: TableResult, least: int = 2) -> list[list[CurvePoint]]:
     """The curves of an audit, by k and times: at least so many numbers of known events."""
-    found: dict[tuple[int, bool], list[CurvePoint]] = {}
+    by_bounds: dict[tuple[int, bool], list[CurvePoint]] = {}
     for point in points(table):
-        found.setdefault((point.k, point.times), []).append(point)
-    return [each for each in found.values() if len(each) >= least]
+        by_bounds.setdefault((point.k, point.times), []).append(point)
+    return [each for each in by_bounds.values() if len(each) >= least]
 
 
-def how_drawn(table: TableResult) -> list[str]:
+def draw_notes(table: TableResult) -> list[str]:
     """How the events of each draw were chosen."""
     drawn = {
         (check.parameters["seed"], check.details["attacked"])
@@ -111,8 +111,8 @@ def curve_rows(
     least = 0.0
     for point in curve:
         figures = point.figures
-        found = figures["random"] if figures["drawn"] else figures["worst"]
-        least = max(least, found["share"] * figures["attacked"] / people)
+        shares = figures["random"] if figures["drawn"] else figures["worst"]
+        least = max(least, shares["share"] * figures["attacked"] / people)
         yield _curve_row(point, least)
 
 
@@ -137,22 +137,22 @@ def worst_case(curve: Sequence[CurvePoint], people: int) -> list[str]:
         return []
     point = exact[-1]
     worst = point.figures["worst"]
-    known = _WORDS[point.m]
+    event_count = _WORDS[point.m]
     if worst["alone"]:
-        found = (
+        chance = (
             f"with certainty in the worst case for {number(worst['alone'])} of "
             f"{counted(people, 'person')}, and with a chance of"
         )
     else:
-        found = f"with a chance of {percent(worst['highest'])} at most, and of"
+        chance = f"with a chance of {percent(worst['highest'])} at most, and of"
     most = (
         "it is the one that tells most"
         if point.m == 1
-        else f"the {known.split()[0]} are those that tell most"
+        else f"the {event_count.split()[0]} are those that tell most"
     )
     return [
-        f"Someone who knows {known} of a person finds them {found} {percent(worst['average'])} on "
-        f"average if {most}."
+        f"Someone who knows {event_count} of a person finds them {chance} "
+        f"{percent(worst['average'])} on average if {most}."
     ]
 
 
@@ -169,28 +169,32 @@ def known_events_phrases(check: CheckResult, table: TableResult) -> tuple[str, s
     """The result of a check, how far it reaches, and its requirement."""
     m, k = check.parameters["m"], check.parameters["k"]
     details = check.details
-    asked = _asked(check)
+    requirement = _requirement(check)
     share = percent(check.achieved)
     attacked, people = details["attacked"], table.summary.people or details["attacked"]
     events = "event" if m == 1 else "events"
     if not details["drawn"]:
-        found = f"{share} {few(k)}{_others(check)}"
+        result = f"{share} {few(k)}{_further_figures(check)}"
         extent = (
             f"{number(check.violating_people or 0)} of {counted(people, 'person')} are "
             f"{few(k)} in the worst case; at random {percent(details['random']['share'])}"
         )
-        return found, extent, asked
+        return result, extent, requirement
     if check.undecided:
-        found = f"a draw found {share} {few(k)}{_others(check)}"
-        return (found, f"that does not show that no choice of {m} {events} does worse", asked)
+        result = f"a draw found {share} {few(k)}{_further_figures(check)}"
+        return (
+            result,
+            f"that does not show that no choice of {m} {events} does worse",
+            requirement,
+        )
     of_all = "at least " if attacked == people else ""
-    found = f"{of_all}{share} {few(k)}{_others(check)}"
+    result = f"{of_all}{share} {few(k)}{_further_figures(check)}"
     whom = counted(attacked, "person")
     extent = (
         f"{number(check.violating_people or 0)} of {whom} were {few(k)} with {m} {events} drawn at "
         f"random (95{KEPT_TOGETHER}% interval {_percents(details['interval'])})"
     )
-    return found, extent, asked
+    return result, extent, requirement
 
 
 def _percents(interval: Sequence[float]) -> str:
@@ -201,19 +205,19 @@ def _percents(interval: Sequence[float]) -> str:
 _BOUNDS = {"max_share": "", "max_highest": "highest ", "max_average": "average "}
 
 
-def _others(check: CheckResult) -> str:
+def _further_figures(check: CheckResult) -> str:
     """The further figures that are bounded."""
-    found = [
+    figures = [
         f"{name} {percent(check.details[name])}"
         for name in ("highest", "average")
         if check.parameters.get(f"max_{name}") is not None
     ]
-    return "".join(f", {each}" for each in found)
+    return "".join(f", {each}" for each in figures)
 
 
-def _asked(check: CheckResult) -> str | None:
+def _requirement(check: CheckResult) -> str | None:
     bounds = [
-        f"{words}at most {percent_asked(check.parameters[name])}"
+        f"{words}at most {exact_percent(check.parameters[name])}"
         for name, words in _BOUNDS.items()
         if check.parameters.get(name) is not None
     ]
@@ -227,9 +231,9 @@ def km_anonymity_phrases(check: CheckResult, table: TableResult) -> tuple[str, s
     combinations = sum(each["combinations"] or 0 for each in by_size)
     counted_to = max(each["size"] for each in by_size if each["combinations"] is not None)
     of_events = f"at most {counted_to} events" if counted_to > 1 else "one event"
-    found = f"k is {'at most ' if not check.details['complete'] else ''}{number(check.achieved)}"
-    asked = None if k is None else number(k)
-    rest = (
+    result = f"k is {'at most ' if not check.details['complete'] else ''}{number(check.achieved)}"
+    requirement = None if k is None else number(k)
+    uncounted = (
         ""
         if check.details["complete"]
         else f"; those of {counted_to + 1} events are too many to count"
@@ -247,4 +251,4 @@ def km_anonymity_phrases(check: CheckResult, table: TableResult) -> tuple[str, s
             f"each of {number(combinations)} combinations of {of_events} is shared by "
             f"{counted(check.achieved, 'person')} or more"
         )
-    return f"{found} for m = {m}", f"{extent}{rest}", asked
+    return f"{result} for m = {m}", f"{extent}{uncounted}", requirement

@@ -31,8 +31,8 @@ _LETTERS = {"alpha": "α", "delta": "δ", "beta": "β", "max_highest": "highest"
 class Margin(NamedTuple):
     """A requirement in words, with its result and distance."""
 
-    asked: str
-    found: str
+    requirement: str
+    result: str
     distance: str
     """Negative if the requirement is missed."""
     name: str = ""
@@ -47,34 +47,34 @@ def margins(check: CheckResult) -> list[Margin]:
     if is_hidden(check):
         return [Margin(CONFIDENTIAL, NONE, "")]
     if MODELS[check.model].counts_violations:
-        found = number(check.achieved) if check.achieved else "none"
+        result = number(check.achieved) if check.achieved else "none"
         if check.holds is None:
-            return [Margin("", found, "")]
-        return [Margin("none", found, _signed(-check.achieved, check.holds))]
+            return [Margin("", result, "")]
+        return [Margin("none", result, _signed(-check.achieved, check.holds))]
     is_required = check.holds is not None or check.undecided
     judged = judged_figures(check) if is_required else ()
     return [_margin(check, *each) for each in judged] or [
-        Margin("", _plain(check, check.achieved), "", "", check.achieved)
+        Margin("", _in_unit(check, check.achieved), "", "", check.achieved)
     ]
 
 
-def _margin(check: CheckResult, name: str, figure: Any, asked: Any, worst: Worst) -> Margin:
+def _margin(check: CheckResult, name: str, figure: Any, threshold: Any, worst: Worst) -> Margin:
     is_strict = MODELS[check.model].is_strict
     sign = "≥" if worst == "least" else ("<" if is_strict else "≤")
     bound = f"{_LETTERS.get(name, name)}{KEPT_TOGETHER}{sign}{KEPT_TOGETHER}"
-    requirement, found = f"{bound}{_plain(check, asked)}", _plain(check, figure)
+    requirement, result = f"{bound}{_in_unit(check, threshold)}", _in_unit(check, figure)
     if not isinstance(figure, int | float) or isinstance(figure, bool) or check.undecided:
-        return Margin(requirement, found, NONE, name, figure)
-    room = figure - asked if worst == "least" else asked - figure
+        return Margin(requirement, result, NONE, name, figure)
+    room = figure - threshold if worst == "least" else threshold - figure
     is_met = room > 0 or (room == 0 and not is_strict)
     if abs(room) < 1e-9:
-        room = 0 if isinstance(figure, int) and isinstance(asked, int) else 0.0
+        room = 0 if isinstance(figure, int) and isinstance(threshold, int) else 0.0
         is_met = check.holds is True or not is_strict
     in_percent = MODELS[check.model].in_percent
-    return Margin(requirement, found, _signed(room, is_met, in_percent=in_percent), name, figure)
+    return Margin(requirement, result, _signed(room, is_met, in_percent=in_percent), name, figure)
 
 
-def _plain(check: CheckResult, value: Any) -> str:
+def _in_unit(check: CheckResult, value: Any) -> str:
     """A figure in its model's unit: shares in per cent."""
     if value is None:
         return NONE
@@ -133,9 +133,9 @@ class Verdict(NamedTuple):
 
 def verdict(check: CheckResult, table: TableResult) -> Verdict:
     """One check in words."""
-    found = phrases(check, table)
-    extent = "; ".join(part for part in (found.extent, _beside_baseline(check, table)) if part)
-    return Verdict(verdict_status(check), title(check), found.beside_required, extent)
+    result = phrases(check, table)
+    extent = "; ".join(text for text in (result.extent, _baseline_comparison(check, table)) if text)
+    return Verdict(verdict_status(check), title(check), result.with_requirement, extent)
 
 
 def verdict_status(check: CheckResult) -> VerdictStatus:
@@ -147,7 +147,7 @@ def verdict_status(check: CheckResult) -> VerdictStatus:
     return "accepted" if check.accepted else "violated"
 
 
-def _beside_baseline(check: CheckResult, table: TableResult) -> str:
+def _baseline_comparison(check: CheckResult, table: TableResult) -> str:
     """The baseline's result of a violated check, in words."""
     if check.holds is not False or check.accepted is None:
         return ""
@@ -181,20 +181,20 @@ def _with_share(name: str, figures: Mapping[str, Any], sizes: Mapping[str, Any])
     if value is not None and name.endswith(".average"):
         return percent(value)
     people, records = sizes.get("people"), sizes.get("records")
-    whole = (people or records) if name == "uniques" else records
-    if value is None or not whole or not name.endswith(("_records", "uniques")):
+    total = (people or records) if name == "uniques" else records
+    if value is None or not total or not name.endswith(("_records", "uniques")):
         return figure(value)
-    return share_of(value, whole)
+    return share_of(value, total)
 
 
-def share_of(part: int, whole: int, noun: str = "") -> str:
+def share_of(count: int, total: int, noun: str = "") -> str:
     """A count out of its total, with the share.
 
-    >>> from kanon_sql.report.words.numbers import plain
-    >>> plain(share_of(765, 4856)), plain(share_of(647, 4000, "records"))
+    >>> from kanon_sql.report.words.numbers import with_spaces
+    >>> with_spaces(share_of(765, 4856)), with_spaces(share_of(647, 4000, "records"))
     ('765 of 4,856, 15.8 %', '647 of 4,000 records, 16.2 %')
     """
-    return f"{part:,} of {whole:,}{f' {noun}' if noun else ''}, {percent(part / whole)}"
+    return f"{count:,} of {total:,}{f' {noun}' if noun else ''}, {percent(count / total)}"
 
 
 def title(check: CheckResult) -> str:

@@ -33,52 +33,55 @@ _Result = TypeVar("_Result")
 def in_python(blocks: Iterable[_Text]) -> Iterator[_Text]:
     """The blocks with command line options replaced by Python parameters."""
     for block in blocks:
-        yield _spoken(block)
+        yield _in_python_words(block)
 
 
 def with_python_words(result: _Result) -> _Result:
     """The result with its warnings in Python's words."""
-    whole: Any = result
-    tables = (replace(each, warnings=tuple(map(spoken, each.warnings))) for each in whole.tables)
-    spoken_result: _Result = replace(whole, tables=tuple(tables))
-    return spoken_result
+    findings: Any = result
+    tables = (
+        replace(each, warnings=tuple(map(in_python_words, each.warnings)))
+        for each in findings.tables
+    )
+    translated: _Result = replace(findings, tables=tuple(tables))
+    return translated
 
 
-def _spoken(value: Any) -> Any:
+def _in_python_words(value: Any) -> Any:
     match value:
         case str():
-            return spoken(value)
+            return in_python_words(value)
         case tuple() if hasattr(value, "_fields"):
-            return type(value)(*map(_spoken, value))
+            return type(value)(*map(_in_python_words, value))
         case tuple():
-            return tuple(map(_spoken, value))
+            return tuple(map(_in_python_words, value))
         case list():
-            return [_spoken(each) for each in value]
+            return [_in_python_words(each) for each in value]
         case Mapping():
             return value
     if is_dataclass(value) and not isinstance(value, type):
-        parts = {each.name: _spoken(getattr(value, each.name)) for each in fields(value)}
+        parts = {each.name: _in_python_words(getattr(value, each.name)) for each in fields(value)}
         return replace(value, **parts)
     return value
 
 
-def spoken(text: str) -> str:
+def in_python_words(text: str) -> str:
     """A sentence with command line options replaced by Python parameters.
 
-    >>> spoken("Allow more with --max-suppressed.")
+    >>> in_python_words("Allow more with --max-suppressed.")
     'Allow more with max_suppressed.'
-    >>> spoken("kanon-sql anonymize … --k 5 --metric loss --output release.parquet")
+    >>> in_python_words("kanon-sql anonymize … --k 5 --metric loss --output release.parquet")
     'kanon.anonymize(…, k=5, metric="loss", output="release.parquet")'
-    >>> spoken("Which thresholds there are: kanon-sql explain thresholds.")
+    >>> in_python_words("Which thresholds there are: kanon-sql explain thresholds.")
     'Which thresholds there are: kanon.explain("thresholds").'
     """
     # Several of them contain non-breaking spaces.
     for ours, theirs in _words("python_words.toml").items():
         text = text.replace(ours, theirs)
     text = _CALL.sub(_called, text)
-    text = _PAGE.sub(lambda found: f'kanon.explain("{found["page"]}")', text)
+    text = _PAGE.sub(lambda page: f'kanon.explain("{page["page"]}")', text)
     text = _FUNCTION.sub(r"kanon.\1(…)", text)
-    text = _CHOICE.sub(lambda each: _given(each[1], each["value"]), text)
+    text = _CHOICE.sub(lambda each: _keyword_argument(each[1], each["value"]), text)
     text = _HIERARCHIES.sub(_levels, text)
     return _FLAG.sub(lambda flag: flag[1].replace("-", "_"), text)
 
@@ -107,11 +110,12 @@ def sentence(name: str) -> str:
 
 
 def _called(command: re.Match[str]) -> str:
-    given = re.findall(r"--([a-z-]+) (\S+)", command["options"])
-    return f"kanon.{command['name']}({', '.join(['…', *(_given(*each) for each in given)])})"
+    options = re.findall(r"--([a-z-]+) (\S+)", command["options"])
+    arguments = ["…", *(_keyword_argument(*each) for each in options)]
+    return f"kanon.{command['name']}({', '.join(arguments)})"
 
 
-def _given(option: str, value: str) -> str:
+def _keyword_argument(option: str, value: str) -> str:
     """An option as a keyword argument; non-numeric values are quoted."""
     is_number = re.fullmatch(r"\d+(\.\d+)?", value)
     return f"{option.replace('-', '_')}={value if is_number else chr(34) + value + chr(34)}"
@@ -126,7 +130,7 @@ BLOCKS = "▏▎▍▌▋▊▉█"
 _PLURALS = {"class": "classes", "person": "people"}
 
 
-def plain(text: str) -> str:
+def with_spaces(text: str) -> str:
     """The text with ordinary spaces, after wrapping."""
     return text.replace(KEPT_TOGETHER, " ")
 
@@ -147,7 +151,7 @@ def number(value: int | float) -> str:
 def counted(value: int, noun: str) -> str:
     """A count with its noun.
 
-    >>> plain(counted(1, "class")), plain(counted(2100, "class"))
+    >>> with_spaces(counted(1, "class")), with_spaces(counted(2100, "class"))
     ('1 class', '2,100 classes')
     """
     word = noun if value == 1 else _PLURALS.get(noun, f"{noun}s")
@@ -167,7 +171,7 @@ def ordinal(place: int) -> str:
 def percent(fraction: float) -> str:
     """A percentage; only exact 0 and 1 are shown as such.
 
-    >>> [plain(percent(x)) for x in (0, 0.0001, 0.675, 0.9999, 1)]
+    >>> [with_spaces(percent(x)) for x in (0, 0.0001, 0.675, 0.9999, 1)]
     ['0 %', 'less than 0.1 %', '67.5 %', 'more than 99.9 %', '100 %']
     """
     if fraction in (0, 1):
@@ -181,22 +185,22 @@ def percent(fraction: float) -> str:
     return f"{figure}{KEPT_TOGETHER}%"
 
 
-def percent_asked(fraction: float) -> str:
+def exact_percent(fraction: float) -> str:
     """A percentage from a requirement, never rounded.
 
-    >>> [plain(percent_asked(x)) for x in (0, 0.2, 0.0001, 0.12345, 1)]
+    >>> [with_spaces(exact_percent(x)) for x in (0, 0.2, 0.0001, 0.12345, 1)]
     ['0 %', '20.0 %', '0.01 %', '12.345 %', '100 %']
     """
-    whole = Decimal(str(fraction)) * 100
-    if whole == round(whole, 1):
+    percentage = Decimal(str(fraction)) * 100
+    if percentage == round(percentage, 1):
         return percent(fraction)
-    return f"{whole.normalize():f}{KEPT_TOGETHER}%"
+    return f"{percentage.normalize():f}{KEPT_TOGETHER}%"
 
 
 def short_percent(fraction: float | None) -> str:
     """A percentage as a table cell, with < and > in place of words.
 
-    >>> [plain(short_percent(share)) for share in (0.0001, 0.25, 1)]
+    >>> [with_spaces(short_percent(share)) for share in (0.0001, 0.25, 1)]
     ['< 0.1 %', '25.0 %', '100 %']
     """
     if fraction is None:
@@ -204,9 +208,9 @@ def short_percent(fraction: float | None) -> str:
     return percent(fraction).replace("less than", "<").replace("more than", ">")
 
 
-def short_share(part: int, whole: int) -> str:
+def short_share(count: int, total: int) -> str:
     """The percentage of a whole as a table cell."""
-    return short_percent(part / whole if whole else None)
+    return short_percent(count / total if total else None)
 
 
 def number_or_none(value: int | None) -> str:
@@ -216,7 +220,7 @@ def number_or_none(value: int | None) -> str:
 def significant_percent(fraction: float) -> str:
     """A percentage with four significant digits, for a threshold.
 
-    >>> plain(significant_percent(1 / 3)), plain(significant_percent(0.05))
+    >>> with_spaces(significant_percent(1 / 3)), with_spaces(significant_percent(0.05))
     ('33.33 %', '5 %')
     """
     return f"{number(fraction * 100)}{KEPT_TOGETHER}%"

@@ -11,12 +11,12 @@ from kanon_sql.report.words.cells import has_words, words_of_rule
 from kanon_sql.report.words.numbers import (
     KEPT_TOGETHER,
     counted,
+    exact_percent,
     member,
     members,
     number,
     ordinal,
     percent,
-    percent_asked,
     printable,
     sentence,
 )
@@ -35,20 +35,20 @@ class Phrases(NamedTuple):
     required: float | str | None = None
 
     @property
-    def beside_required(self) -> str:
+    def with_requirement(self) -> str:
         """The result, and its requirement where there is one."""
         if self.required is None:
             return self.achieved
-        asked = number(self.required) if isinstance(self.required, int) else self.required
-        return f"{self.achieved}, asked for {asked}"
+        requirement = number(self.required) if isinstance(self.required, int) else self.required
+        return f"{self.achieved}, asked for {requirement}"
 
 
 def _k_anonymity(check: CheckResult, table: TableResult) -> Phrases:
     k: int | None = check.parameters.get("k")
     as_value = check.details.get("achieved_nulls_as_value")
-    found = f"k is {number(check.achieved)}"
+    result = f"k is {number(check.achieved)}"
     if as_value is not None and as_value != check.achieved:
-        found = (
+        result = (
             f"k is {number(as_value)} with NULL as a value, "
             f"{number(check.achieved)} with NULL as a wildcard"
         )
@@ -58,7 +58,7 @@ def _k_anonymity(check: CheckResult, table: TableResult) -> Phrases:
         extent = f"every class has {number(check.achieved)} or more {members(table)}"
     else:
         extent = f"the smallest class has {counted(check.achieved, member(table))}"
-    return Phrases(found, extent, k)
+    return Phrases(result, extent, k)
 
 
 def _k_map(check: CheckResult, table: TableResult) -> Phrases:
@@ -66,7 +66,7 @@ def _k_map(check: CheckResult, table: TableResult) -> Phrases:
     reference = _reference(check)
     if check.parameters.get("missing") == "union":
         reference = f"{reference} and the release together"
-    found = f"k is {number(check.achieved)} in {reference}"
+    result = f"k is {number(check.achieved)} in {reference}"
     if check.holds is False:
         extent = f"{_violating(check, table)} that match fewer than {number(k or 0)} in {reference}"
     elif check.achieved == 0:
@@ -74,7 +74,7 @@ def _k_map(check: CheckResult, table: TableResult) -> Phrases:
         extent = f"nobody in {reference} matches {unmatched} of the release"
     else:
         extent = f"every class matches {number(check.achieved)} or more in {reference}"
-    return Phrases(found, extent, k)
+    return Phrases(result, extent, k)
 
 
 def _homogeneity(check: CheckResult, table: TableResult) -> Phrases:
@@ -82,14 +82,14 @@ def _homogeneity(check: CheckResult, table: TableResult) -> Phrases:
     if check.achieved == 0:
         return Phrases(f"no class with a single {sensitive}", "no class gives the value away")
     several = check.details.get("several_valued_classes", 1 if table.entity else 0)
-    which = f"a {sensitive} shared by the whole class" if several else f"a single {sensitive}"
-    found = f"{counted(check.achieved, 'class')} with {which}"
+    shared = f"a {sensitive} shared by the whole class" if several else f"a single {sensitive}"
+    result = f"{counted(check.achieved, 'class')} with {shared}"
     alone = check.details.get("singleton_classes", 0)
     parts = _homogeneous_parts(check.achieved - alone, alone, table)
     if check.holds is None:
         whose = f"{_records_and_people(check, table)} give it away: "
-        return Phrases(found, f"{whose if check.violating_records else ''}{parts}")
-    return Phrases(found, f"{_violating(check, table)}: {parts}", "none")
+        return Phrases(result, f"{whose if check.violating_records else ''}{parts}")
+    return Phrases(result, f"{_violating(check, table)}: {parts}", "none")
 
 
 def _homogeneous_parts(together: int, alone: int, table: TableResult) -> str:
@@ -104,27 +104,27 @@ def _homogeneous_parts(together: int, alone: int, table: TableResult) -> str:
 def _of_worst_class(words: ClassWords, check: CheckResult, table: TableResult) -> Phrases:
     """The phrases of a model judged on its worst class."""
     thresholds = words.thresholds or MODELS[check.model].thresholds
-    given = [key for key in thresholds if check.parameters.get(key) is not None]
-    asked = " and ".join(
+    in_force = [key for key in thresholds if check.parameters.get(key) is not None]
+    requirement = " and ".join(
         number(check.parameters[key])
-        if given == [thresholds[0]]
+        if in_force == [thresholds[0]]
         else f"{key} {number(check.parameters[key])}"
-        for key in given
+        for key in in_force
     )
     if check.achieved is None:
-        return Phrases("no class has a known value", "", asked or None)
-    found = words.found.format(number(check.achieved), **_plain_details(check))
+        return Phrases("no class has a known value", "", requirement or None)
+    result = words.found.format(number(check.achieved), **_number_details(check))
     if check.holds is False:
         threshold = check.parameters.get(thresholds[0])
-        extent = words.violating.format(number(threshold) if threshold is not None else asked)
+        extent = words.violating.format(number(threshold) if threshold is not None else requirement)
         if words.certain and table.entity:
             extent += ", or with a value shared by the whole class"
-        return Phrases(found, f"{_violating(check, table)} {extent}".strip(), asked)
-    worst = words.worst.format(number(check.achieved), **_plain_details(check))
-    return Phrases(found, worst if check.holds or words.always else "", asked or None)
+        return Phrases(result, f"{_violating(check, table)} {extent}".strip(), requirement)
+    worst = words.worst.format(number(check.achieved), **_number_details(check))
+    return Phrases(result, worst if check.holds or words.always else "", requirement or None)
 
 
-def _plain_details(check: CheckResult) -> dict[str, str]:
+def _number_details(check: CheckResult) -> dict[str, str]:
     return {
         key: number(value) for key, value in check.details.items() if isinstance(value, int | float)
     }
@@ -199,25 +199,25 @@ def _enhanced_beta(check: CheckResult, table: TableResult) -> Phrases:
 def _delta_presence(check: CheckResult, table: TableResult) -> Phrases:
     least, most = check.achieved["min"], check.achieved["max"]
     if least is None:
-        found = "no class of the reference has people"
+        result = "no class of the reference has people"
     else:
-        found = f"from {number(least)} to {number(most)}"
+        result = f"from {number(least)} to {number(most)}"
     bounds = [check.parameters.get(end) for end in ("min", "max")]
-    asked = " to ".join(number(bound) if bound is not None else "any" for bound in bounds)
+    requirement = " to ".join(number(bound) if bound is not None else "any" for bound in bounds)
     if check.holds is None:
-        return Phrases(found, f"the chance of being in the release, over {_reference(check)}")
+        return Phrases(result, f"the chance of being in the release, over {_reference(check)}")
     if check.holds:
-        return Phrases(found, f"every class of {_reference(check)} is within", asked)
+        return Phrases(result, f"every class of {_reference(check)} is within", requirement)
     classes = counted(check.violating_classes or 0, "class")
     of_people = check.violating_people
     outside = (check.violating_records or 0) if of_people is None else of_people
     people = counted(outside, "person")
-    return Phrases(found, f"{people} of {_reference(check)} in {classes} are outside", asked)
+    return Phrases(result, f"{people} of {_reference(check)} in {classes} are outside", requirement)
 
 
 def _risk(check: CheckResult, table: TableResult) -> Phrases:
     """The phrases of prosecutor and journalist risk: the figures asked for, then the others."""
-    above = f"of the {members(table)} above {percent_asked(check.parameters['threshold'])}"
+    above = f"of the {members(table)} above {exact_percent(check.parameters['threshold'])}"
     figures = {
         "max_highest": ("highest {}", check.achieved),
         "max_average": ("average {}", check.details["average"]),
@@ -227,7 +227,7 @@ def _risk(check: CheckResult, table: TableResult) -> Phrases:
         key: check.parameters[key] for key in figures if check.parameters.get(key) is not None
     }
     first = bounds or {"max_highest": None}
-    found, others = (
+    required_figures, other_figures = (
         ", ".join(
             words.format(percent(figure))
             for key, (words, figure) in figures.items()
@@ -235,21 +235,23 @@ def _risk(check: CheckResult, table: TableResult) -> Phrases:
         )
         for is_first in (True, False)
     )
-    asked = ", ".join(
-        (figures[key][0] if len(bounds) > 1 else "{}").format(percent_asked(bound))
+    requirement = ", ".join(
+        (figures[key][0] if len(bounds) > 1 else "{}").format(exact_percent(bound))
         for key, bound in bounds.items()
     )
     reach = f"{_violating(check, table)} with too high a chance" if check.violating_classes else ""
-    parts = (others, reach, _not_contained(check))
-    return Phrases(found, "; ".join(each for each in parts if each), asked or None)
+    parts = (other_figures, reach, _not_contained(check))
+    return Phrases(required_figures, "; ".join(each for each in parts if each), requirement or None)
 
 
 def _share(check: CheckResult, table: TableResult) -> Phrases:
     model = MODELS[check.model]
-    asked = check.parameters.get(model.thresholds[0])
+    requirement = check.parameters.get(model.thresholds[0])
     parts = (model.share_words.format(members(table)), _not_contained(check))
     extent = "; ".join(each for each in parts if each)
-    return Phrases(percent(check.achieved), extent, None if asked is None else percent_asked(asked))
+    return Phrases(
+        percent(check.achieved), extent, None if requirement is None else exact_percent(requirement)
+    )
 
 
 def _not_contained(check: CheckResult) -> str:
@@ -263,28 +265,28 @@ def _not_contained(check: CheckResult) -> str:
 
 
 def _population_uniqueness(check: CheckResult, table: TableResult) -> Phrases:
-    asked = check.parameters.get("max_share")
-    found = "no estimate" if check.achieved is None else percent(check.achieved)
+    requirement = check.parameters.get("max_share")
+    result = "no estimate" if check.achieved is None else percent(check.achieved)
     each = ", ".join(
         f"{name} {'none' if share is None else percent(share)}"
         for name, share in check.details["estimates"].items()
     )
     return Phrases(
-        f"estimate {found}",
+        f"estimate {result}",
         f"of {number(check.parameters['population'])} people are unique, by estimate: {each}",
-        None if asked is None else percent_asked(asked),
+        None if requirement is None else exact_percent(requirement),
     )
 
 
 def _k_map_estimate(check: CheckResult, table: TableResult) -> Phrases:
     required = check.details["required"]
-    found = f"the smallest class has {counted(check.achieved, member(table))}"
+    result = f"the smallest class has {counted(check.achieved, member(table))}"
     if check.holds is False:
         extent = f"{_violating(check, table)} of fewer than {number(required)}, too few"
     else:
         extent = "every class is large enough"
     return Phrases(
-        f"{found}, {number(required)} needed by estimate",
+        f"{result}, {number(required)} needed by estimate",
         f"{extent} for {number(check.parameters['k'])} people of "
         f"{number(check.parameters['population'])}, by estimate",
     )
@@ -327,7 +329,7 @@ def _composed_l(check: CheckResult, table: TableResult) -> Phrases:
     certain, changed = check.details["certain_people"], check.details["changed_people"]
     if check.achieved is None:
         return Phrases(f"no {sensitive} fits both releases", "nothing can be said", l)
-    found = f"at least {counted(check.achieved, 'value')} of {sensitive} left"
+    result = f"at least {counted(check.achieved, 'value')} of {sensitive} left"
     both = counted(check.details["in_both"], "person")
     parts = []
     if check.holds is False:
@@ -336,7 +338,7 @@ def _composed_l(check: CheckResult, table: TableResult) -> Phrases:
         parts.append(f"for {counted(certain, 'person')} the value is certain, unless it changed")
     if changed:
         parts.append(f"for {counted(changed, 'person')} it must have changed")
-    return Phrases(found, "; ".join(parts) or f"none of {both} in both is left with one", l)
+    return Phrases(result, "; ".join(parts) or f"none of {both} in both is left with one", l)
 
 
 _CHOSEN: dict[str, Callable[[CheckResult, TableResult], tuple[Any, ...]]] = {
@@ -423,17 +425,20 @@ ORDER = (
 """The sensitive models in order of presentation; the first three matter most."""
 
 
-Counted = Callable[[int, str], str]
+CountFormat = Callable[[int, str], str]
 """Formats a count with its noun."""
 
 
-def worst_class(check: CheckResult, table: TableResult, say: Counted = counted) -> str | None:
-    """The worst class in words; None for a model that isn't sensitive. `say` formats counts."""
+def worst_class(
+    check: CheckResult, table: TableResult, count_format: CountFormat = counted
+) -> str | None:
+    """The worst class in words; None for a model that isn't sensitive. `count_format` formats
+    each count."""
     model = MODELS[check.model]
     if model.answered_by != "values" or check.achieved is None:
         return None
     if check.model in _SENTENCES:
-        return _SENTENCES[check.model](check, table, say)
+        return _SENTENCES[check.model](check, table, count_format)
     return _as_declared(check, model)
 
 
@@ -447,10 +452,12 @@ def _as_declared(check: CheckResult, model: type[Model]) -> str:
 
 def in_order(checks: Iterable[CheckResult]) -> list[CheckResult]:
     """Sensitive checks by attribute, then by importance."""
-    found = [check for check in checks if check.model in ORDER]
-    attributes = list(dict.fromkeys(check.parameters.get("sensitive") for check in found))
+    sensitive_checks = [check for check in checks if check.model in ORDER]
+    attributes = list(
+        dict.fromkeys(check.parameters.get("sensitive") for check in sensitive_checks)
+    )
     return sorted(
-        found,
+        sensitive_checks,
         key=lambda check: (
             attributes.index(check.parameters.get("sensitive")),
             ORDER.index(check.model),
@@ -462,39 +469,41 @@ def _attribute(check: CheckResult) -> str:
     return printable(str(check.parameters.get("sensitive")))
 
 
-def _homogeneous_sentence(check: CheckResult, table: TableResult, say: Counted) -> str:
+def _homogeneous_sentence(check: CheckResult, table: TableResult, count_format: CountFormat) -> str:
     alone = check.details.get("singleton_classes", 0)
     together = check.achieved - alone
     sentences = [
-        _throughout(together, check, table, say) if together else "",
-        _alone(alone, member(table), say, besides=bool(together)),
+        _throughout(together, check, table, count_format) if together else "",
+        _alone(alone, member(table), count_format, besides=bool(together)),
     ]
     none = f"No class gives its {_attribute(check)} away."
     return " ".join(each for each in sentences if each) or none
 
 
-def _throughout(together: int, check: CheckResult, table: TableResult, say: Counted) -> str:
+def _throughout(
+    together: int, check: CheckResult, table: TableResult, count_format: CountFormat
+) -> str:
     """Classes of several members that share a value; people may have further values."""
     members, shared = (
         ("people", f"a value of {_attribute(check)} that all of them share")
         if table.entity
         else ("records", f"one {_attribute(check)} throughout")
     )
-    classes = say(together, "class")
+    classes = count_format(together, "class")
     has = "has" if classes == counted(1, "class") else "have"
     return f"{classes} of 2 or more {members} {has} {shared}: anyone who finds the class knows it."
 
 
-def _alone(alone: int, member: str, say: Counted, *, besides: bool) -> str:
+def _alone(alone: int, member: str, count_format: CountFormat, *, besides: bool) -> str:
     if not alone:
         return ""
     apart = "Apart from these, " if besides else ""
-    many = say(alone, member)
+    many = count_format(alone, member)
     are = "is" if many == counted(1, member) else "are"
     return f"{apart}{many} {are} alone in the class: anyone who finds the record knows the value."
 
 
-def _distinct(check: CheckResult, table: TableResult, say: Counted) -> str:
+def _distinct(check: CheckResult, table: TableResult, count_format: CountFormat) -> str:
     if check.achieved == 1:
         known = f"so the {_attribute(check)} of everyone there is known"
         return f"The worst class has 1{KEPT_TOGETHER}value, {known}."
@@ -504,13 +513,13 @@ def _distinct(check: CheckResult, table: TableResult, say: Counted) -> str:
     )
 
 
-def _entropy(check: CheckResult, table: TableResult, say: Counted) -> str:
+def _entropy(check: CheckResult, table: TableResult, count_format: CountFormat) -> str:
     if number(check.achieved) == "1":
         return f"In the worst class the {_attribute(check)} is certain."
     return _as_declared(check, EntropyLDiversity)
 
 
-def _recursive_sentence(check: CheckResult, table: TableResult, say: Counted) -> str:
+def _recursive_sentence(check: CheckResult, table: TableResult, count_format: CountFormat) -> str:
     rank = check.parameters["l"]
     if check.achieved == math.inf:
         return f"A class has too few values for l = {number(rank)}: no c holds."
@@ -520,13 +529,13 @@ def _recursive_sentence(check: CheckResult, table: TableResult, say: Counted) ->
     )
 
 
-def _range(check: CheckResult, table: TableResult, say: Counted) -> str:
+def _range(check: CheckResult, table: TableResult, count_format: CountFormat) -> str:
     distinct = check.details.get("distinct")
     values = f"; each has {counted(distinct, 'value')} or more" if isinstance(distinct, int) else ""
     return f"The {_attribute(check)} of every class spans {number(check.achieved)} or more{values}."
 
 
-def _t(check: CheckResult, table: TableResult, say: Counted) -> str:
+def _t(check: CheckResult, table: TableResult, count_format: CountFormat) -> str:
     distance = check.parameters.get("distance", "equal")
     by = {"equal": "", "ordered": " by rank", "hierarchical": " in the tree"}[distance]
     ignored = (
@@ -541,7 +550,7 @@ def _t(check: CheckResult, table: TableResult, say: Counted) -> str:
     )
 
 
-def _delta(check: CheckResult, table: TableResult, say: Counted) -> str:
+def _delta(check: CheckResult, table: TableResult, count_format: CountFormat) -> str:
     if check.achieved == math.inf:
         present = check.details.get("present_only")
         over = f" Over the values present δ is {number(present)}." if present is not None else ""
@@ -555,7 +564,7 @@ def _delta(check: CheckResult, table: TableResult, say: Counted) -> str:
     )
 
 
-def _beta(check: CheckResult, table: TableResult, say: Counted) -> str:
+def _beta(check: CheckResult, table: TableResult, count_format: CountFormat) -> str:
     if check.achieved == math.inf:
         return (
             f"A value of {_attribute(check)} gains more in a class than −ln of its share in the "
@@ -567,7 +576,7 @@ def _beta(check: CheckResult, table: TableResult, say: Counted) -> str:
     )
 
 
-_SENTENCES: dict[str, Callable[[CheckResult, TableResult, Counted], str]] = {
+_SENTENCES: dict[str, Callable[[CheckResult, TableResult, CountFormat], str]] = {
     "homogeneity": _homogeneous_sentence,
     "l_diversity": _distinct,
     "p_sensitive_k_anonymity": _distinct,

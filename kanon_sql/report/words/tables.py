@@ -35,7 +35,7 @@ from kanon_sql.results.table import (
     AuditFindings,
     CheckResult,
     TableResult,
-    given_away,
+    homogeneous_members,
     members_by_size,
 )
 from kanon_sql.spec.models.catalogue import ALL_MODELS
@@ -58,7 +58,7 @@ class Bin:
     fraction: float
     small: bool
     note: str = ""
-    spoken: str = ""
+    count_text: str = ""
     """Text in place of a count that is not shown."""
 
 
@@ -93,9 +93,9 @@ def verdicts(table: TableResult) -> list[Verdict]:
     """One line per check. Measured sensitive checks are sentences, the most important first."""
     if table.status != "measured":
         return [verdict(check, table) for check in table.checks]
-    others = [check for check in table.checks if check.model not in ORDER]
+    other_checks = [check for check in table.checks if check.model not in ORDER]
     return [
-        *(verdict(check, table) for check in others),
+        *(verdict(check, table) for check in other_checks),
         *(_in_sentences(check, table) for check in in_order(table.checks)),
     ]
 
@@ -203,14 +203,14 @@ def _prosecutor(table: TableResult) -> Iterator[str]:
         return
     uniques, whose = table.summary.uniques, members(table)
     of_all = sum(size.count for size in histogram(table))
-    found = (
+    chance = (
         f"with certainty for {number(uniques)} of {number(of_all)} {whose}, and with a chance of"
         if uniques
         else f"with a chance of {percent(risk['highest'])} at most, and of"
     )
     yield (
         "Someone who knows that a person is in this table, and knows these columns, finds the "
-        f"person {found} {percent(risk['average'])} on average (prosecutor risk). "
+        f"person {chance} {percent(risk['average'])} on average (prosecutor risk). "
         f"{_above_threshold(risk, table)}"
     )
 
@@ -273,8 +273,8 @@ def _above_threshold(risk: Mapping[str, Any], table: TableResult) -> str:
 
 def limitations(table: TableResult) -> list[tuple[str, str]]:
     """Title and limitation of each model that holds."""
-    held = dict.fromkeys(check.model for check in table.checks if check.holds)
-    return [(ALL_MODELS[name].title, limitation_in(table, name)) for name in held]
+    models = dict.fromkeys(check.model for check in table.checks if check.holds)
+    return [(ALL_MODELS[name].title, limitation_in(table, name)) for name in models]
 
 
 def limitation_in(table: TableResult, model: str) -> str:
@@ -313,7 +313,7 @@ def outcome(table: TableResult) -> str:
     if violated:
         return f"{_some(violated, required)} violated."
     if holds_and_discloses(table):
-        return f"What was asked holds; {given_away_sentence(table)}."
+        return f"What was asked holds; {homogeneity_sentence(table)}."
     if len(gated) == 1:
         return "The check holds."
     return f"{'Both' if len(gated) == 2 else f'All {len(gated)}'} checks hold."
@@ -321,7 +321,7 @@ def outcome(table: TableResult) -> str:
 
 def holds_and_discloses(table: TableResult) -> bool:
     """Whether the checks hold over classes that give a sensitive value away."""
-    return table.status == "holds" and bool(given_away_sentence(table))
+    return table.status == "holds" and bool(homogeneity_sentence(table))
 
 
 def _some(checks: int, of: int) -> str:
@@ -331,14 +331,15 @@ def _some(checks: int, of: int) -> str:
     )
 
 
-def given_away_sentence(
-    table: TableResult, share: Callable[[float, int], str] = lambda part, whole: percent(part)
+def homogeneity_sentence(
+    table: TableResult,
+    share: Callable[[float, int], str] = lambda fraction, total: percent(fraction),
 ) -> str:
     """As in `42.6 % of the records give their salary-class away`; empty if nothing does."""
     each = [
-        f"{share(count / whole, whole)} of the {members(table)} give their "
+        f"{share(count / total, total)} of the {members(table)} give their "
         f"{printable(str(check.parameters['sensitive']))} away"
-        for check, count, whole in given_away(table.checks, table.summary)
+        for check, count, total in homogeneous_members(table.checks, table.summary)
     ]
     return ", ".join(each)
 
@@ -411,16 +412,18 @@ def footer(table: TableResult | TableProfile, where: str = "kanon-sql compile sh
 
 
 def unanswered(
-    table: TableResult | TableProfile, what: str = "audit", why: str = "nothing is shown to hold"
+    table: TableResult | TableProfile,
+    activity: str = "audit",
+    consequence: str = "nothing is shown to hold",
 ) -> str | None:
     """The sentence for a table without results, or None."""
     name = printable(table.name)
     if table.status == "error":
-        return f"{name}: the {what} failed: {with_flags(table.error or '')}"
+        return f"{name}: the {activity} failed: {with_flags(table.error or '')}"
     if table.status == "no_data":
         return (
-            f"{name}: no data. No record was found, so {why} (exit code 4). Check the source and "
-            "the filter."
+            f"{name}: no data. No record was found, so {consequence} (exit code 4). Check the "
+            "source and the filter."
         )
     return None
 
