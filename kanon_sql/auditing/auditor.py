@@ -395,7 +395,7 @@ def _result(plan: Plan, status: Status, session: Session, **fields: Any) -> Tabl
         release=bound.spec.release.model_dump(exclude_none=True),
         sql={
             name: without_texts(sql, session.engine.dialect, withheld)
-            for name, sql in session.asked.items()
+            for name, sql in session.sql_by_step.items()
         },
         seconds=time.monotonic() - session.started,
         **fields,

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 from kanon_sql.auditing.result import HierarchyReading, read_facts
 from kanon_sql.engines import connect, contacts_server, is_embedded
 from kanon_sql.engines.base import Engine
-from kanon_sql.engines.session import Found, RunOptions, Session, run_within, time_limit, within
+from kanon_sql.engines.session import Answer, RunOptions, Session, run_within, time_limit, within
 from kanon_sql.errors import (
     EngineError,
     InputError,
@@ -158,12 +158,12 @@ def opening(
 def answer_of_one_table(
     spec: AuditSpec,
     run: RunOptions,
-    answer: Callable[[Session, OpenTable], Found],
+    answer: Callable[[Session, OpenTable], Answer],
     *,
     writes: Sequence[Path],
     table_spec: TableSpec | None = None,
     is_open: bool = False,
-) -> tuple[ResolvedQuestion, Found]:
+) -> tuple[ResolvedQuestion, Answer]:
     """The question of the single table of `spec`, and its answer, to be written to `writes`.
 
     `table_spec` and `is_open` are passed to `open_table`. Raises `EngineError`, which names the

@@ -115,7 +115,7 @@ def _result(question: CellQuestion, status: Status, session: Session, **fields: 
         confidential=tuple(spec.confidential),
         sql={
             name: without_texts(sql, session.engine.dialect, withheld)
-            for name, sql in session.asked.items()
+            for name, sql in session.sql_by_step.items()
         },
         seconds=time.monotonic() - session.started,
         **fields,

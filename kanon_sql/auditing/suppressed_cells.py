@@ -187,10 +187,10 @@ def _hub(session: Session) -> Iterator[Session]:
     statements are not logged, as nobody could run one of them alone."""
     engine = session.engine
     if engine.materialises and isinstance(engine, Hub):
-        yield replace(session, asked={})
+        yield replace(session, sql_by_step={})
         return
     with fetch_hub(session.run, session.started, session.expired) as (private, _):
-        yield replace(session, engine=private, asked={})
+        yield replace(session, engine=private, sql_by_step={})
 
 
 @contextmanager

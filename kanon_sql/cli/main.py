@@ -147,7 +147,7 @@ class CommandLine(click.Group):
 
 
 def _exit_code_of(run: Callable[[], Any], arguments: Sequence[str]) -> int:
-    """Run a command and return its exit code, after printing any error; `arguments` are its line's."""
+    """Run a command and return its exit code, after printing any error."""
     try:
         code = int(run() or 0)
         # A callback from C may swallow the interrupt.

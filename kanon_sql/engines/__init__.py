@@ -130,14 +130,14 @@ def is_embedded(target: Any) -> bool:
     """Whether the target is run by the embedded DuckDB, which reads files besides its tables."""
     if isinstance(target, str):
         return target.startswith("duckdb:") and target != "duckdb:"
-    return target is None or (_is_of("duckdb", target) and hasattr(target, "cursor"))
+    return target is None or (_is_from_package("duckdb", target) and hasattr(target, "cursor"))
 
 
 def writes_folders(target: Any) -> bool:
     """Whether the target is a cluster that writes folders."""
     if isinstance(target, str):
         return target.partition(":")[0] in ("spark", "sc")
-    return _is_of("pyspark", target) or hasattr(target, "write_folder")
+    return _is_from_package("pyspark", target) or hasattr(target, "write_folder")
 
 
 def contacts_server(target: Any) -> bool:
@@ -149,7 +149,7 @@ def contacts_server(target: Any) -> bool:
 
 
 def _scheme(url: str) -> str:
-    scheme, colon, rest = url.partition(":")
+    scheme, colon, address = url.partition(":")
     if not colon and is_sqlite(url):
         raise SpecError(f"a SQLite file is connected to as sqlite:{url}.")
     if not colon and url.lower().endswith(_DATABASE_FILES):
@@ -163,7 +163,7 @@ def _scheme(url: str) -> str:
         from kanon_sql.engines.servers import SQL_SERVER
 
         raise SpecError(SQL_SERVER)
-    if scheme not in SCHEMES or not (rest or scheme in ("chdb", "spark")):
+    if scheme not in SCHEMES or not (address or scheme in ("chdb", "spark")):
         raise SpecError(
             f"can't connect to {scheme}:…; a URL begins with one of {_schemes()}."
             f"{did_you_mean(scheme.partition('+')[0], SCHEMES) if scheme not in SCHEMES else ''}"
@@ -191,15 +191,15 @@ def _checked_engine(engine: Engine) -> Engine:
 
 def _engine_class(scheme: str) -> Any:
     """Import the engine class of a scheme."""
-    room, name = SCHEMES[scheme]
-    return getattr(import_module(f"kanon_sql.engines.{room}"), name)
+    module, name = SCHEMES[scheme]
+    return getattr(import_module(f"kanon_sql.engines.{module}"), name)
 
 
 def _of_url(url: str, scheme: str) -> Engine:
-    found = _engine_class(scheme)
-    way_in = found.of_folder if scheme == "chdb" else found.of_url
+    engine_class = _engine_class(scheme)
+    opener = engine_class.of_folder if scheme == "chdb" else engine_class.of_url
     try:
-        engine: Engine = way_in(url.removeprefix("chdb:"))
+        engine: Engine = opener(url.removeprefix("chdb:"))
     except KanonError:
         raise
     except Exception as error:
@@ -219,20 +219,20 @@ def _of_object(target: Any, dialect: str | None) -> Engine:
         return own
     if hasattr(target, "raw_connection") and hasattr(target, "dialect"):
         return _of_pool(target, dialect or dialect_of_server(target.dialect.name))
-    if _is_of("sqlalchemy", target) and hasattr(target, "dialect"):
+    if _is_from_package("sqlalchemy", target) and hasattr(target, "dialect"):
         if _awaits(target, "execute") or target.in_transaction():
-            raise _not_ours(target, "It must be synchronous, and in no transaction.")
+            raise _unsupported_target(target, "It must be synchronous, and in no transaction.")
         dialect = dialect or dialect_of_server(target.dialect.name)
         return engine_of(target.connection.driver_connection, dialect)
     if not callable(getattr(target, "cursor", None)) or _awaits(target, "commit"):
-        raise _not_ours(
+        raise _unsupported_target(
             target,
             "Pass a URL, a DuckDB connection, a SparkSession, a SQLAlchemy engine, or a "
             "synchronous DB-API connection.",
         )
     dialect = dialect or dialect_of(target)
     if dialect is None:
-        raise _not_ours(
+        raise _unsupported_target(
             target, "Name its dialect, as in kanon.connect(connection, dialect='snowflake')."
         )
     return engine_of(target, dialect)
@@ -241,12 +241,12 @@ def _of_object(target: Any, dialect: str | None) -> Engine:
 def _of_own_client(target: Any) -> Engine | None:
     """The engine for a driver-specific client without DB-API, or None."""
     engine: Engine | None = None
-    if _is_of("pyspark", target):
+    if _is_from_package("pyspark", target):
         engine = _engine_class("spark")(target)
-    elif _is_of("clickhouse_connect", target):
+    elif _is_from_package("clickhouse_connect", target):
         # Its DB-API 2.0 connection wraps a client.
         engine = _engine_class("clickhouse")(getattr(target, "client", target))
-    elif _is_of("chdb", target):
+    elif _is_from_package("chdb", target):
         engine = _engine_class("clickhouse").of_session(target)
     return engine
 
@@ -264,15 +264,15 @@ def _of_pool(pool: Any, dialect: str) -> Engine:
         ) from None
     connection = getattr(lent, "driver_connection", None)
     if connection is None or _awaits(connection, "commit") or inspect.isawaitable(lent):
-        raise _not_ours(pool, "It must be a synchronous one, of SQLAlchemy 2.")
+        raise _unsupported_target(pool, "It must be a synchronous one, of SQLAlchemy 2.")
     try:
-        return engine_of(connection, dialect, let_go=lent.close)
+        return engine_of(connection, dialect, on_close=lent.close)
     except BaseException:
         lent.close()
         raise
 
 
-def _is_of(package: str, target: Any) -> bool:
+def _is_from_package(package: str, target: Any) -> bool:
     """Whether an object's class comes from a package, by module name, without importing it."""
     names = {each.__module__.partition(".")[0].lstrip("_") for each in type(target).__mro__}
     return package in names
@@ -282,6 +282,8 @@ def _awaits(target: Any, method: str) -> bool:
     return inspect.iscoroutinefunction(getattr(target, method, None))
 
 
-def _not_ours(target: Any, instead: str) -> SpecError:
-    kind = type(target)
-    return SpecError(f"can't query a {kind.__module__}.{kind.__qualname__}. {instead}")
+def _unsupported_target(target: Any, instead: str) -> SpecError:
+    target_type = type(target)
+    return SpecError(
+        f"can't query a {target_type.__module__}.{target_type.__qualname__}. {instead}"
+    )

@@ -130,8 +130,8 @@ class Hub(Engine, Protocol):
     def materialise_batches(self, name: str, columns: Sequence[Column], batches: Batches) -> None:
         """Materialise rows from another engine, in columns of these types."""
 
-    def will_write(self, path: Path, becomes: Path) -> None:
-        """Announce an output file before the first query; `becomes` determines its format."""
+    def will_write(self, path: Path, final_name: Path) -> None:
+        """Announce an output file before the first query; `final_name` determines its format."""
 
     def write(self, name: str, path: Path) -> None:
         """Write a temporary relation to that file. Raises `EngineError`."""

@@ -46,7 +46,7 @@ def duckdb_type(type: str) -> str:
     return inner.upper() if name == "DECIMAL" else name
 
 
-def put_right(name: str, type: str) -> str | None:
+def normalised(name: str, type: str) -> str | None:
     """The expression to read instead of a column, or None.
 
     It normalises floats, whose equal values would form several groups, and casts types that don't
@@ -73,10 +73,10 @@ def _unwrapped(type: str) -> str:
     >>> _unwrapped("LowCardinality(Nullable(FixedString(2)))")
     'FixedString(2)'
     """
-    found = re.fullmatch(
+    wrapped = re.fullmatch(
         r"(?:(?:LowCardinality|Nullable)\(|SimpleAggregateFunction\(\w+, )(.*)\)", type
     )
-    return _unwrapped(found[1]) if found else type
+    return _unwrapped(wrapped[1]) if wrapped else type
 
 
 SETTINGS: Mapping[str, int | str] = _FACTS["settings"]
@@ -110,7 +110,7 @@ _READ_ONLY = {164, 452}
 _NOT_READ = {36, 42, 43, 44, 46, 47, 48, 53, 60, 62, 63, 81, 179, 184, 206, 207, 215, 386}
 _NO_VALUE = {6, 27, 38, 41, 70, 72, 131, 321, 349, 407}
 _OUT_OF_MEMORY = {241, 173}
-_NOT_LET_IN = {192, 193, 194, 516}
+_AUTHENTICATION_FAILED = {192, 193, 194, 516}
 
 
 class ClickHouse(Catalogued):
@@ -118,7 +118,7 @@ class ClickHouse(Catalogued):
 
     name = "clickhouse"
     dialect = "clickhouse"
-    tells_scopes_apart = False
+    allows_shadowed_ctes = False
 
     @classmethod
     def of_url(cls, url: str) -> ClickHouse:
@@ -186,8 +186,8 @@ class ClickHouse(Catalogued):
         self._in_process = hasattr(client, "path")
         self._comment = f"kanon-sql {uuid.uuid4()}"
         self._seconds = 0.0
-        self._unseen: dict[str, re.Pattern[str]] = {}
-        self._asking = threading.Lock()
+        self._unverified: dict[str, re.Pattern[str]] = {}
+        self._statement_lock = threading.Lock()
 
     def table(self, target: Any) -> Table:
         """Resolve a table or view.
@@ -195,13 +195,13 @@ class ClickHouse(Catalogued):
         Raises `InputError` unless the name is unique and every row is visible.
         """
         table = super().table(target)
-        found = [part.name for part in exp.to_table(table.sql, dialect="duckdb").parts]
-        relation = ".".join(map(_identifier, found))
-        view = self._view(relation, self._catalogued(found))
+        names = [name_part.name for name_part in exp.to_table(table.sql, dialect="duckdb").parts]
+        relation = ".".join(map(_identifier, names))
+        view = self._view(relation, self._catalogued(names))
         if view is not None:
             self._stand_ins[table.sql] = view
-        [stored] = self._stored([tuple(map(_literal, found))])
-        self._unseen[relation] = _POLICY if stored.endswith("View") else _FILTER
+        [stored] = self._stored([tuple(map(_literal, names))])
+        self._unverified[relation] = _POLICY if stored.endswith("View") else _FILTER
         if stored.endswith("MergeTree"):
             self._require_all_rows()
         return table
@@ -228,19 +228,19 @@ class ClickHouse(Catalogued):
         Only a plan reveals that to every user. Planning a view may execute part of it, so it is
         deferred until the view is read anyway.
         """
-        for relation, hides in list(self._unseen.items()):
+        for relation, hides in list(self._unverified.items()):
             _, plan = self._fetch(render("clickhouse_plan", relation=relation))
             if any(hides.match(line) for (line,) in plan):
                 raise InputError(
                     f"a row policy hides records of {relation} from this ClickHouse user, so that "
                     "they would not be counted. Audit as a user who sees all of them."
                 )
-            del self._unseen[relation]
+            del self._unverified[relation]
 
     def transpile(self, sql: str) -> str:
         """Transpile a template's SELECT to ClickHouse."""
         # Materialised CTEs are experimental in ClickHouse, so the user's profile decides.
-        return self._translated(sql, materialized=self._knows("enable_materialized_cte"))
+        return self._translated(sql, materialized=self._has_setting("enable_materialized_cte"))
 
     def check(self, sql: str) -> None:
         """Raise `SpecError` if names or types of the statement don't resolve.
@@ -296,22 +296,22 @@ class ClickHouse(Catalogued):
         database, _ = place = self._place()
         return [(database, TEMPORARY), place]
 
-    def _columns(self, found: tuple[str, ...]) -> Sequence[Column]:
-        if found[1] == TEMPORARY:
+    def _columns(self, qualified_name: tuple[str, ...]) -> Sequence[Column]:
+        if qualified_name[1] == TEMPORARY:
             raise InputError(
-                f"{found[-1]} is temporary, and hides any other table of this name. Copy it into a "
-                "permanent table, or name another with its database."
+                f"{qualified_name[-1]} is temporary, and hides any other table of this name. Copy "
+                "it into a permanent table, or name another with its database."
             )
-        return [Column(name, duckdb_type(type)) for name, type in self._catalogued(found)]
+        return [Column(name, duckdb_type(type)) for name, type in self._catalogued(qualified_name)]
 
-    def _catalogued(self, found: Sequence[str]) -> Sequence[Sequence[Any]]:
-        database, table = map(_literal, found[-2:])
+    def _catalogued(self, qualified_name: Sequence[str]) -> Sequence[Sequence[Any]]:
+        database, table = map(_literal, qualified_name[-2:])
         return self._fetch(render("clickhouse_columns", database=database, table=table))[1]
 
     def _view(self, relation: str, described: Sequence[Sequence[Any]]) -> str | None:
         """The SELECT that stands in for a table with columns to normalise; None if it has none."""
         columns = [
-            (_identifier(name), put_right(_identifier(name), type)) for name, type in described
+            (_identifier(name), normalised(_identifier(name), type)) for name, type in described
         ]
         if not any(expression for _, expression in columns):
             return None
@@ -319,14 +319,14 @@ class ClickHouse(Catalogued):
 
     def _answer(self, sql: str, most: int) -> tuple[list[str], Sequence[Sequence[Any]]]:
         settings = {
-            **{name: value for name, value in SETTINGS.items() if self._knows(name)},
+            **{name: value for name, value in SETTINGS.items() if self._has_setting(name)},
             "max_result_rows": most,
             **({"max_execution_time": self._seconds} if self._seconds else {}),
             "log_comment": self._comment,
             # Last, because no setting can follow it.
             "readonly": 1,
         }
-        with self._asking, silenced(_LOGGER):
+        with self._statement_lock, silenced(_LOGGER):
             answer = self._run(sql, settings)
         return list(answer.column_names), answer.result_rows
 
@@ -352,7 +352,7 @@ class ClickHouse(Catalogued):
                     wait([running], timeout=0.2)
                 raise
 
-    def _knows(self, setting: str) -> bool:
+    def _has_setting(self, setting: str) -> bool:
         return setting in self._client.server_settings
 
     def _explained(self, error: Exception) -> KanonError:
@@ -389,7 +389,7 @@ def _connected(sentence: str, **options: Any) -> Any:
         with silenced(_LOGGER):
             return connect.get_client(**options)
     except Exception as error:
-        if getattr(error, "code", None) in _NOT_LET_IN:
+        if getattr(error, "code", None) in _AUTHENTICATION_FAILED:
             sentence = "ClickHouse knows no such user with this password."
         raise EngineError(sentence) from None
 

@@ -36,8 +36,8 @@ class DBAPI(Catalogued):
     A server with SQL of its own is a subclass; any other is queried in standard SQL by its
     `dialect`.
 
-    `again` opens another connection; if given, this one was opened here, so it is set up and closed
-    here too. `let_go` is called on close, for a connection borrowed from a pool.
+    `open_connection` opens another connection; if given, this one was opened here, so it is set up
+    and closed here too. `on_close` is called on close, for a connection borrowed from a pool.
 
     Raises `InputError` for a connection known to be closed or within a transaction.
     """
@@ -51,7 +51,7 @@ class DBAPI(Catalogued):
     """SQLAlchemy's dialect+driver."""
     packages: tuple[str, ...] = ()
     """Top-level packages whose connections belong to this server."""
-    also_called: tuple[str, ...] = ()
+    aliases: tuple[str, ...] = ()
     """Its names in SQLAlchemy, ADBC or ODBC besides the dialect, in lower case."""
     password_variable: str | None = None
     """The environment variable from which the driver reads a password."""
@@ -71,11 +71,11 @@ class DBAPI(Catalogued):
 
     place = ("current_database()", "current_schema()")
     """Expressions of the current database and schema."""
-    whole_type = "DATA_TYPE"
+    full_type_column = "DATA_TYPE"
     """The catalogue's column with the full type."""
-    tells_digits = True
+    has_precision = True
     """Whether the catalogue has precision and scale of numbers."""
-    tells_collations = False
+    has_collations = False
     """Whether the catalogue has the collation of columns."""
 
     @classmethod
@@ -86,8 +86,8 @@ class DBAPI(Catalogued):
         """
         url = url_of(text)
         try:
-            again = cls._opener(url)
-            connection = again()
+            open_connection = cls._opener(url)
+            connection = open_connection()
         except KanonError:
             raise
         except Exception as error:
@@ -96,7 +96,7 @@ class DBAPI(Catalogued):
                 f"{cls.title} can't be reached: {connection_message(error, secrets)}"
             ) from None
         try:
-            return cls.of_server(connection)(connection, again=again)
+            return cls.of_server(connection)(connection, open_connection=open_connection)
         except BaseException:
             connection.close()
             raise
@@ -146,17 +146,17 @@ class DBAPI(Catalogued):
         connection: Any,
         *,
         dialect: str | None = None,
-        again: Callable[[], Any] | None = None,
-        let_go: Callable[[], object] | None = None,
+        open_connection: Callable[[], Any] | None = None,
+        on_close: Callable[[], object] | None = None,
     ) -> None:
         self._connection = connection
-        self._again = again
-        self._owned = again is not None
-        self._let_go = let_go
+        self._open_connection = open_connection
+        self._owned = open_connection is not None
+        self._on_close = on_close
         self._cursor: Any = None
         # One statement at a time across threads, as they share the connection.
-        self._asking = threading.Lock()
-        self._begun = False
+        self._statement_lock = threading.Lock()
+        self._in_transaction = False
         if dialect is not None:
             rules_of(dialect)
             self.name = self.dialect = self.title = dialect
@@ -168,9 +168,11 @@ class DBAPI(Catalogued):
     def _set_up(self) -> None:
         """Apply the session settings to a connection opened here, and query its id."""
         for setting in self.session:
-            self._say(setting)
+            self._run_in_session(setting)
         if self.session_number:
-            [[number]] = self._say(render("told_by_session", functions=[self.session_number]))
+            [[number]] = self._run_in_session(
+                render("told_by_session", functions=[self.session_number])
+            )
             self._session = int(number)
 
     @property
@@ -180,9 +182,11 @@ class DBAPI(Catalogued):
 
     def limit(self, seconds: float) -> None:
         if self._owned and self.limited_by:
-            whole = max(int(seconds + 0.999), 1)
+            whole_seconds = max(int(seconds + 0.999), 1)
             milliseconds = max(int(seconds * 1000), 1)
-            self._say(self.limited_by.format(seconds=whole, milliseconds=milliseconds))
+            self._run_in_session(
+                self.limited_by.format(seconds=whole_seconds, milliseconds=milliseconds)
+            )
 
     def cancel(self) -> None:
         for stop in self._ways_to_cancel():
@@ -200,8 +204,8 @@ class DBAPI(Catalogued):
 
     def renew(self) -> None:
         """End the transaction; the next statement sees current data."""
-        if self._begun:
-            self._begun = False
+        if self._in_transaction:
+            self._in_transaction = False
             # A lost connection has ended its transaction.
             with suppress(Exception):
                 self._end()
@@ -210,8 +214,8 @@ class DBAPI(Catalogued):
         self.renew()
         if self._owned:
             self._connection.close()
-        elif self._let_go is not None:
-            self._let_go()
+        elif self._on_close is not None:
+            self._on_close()
 
     # --- the transaction ------------------------------------------------------------------------
 
@@ -237,9 +241,9 @@ class DBAPI(Catalogued):
         return self._execute(sql, most)
 
     def _begin_once(self) -> None:
-        if not self._begun:
+        if not self._in_transaction:
             self._require_idle()
-            self._begun = True
+            self._in_transaction = True
             self._begin()
 
     def _require_idle(self) -> None:
@@ -247,7 +251,7 @@ class DBAPI(Catalogued):
         if not self._owned:
             is_idle(self._connection, self.title)
 
-    def _say(self, statement: str) -> Sequence[Sequence[Any]]:
+    def _run_in_session(self, statement: str) -> Sequence[Sequence[Any]]:
         """Run a statement on the session, outside the audit's transaction."""
         try:
             return self._execute(statement)[1]
@@ -271,7 +275,7 @@ class DBAPI(Catalogued):
     @contextmanager
     def _executed(self, sql: str, new: Callable[[], Any]) -> Iterator[Any]:
         """The cursor of a statement that has been executed, which `cancel` may stop."""
-        with self._asking:
+        with self._statement_lock:
             cursor = self._cursor = new()
             try:
                 # Without parameters: given some, certain drivers parse % as theirs.
@@ -286,7 +290,7 @@ class DBAPI(Catalogued):
         return self._new_cursor()
 
     def _new_cursor(self) -> Any:
-        return plain_cursor(self._connection)
+        return tuple_cursor(self._connection)
 
     def _own_name(self, name: str) -> str:
         """A column's name as the question spells it."""
@@ -302,9 +306,9 @@ class DBAPI(Catalogued):
         return [stop] if callable(stop) else []
 
     def _stop_session(self) -> None:
-        assert self._again is not None
-        with closing(self._again()) as beside:
-            beside.cursor().execute(self._stop())
+        assert self._open_connection is not None
+        with closing(self._open_connection()) as connection:
+            connection.cursor().execute(self._stop())
 
     def _stop(self) -> str:
         """The statement that cancels what the session runs."""
@@ -333,15 +337,15 @@ class DBAPI(Catalogued):
         # A session may have no schema.
         return str(place[0] or ""), str(place[1] or "")
 
-    def _columns(self, found: tuple[str, ...]) -> Sequence[Column]:
-        _, schema, table = found
+    def _columns(self, qualified_name: tuple[str, ...]) -> Sequence[Column]:
+        _, schema, table = qualified_name
         rows = self._catalogued(
             "catalogued_columns",
             schema=schema,
             table=table,
-            type=self.whole_type,
-            digits=self.tells_digits,
-            collation=self.tells_collations,
+            type=self.full_type_column,
+            digits=self.has_precision,
+            collation=self.has_collations,
         )
         return list(self._described(rows))
 
@@ -390,7 +394,7 @@ def is_idle(connection: Any, title: str) -> bool | None:
     return idle
 
 
-def plain_cursor(connection: Any) -> Any:
+def tuple_cursor(connection: Any) -> Any:
     """A cursor that returns tuples, whatever row factory the user has set."""
     package = type(connection).__module__.partition(".")[0]
     if package == "psycopg":
@@ -427,8 +431,8 @@ def _collation_in(type: str) -> str | None:
     >>> _collation_in("string collate UTF8_LCASE")
     'UTF8_LCASE'
     """
-    found = re.search(r"\bcollate\s+(\S+)", type, re.IGNORECASE)
-    return found[1] if found else None
+    match = re.search(r"\bcollate\s+(\S+)", type, re.IGNORECASE)
+    return match[1] if match else None
 
 
 def _type(type: str, digits: Any, decimals: Any, dialect: str) -> str:
@@ -439,7 +443,7 @@ def _type(type: str, digits: Any, decimals: Any, dialect: str) -> str:
     """
     if re.match(r"enum\b", type, re.IGNORECASE):
         return "ENUM"
-    named = type_of_templates(type, dialect)
-    if named.startswith("DECIMAL") and "(" not in type and digits is not None:
+    type_name = type_of_templates(type, dialect)
+    if type_name.startswith("DECIMAL") and "(" not in type and digits is not None:
         return f"DECIMAL({digits}, {decimals or 0})"
-    return named
+    return type_name

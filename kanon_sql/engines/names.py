@@ -56,24 +56,24 @@ def url_of(text: str) -> Url:
     except ValueError:
         raise _unreadable(scheme) from None
     user_and_password, at, hosts = parts.netloc.rpartition("@")
-    found = [_HOST.fullmatch(host) for host in hosts.split(",")]
+    host_matches = [_HOST.fullmatch(host) for host in hosts.split(",")]
     elsewhere = user_and_password + parts.path + parts.query
-    if found[0] is None or not all(found) or "@" in elsewhere or "#" in text:
+    if host_matches[0] is None or not all(host_matches) or "@" in elsewhere or "#" in text:
         raise _unreadable(scheme)
     user, colon, password = user_and_password.partition(":")
-    given = unquote(password) if colon and password else None
-    resolved = _from_environment(given)
+    decoded = unquote(password) if colon and password else None
+    resolved = _from_environment(decoded)
     secret = [value for name, value in options if _SECRET.search(name)]
     return Url(
         text=text,
         scheme=scheme,
-        host=unquote(found[0][1]).strip("[]"),
-        port=int(found[0][2]) if found[0][2] else None,
+        host=unquote(host_matches[0][1]).strip("[]"),
+        port=int(host_matches[0][2]) if host_matches[0][2] else None,
         user=unquote(user) if at and user else None,
         password=resolved,
         path=tuple(unquote(part) for part in parts.path.split("/") if part),
         options=dict(options),
-        secrets=spellings([password, given, resolved, *secret]),
+        secrets=spellings([password, decoded, resolved, *secret]),
     )
 
 
@@ -83,14 +83,14 @@ def spellings(secrets: Iterable[str | None]) -> frozenset[str]:
     >>> sorted(spellings(["p w", None]))
     ['cCB3', 'p w', 'p%20w']
     """
-    found: set[str] = set()
+    forms: set[str] = set()
     for secret in secrets:
         if secret:
-            plain = {secret, unquote(secret)}
-            found |= plain | {quote(one, safe="") for one in plain}
-            found |= {repr(one)[1:-1] for one in plain}
-            found |= {base64.b64encode(one.encode()).decode().rstrip("=") for one in plain}
-    return frozenset(found)
+            decoded = {secret, unquote(secret)}
+            forms |= decoded | {quote(one, safe="") for one in decoded}
+            forms |= {repr(one)[1:-1] for one in decoded}
+            forms |= {base64.b64encode(one.encode()).decode().rstrip("=") for one in decoded}
+    return frozenset(forms)
 
 
 def connection_message(error: BaseException, secrets: Iterable[str]) -> str:
@@ -126,11 +126,11 @@ def _unreadable(scheme: str) -> SpecError:
     )
 
 
-_OF_THE_SERVER = {"information_schema", "pg_catalog", "sys"}
+_SERVER_SCHEMAS = {"information_schema", "pg_catalog", "sys"}
 """Schemas of the server's own catalogue, which hold no user tables."""
 
 
-def named(
+def resolved_name(
     name: str,
     known: Sequence[tuple[str, ...]],
     path: Sequence[tuple[str, str]],
@@ -179,7 +179,7 @@ def named(
                 f"'{'.'.join(map(identifier, one))}'."
             )
     places = set(path)
-    theirs = [one for one in known if len(one) < 2 or one[-2].casefold() not in _OF_THE_SERVER]
+    theirs = [one for one in known if len(one) < 2 or one[-2].casefold() not in _SERVER_SCHEMAS]
     # List tables of the usual schemas by name; if there are none, all tables with their schemas.
     usual = [one[-1] for one in theirs if one[:2] in places]
     there = usual or [".".join(one[1:]) for one in theirs]
@@ -218,8 +218,8 @@ def _first(
     schemas: Sequence[Sequence[tuple[str, ...]]], fits: Callable[[tuple[str, ...]], bool]
 ) -> list[tuple[str, ...]]:
     """The matches in the first schema that has any."""
-    found = (list(filter(fits, schema)) for schema in schemas)
-    return next(filter(None, found), [])
+    matches = (list(filter(fits, schema)) for schema in schemas)
+    return next(filter(None, matches), [])
 
 
 def _distinct(tables: Sequence[tuple[str, ...]]) -> list[tuple[str, ...]]:
@@ -239,13 +239,13 @@ def _folded(parts: Sequence[str]) -> tuple[str, ...]:
     return tuple(map(str.casefold, parts))
 
 
-def display_name(target: str, found: Sequence[str]) -> str:
+def display_name(target: str, qualified_name: Sequence[str]) -> str:
     """The display name of a table: as many name parts as were given, in the catalogue's spelling.
 
     >>> display_name("HR.people", ("db", "hr", "people"))
     'hr.people'
     """
-    return ".".join(found[-len(name_parts(target)) :])
+    return ".".join(qualified_name[-len(name_parts(target)) :])
 
 
 def name_parts(name: str) -> tuple[str, ...]:
@@ -272,18 +272,18 @@ def _identifiers(name: str) -> Sequence[exp.Identifier]:
     return parts
 
 
-def shortened(found: tuple[str, ...], database: str) -> tuple[str, ...]:
+def without_database(qualified_name: tuple[str, ...], database: str) -> tuple[str, ...]:
     """A catalogue name without the current database.
 
     The schema stays, so that a table called `classes` is never taken for a CTE of that name.
     """
-    return found[1:] if found[0] == database else found
+    return qualified_name[1:] if qualified_name[0] == database else qualified_name
 
 
 # --- tables of a database that is not connected to -------------------------------------------
 
 
-def offline_table(found: Table, name: str | None = None) -> Table:
+def offline_table(local: Table, name: str | None = None) -> Table:
     """The table in another database that corresponds to a local one.
 
     It is called `name`, else as in the local catalogue, else like the file without its suffix.
@@ -292,27 +292,27 @@ def offline_table(found: Table, name: str | None = None) -> Table:
     """
     columns = tuple(
         Column(
-            column.name, "" if found.text else column.type, unusable_because=column.unusable_because
+            column.name, "" if local.text else column.type, unusable_because=column.unusable_because
         )
-        for column in found.columns
+        for column in local.columns
     )
     return Table(
-        found.name,
-        _called(name) if name is not None else _local_name(found),
+        local.name,
+        _quoted_name(name) if name is not None else _local_name(local),
         columns,
         ordered=False,
         embedded=False,
-        dialect=found.dialect,
+        dialect=local.dialect,
     )
 
 
 def table_of_names(
-    name: str, columns: Sequence[str], dialect: str, called: str | None = None
+    name: str, columns: Sequence[str], dialect: str, local_name: str | None = None
 ) -> Table:
     """A table of a database of this dialect, of which only some column names are known."""
     return Table(
         name,
-        _called(called or name),
+        _quoted_name(local_name or name),
         tuple(Column(column, "") for column in columns),
         ordered=False,
         embedded=False,
@@ -320,17 +320,17 @@ def table_of_names(
     )
 
 
-def _called(name: str) -> str:
+def _quoted_name(name: str) -> str:
     return ".".join(map(identifier, name_parts(name)))
 
 
-def _local_name(found: Table) -> str:
-    if not found.sql.startswith("read_") and "(" not in found.sql:
-        return found.sql.removeprefix('"main".')
-    stem = Path(found.name).name.split(".")[0]
+def _local_name(local: Table) -> str:
+    if not local.sql.startswith("read_") and "(" not in local.sql:
+        return local.sql.removeprefix('"main".')
+    stem = Path(local.name).name.split(".")[0]
     if not stem or set(stem) & set("*?["):
         raise SpecError(
-            f"name the table of {found.name} in that database: {option('table', 'NAME')}."
+            f"name the table of {local.name} in that database: {option('table', 'NAME')}."
         )
     return identifier(stem)
 

@@ -52,7 +52,7 @@ class Postgres(DBAPI):
     title = "Postgres"
     driver = "psycopg"
     packages = ("psycopg", "psycopg2", "pg8000")
-    also_called = ("postgresql",)
+    aliases = ("postgresql",)
     password_variable = "PGPASSWORD"
     _snapshot = ""
     """The exported snapshot that the transaction reads."""
@@ -91,7 +91,7 @@ class Postgres(DBAPI):
 
         None if the server exports no snapshot; the transaction then begins again in a newer one.
         """
-        if self._again is None:
+        if self._open_connection is None:
             return None
         try:
             [[snapshot]] = self._fetch(render("postgres_exported_snapshot"))[1]
@@ -100,9 +100,9 @@ class Postgres(DBAPI):
             self.renew()
             return None
         with self._guarded():
-            connection = self._again()
+            connection = self._open_connection()
             try:
-                other = type(self)(connection, again=self._again)
+                other = type(self)(connection, open_connection=self._open_connection)
                 other._snapshot = snapshot
                 other._stand_ins.update(self._stand_ins)
                 other._begin_once()
@@ -128,7 +128,7 @@ class Postgres(DBAPI):
     def _require_idle(self) -> None:
         super()._require_idle()
         if self._idle is None:
-            self._end_what_only_read()
+            self._end_read_only_transaction()
 
     def _begin(self) -> None:
         if getattr(self._connection, "autocommit", False) is not True:
@@ -138,8 +138,8 @@ class Postgres(DBAPI):
             # Its own first statement, as any query would take a new one.
             snapshot, self._snapshot = self._snapshot, ""
             self._execute(f"set transaction snapshot {literal(snapshot)}")
-        self._said_begin = not self._reads_only()
-        if self._said_begin:
+        self._began_explicitly = not self._reads_only()
+        if self._began_explicitly:
             self._execute(f"begin {READ_ONLY}")
         if not self._reads_only():
             raise InputError("the Postgres connection can't be set to read only.")
@@ -147,7 +147,7 @@ class Postgres(DBAPI):
             self._execute(setting)
         [[self._own_limit]] = self._execute(render("postgres_statement_timeout"))[1]
 
-    def _end_what_only_read(self) -> None:
+    def _end_read_only_transaction(self) -> None:
         """End a read-only transaction that the driver has begun.
 
         Raises `InputError` if it has written anything.
@@ -162,7 +162,7 @@ class Postgres(DBAPI):
         return list(state) == ["on", "repeatable read"]
 
     def _end(self) -> None:
-        if self._said_begin:
+        if self._began_explicitly:
             self._execute("rollback")
         else:
             self._connection.rollback()
@@ -187,27 +187,30 @@ class Postgres(DBAPI):
         [[stored]] = self._fetch(render("postgres_temporary"))[1]
         return str(stored)
 
-    def _columns(self, found: tuple[str, ...]) -> Sequence[Column]:
-        _, schema, table = found
+    def _columns(self, qualified_name: tuple[str, ...]) -> Sequence[Column]:
+        _, schema, table = qualified_name
         sql = render("postgres_columns", schema=self._stored(schema), table=table)
         rows = self._fetch(sql)[1]
         unscaled = [name for name, *_, is_unscaled in rows if is_unscaled]
-        apart = self._written_apart(schema, table, unscaled)
-        return [self._described_as(*row[:4], is_apart=row[0] in apart) for row in rows]
+        several_spellings = self._with_several_spellings(schema, table, unscaled)
+        return [
+            self._described_as(*row[:4], has_several_spellings=row[0] in several_spellings)
+            for row in rows
+        ]
 
-    def _written_apart(self, schema: str, table: str, columns: Sequence[str]) -> set[str]:
+    def _with_several_spellings(self, schema: str, table: str, columns: Sequence[str]) -> set[str]:
         """The columns in which equal numbers are written in several ways, as 1.0 and 1.00."""
         if not columns:
             return set()
         sql = render("postgres_written_apart", schema=schema, table=table, columns=columns)
-        [found] = self._fetch(sql)[1]
-        return {name for name, is_so in zip(columns, found, strict=True) if is_so}
+        [flags] = self._fetch(sql)[1]
+        return {name for name, is_so in zip(columns, flags, strict=True) if is_so}
 
     def _described_as(
-        self, name: str, type: str, kind: str, merges: bool, *, is_apart: bool
+        self, name: str, type: str, kind: str, merges: bool, *, has_several_spellings: bool
     ) -> Column:
         fault = None
-        if is_apart:
+        if has_several_spellings:
             fault = (
                 f"({type}) holds numbers with several spellings that compare as equal, such as 1.0 "
                 "and 1.00, which would make classes look larger. Audit a view with "
@@ -224,7 +227,7 @@ class Postgres(DBAPI):
 
     def _explained(self, error: Exception) -> KanonError:
         message = statement_message(error)
-        fitting = [advice for part, advice in ADVICE.items() if part in (message or "")]
+        fitting = [advice for text, advice in ADVICE.items() if text in (message or "")]
         return translated_error(error, self.title, message, *fitting[:1])
 
 

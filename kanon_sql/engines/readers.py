@@ -19,11 +19,11 @@ from kanon_sql.sql.quoting import literal
 class Run:
     """Runs an internal statement, letting DuckDB's errors through.
 
-    `go_on` raises once the run is cancelled, for work outside DuckDB.
+    `raise_if_cancelled` raises once the run is cancelled, for work outside DuckDB.
     """
 
     answer: Callable[[str], list[tuple[Any, ...]]]
-    go_on: Callable[[], None]
+    raise_if_cancelled: Callable[[], None]
 
     def __call__(self, sql: str) -> list[tuple[Any, ...]]:
         return self.answer(sql)
@@ -130,7 +130,7 @@ def folder_of_files(folder: str) -> list[Path]:
             "does not end with .parquet. Rename it, or name all files with a glob."
         )
     for file in files:
-        below = [part for part in file.relative_to(folder).parts[:-1] if "=" not in part]
+        below = [name for name in file.relative_to(folder).parts[:-1] if "=" not in name]
         if below:
             raise InputError(
                 f"{folder}: the folder {below[0]} in it is not read, as its name is no column like "
@@ -215,17 +215,17 @@ def hive_columns(files: Sequence[str], own: Sequence[str]) -> dict[str, str]:
 def require_no_folder_instead(table: str, folders: Sequence[str], own: Sequence[str]) -> None:
     """Reject a folder name that would shadow a column of the files."""
     folded = {name.casefold() for name in folders}
-    twice = next((name for name in own if name.casefold() in folded), None)
-    if twice is not None:
+    shadowed = next((name for name in own if name.casefold() in folded), None)
+    if shadowed is not None:
         raise InputError(
-            f'{table} has a column "{twice}", and a folder above it gives that column a value '
+            f'{table} has a column "{shadowed}", and a folder above it gives that column a value '
             "too, which would be read in its place. Rename the folder or the column."
         )
 
 
 def require_usable_names(table: str, names: Sequence[str]) -> None:
     """Reject names with line breaks, and names that DuckDB can't distinguish (equal up to case)."""
-    seen: dict[str, str] = {}
+    by_folded_name: dict[str, str] = {}
     for place, name in enumerate(names, start=1):
         if len(name.splitlines()) > 1 or name.endswith(("\n", "\r")):
             breaks = next(each for each in name if each.splitlines() != [each])
@@ -234,14 +234,14 @@ def require_usable_names(table: str, names: Sequence[str]) -> None:
                 "Rename it."
             )
         folded = name.casefold()
-        if folded not in seen:
-            seen[folded] = name
-        elif seen[folded] == name:
+        if folded not in by_folded_name:
+            by_folded_name[folded] = name
+        elif by_folded_name[folded] == name:
             raise InputError(f'{table} has two columns named "{name}". Rename one.')
         else:
             raise InputError(
-                f'{table} has the columns "{seen[folded]}" and "{name}", which differ only by '
-                "case. Rename one."
+                f'{table} has the columns "{by_folded_name[folded]}" and "{name}", which differ '
+                "only by case. Rename one."
             )
 
 

@@ -43,7 +43,7 @@ class Snowflake(DBAPI):
     limited_by = "alter session set statement_timeout_in_seconds = {seconds}"
     session_number = "current_session()"
     stopped_by = "system$cancel_all_queries({session})"
-    tells_collations = True
+    has_collations = True
 
     @classmethod
     def _driver_arguments(cls, url: Url) -> dict[str, Any]:
@@ -71,22 +71,22 @@ class BigQuery(DBAPI):
     driver = "sqlalchemy-bigquery"
     sqlalchemy_name = "bigquery"
     packages = ("google",)
-    also_called = ("google bigquery",)
+    aliases = ("google bigquery",)
     explains = False
-    tells_digits = False
-    tells_collations = True
+    has_precision = False
+    has_collations = True
     _dataset: tuple[str, ...] = ()
 
     def table(self, target: Any) -> Table:
         self._dataset = name_parts(target)[:-1] if isinstance(target, str) else ()
         return super().table(target)
 
-    def _read_as(self, found: tuple[str, ...]) -> tuple[str, ...]:
-        return (*self._dataset[:-1], *super()._read_as(found))
+    def _read_as(self, qualified_name: tuple[str, ...]) -> tuple[str, ...]:
+        return (*self._dataset[:-1], *super()._read_as(qualified_name))
 
-    def _display_name(self, target: str, found: tuple[str, ...]) -> str:
+    def _display_name(self, target: str, qualified_name: tuple[str, ...]) -> str:
         """A table's display name, without the dataset, which the catalogue implies."""
-        return found[-1]
+        return qualified_name[-1]
 
     @property
     def _catalogue(self) -> str:
@@ -106,7 +106,7 @@ class Trino(DBAPI):
     packages = ("trino",)
     limited_by = "set session query_max_execution_time = '{seconds}s'"
     place = ("current_catalog", "current_schema")
-    tells_digits = False
+    has_precision = False
 
     @classmethod
     def _driver_arguments(cls, url: Url) -> dict[str, Any]:
@@ -126,11 +126,11 @@ class Databricks(DBAPI):
     driver = "databricks-sqlalchemy"
     sqlalchemy_name = "databricks"
     packages = ("databricks",)
-    also_called = ("databricks sql", "spark sql")
+    aliases = ("databricks sql", "spark sql")
     session = ("set time zone 'UTC'", "set ansi_mode = true")
     limited_by = "set statement_timeout = {seconds}"
     place = ("current_catalog()", "current_schema()")
-    whole_type = "FULL_DATA_TYPE"
+    full_type_column = "FULL_DATA_TYPE"
 
     @classmethod
     def _driver_arguments(cls, url: Url) -> dict[str, Any]:
@@ -154,7 +154,7 @@ class Redshift(DBAPI):
     driver = "sqlalchemy-redshift"
     sqlalchemy_name = "redshift+redshift_connector"
     packages = ("redshift_connector",)
-    also_called = ("amazon redshift",)
+    aliases = ("amazon redshift",)
     session = ("set timezone to 'UTC'", "set datestyle to 'ISO, YMD'")
     transaction = ("begin read only",)
     limited_by = "set statement_timeout to {milliseconds}"
@@ -180,11 +180,11 @@ class Redshift(DBAPI):
     def renew(self) -> None:
         """End the transaction, and reconnect if the session was terminated."""
         super().renew()
-        if self._ended and self._again is not None:
+        if self._ended and self._open_connection is not None:
             self._ended = False
             # If that fails, the next statement raises.
             with suppress(Exception):
-                ended, self._connection = self._connection, self._again()
+                ended, self._connection = self._connection, self._open_connection()
                 with suppress(Exception):
                     ended.close()
                 self._set_up()
@@ -237,8 +237,8 @@ class MySQL(DBAPI):
     limited_by = _limited("max_execution_time", "{milliseconds}")
     session_number = "connection_id()"
     place = ("'def'", "database()")
-    whole_type = "COLUMN_TYPE"
-    tells_collations = True
+    full_type_column = "COLUMN_TYPE"
+    has_collations = True
 
     @classmethod
     def of_server(cls, connection: Any) -> type[DBAPI]:
@@ -255,7 +255,7 @@ class MySQL(DBAPI):
     def table(self, target: Any) -> Table:
         """Resolve a table or view. Raises `InputError` unless the name is unique."""
         table = super().table(target)
-        columns = tuple(self._as_they_are(table))
+        columns = tuple(self._with_actual_types(table))
         casts = {
             stored.name: "varchar" if stored.unusable_because else "double"
             for stored in columns
@@ -266,14 +266,14 @@ class MySQL(DBAPI):
             self._stand_ins[table.sql] = translated(view, self.dialect)
         return replace(table, columns=tuple(map(self._as_read, columns)))
 
-    def _as_they_are(self, table: Table) -> Iterator[Column]:
+    def _with_actual_types(self, table: Table) -> Iterator[Column]:
         """The columns with actual types: tinyint(1), declared boolean, may hold other integers."""
         flags = [column.name for column in table.columns if column.type == "BOOLEAN"]
         numbers = set()
         if flags:
             sql = render("mysql_flags", relation=table.sql, columns=flags)
-            [held] = self._fetch(translated(sql, self.dialect))[1]
-            numbers = {name for name, holds in zip(flags, held, strict=True) if not holds}
+            [are_flags] = self._fetch(translated(sql, self.dialect))[1]
+            numbers = {name for name, is_flag in zip(flags, are_flags, strict=True) if not is_flag}
         for column in table.columns:
             yield replace(column, type="TINYINT") if column.name in numbers else column
 
@@ -287,8 +287,8 @@ class MySQL(DBAPI):
     def _described(self, rows: Sequence[Sequence[Any]]) -> Iterator[Column]:
         """The columns, without display widths in their types."""
         for name, type, *more in rows:
-            said = "boolean" if type == "tinyint(1)" else _NUMBER.sub(r"\1", str(type))
-            yield from super()._described([(name, said, *more)])
+            cleaned_type = "boolean" if type == "tinyint(1)" else _NUMBER.sub(r"\1", str(type))
+            yield from super()._described([(name, cleaned_type, *more)])
 
     def _cursor_of_batches(self) -> Any:
         """A server-side cursor."""
@@ -335,7 +335,7 @@ SERVERS: Sequence[type[DBAPI]] = (
 )
 
 
-def engine_of(connection: Any, dialect: str, let_go: Any = None) -> DBAPI:
+def engine_of(connection: Any, dialect: str, on_close: Any = None) -> DBAPI:
     """The engine for a user's connection to a server of this dialect.
 
     Raises `SpecError` for SQL Server.
@@ -344,8 +344,8 @@ def engine_of(connection: Any, dialect: str, let_go: Any = None) -> DBAPI:
         raise SpecError(SQL_SERVER)
     for each in SERVERS:
         if each.dialect == dialect:
-            return each.of_server(connection)(connection, let_go=let_go)
-    return DBAPI(connection, dialect=dialect, let_go=let_go)
+            return each.of_server(connection)(connection, on_close=on_close)
+    return DBAPI(connection, dialect=dialect, on_close=on_close)
 
 
 def dialect_of(connection: Any) -> str | None:
@@ -378,4 +378,4 @@ def dialect_of_server(name: str) -> str:
     ('postgres', 'snowflake')
     """
     name = name.casefold()
-    return next((each.dialect for each in SERVERS if name in each.also_called), name)
+    return next((each.dialect for each in SERVERS if name in each.aliases), name)

@@ -39,7 +39,7 @@ class CteStore:
 
     dialect: str
     materialises = False
-    tells_scopes_apart = True
+    allows_shadowed_ctes = True
     """Whether a nested CTE may have the name of an outer one."""
     nests_sets = True
     """Whether a CTE may contain CTEs of its own; otherwise they are hoisted before it."""
@@ -58,8 +58,8 @@ class CteStore:
         self, name: str, columns: Sequence[str], rows: Sequence[Sequence[Any]]
     ) -> None:
         """Store literal rows of texts and integers."""
-        named = [identifier(column) for column in columns]
-        self.materialise(name, render("rows_at_hand", columns=named, rows=rows))
+        quoted = [identifier(column) for column in columns]
+        self.materialise(name, render("rows_at_hand", columns=quoted, rows=rows))
 
     def drop(self, name: str) -> None:
         """Drop a definition."""
@@ -84,7 +84,7 @@ class CteStore:
     def in_dialect(self, sql: str) -> str:
         """Transpile a template's SELECT and prepend the CTEs it reads."""
         statement = self.transpile(sql)
-        if not self.tells_scopes_apart and any(self._read_by(statement)):
+        if not self.allows_shadowed_ctes and any(self._read_by(statement)):
             statement = self.transpile(with_renamed_ctes(sql, "_asked"))
         read = [self._as_set(name) for name in self._read_by(statement)]
         if not read:
@@ -138,7 +138,7 @@ class InlineCteStore(CteStore):
         return name in self._defined
 
 
-Found = TypeVar("Found")
+Answer = TypeVar("Answer")
 Progress = Callable[[], str]
 """Returns the progress of the running statement in a few words, or ""."""
 Watch = Callable[[str, Progress], None]
@@ -191,9 +191,9 @@ class RunOptions:
     what is missing."""
 
     def __post_init__(self) -> None:
-        given: dict[str, Any] = vars(self)
+        options: dict[str, Any] = vars(self)
         for name in ("timeout", "max_seconds"):
-            number = 1 if given[name] is None else given[name]
+            number = 1 if options[name] is None else options[name]
             is_number = isinstance(number, int | float) and not isinstance(number, bool)
             if not (is_number and 0 < number <= threading.TIMEOUT_MAX):
                 raise SpecError(
@@ -201,7 +201,7 @@ class RunOptions:
                     f"{described_value(number)}."
                 )
         for name in ("jobs", *(["threads"] if self.threads is not None else [])):
-            number = given[name]
+            number = options[name]
             if isinstance(number, bool) or not isinstance(number, int) or number < 1:
                 raise SpecError(
                     f"{option(name)} must be a whole number, 1 or more; found "
@@ -232,7 +232,7 @@ class Session:
     watch: Watch | None
     expired: threading.Event
     started: float
-    asked: dict[str, str] = field(default_factory=dict)
+    sql_by_step: dict[str, str] = field(default_factory=dict)
     max_seconds: float | None = None
     """Seconds from `started` after which no statement runs."""
     missed: list[str] = field(default_factory=list)
@@ -241,10 +241,10 @@ class Session:
     """The limits of the run."""
 
     def rows(self, step: Statement, progress: Progress | None = None) -> list[Row]:
-        with self._cut(step) as whole:
-            self.begin(whole, progress)
+        with self._cut(step) as statement:
+            self.begin(statement, progress)
             with self.in_time():
-                return self.engine.query(whole.sql)
+                return self.engine.query(statement.sql)
 
     def row(self, step: Statement) -> Row:
         return self.rows(step)[0]
@@ -258,33 +258,35 @@ class Session:
         CTE in a statement that has one too.
         """
         engine = self.engine
-        is_whole = not keeps_sets(engine) if stored else not is_cut(engine, step.sql)
-        if is_whole or not isinstance(engine, SetCache):
+        is_uncut = not keeps_sets(engine) if stored else not is_cut(engine, step.sql)
+        if is_uncut or not isinstance(engine, SetCache):
             yield step
             return
-        parts, rest = cut(step.sql, DIALECT, _prefix(step.name))
-        made: list[str] = []
+        sets, select = cut(step.sql, DIALECT, _prefix(step.name))
+        created: list[str] = []
         try:
-            for each in parts:
+            for each in sets:
                 question = f"The set {each.name}, for: {step.question}"
-                tables = step.tables | frozenset(made)
-                part = Statement(each.name, question, each.sql, tables=tables)
-                self.begin(part)
+                tables = step.tables | frozenset(created)
+                statement = Statement(each.name, question, each.sql, tables=tables)
+                self.begin(statement)
                 with self.in_time():
-                    engine.name_set(part.name, part.sql, cached=each.is_shared and not stored)
-                made.append(each.name)
-            yield replace(step, sql=rest, tables=step.tables | frozenset(made))
+                    engine.name_set(
+                        statement.name, statement.sql, cached=each.is_shared and not stored
+                    )
+                created.append(each.name)
+            yield replace(step, sql=select, tables=step.tables | frozenset(created))
         finally:
-            for name in reversed(made):
+            for name in reversed(created):
                 with suppress(EngineError):
                     engine.drop(name)
 
     def materialise(self, step: Statement) -> None:
         """Materialise a step under its name, or store its definition where rows can't be."""
-        with self._cut(step, stored=True) as whole:
-            self.begin(whole)
+        with self._cut(step, stored=True) as statement:
+            self.begin(statement)
             with self.in_time():
-                self.engine.materialise(whole.name, whole.sql)
+                self.engine.materialise(statement.name, statement.sql)
 
     def create_view(self, step: Statement) -> None:
         """Make a step readable by its name in later steps."""
@@ -325,7 +327,7 @@ class Session:
             self.watch(step.question, progress or self.engine.progress)
         if self.expired.is_set():
             raise EngineError("the time limit was reached between two statements.")
-        self.asked[step.name] = self.engine.in_dialect(step.sql)
+        self.sql_by_step[step.name] = self.engine.in_dialect(step.sql)
 
 
 def keeps_sets(engine: Engine) -> bool:
@@ -357,8 +359,8 @@ class IfInTime:
     def __enter__(self) -> None:
         """Nothing is prepared."""
 
-    def __exit__(self, kind: type[BaseException] | None, *_: object) -> bool:
-        is_over = kind is not None and issubclass(kind, TimeSpent)
+    def __exit__(self, error_type: type[BaseException] | None, *_: object) -> bool:
+        is_over = error_type is not None and issubclass(error_type, TimeSpent)
         if is_over:
             self.missed.append(self.part)
         return is_over
@@ -413,23 +415,23 @@ def within(seconds: float | None, connected: Callable[[], Engine]) -> Engine:
     """
     if seconds is None:
         return connected()
-    found: Future[Engine] = Future()
+    future: Future[Engine] = Future()
 
     def begin() -> None:
         try:
-            found.set_result(connected())
+            future.set_result(connected())
         except BaseException as error:
-            found.set_exception(error)
+            future.set_exception(error)
 
     threading.Thread(target=begin, daemon=True).start()
     try:
-        wait([found], seconds)
+        wait([future], seconds)
     except BaseException:
-        found.add_done_callback(_closed)
+        future.add_done_callback(_closed)
         raise
-    if found.done():
-        return found.result()
-    found.add_done_callback(_closed)
+    if future.done():
+        return future.result()
+    future.add_done_callback(_closed)
     raise EngineError(
         "the server did not answer within the time limit. Is it the right one, and does it run? "
         f"Raise {option('timeout')}, or leave it out."
@@ -452,11 +454,11 @@ def refuse_time_limit(engine: Engine, seconds: float | None) -> None:
 def run_within(
     engine: Engine,
     run: RunOptions,
-    answer: Callable[[Session], Found],
-    failed: Callable[[Session, str], Found],
+    answer: Callable[[Session], Answer],
+    failed: Callable[[Session, str], Answer],
     *,
     spent: float,
-) -> Found:
+) -> Answer:
     """Run `answer` in a session with a time limit, and verify that the data hasn't changed.
 
     `spent` seconds count against the limit. If the engine fails, returns `failed` of its message,
@@ -475,15 +477,15 @@ def run_within(
     )
     try:
         with time_limit(engine, left, expired):
-            found = unless_changed(engine, lambda: answer(session))
+            result = unless_changed(engine, lambda: answer(session))
             engine.verify_unchanged()
     except EngineError as error:
         engine.renew()
         return failed(session, str(error))
-    return found
+    return result
 
 
-def unless_changed(engine: Engine, answer: Callable[[], Found]) -> Found:
+def unless_changed(engine: Engine, answer: Callable[[], Answer]) -> Answer:
     """Call `answer`; on an `InputError`, first report data that changed since it was opened."""
     try:
         return answer()

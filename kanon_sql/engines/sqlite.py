@@ -33,7 +33,7 @@ _DECLARED = {
 """DuckDB types by a pattern on the declared type; the first match wins."""
 _MIXED = "VARCHAR OR BIGINT"
 """Integers and text that is not spelled as an integer: read as text, which merges no two values."""
-_HELD = ("VARCHAR", _MIXED, "DOUBLE", "BLOB")
+_CANDIDATE_TYPES = ("VARCHAR", _MIXED, "DOUBLE", "BLOB")
 """Candidate types, tested in order, for a column whose values don't match its declared type."""
 _OF_SEVERAL_KINDS = (
     "holds values of several types (text, numbers, bytes). SQLite treats some different ones as "
@@ -83,14 +83,14 @@ class SQLite(DBAPI):
                 f"{file} is not a SQLite database, or is encrypted, or may not be read."
             )
         # Another thread may stop a query.
-        again = partial(
+        open_connection = partial(
             import_module(cls.driver).connect,
             f"{file.absolute().as_uri()}?mode=ro",
             uri=True,
             isolation_level=None,
             check_same_thread=False,
         )
-        return cls(again(), again=again)
+        return cls(open_connection(), open_connection=open_connection)
 
     def __init__(self, connection: Any, **settings: Any) -> None:
         always_in_one = False
@@ -154,7 +154,7 @@ class SQLite(DBAPI):
     def files_read(self) -> Iterable[str]:
         """The connection's database files, with their journal files."""
         for (file,) in self._fetch(render("sqlite_files"))[1]:
-            yield from (f"{file}{beside}" for beside in ("", "-wal", "-shm", "-journal"))
+            yield from (f"{file}{suffix}" for suffix in ("", "-wal", "-shm", "-journal"))
 
     @cached_property
     def _version(self) -> tuple[int, ...]:
@@ -175,11 +175,13 @@ class SQLite(DBAPI):
         """The schemas searched for a name, in order: temporary, the file, attached databases."""
         return [schema for (schema,) in self._fetch(render("sqlite_schemas"))[1]]
 
-    def _columns(self, found: tuple[str, ...]) -> Sequence[Column]:
-        _, schema, table = found
+    def _columns(self, qualified_name: tuple[str, ...]) -> Sequence[Column]:
+        _, schema, table = qualified_name
         self._refuse_collations(schema, table)
         rows = self._fetch(render("sqlite_columns", schema=schema, table=table))[1]
-        return self._believed(schema, table, [Column(name, _type(type)) for name, type in rows])
+        return self._with_actual_types(
+            schema, table, [Column(name, _type(type)) for name, type in rows]
+        )
 
     def table(self, target: Any) -> Table:
         """Resolve a table or view. Raises `InputError` unless the name is unique."""
@@ -190,20 +192,22 @@ class SQLite(DBAPI):
             self._stand_ins[table.sql] = render("sqlite_view", relation=table.sql, columns=columns)
         return table
 
-    def _believed(self, schema: str, table: str, columns: Sequence[Column]) -> Sequence[Column]:
+    def _with_actual_types(
+        self, schema: str, table: str, columns: Sequence[Column]
+    ) -> Sequence[Column]:
         """The columns with their declared types, or with the actual type where values differ.
 
         This scans the table.
         """
-        named = [(each.name, (each.type, *_HELD)) for each in columns]
-        sql = render("sqlite_types_that_hold", schema=schema, table=table, columns=named)
-        [holds] = self._fetch(sql)[1]
-        found = {
-            name: next((type for bit, type in enumerate(types) if held >> bit & 1), None)
-            for (name, types), held in zip(named, holds, strict=True)
+        candidates = [(each.name, (each.type, *_CANDIDATE_TYPES)) for each in columns]
+        sql = render("sqlite_types_that_hold", schema=schema, table=table, columns=candidates)
+        [type_bits] = self._fetch(sql)[1]
+        actual_types = {
+            name: next((type for bit, type in enumerate(types) if bits >> bit & 1), None)
+            for (name, types), bits in zip(candidates, type_bits, strict=True)
         }
-        self._mixed = {name for name, type in found.items() if type == _MIXED}
-        return [_column(name, type) for name, type in found.items()]
+        self._mixed = {name for name, type in actual_types.items() if type == _MIXED}
+        return [_column(name, type) for name, type in actual_types.items()]
 
     def _refuse_collations(self, schema: str, table: str) -> None:
         """Raise for a non-binary collation in any definition, as no catalogue has a column's."""
@@ -235,5 +239,5 @@ def _type(declared: str) -> str:
     >>> _type("varchar(9)"), _type("decimal(9, 2)"), _type("int2"), _type("datetime"), _type("")
     ('VARCHAR', 'DOUBLE', 'BIGINT', 'VARCHAR', 'VARCHAR')
     """
-    found = (type for pattern, type in _DECLARED.items() if re.search(pattern, declared, re.I))
-    return next(found, "VARCHAR")
+    types = (type for pattern, type in _DECLARED.items() if re.search(pattern, declared, re.I))
+    return next(types, "VARCHAR")

@@ -16,7 +16,7 @@ from functools import cache
 from typing import Any, Self
 
 from kanon_sql.engines.base import Batches, Engine
-from kanon_sql.engines.names import display_name, name_parts, named
+from kanon_sql.engines.names import display_name, name_parts, resolved_name
 from kanon_sql.engines.readers import require_usable_names
 from kanon_sql.engines.session import CteStore
 from kanon_sql.errors import EngineError, InputError, KanonError, option
@@ -203,7 +203,7 @@ class Catalogued(Warehouse):
             raise InputError(
                 f"{type(target).__name__} can't be read by {self.name}: name a table in it."
             )
-        found = named(
+        qualified_name = resolved_name(
             target,
             self._tables(),
             self._path(),
@@ -211,11 +211,11 @@ class Catalogued(Warehouse):
             "that you may read in the database",
             no_file=_NO_FILE,
         )
-        columns = tuple(self._columns(found))
+        columns = tuple(self._columns(qualified_name))
         require_usable_names(target, [column.name for column in columns])
-        sql = ".".join(map(identifier, self._read_as(found)))
+        sql = ".".join(map(identifier, self._read_as(qualified_name)))
         return Table(
-            self._display_name(target, found),
+            self._display_name(target, qualified_name),
             sql,
             columns,
             ordered=False,
@@ -226,11 +226,13 @@ class Catalogued(Warehouse):
             approximates=TRAITS[self.dialect].approximates,
         )
 
-    def _display_name(self, target: str, found: tuple[str, ...]) -> str:
+    def _display_name(self, target: str, qualified_name: tuple[str, ...]) -> str:
         """The display name of a table: with its schema if that was given or is not the current
         one."""
-        is_said = len(name_parts(target)) > 1 or found[:2] == self._place()
-        return display_name(target, found) if is_said else ".".join(found[1:])
+        is_unambiguous = len(name_parts(target)) > 1 or qualified_name[:2] == self._place()
+        return (
+            display_name(target, qualified_name) if is_unambiguous else ".".join(qualified_name[1:])
+        )
 
     @abstractmethod
     def _tables(self) -> Sequence[tuple[str, ...]]:
@@ -240,9 +242,9 @@ class Catalogued(Warehouse):
         """The stored tables that creating a view would replace; most databases refuse that."""
         return frozenset()
 
-    def _read_as(self, found: tuple[str, ...]) -> tuple[str, ...]:
+    def _read_as(self, qualified_name: tuple[str, ...]) -> tuple[str, ...]:
         """The name parts that address a table in FROM, without the database."""
-        return found[1:]
+        return qualified_name[1:]
 
     @abstractmethod
     def _place(self) -> tuple[str, str]:
@@ -253,7 +255,7 @@ class Catalogued(Warehouse):
         return [self._place()]
 
     @abstractmethod
-    def _columns(self, found: tuple[str, ...]) -> Sequence[Column]:
+    def _columns(self, qualified_name: tuple[str, ...]) -> Sequence[Column]:
         """The columns of a table, with DuckDB's type names."""
 
 

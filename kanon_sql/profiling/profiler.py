@@ -541,7 +541,7 @@ def _result(planned: _Planned, status: Status, session: Session, **fields: Any) 
         k_threshold=planned.k,
         sensitive=tuple(column.name for column in bound.sensitive),
         entity=bound.entity.name if bound.entity else None,
-        sql=session.asked,
+        sql=session.sql_by_step,
         seconds=time.monotonic() - session.started,
         **fields,
     )

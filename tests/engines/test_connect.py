@@ -34,7 +34,7 @@ from kanon_sql.auditing import fetched_sets
 from kanon_sql.engines import SCHEMES, connect, sqlite
 from kanon_sql.engines.dbapi import DBAPI
 from kanon_sql.engines.duckdb.engine import DuckDBEngine
-from kanon_sql.engines.names import named, url_of
+from kanon_sql.engines.names import resolved_name, url_of
 from kanon_sql.engines.servers import SERVERS, DuckDB, MySQL
 from kanon_sql.engines.session import RunOptions, time_limit, within
 from kanon_sql.engines.sqlite import SQLite
@@ -449,7 +449,7 @@ def test_a_file_of_sqlite_is_asked_by_url(clinic: Path, form: str) -> None:
 
     assert found.tables[0].summary.k == 10
     with connect(url) as engine, pytest.raises(kanon.EngineError, match="refused to write"):
-        engine._say("insert into people values ('9', 9)")  # type: ignore[attr-defined]
+        engine._run_in_session("insert into people values ('9', 9)")  # type: ignore[attr-defined]
     assert (list(clinic.parent.iterdir()), clinic.read_bytes()) == ([clinic], before)
 
 
@@ -1133,7 +1133,7 @@ def test_a_name_without_quotes_is_spelled_as_the_server_does(
 ) -> None:
     known = [("DB", "S", "people"), ("DB", "S", "PEOPLE")]
     try:
-        seen = [named(name, known, [("DB", "S")], dialect)[-1]]
+        seen = [resolved_name(name, known, [("DB", "S")], dialect)[-1]]
     except kanon.InputError as error:
         seen = re.findall(r"DB\.S\.(\w+)", str(error).partition(". Write")[0])
 
@@ -1144,9 +1144,9 @@ def test_the_tables_that_are_listed_are_the_users() -> None:
     known = [("db", "pg_catalog", "pg_type"), ("db", "public", "people")]
 
     with pytest.raises(kanon.InputError, match=r"Tables and views: people\.$"):
-        named("voters", known, [("db", "public"), ("db", "pg_catalog")], "postgres")
+        resolved_name("voters", known, [("db", "public"), ("db", "pg_catalog")], "postgres")
     with pytest.raises(kanon.InputError, match=r"It has no tables\.$"):
-        named("voters", known[:1], [("db", "public"), ("db", "pg_catalog")], "postgres")
+        resolved_name("voters", known[:1], [("db", "public"), ("db", "pg_catalog")], "postgres")
 
 
 @pytest.mark.parametrize(

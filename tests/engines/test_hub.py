@@ -636,7 +636,7 @@ class Replaced(DuckDBEngine):
         self._path, self._text = path, text
 
     def lock(self) -> None:
-        if not self._targets.is_shut:
+        if not self._targets.is_locked:
             self._path.write_text(self._text)
         super().lock()
 

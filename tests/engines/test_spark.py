@@ -32,7 +32,7 @@ from kanon_sql.auditing.auditor import audit
 from kanon_sql.engines.failures import silenced
 from kanon_sql.engines.session import RunOptions
 from kanon_sql.engines.spark.engine import Spark, is_session
-from kanon_sql.engines.spark.sessions import TELLING, Launched
+from kanon_sql.engines.spark.sessions import VALUE_LOGGERS, Launched
 from kanon_sql.engines.warehouse import canaries, require_trustworthy
 from kanon_sql.sql.dialects import translated
 
@@ -141,9 +141,9 @@ def test_several_tables_at_once_have_the_answers_of_one_after_the_other(session:
 
 def test_the_logs_stay_silent_until_the_last_statement_ends() -> None:
     """A statement that ends must not let PySpark print the error of another one, with values."""
-    loggers = [logging.getLogger(name) for name in TELLING]
+    loggers = [logging.getLogger(name) for name in VALUE_LOGGERS]
     before = [logger.level for logger in loggers]
-    first, second = silenced(*TELLING), silenced(*TELLING)
+    first, second = silenced(*VALUE_LOGGERS), silenced(*VALUE_LOGGERS)
     first.__enter__()
     second.__enter__()
     first.__exit__(None, None, None)

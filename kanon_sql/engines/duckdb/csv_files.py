@@ -164,7 +164,7 @@ def read_header(file: str, run: Run, text: TextOptions) -> Header:
         return without_line(header)
     if text.header is None:
         require_names(file, header.names, header.delimiter, run)
-    require_plain_names(file, header.names)
+    require_column_names(file, header.names)
     return header
 
 
@@ -221,7 +221,7 @@ def has_surrogates(text: str) -> bool:
     return not text.isascii() and any("\udc80" <= one <= "\udcff" for one in text)
 
 
-def require_plain_names(file: str, names: Sequence[str]) -> None:
+def require_column_names(file: str, names: Sequence[str]) -> None:
     """Refuse a header with an empty name, or with names that DuckDB can't tell apart."""
     if "" in names:
         raise InputError(
@@ -615,7 +615,7 @@ class Stoppable(io.FileIO):
         self._run = run
 
     def readinto(self, buffer: Any) -> int | None:
-        self._run.go_on()
+        self._run.raise_if_cancelled()
         return super().readinto(buffer)
 
 

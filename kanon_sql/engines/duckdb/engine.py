@@ -78,13 +78,13 @@ class DuckDBEngine:
         self._has_tables = database is not None or connection is not None
         self._owned = connection is None
         self._null_strings = text.null_strings
-        self._carried = InlineCteStore()
-        self._kept: dict[str, str] = {}
+        self._ctes = InlineCteStore()
+        self._temp_relations: dict[str, str] = {}
         self._closing = threading.Lock()
         temporary: list[str] = []
         if connection is not None:
             self._session = cursor_of(connection)
-            self._let_go = weakref.finalize(self, close_hub, self._session, None)
+            self._finalizer = weakref.finalize(self, close_hub, self._session, None)
             names = connection.execute(render("temporary_names")).fetchall()
             temporary = [str(name) for (name,) in names]
             # A single read-only snapshot for every statement.
@@ -92,7 +92,7 @@ class DuckDBEngine:
         else:
             spill = spill_folder()
             self._session = open_hub(memory_limit, threads, spill)
-            self._let_go = weakref.finalize(self, close_hub, self._session, spill)
+            self._finalizer = weakref.finalize(self, close_hub, self._session, spill)
         self._targets = Targets(
             self._session,
             is_ours=self._owned,
@@ -120,28 +120,28 @@ class DuckDBEngine:
         """
         self._targets.stopping.clear()
         if self._has_tables:
-            require_plain_session(self._fetch)
+            require_default_session(self._fetch)
         table = self._targets.table(target)
         if self.version.startswith("1."):  # its HyperLogLog has 64 registers: 13 % standard error
             table = replace(table, nearly_all=0.7)
-        if self._is_plain_hub:
+        if self._is_own_hub:
             return table
         if not self._has_tables:
-            require_plain_session(self._fetch)
-        require_plain_comparison(self._fetch, table)
+            require_default_session(self._fetch)
+        require_binary_comparison(self._fetch, table)
         [[keeps_order]] = self._fetch(render("keeps_order"))
         return replace(table, ordered=table.ordered and bool(keeps_order))
 
     def lock(self) -> None:
         """Restrict file access to the files named so far. `query` calls this first."""
-        if self._owned and not self._targets.is_shut:
+        if self._owned and not self._targets.is_locked:
             paths = ", ".join(map(literal, sorted(self._targets.paths)))
             self._session.execute(f"set allowed_paths = [{paths}]")
             folders = ", ".join(map(literal, sorted(self._targets.folders)))
             self._session.execute(f"set allowed_directories = [{folders}]")
             self._session.execute("set enable_external_access = false")
             self._session.execute("set lock_configuration = true")
-            self._targets.is_shut = True
+            self._targets.is_locked = True
 
     def another_session(self) -> None:
         """None: each table has a hub or a cursor of its own, but for an engine that is passed."""
@@ -180,11 +180,11 @@ class DuckDBEngine:
     ) -> None:
         """Materialise rows held in Python, each column of one type."""
         if not self.materialises:
-            self._carried.materialise_rows(name, columns, rows)
+            self._ctes.materialise_rows(name, columns, rows)
             return
         lists = [list(column) for column in zip(*rows, strict=True)] or [[] for _ in columns]
-        named = (f"unnest(?) as {identifier(column)}" for column in columns)
-        self._make(name, "table", f"select {', '.join(named)}", lists)
+        unnested = (f"unnest(?) as {identifier(column)}" for column in columns)
+        self._make(name, "table", f"select {', '.join(unnested)}", lists)
 
     def materialise_batches(self, name: str, columns: Sequence[Column], batches: Batches) -> None:
         """Materialise rows from another database, each column in its own type.
@@ -196,29 +196,29 @@ class DuckDBEngine:
         with self._explained():
             self.lock()
             self._run(f"create temp table {identifier(name)} ({typed})")
-            self._kept[name] = "table"
+            self._temp_relations[name] = "table"
             for batch in batches:
                 cells = [nan_as_text(column) for column in zip(*batch, strict=True)]
                 self._session.execute(f"insert into {identifier(name)} select {lists}", cells)
 
     def drop(self, name: str) -> None:
         """Drop a temporary table or view."""
-        if name in self._carried:
-            self._carried.drop(name)
+        if name in self._ctes:
+            self._ctes.drop(name)
             return
         with self._explained():
-            self._run(f"drop {self._kept.pop(name)} temp.{identifier(name)}")
+            self._run(f"drop {self._temp_relations.pop(name)} temp.{identifier(name)}")
 
     def drop_all(self) -> None:
         """Drop every temporary table and view made here, latest first."""
-        for name in reversed(list(self._kept)):
+        for name in reversed(list(self._temp_relations)):
             self.drop(name)
-        self._carried.drop_all()
+        self._ctes.drop_all()
 
-    def will_write(self, path: Path, becomes: Path) -> None:
-        """Keep a file writable after file access is locked; `becomes` is its final name."""
-        require_one_line(str(becomes))
-        self._targets.will_write(path, becomes)
+    def will_write(self, path: Path, final_name: Path) -> None:
+        """Keep a file writable after file access is locked; `final_name` is its final name."""
+        require_one_line(str(final_name))
+        self._targets.will_write(path, final_name)
 
     def write(self, name: str, path: Path) -> None:
         """Write a temporary relation to a Parquet or CSV file.
@@ -226,20 +226,20 @@ class DuckDBEngine:
         Raises `EngineError`, for example where the disk is full, and `InputError` for a text that a
         text file would give back as NULL.
         """
-        becomes = self._targets.becomes(path)
-        is_text = file_kind(becomes) == "csv"
+        final_name = self._targets.final_name(path)
+        is_text = file_kind(final_name) == "csv"
         written = self._targets.columns(identifier(name))
         columns = list(as_files_have_them(written, parquet=not is_text))
         form = "format parquet"
         if is_text:
-            delimiter, null_strings = self._targets.delimiter_in(becomes), self._null_strings
-            require_null_strings(becomes, delimiter, null_strings)
+            delimiter, null_strings = self._targets.delimiter_in(final_name), self._null_strings
+            require_null_strings(final_name, delimiter, null_strings)
             null = literal(null_text(null_strings))
             form = f"format csv, header true, delimiter {literal(delimiter)}, nullstr {null}"
         with self._explained():
             try:
                 if is_text:
-                    self._refuse_texts_for_null(becomes, name, written)
+                    self._refuse_texts_for_null(final_name, name, written)
                 self._session.execute(
                     f"copy (select {', '.join(columns)} from {identifier(name)}) "
                     f"to {literal(str(path))} "
@@ -247,19 +247,21 @@ class DuckDBEngine:
                 )
             except (duckdb.IOException, duckdb.PermissionException):
                 raise EngineError(
-                    f"{becomes} can't be written. Check the free space and the permissions of its "
-                    "folder. Nothing was left behind."
+                    f"{final_name} can't be written. Check the free space and the permissions of "
+                    "its folder. Nothing was left behind."
                 ) from None
 
     def _refuse_texts_for_null(self, file: str, name: str, columns: Sequence[Column]) -> None:
         """Raise `InputError` for values that a reader of the file would parse as NULL."""
-        found = [each.name for each in columns if self._null_strings or each.type in EMPTY_IN_TEXT]
-        if not found:
+        text_columns = [
+            each.name for each in columns if self._null_strings or each.type in EMPTY_IN_TEXT
+        ]
+        if not text_columns:
             return
         texts = [literal(text) for text in ("", *self._null_strings)]
-        sql = render("read_as_null", relation=identifier(name), columns=found, texts=texts)
+        sql = render("read_as_null", relation=identifier(name), columns=text_columns, texts=texts)
         [counts] = self._run(sql)
-        for column, records in zip(found, counts, strict=True):
+        for column, records in zip(text_columns, counts, strict=True):
             if records:
                 or_else = f" or one of {option('null_strings')}" if self._null_strings else ""
                 raise InputError(
@@ -271,15 +273,15 @@ class DuckDBEngine:
     def records(self, table: Table, form: str) -> Any:
         """All records of a table as a pandas, polars or pyarrow object."""
         self.lock()
-        found = self._session.sql(f"from {table.sql}")
-        given: dict[str, Callable[[], Any]] = {
-            "pandas": found.df,
-            "polars": found.pl,
-            "pyarrow": found.to_arrow_table,
+        relation = self._session.sql(f"from {table.sql}")
+        converters: dict[str, Callable[[], Any]] = {
+            "pandas": relation.df,
+            "polars": relation.pl,
+            "pyarrow": relation.to_arrow_table,
         }
         with warnings.catch_warnings():  # DuckDB drops columns in a way that pandas deprecates
             warnings.simplefilter("ignore", DeprecationWarning)
-            return given[form]()
+            return converters[form]()
 
     def check(self, sql: str) -> None:
         """Raise `SpecError` if DuckDB can't prepare the statement; nothing is executed."""
@@ -299,8 +301,8 @@ class DuckDBEngine:
     def progress(self) -> str:
         """Percentage done of the running statement, in a session opened here."""
         with self._closing:
-            is_known = self._owned and self._let_go.alive
-            percent = self._session.query_progress() if is_known else 0
+            is_open = self._owned and self._finalizer.alive
+            percent = self._session.query_progress() if is_open else 0
         return f"{percent:.0f} %" if percent > 0 else ""
 
     def renew(self) -> None:
@@ -313,7 +315,7 @@ class DuckDBEngine:
         """Close the session and remove its spill files."""
         self._targets.release()
         with self._closing:
-            self._let_go()
+            self._finalizer()
 
     def evidence(self) -> list[FileEvidence]:
         """Fingerprints of the files read, taken when they were opened."""
@@ -323,7 +325,7 @@ class DuckDBEngine:
         """Files that were named or scanned, database files, and any that definitions may read."""
         yield from (each.path for each in self._targets.evidence)
         yield from self._targets.scanned
-        if self._is_plain_hub:
+        if self._is_own_hub:
             return
         for (path,) in self._fetch(render("database_files")):
             yield from (path, f"{path}.wal")
@@ -365,7 +367,7 @@ class DuckDBEngine:
             ) from None
 
     @property
-    def _is_plain_hub(self) -> bool:
+    def _is_own_hub(self) -> bool:
         """Whether the session that answers was opened here and holds no user objects."""
         return not self._has_tables and self._targets.relation is None
 
@@ -390,13 +392,13 @@ class DuckDBEngine:
     ) -> None:
         """Create a temporary table or view of one SELECT."""
         if not self.materialises:
-            self._carried.materialise(name, sql)
+            self._ctes.materialise(name, sql)
             return
         with self._explained(sql):
             self.lock()
             self._one_select(sql)
             self._session.execute(f"create temp {kind} {identifier(name)} as {sql}", parameters)
-        self._kept[name] = kind
+        self._temp_relations[name] = kind
 
     @contextmanager
     def _explained(self, sql: str = "") -> Iterator[None]:
@@ -428,8 +430,8 @@ class DuckDBEngine:
         if self._targets.relation is None:
             answer = self._session.execute(sql if parsed is None else parsed)
             return [column[0] for column in answer.description or []], answer.fetchall()
-        found = self._targets.relation.query(RELATION, self._carried.in_dialect(sql))
-        return (found.columns, found.fetchall()) if found else ([], [])
+        result = self._targets.relation.query(RELATION, self._ctes.in_dialect(sql))
+        return (result.columns, result.fetchall()) if result else ([], [])
 
 
 def nan_as_text(column: Iterable[Any]) -> list[Any]:
@@ -445,7 +447,7 @@ Run = Callable[[str], list[tuple[Any, ...]]]
 """A function that runs a query in the session."""
 
 
-def require_plain_session(run: Run) -> None:
+def require_default_session(run: Run) -> None:
     """Raise `InputError` if the session has macros or an ordering that change results."""
     if macros := [str(macro) for (macro,) in run(render("shadowing_macros"))]:
         raise InputError(
@@ -460,7 +462,7 @@ def require_plain_session(run: Run) -> None:
         )
 
 
-def require_plain_comparison(run: Run, table: Table) -> None:
+def require_binary_comparison(run: Run, table: Table) -> None:
     """Raise `InputError` if the table compares different texts as equal."""
     [[collation]] = run(render("default_collation"))
     texts = [column for column in table.columns if column.type == "VARCHAR"]

@@ -129,12 +129,12 @@ def matching_files(path: str, run: Run) -> tuple[tuple[str, ...], tuple[str, ...
         raise InputError(f"{address}: only local files are read; download it first.")
     if not any(character in path for character in GLOB_CHARACTERS):
         raise InputError(f"{path}: no such file.{_readable_neighbours(path)}")
-    found = [str(file) for (file,) in run(render("matching_files", pattern=literal(path)))]
-    require_none_skipped(path, found)
-    for file in found:
+    matches = [str(file) for (file,) in run(render("matching_files", pattern=literal(path)))]
+    require_none_skipped(path, matches)
+    for file in matches:
         require_one_line(file)
-    left_out = tuple(file for file in found if is_hidden(file, path))
-    files = tuple(file for file in found if file not in left_out)
+    left_out = tuple(file for file in matches if is_hidden(file, path))
+    files = tuple(file for file in matches if file not in left_out)
     refuse_files_of_a_table(files)
     require_each_once(files, path)
     if not files:
@@ -188,12 +188,12 @@ def is_hidden(file: str, pattern: str) -> bool:
     >>> is_hidden("g/.tmp/p.csv", "g/**/*.csv"), is_hidden(".cache/p.csv", ".cache/*.csv")
     (True, False)
     """
-    dotted = iter([name for name in parts(pattern) if name.startswith(".")])
-    hidden = (name for name in parts(file) if name.startswith("."))
+    dotted = iter([name for name in path_names(pattern) if name.startswith(".")])
+    hidden = (name for name in path_names(file) if name.startswith("."))
     return not all(any(fnmatchcase(name, each) for each in dotted) for name in hidden)
 
 
-def parts(path: str) -> list[str]:
+def path_names(path: str) -> list[str]:
     """The names in a path, without `.` and `..`."""
     names = path.replace("\\", "/").split("/")
     return [name for name in names if name not in ("", ".", "..")]
@@ -239,9 +239,9 @@ def file_source(
 def require_readable(file: str) -> None:
     """Reject an empty or unreadable file, and non-files such as pipes, readable only once."""
     try:
-        if found := irregular_kind(file):
+        if irregular := irregular_kind(file):
             raise InputError(
-                f"{file} is {found}, and a file is needed, as it is read more than once. Write "
+                f"{file} is {irregular}, and a file is needed, as it is read more than once. Write "
                 "its content to one first."
             )
         with open(file, "rb") as raw:
@@ -299,25 +299,25 @@ def top_columns(rows: Sequence[tuple[Any, ...]]) -> Shape:
     """Group the schema rows, depth first without the root, into one tuple per top-level column."""
     columns: Shape = []
     pending = 0
-    for name, *rest in rows[1:]:
+    for name, *details in rows[1:]:
         if pending:
-            columns[-1] += (name, *rest)
+            columns[-1] += (name, *details)
             pending -= 1
         else:
-            columns.append((name, *rest))
-        pending += rest[2] or 0
+            columns.append((name, *details))
+        pending += details[2] or 0
     return columns
 
 
 def require_same_columns(first_file: str, first: Shape, file: str, shape: Shape) -> None:
     """Reject a file of a glob whose columns differ from the first file's."""
-    expected, found = ({column[0]: column for column in one} for one in (first, shape))
-    for name in [*expected, *found]:
-        if name not in found:
+    expected, actual = ({column[0]: column for column in one} for one in (first, shape))
+    for name in [*expected, *actual]:
+        if name not in actual:
             fault = f'has no column "{name}" that {first_file} has'
         elif name not in expected:
             fault = f'has a column "{name}" that {first_file} lacks'
-        elif expected[name] != found[name]:
+        elif expected[name] != actual[name]:
             fault = f'has column "{name}" in another type than {first_file}'
         else:
             continue
@@ -330,14 +330,14 @@ def json_source(path: str, written: str, files: tuple[str, ...], run: Run) -> Fi
     By itself DuckDB would read `2020-1-1` as the date `2020-01-01`, and a wide integer as a DOUBLE.
     """
     options = {"records": "true"} | no_hive_columns(files)
-    look = {
+    detection = {
         "sample_size": "-1",
         "maximum_sample_files": str(len(files)),
         "union_by_name": "true",
         "map_inference_threshold": "-1",
     }
     try:
-        described = run(f"describe from {call('read_json', written, options | look)}")
+        described = run(f"describe from {call('read_json', written, options | detection)}")
         types = {name: json_type(type_) for name, type_, *_ in described}
         require_usable_names(path, list(types))
         require_distinct_keys(path, written, types, run)

@@ -34,8 +34,8 @@ ONE_TYPE = {
 
 def frame_name(target: Any) -> str:
     """Display name of an object's type, for example `pandas.DataFrame`."""
-    kind = type(target)
-    return f"{kind.__module__.partition('.')[0]}.{kind.__qualname__}"
+    frame_type = type(target)
+    return f"{frame_type.__module__.partition('.')[0]}.{frame_type.__qualname__}"
 
 
 class Readable(NamedTuple):
@@ -156,15 +156,15 @@ def time_zones(frame: Any) -> dict[str, str]:
     """The time zone of each column of a frame that has one; none for another source."""
     match frame_name(frame):
         case "pandas.DataFrame":
-            found = {str(name): getattr(type, "tz", None) for name, type in frame.dtypes.items()}
+            zones = {str(name): getattr(type, "tz", None) for name, type in frame.dtypes.items()}
         case "polars.DataFrame" | "polars.LazyFrame":
             schema = frame.collect_schema()
-            found = {name: getattr(type, "time_zone", None) for name, type in schema.items()}
+            zones = {name: getattr(type, "time_zone", None) for name, type in schema.items()}
         case "pyarrow.Table":
-            found = {each.name: getattr(each.type, "tz", None) for each in frame.schema}
+            zones = {each.name: getattr(each.type, "tz", None) for each in frame.schema}
         case _:
-            found = {}
-    return {name: str(zone) for name, zone in found.items() if zone is not None}
+            zones = {}
+    return {name: str(zone) for name, zone in zones.items() if zone is not None}
 
 
 def in_time_zones(frame: Any, zones: Mapping[str, str]) -> Any:
@@ -202,10 +202,10 @@ def scanned_files(frame: Any) -> Iterator[str]:
     """
     if frame_name(frame) != "polars.LazyFrame":
         return
-    for first, others in _SCANNED.findall(frame.explain(optimized=False)):
+    for first, further in _SCANNED.findall(frame.explain(optimized=False)):
         apart = [each.span() for each in re.finditer(", ", first)]
         yield from (first, *(first[:end] for end, _ in apart), *(first[at:] for _, at in apart))
-        if others:
+        if further:
             yield from (str(each) for each in Path(first).parent.glob(f"*{Path(first).suffix}"))
 
 

@@ -27,9 +27,11 @@ from kanon_sql.sql.macros import render
 from kanon_sql.sql.quoting import identifier
 
 
-def definitions_read(found: tuple[str, ...], definitions: Sequence[tuple[Any, ...]]) -> list[str]:
+def definitions_read(
+    qualified_name: tuple[str, ...], definitions: Sequence[tuple[Any, ...]]
+) -> list[str]:
     """A table's definition; for a view all definitions, as it may read any of them."""
-    own = [str(sql) for *place, sql in definitions if place == list(found[1:])]
+    own = [str(sql) for *place, sql in definitions if place == list(qualified_name[1:])]
     is_view = any(map(_is_of_view, own))
     return [str(sql) for *_, sql in definitions] if is_view else own
 

@@ -56,8 +56,8 @@ class Snapshot(NamedTuple):
         if not has_floats:
             return call(self.reader, literal(self.source), self.options)
         if self.reader == "delta_scan":
-            whole = {"can_have_nan": "true", "pushdown_filters": "'none'"}
-            return call(self.reader, literal(self.source), {**self.options, **whole})
+            unfiltered = {"can_have_nan": "true", "pushdown_filters": "'none'"}
+            return call(self.reader, literal(self.source), {**self.options, **unfiltered})
         scan = call(self.reader, literal(self.source), {**self.options, "can_have_nan": "true"})
         return render("whole_scan", scan=scan)
 
@@ -73,7 +73,7 @@ def table_format(path: str) -> TableFormat | None:
 
 
 def load_extensions(
-    session: duckdb.DuckDBPyConnection, path: str, found: TableFormat, *, is_ours: bool
+    session: duckdb.DuckDBPyConnection, path: str, format_name: TableFormat, *, is_ours: bool
 ) -> None:
     """Load the extensions of a format in a session of ours; in a user's, require them loaded.
 
@@ -85,13 +85,13 @@ def load_extensions(
         if is_ours
         else "loaded in this session. Load it there: load {}"
     )
-    for name in _EXTENSIONS[found]:
+    for name in _EXTENSIONS[format_name]:
         if is_ours:
             with suppress(duckdb.Error):
                 session.load_extension(name)
         if not _is_loaded(session, name):
             raise MissingDriverError(
-                f"{path} is a table in the format of {_TITLES[found]}, and DuckDB "
+                f"{path} is a table in the format of {_TITLES[format_name]}, and DuckDB "
                 f'{duckdb.__version__} has no extension "{name}" {advice.format(name)}'
             )
 
@@ -102,9 +102,9 @@ def _is_loaded(session: duckdb.DuckDBPyConnection, extension: str) -> bool:
     ]
 
 
-def snapshot_of(path: str, found: TableFormat) -> Snapshot:
+def snapshot_of(path: str, format_name: TableFormat) -> Snapshot:
     """The current snapshot of the table. Raises `InputError` where the files don't tell it."""
-    return _of_delta(path) if found == "delta" else _of_iceberg(path)
+    return _of_delta(path) if format_name == "delta" else _of_iceberg(path)
 
 
 def parquet_below(folder: str) -> Iterator[Path]:
@@ -173,12 +173,12 @@ def _written(file: Path) -> tuple[int, str]:
 def _read_metadata(file: Path) -> dict[str, Any]:
     try:
         with gzip.open(file) if ".gz." in file.name else file.open("rb") as raw:
-            found = json.load(raw)
+            metadata = json.load(raw)
     except (OSError, ValueError, RecursionError):
-        found = None
-    if not isinstance(found, dict) or "format-version" not in found:
+        metadata = None
+    if not isinstance(metadata, dict) or "format-version" not in metadata:
         raise InputError(f"{file} is no metadata file of an Iceberg table.")
-    return found
+    return metadata
 
 
 def _data_folders(path: str, metadata: dict[str, Any]) -> Iterator[str]:
@@ -187,8 +187,8 @@ def _data_folders(path: str, metadata: dict[str, Any]) -> Iterator[str]:
     Raises `InputError` for a place that is no local folder.
     """
     properties = metadata.get("properties") or {}
-    named = (metadata.get("location"), properties.get("write.data.path"))
-    for place in filter(None, named):
+    locations = (metadata.get("location"), properties.get("write.data.path"))
+    for place in filter(None, locations):
         url = urlsplit(str(place))
         if url.scheme not in ("", "file"):
             raise InputError(

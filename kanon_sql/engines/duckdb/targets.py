@@ -46,7 +46,7 @@ from kanon_sql.engines.duckdb.lakehouse import (
     table_format,
 )
 from kanon_sql.engines.failures import stopped
-from kanon_sql.engines.names import display_name, name_parts, named, shortened
+from kanon_sql.engines.names import display_name, name_parts, resolved_name, without_database
 from kanon_sql.engines.readers import (
     Run,
     TextOptions,
@@ -94,7 +94,7 @@ class Targets:
         self.scanned: set[str] = set()
         """The files that LazyFrames scan."""
         self.relation: duckdb.DuckDBPyRelation | None = None
-        self.is_shut = False
+        self.is_locked = False
         """Whether file access is locked."""
         self.stopping = threading.Event()
         """Set to cancel reads that happen in Python rather than in DuckDB."""
@@ -103,8 +103,8 @@ class Targets:
         """Resolve a target. Raises `InputError` if it can't be read completely."""
         if isinstance(target, str | os.PathLike):
             text = os.fspath(target)
-            if found := table_format(text):
-                return self._snapshot(text, found)
+            if format_name := table_format(text):
+                return self._snapshot(text, format_name)
             if text.endswith("/") and folder_of_files(text):
                 table = self._file(f"{as_pattern(text)}**/*.parquet")
                 return replace(table, name=os.path.basename(os.path.abspath(text)))
@@ -113,12 +113,12 @@ class Targets:
             return self._related(target)
         return self._framed(frame_name(target), target)
 
-    def will_write(self, path: Path, becomes: Path) -> None:
+    def will_write(self, path: Path, final_name: Path) -> None:
         """Register an output file under the name it will get."""
         self.paths.add(str(path))
-        self._unfinished[str(path)] = str(becomes)
+        self._unfinished[str(path)] = str(final_name)
 
-    def becomes(self, path: Path) -> str:
+    def final_name(self, path: Path) -> str:
         """The name that an output file will get."""
         return self._unfinished[str(path)]
 
@@ -154,9 +154,9 @@ class Targets:
 
     @property
     def _reading(self) -> Run:
-        return Run(self._run, self._go_on)
+        return Run(self._run, self._raise_if_cancelled)
 
-    def _go_on(self) -> None:
+    def _raise_if_cancelled(self) -> None:
         """Raise if a read in Python is to be cancelled."""
         if self.stopping.is_set():
             raise stopped()
@@ -169,12 +169,12 @@ class Targets:
 
     def _table_of(self, path: str, files: tuple[str, ...], *, is_whole: bool) -> Table:
         """The table of the files at a path, `is_whole` where its glob matches no others."""
-        known_as, text = self._unfinished.get(path, path), self._text_options(path)
-        kind = _kind(path, known_as)
+        final_name, text = self._unfinished.get(path, path), self._text_options(path)
+        kind = _file_format(path, final_name)
         for file in files:
             require_readable(file)
         self.evidence.note(files)
-        name = os.path.basename(known_as)
+        name = os.path.basename(final_name)
         if kind == "arrow":
             return self._registered(name, path, read_arrow(files))
         try:
@@ -187,7 +187,7 @@ class Targets:
                 keep_glob=self._is_ours and is_whole,
             )
             columns = self.columns(source.sql)
-            if kind == "csv" and text.decimal == "," and known_as == path:
+            if kind == "csv" and text.decimal == "," and final_name == path:
                 source = self._with_points(source, columns)
         except duckdb.Error as error:
             raise self.translated_error(error) from None
@@ -207,15 +207,15 @@ class Targets:
         )
 
     def _require_open(self, path: str) -> None:
-        if self.is_shut and path not in self.paths:
+        if self.is_locked and path not in self.paths:
             raise EngineError(f"{path}: name every file before the first query.")
 
-    def _snapshot(self, path: str, found: TableFormat) -> Table:
+    def _snapshot(self, path: str, format_name: TableFormat) -> Table:
         """The current snapshot of a Delta or Iceberg table."""
         require_one_line(path)
         self._require_open(path)
-        load_extensions(self._session, path, found, is_ours=self._is_ours)
-        snapshot = snapshot_of(path, found)
+        load_extensions(self._session, path, format_name, is_ours=self._is_ours)
+        snapshot = snapshot_of(path, format_name)
         self.evidence.note([snapshot.evidence])
         try:
             columns = self.columns(snapshot.from_item(has_floats=False))
@@ -236,12 +236,12 @@ class Targets:
         )
         [counts] = self._run(statement)
         of_column = zip(columns, counts[::3], counts[1::3], counts[2::3], strict=True)
-        found = [
+        with_commas = [
             column for column, values, numbers, commas in of_column if commas and numbers == values
         ]
-        if not found:
+        if not with_commas:
             return source
-        points = partial(render, "with_decimal_points", columns=found, marks=self._text.marks)
+        points = partial(render, "with_decimal_points", columns=with_commas, marks=self._text.marks)
         return source._replace(
             sql=points(relation=source.sql), in_lines=points(relation=source.in_lines)
         )
@@ -264,15 +264,17 @@ class Targets:
             )
         database, schema = self._run(render("current_place"))[0]
         known = [tuple(map(str, row)) for row in self._run(render("tables_and_views"))]
-        found = named(name, known, [(database, schema)], DIALECT, no_file=", and no such file")
-        sql = ".".join(map(identifier, shortened(found, database)))
+        qualified_name = resolved_name(
+            name, known, [(database, schema)], DIALECT, no_file=", and no such file"
+        )
+        sql = ".".join(map(identifier, without_database(qualified_name, database)))
         definitions = self._run(render("definitions"))
-        read = definitions_read(found, definitions)
+        read = definitions_read(qualified_name, definitions)
         self._open_files_in(read)
-        counted = self._run(render("records_of_table", place=list(map(literal, found))))
+        counted = self._run(render("records_of_table", place=list(map(literal, qualified_name))))
         try:
             return Table(
-                display_name(name, found),
+                display_name(name, qualified_name),
                 sql,
                 self.columns(sql),
                 ordered=False,
@@ -362,10 +364,10 @@ def _holds_floats(column: Column) -> bool:
     return "DOUBLE" in column.type or "FLOAT" in column.type
 
 
-def _kind(path: str, known_as: str) -> Kind:
+def _file_format(path: str, final_name: str) -> Kind:
     """The file format. Raises `InputError` where the name doesn't tell."""
-    if kind := file_kind(known_as):
-        return kind
+    if file_format := file_kind(final_name):
+        return file_format
     refuse_sqlite(path)
     if is_database(path):
         raise InputError(
@@ -377,7 +379,7 @@ def _kind(path: str, known_as: str) -> Kind:
             f"{path} is a spec, and a table is needed. In Python, AuditSpec.from_file({path!r}) "
             "reads it."
         )
-    foreign = foreign_format(known_as)
+    foreign = foreign_format(final_name)
     raise InputError(
         f"{path} is a file of {foreign.program}, which DuckDB doesn't read. {foreign.way_out}"
         if foreign

@@ -49,7 +49,7 @@ OTHER_KINDS = (
 GLOB_CHARACTERS = "*?[{"
 BATCH = 10_000
 """Number of rows that are handed on at a time."""
-Found = tuple[str, tuple[str, ...], Any, tuple[str, ...]]
+ResolvedTable = tuple[str, tuple[str, ...], Any, tuple[str, ...]]
 """Display name, FROM item, schema, and FROM item for a view that others read."""
 _CHARACTER_TYPE = "__CHAR_VARCHAR_TYPE_STRING"
 """Metadata key of string fields declared as CHAR or VARCHAR."""
@@ -114,18 +114,20 @@ class Spark(Warehouse):
         with self._explaining():
             # Settings may have changed since the session was first checked.
             sessions.require_settings(self._session)
-            name, found, schema, lasting = (self._path if _is_path(target) else self._named)(target)
+            name, from_item, schema, lasting = (
+                self._by_path if _is_path(target) else self._by_name
+            )(target)
         require_usable_names(target, schema.names)
         columns = tuple(_column(field) for field in schema.fields)
-        self._read.update(map(_relation, (found, lasting)))
+        self._read.update(map(_relation, (from_item, lasting)))
         return Table(
             name,
-            _relation(found),
+            _relation(from_item),
             columns,
             ordered=False,
             embedded=False,
             dialect=self.dialect,
-            read_in_views=_relation(lasting) if lasting != found else "",
+            read_in_views=_relation(lasting) if lasting != from_item else "",
             temporary=len(lasting) == 1,
         )
 
@@ -246,15 +248,15 @@ class Spark(Warehouse):
             writer = frame.write.partitionBy(partition_by) if partition_by else frame.write
             try:
                 writer.parquet(folder.path)
-                files = _whole(self._session.read).schema(frame.schema)
+                files = _without_skipping(self._session.read).schema(frame.schema)
                 written = files.parquet(sessions.not_a_glob(folder.path))
-                found = (self._viewed(f"{folder.place}/", written),)
+                from_item = (self._viewed(f"{folder.place}/", written),)
             except Exception as error:
                 raise self._explained(error, read=True) from None
         columns = tuple(_column(field) for field in written.schema.fields)
         return Table(
             folder.place,
-            _relation(found),
+            _relation(from_item),
             columns,
             ordered=False,
             embedded=False,
@@ -263,44 +265,48 @@ class Spark(Warehouse):
 
     # --- FROM items -----------------------------------------------------------------------------
 
-    def _named(self, target: str) -> Found:
+    def _by_name(self, target: str) -> ResolvedTable:
         """Resolve a table or view in the catalogue."""
         errors = sessions.errors()
         try:
-            known = self._session.catalog.getTable(_spelled(name_parts(target)))
+            entry = self._session.catalog.getTable(_spelled(name_parts(target)))
         except errors.AnalysisException:
-            others = [each.name for each in self._session.catalog.listTables()]
+            names = [each.name for each in self._session.catalog.listTables()]
             raise InputError(
                 f"there is no table or view {target} in Spark."
-                f"{f' Tables and views: {nearest(target, others)}.' if others else ''}"
-                f"{did_you_mean(target, others)} A folder of Parquet files is named with a slash "
+                f"{f' Tables and views: {nearest(target, names)}.' if names else ''}"
+                f"{did_you_mean(target, names)} A folder of Parquet files is named with a slash "
                 "at its end."
             ) from None
-        found = (*([known.catalog] if known.catalog else []), *(known.namespace or []), known.name)
-        records, lasting = self._session.table(_spelled(found)), found
-        if len(found) == 1:
+        from_item = (
+            *([entry.catalog] if entry.catalog else []),
+            *(entry.namespace or []),
+            entry.name,
+        )
+        records, lasting = self._session.table(_spelled(from_item)), from_item
+        if len(from_item) == 1:
             # Without a schema it would be shadowed by a CTE of its name.
-            found = (self._viewed(f"temporary view {known.name}", records),)
-        name = display_name(target, found) if len(found) > 1 else known.name
-        return name, found, records.schema, lasting
+            from_item = (self._viewed(f"temporary view {entry.name}", records),)
+        name = display_name(target, from_item) if len(from_item) > 1 else entry.name
+        return name, from_item, records.schema, lasting
 
-    def _path(self, target: str) -> Found:
+    def _by_path(self, target: str) -> ResolvedTable:
         """Read Parquet by path into a view named after the path."""
         path = self._started.path(target) if self._started else target
         self._refuse_table_format(target, path)
-        reader = _whole(self._session.read.option("mergeSchema", True))
+        reader = _without_skipping(self._session.read.option("mergeSchema", True))
         files = reader.parquet(path)
         if folders := folder_columns(files.inputFiles()):
             self._require_folders_as_text(target)
             own = reader.option("recursiveFileLookup", True).parquet(path).columns
             require_no_folder_instead(target, folders, own)
-        found = (self._viewed(target, files),)
-        return target, found, files.schema, ("parquet", path)
+        from_item = (self._viewed(target, files),)
+        return target, from_item, files.schema, ("parquet", path)
 
     def _refuse_table_format(self, target: str, path: str) -> None:
         """Reject a folder with files that are no longer part of its table."""
         for log in TABLE_LOGS:
-            reader = _whole(self._session.read.format("binaryFile"))
+            reader = _without_skipping(self._session.read.format("binaryFile"))
             try:
                 _ = reader.load(f"{path.rstrip('/')}/{log}").schema
             except sessions.errors().AnalysisException as error:
@@ -348,7 +354,7 @@ class Spark(Warehouse):
     @contextmanager
     def _reading(self, sql: str) -> Iterator[Any]:
         """The data frame of a statement, whose jobs `cancel` ends."""
-        with self._tagged(), silenced(*sessions.TELLING):
+        with self._tagged(), silenced(*sessions.VALUE_LOGGERS):
             yield self._session.sql(self._sendable(sql))
 
     def _batches(self, sql: str, most: int) -> Batches:
@@ -396,7 +402,7 @@ class Spark(Warehouse):
 
     @contextmanager
     def _explaining(self) -> Iterator[None]:
-        with self._guarded(), silenced(*sessions.TELLING):
+        with self._guarded(), silenced(*sessions.VALUE_LOGGERS):
             yield
 
     def _explained(self, error: Exception, *, read: bool = False) -> KanonError:
@@ -442,7 +448,7 @@ def is_session(target: Any) -> bool:
     )
 
 
-def _whole(reader: Any) -> Any:
+def _without_skipping(reader: Any) -> Any:
     """A reader that skips no file."""
     return reader.option("ignoreCorruptFiles", False).option("ignoreMissingFiles", False)
 
@@ -455,13 +461,13 @@ def _is_path(target: str) -> bool:
     )
 
 
-def _relation(found: Sequence[str]) -> str:
+def _relation(names: Sequence[str]) -> str:
     """A relation as the templates spell it.
 
     >>> _relation(["health", "people"])
     '"health"."people"'
     """
-    return ".".join(map(identifier, found))
+    return ".".join(map(identifier, names))
 
 
 def _spelled(parts: Sequence[str]) -> str:
@@ -478,16 +484,16 @@ def _column(field: Any) -> Column:
     type: str = field.metadata.get(_CHARACTER_TYPE) or field.dataType.simpleString()
     if type == "void":
         return Column(field.name, '"NULL"')
-    plain = "string" if type.startswith("string ") else type
+    base_type = "string" if type.startswith("string ") else type
     fault = (
         f"({type}) treats different texts as equal, which would make classes look larger. Audit a "
         f"view with cast({field.name} as string)"
         f"{'' if type.startswith('char') else ' collate utf8_binary'}."
     )
-    merging = type.startswith("char(") or (plain != type and "UTF8_BINARY" not in type)
+    merging = type.startswith("char(") or (base_type != type and "UTF8_BINARY" not in type)
     return Column(
         field.name,
-        type_of_templates(plain, Spark.dialect),
+        type_of_templates(base_type, Spark.dialect),
         unusable_because=fault if merging else None,
     )
 

@@ -45,11 +45,11 @@ class OutputFolder:
 
     def __init__(self, session: Any, target: str, system: FileSystem) -> None:
         self.place = target.rstrip("/")
-        self._there = system.qualified.rstrip("/")
-        parent, _, name = self._there.rpartition("/")
+        self._target = system.qualified.rstrip("/")
+        parent, _, name = self._target.rpartition("/")
         self._parent = parent or "/"
-        self._beside = f"{parent}/.{name}.{uuid4().hex[:8]}.unfinished"
-        self.path = f"{self._beside}/release"
+        self._temporary = f"{parent}/.{name}.{uuid4().hex[:8]}.unfinished"
+        self.path = f"{self._temporary}/release"
         self._session = session
         self._system = system
 
@@ -72,11 +72,11 @@ class OutputFolder:
         """Create the folder next to its place. Raises `SpecError` if it can't be written."""
         try:
             self._require_free()
-            if _NEED_PARENTS.match(self._there) and self._system.state(self._parent) in (
+            if _NEED_PARENTS.match(self._target) and self._system.state(self._parent) in (
                 "missing", "file",
             ):  # fmt: skip
                 raise SpecError(f"there is no folder {self._parent} to write {self.place} into.")
-            if not self._system.create(self._beside):
+            if not self._system.create(self._temporary):
                 raise SpecError(f"{self.place} can't be written: no folder can be created there.")
             self._require_same_machine()
         except KanonError:
@@ -90,9 +90,9 @@ class OutputFolder:
         """Rename the finished folder. Raises `SpecError` if its place was taken meanwhile."""
         try:
             self._require_free()
-            if self._system.state(self._there) == "empty":
-                self._system.delete(self._there)
-            if not self._system.rename(self.path, self._there):
+            if self._system.state(self._target) == "empty":
+                self._system.delete(self._target)
+            if not self._system.rename(self.path, self._target):
                 raise SpecError(f"{self.place} can't be written: its folder can't be renamed.")
         except KanonError:
             raise
@@ -103,14 +103,14 @@ class OutputFolder:
         """Remove what is unfinished, along with the files of tasks that end late."""
         for attempt in range(_LATE):
             try:
-                if self._system.state(self._beside) == "missing":
+                if self._system.state(self._temporary) == "missing":
                     return
-                self._system.delete(self._beside)
+                self._system.delete(self._temporary)
             except Exception:
                 time.sleep(0.2 * attempt)
 
     def _require_free(self) -> None:
-        match self._system.state(self._there):
+        match self._system.state(self._target):
             case "file":
                 raise SpecError(f"{self.place} is a file; name a folder.")
             case "full":
@@ -125,7 +125,7 @@ class OutputFolder:
             return
         errors = sessions.errors()
         try:
-            _ = self._session.read.parquet(self._beside).schema
+            _ = self._session.read.parquet(self._temporary).schema
         except errors.AnalysisException as error:
             if error.getCondition() != "PATH_NOT_FOUND":
                 return
@@ -138,10 +138,10 @@ class OutputFolder:
 
 def _unwritable(place: str, error: Exception) -> SpecError:
     java = getattr(error, "java_exception", None)
-    kind = java.getClass().getSimpleName() if java is not None else type(error).__name__
+    error_name = java.getClass().getSimpleName() if java is not None else type(error).__name__
     return SpecError(
-        f"{place} can't be written by Spark ({kind}). Name a folder, or a URI of a file system "
-        "that the session is set up for."
+        f"{place} can't be written by Spark ({error_name}). Name a folder, or a URI of a file "
+        "system that the session is set up for."
     )
 
 
@@ -156,12 +156,12 @@ class _Hadoop:
         self.qualified = str(self._system.makeQualified(path).toString())
 
     def state(self, path: str) -> State:
-        found = self._path(path)
-        if not self._system.exists(found):
+        hadoop_path = self._path(path)
+        if not self._system.exists(hadoop_path):
             return "missing"
-        if not self._system.getFileStatus(found).isDirectory():
+        if not self._system.getFileStatus(hadoop_path).isDirectory():
             return "file"
-        return "full" if len(self._system.listStatus(found)) else "empty"
+        return "full" if len(self._system.listStatus(hadoop_path)) else "empty"
 
     def create(self, path: str) -> bool:
         return bool(self._system.mkdirs(self._path(path)))
@@ -178,7 +178,7 @@ class _Arrow:
 
     def __init__(self, place: str) -> None:
         fs = import_module("pyarrow.fs")
-        self._kind = fs.FileType
+        self._file_type = fs.FileType
         self._selector = fs.FileSelector
         self._system, inner = fs.FileSystem.from_uri(place)
         self._prefix = place.rstrip("/").removesuffix(inner.rstrip("/"))
@@ -186,9 +186,9 @@ class _Arrow:
 
     def state(self, path: str) -> State:
         info = self._system.get_file_info(self._inner(path))
-        if info.type == self._kind.NotFound:
+        if info.type == self._file_type.NotFound:
             return "missing"
-        if info.type != self._kind.Directory:
+        if info.type != self._file_type.Directory:
             return "file"
         return "full" if self._system.get_file_info(self._selector(info.path)) else "empty"
 

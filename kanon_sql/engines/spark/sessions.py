@@ -52,9 +52,9 @@ def started(url: str) -> Started:
     with _STARTING:
         if url not in _STARTED:
             _STARTED[url] = _connected(url) if url.startswith("sc:") else _launched(url)
-        found = _STARTED[url]
-        found.users += 1
-        return found
+        shared = _STARTED[url]
+        shared.users += 1
+        return shared
 
 
 def require_settings(session: Any) -> None:
@@ -77,7 +77,7 @@ def errors() -> Any:
     return _driver("pyspark.errors")
 
 
-TELLING = ("SQLQueryContextLogger", "DataFrameQueryContextLogger")
+VALUE_LOGGERS = ("SQLQueryContextLogger", "DataFrameQueryContextLogger")
 """PySpark loggers that print error messages, including values."""
 
 
@@ -113,10 +113,12 @@ _STARTING = threading.RLock()
 class Launched(Started):
     """A session whose Java process was launched here, and ends with it."""
 
-    def __init__(self, url: str, session: Any, gateway: Any, held: LockedFolder, on_interrupt: Any):
+    def __init__(
+        self, url: str, session: Any, gateway: Any, spill: LockedFolder, on_interrupt: Any
+    ):
         super().__init__(url, session)
         self._gateway = gateway
-        self._held = held
+        self._spill = spill
         self._on_interrupt = on_interrupt
 
     def path(self, target: str) -> str:
@@ -129,14 +131,14 @@ class Launched(Started):
             _require_read_once(target, files)
         if Path(target).exists():
             return f"file:{not_a_glob(str(Path(target).absolute()))}"
-        if "://" not in target and (found := sorted(glob.glob(target))):
-            _require_read_once(target, [Path(file) for file in found])
+        if "://" not in target and (matches := sorted(glob.glob(target))):
+            _require_read_once(target, [Path(file) for file in matches])
             return f"file:{target if Path(target).is_absolute() else _here(target)}"
         return target
 
     def _stop(self) -> None:
         super()._stop()
-        _end(self._gateway, self._held)
+        _end(self._gateway, self._spill)
         _restore(self._on_interrupt)
 
 
@@ -198,8 +200,8 @@ def _launched(url: str) -> Started:
 
 
 def _with_java(url: str, master: str, pyspark: Any) -> Started:
-    held = spill_folder()
-    folder = held.path
+    spill = spill_folder()
+    folder = spill.path
     (folder / "log4j2.properties").write_text(QUIET, encoding="ascii")
     conf = pyspark.SparkConf()
     for name, value in _configuration(master, folder).items():
@@ -212,7 +214,7 @@ def _with_java(url: str, master: str, pyspark: Any) -> Started:
         pyspark.SparkContext(conf=conf, gateway=gateway)
         session = _driver("pyspark.sql").SparkSession.builder.getOrCreate()
     except BaseException as error:
-        _end(gateway, held)
+        _end(gateway, spill)
         _restore(on_interrupt)
         if not isinstance(error, Exception):
             raise
@@ -222,7 +224,7 @@ def _with_java(url: str, master: str, pyspark: Any) -> Started:
             if gateway is None
             else f"Spark can't be started at {master}: it fails with {type(error).__name__}."
         ) from None
-    return Launched(url, session, gateway, held, on_interrupt)
+    return Launched(url, session, gateway, spill, on_interrupt)
 
 
 def _configuration(master: str, folder: Path) -> dict[str, str]:
@@ -267,7 +269,7 @@ def _is_news(record: logging.LogRecord) -> bool:
     return record.msg != "KeyboardInterrupt while sending command."
 
 
-def _end(gateway: Any, held: LockedFolder) -> None:
+def _end(gateway: Any, spill: LockedFolder) -> None:
     """End the Java process, so that the next session launches a new one."""
     logging.getLogger().removeFilter(_is_news)
     if gateway is not None:
@@ -278,7 +280,7 @@ def _end(gateway: Any, held: LockedFolder) -> None:
             gateway.proc.stdin.close()
             gateway.proc.wait(timeout=PATIENCE)
         context._gateway = context._jvm = None
-    held.remove()
+    spill.remove()
 
 
 def _restore(on_interrupt: Any) -> None:
@@ -293,13 +295,13 @@ def _hosts(url: str) -> list[tuple[str, int]]:
     >>> _hosts("spark://one:7077,two:7078"), _hosts("sc://three/;token=secret")
     ([('one', 7077), ('two', 7078)], [('three', 15002)])
     """
-    found = []
+    hosts = []
     for place in url.split("://", 1)[-1].split("/")[0].rpartition("@")[2].split(","):
         host, _, port = place.rpartition(":") if re.search(r":\d+$", place) else (place, "", "")
         if not host:
             raise SpecError("name the server, as in spark://host:7077 or sc://host:15002.")
-        found.append((host.strip("[]"), int(port or CONNECT_PORT)))
-    return found
+        hosts.append((host.strip("[]"), int(port or CONNECT_PORT)))
+    return hosts
 
 
 def _require_reachable(hosts: list[tuple[str, int]]) -> None:
@@ -307,8 +309,8 @@ def _require_reachable(hosts: list[tuple[str, int]]) -> None:
     for host in hosts:
         with suppress(OSError), socket.create_connection(host, PATIENCE):
             return
-    spoken = ", ".join(f"{host}:{port}" for host, port in hosts)
-    raise EngineError(f"Spark can't be reached: nothing listens at {spoken}.")
+    addresses = ", ".join(f"{host}:{port}" for host, port in hosts)
+    raise EngineError(f"Spark can't be reached: nothing listens at {addresses}.")
 
 
 @contextmanager
