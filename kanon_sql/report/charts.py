@@ -200,7 +200,7 @@ def _series(field: str, names: Sequence[str], *colours: str) -> dict[str, Any]:
 
 
 def _by_choice(*of: Any) -> dict[str, Any]:
-    """What tells the chosen point from the others."""
+    """The encoding that marks the chosen point."""
     scale = {"domain": ["other", "chosen"], "range": list(of)}
     return {"field": "chosen", "type": "nominal", "legend": None, "scale": scale}
 

@@ -24,7 +24,7 @@ from kanon_sql.results.table import CheckResult, TableResult
 
 _SHARES = ("highest", "average", "at_risk")
 _SHARE_FIGURES = ("average", "at_risk")
-_ALWAYS = ("records", "classes", "k", "cells")
+_ALWAYS_SHOWN = ("records", "classes", "k", "cells")
 """Summary figures shown even if unchanged."""
 
 
@@ -105,7 +105,7 @@ def _numbers(table: TableDiff) -> list[Change]:
     summary = [
         Change(figure_name(each.name), *_old_and_new(each, _text, "{}, {share}"), _word(each))
         for each in table.summary
-        if each.change != "same" or each.name in _ALWAYS
+        if each.change != "same" or each.name in _ALWAYS_SHOWN
     ]
     return [*summary, *(_risk(each) for each in table.risks if each.change != "same")]
 
@@ -144,19 +144,21 @@ def _check_word(check: CheckDiff) -> str:
 
 
 def _check_text(check: CheckDiff, table: TableDiff) -> tuple[str, str]:
-    """What a check achieved and how far its violations reach, before and after."""
+    """The result of a check and the extent of its violations, before and after."""
     old, new = _verdict(check.old, table.old), _verdict(check.new, table.new)
     if old is None or new is None:
-        only = new or old
-        if only is None:
+        single = new or old
+        if single is None:
             return "", ""
-        return f"{only.word}: {only.achieved}", only.extent if new else ""
+        return f"{single.word}: {single.achieved}", single.extent if new else ""
     if old.achieved == new.achieved and old.status == new.status:
         achieved = f"{new.word}: {new.achieved}"
     else:
         achieved = f"{old.word}: {old.achieved} → {new.word}: {new.achieved}"
     counts = [each for each in check.figures if each.change != "same" and each.name != "achieved"]
-    return achieved, "; ".join(f"{figure_name(each.name)} {_then_and_now(each)}" for each in counts)
+    return achieved, "; ".join(
+        f"{figure_name(each.name)} {_values_before_and_after(each)}" for each in counts
+    )
 
 
 def _without_figures(check: CheckDiff, table: TableResult) -> Verdict:
@@ -181,7 +183,7 @@ def _verdict(check: CheckResult | None, table: TableResult | None) -> Verdict | 
         ) from None
 
 
-def _then_and_now(figure: Figure) -> str:
+def _values_before_and_after(figure: Figure) -> str:
     show = _share if figure.name in _SHARE_FIGURES else _text
     return " → ".join(_old_and_new(figure, show, "{} of {total:,}, {share}"))
 

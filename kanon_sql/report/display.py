@@ -38,7 +38,7 @@ class Displayed:
         return self.page()
 
     def _in_a_line(self) -> str:
-        """What its repr says after the name of the class."""
+        """The status of the result and of each table, for its repr."""
         result: Any = self
         tables = [f"{each.name} {each.status}" for each in result.tables]
         return f"{result.status}: {', '.join(tables) or 'no table'}"

@@ -64,18 +64,19 @@ def _section(table: ExpectedTable) -> Iterator[Block]:
 def _of_search(search: ExpectedSearch) -> Iterator[str]:
     """The number of steps of a search, and what each one does."""
     heights = ", ".join(
-        f"{printable(name)} {_high(height, masked=name in search.masked)}"
+        f"{printable(name)} {_height_in_words(height, masked=name in search.masked)}"
         for name, height in search.heights.items()
     )
     masks, longest = "", "values have" if len(search.masked) > 1 else "value has"
     if search.masked:
         several = [
-            each + _SUPPOSED * (name in search.masked) for name, each in search.heights.items()
+            each + _EXAMPLE_LENGTH * (name in search.masked)
+            for name, each in search.heights.items()
         ]
         many = math.prod(each + 1 for each in several) if search.at_once else sum(several)
         names = " and ".join(map(printable, sorted(search.masked)))
-        masks = f" for each level of {names}" if search.at_once else _AND_MASKS
-        masks += f", so {many:,} if the longest {longest} {_SUPPOSED} characters"
+        masks = f" for each level of {names}" if search.at_once else _STEPS_FOR_MASKS
+        masks += f", so {many:,} if the longest {longest} {_EXAMPLE_LENGTH} characters"
     if search.at_once:
         unmasked = [each for name, each in search.heights.items() if name not in search.masked]
         choices = plural(math.prod(each + 1 for each in unmasked), "choice")
@@ -108,12 +109,12 @@ def _of_search(search: ExpectedSearch) -> Iterator[str]:
     yield "The release is then audited by the same statements as the table."
 
 
-_SUPPOSED = 5
+_EXAMPLE_LENGTH = 5
 """Length of the longest masked value in an example, as reading it would be a query."""
-_AND_MASKS = ", and one for each character of a mask"
+_STEPS_FOR_MASKS = ", and one for each character of a mask"
 
 
-def _high(height: int, *, masked: bool) -> str:
+def _height_in_words(height: int, *, masked: bool) -> str:
     if not masked:
         return plural(height, "level")
     more = f" and {height} more" if height else ""

@@ -36,7 +36,7 @@ from kanon_sql.results.profile import (
     most_tried,
 )
 
-_MUCH = 0.1
+_MANY_OUTLIERS = 0.1
 """Share of outliers from which clipping is suggested."""
 
 
@@ -55,7 +55,7 @@ def _section(table: TableProfile) -> Iterator[Block]:
         yield Points([printable(text) for text in table.warnings], "warning")
     yield from _known_events(table)
     if table.quasi_identifiers:
-        yield Prose([as_it_is(table)])
+        yield Prose([classes_sentence(table)])
         yield from grids(table)
     yield from column_blocks(table)
     yield from subset_blocks(table)
@@ -94,7 +94,7 @@ def headline(table: TableProfile) -> list[str]:
     return parts
 
 
-def as_it_is(table: TableProfile) -> str:
+def classes_sentence(table: TableProfile) -> str:
     """The classes of the quasi-identifiers alone, as a sentence."""
     summary = table.summary
     members, uniques = summary.members or 0, summary.uniques or 0
@@ -103,8 +103,8 @@ def as_it_is(table: TableProfile) -> str:
         f"With these quasi-identifiers, k is {number(summary.k or 0)}: "
         f"{counted(uniques, member(table))} "
         f"{'is' if uniques == 1 else 'are'} alone in their class"
-        f"{_of(uniques, members)}, {number(below)} {'is' if below == 1 else 'are'} in a class "
-        f"below {number(table.k_threshold)}{_of(below, members)}; there "
+        f"{_share(uniques, members)}, {number(below)} {'is' if below == 1 else 'are'} in a class "
+        f"below {number(table.k_threshold)}{_share(below, members)}; there "
         f"{'is' if summary.classes == 1 else 'are'} {counted(summary.classes or 0, 'class')}."
     )
 
@@ -183,13 +183,13 @@ def _elimination(table: TableProfile) -> Grid:
 
 def advice(table: TableProfile) -> Iterator[str]:
     """Advice on the worst column and on the costliest quasi-identifier."""
-    yield from _about_identifiers(table)
-    yield from _about_the_worst(table)
-    yield from _about_outliers(table)
+    yield from _advice_on_identifiers(table)
+    yield from _advice_on_worst_column(table)
+    yield from _advice_on_outliers(table)
     yield sentence("one_by_one")
 
 
-def _about_identifiers(table: TableProfile) -> Iterator[str]:
+def _advice_on_identifiers(table: TableProfile) -> Iterator[str]:
     names = [column.column for column in table.attacker_knows if column.identifier_like]
     if names:
         one = len(names) == 1
@@ -201,7 +201,7 @@ def _about_identifiers(table: TableProfile) -> Iterator[str]:
         )
 
 
-def _about_the_worst(table: TableProfile) -> Iterator[str]:
+def _advice_on_worst_column(table: TableProfile) -> Iterator[str]:
     measured = [column for column in table.attacker_knows if not column.identifier_like]
     single = [column for column in measured if column.newly_unique_records]
     worst = next((column for column in single if column.role is None), None)
@@ -221,7 +221,7 @@ def _about_the_worst(table: TableProfile) -> Iterator[str]:
         yield "None of these columns singles out anyone who is not alone already."
 
 
-def _about_outliers(table: TableProfile) -> Iterator[str]:
+def _advice_on_outliers(table: TableProfile) -> Iterator[str]:
     leaving = [column for column in table.without if column.records_leaving]
     costliest = max(leaving, key=lambda column: column.records_leaving, default=None)
     if costliest is None:
@@ -234,13 +234,13 @@ def _about_outliers(table: TableProfile) -> Iterator[str]:
         + (
             f" {short_percent(share)} of them lie in its outer 1{KEPT_TOGETHER}%: clip its lowest "
             "and highest values."
-            if share is not None and share >= _MUCH
+            if share is not None and share >= _MANY_OUTLIERS
             else ""
         )
     )
 
 
-def _of(count: int, total: int) -> str:
+def _share(count: int, total: int) -> str:
     return f" ({short_share(count, total)})" if count else ""
 
 
@@ -287,7 +287,7 @@ def column_blocks(table: TableProfile) -> Iterator[Block]:
         f"Each column by itself. Unique: {members(table)} whose value occurs only once:",
         GridRow(("column", "looks like"), ("values", "NULL", "unique")),
         [_column(each, table) for each in in_order[:MOST_COLUMNS]],
-        below=_more(len(in_order) - MOST_COLUMNS, "column"),
+        below=_remainder(len(in_order) - MOST_COLUMNS, "column"),
         spacious=True,
     )
     ranked = table.ranked
@@ -327,7 +327,7 @@ def _added_grid(
     return Grid(title, named_row("column", *heads), rows, below, spacious=True)
 
 
-def in_turn(candidates: int) -> str:
+def addition_order(candidates: int) -> str:
     """The columns to which each candidate is added, in words."""
     if candidates <= BEST_OF:
         return "added one after the other"
@@ -415,7 +415,7 @@ def subset_blocks(table: TableProfile) -> Iterator[Block]:
             )
             for each in shown
         ],
-        below=_more(len(subsets) - len(shown), "set"),
+        below=_remainder(len(subsets) - len(shown), "set"),
         spacious=True,
     )
     keys = _least_keys(subsets)
@@ -435,7 +435,7 @@ def _worst(sets: Sequence[SubsetProfile]) -> list[SubsetProfile]:
     return list(bad or sets[:1])[:MOST_OF_A_SIZE]
 
 
-def _more(left: int, noun: str) -> str:
+def _remainder(left: int, noun: str) -> str:
     return f"{counted(left, f'more {noun}')} in --format json." if left > 0 else ""
 
 

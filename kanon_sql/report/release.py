@@ -86,7 +86,7 @@ def _opening(result: ReleaseFindings, checks: Iterable[Verdict]) -> Iterator[Blo
     yield Prose([*_cost(result), *([course] if course else []), *further])
     if anonymization.compared:
         yield comparison_of_algorithms(anonymization)
-    if advice := [*after_datafly(result), *finer_levels(result)]:
+    if advice := [*algorithm_hint(result), *finer_levels(result)]:
         yield Prose(advice)
 
 
@@ -96,8 +96,10 @@ def _cost(result: ReleaseFindings) -> Iterator[str]:
     if anonymization.reached_top:
         return
     released, records_before = table.summary.records or 0, anonymization.before.summary.records or 0
-    fate = "kept as *" if anonymization.suppressed_as == "star" else "suppressed"
-    suppressed = f", {number(anonymization.suppressed)} {fate}" if anonymization.suppressed else ""
+    treatment = "kept as *" if anonymization.suppressed_as == "star" else "suppressed"
+    suppressed = (
+        f", {number(anonymization.suppressed)} {treatment}" if anonymization.suppressed else ""
+    )
     lost = (
         ""
         if anonymization.metrics.loss is None
@@ -109,8 +111,8 @@ def _cost(result: ReleaseFindings) -> Iterator[str]:
     )
 
 
-def after_datafly(result: ReleaseFindings) -> Iterator[str]:
-    """What the other algorithms are for, after Datafly."""
+def algorithm_hint(result: ReleaseFindings) -> Iterator[str]:
+    """A hint at the other algorithms, after Datafly."""
     anonymization = result.anonymization
     if (
         anonymization.algorithm == "datafly"
@@ -222,7 +224,8 @@ def _joined(*parts: str) -> str:
 
 
 def outcome(result: ReleaseFindings) -> list[str]:
-    """Whether the release holds, what was written, or why nothing was, and what to do next."""
+    """The outcome of a release: whether it holds, the files written or the reason for none, and the
+    next step."""
     anonymization, [table] = result.anonymization, result.tables
     failed = [check for check in table.checks if check.holds is False]
     if anonymization.reached_top:
@@ -244,10 +247,10 @@ def outcome(result: ReleaseFindings) -> list[str]:
             *_nearest_levels(anonymization),
             *_star_class(anonymization, table),
         ]
-    how_to_write = (
+    writing_hint = (
         sentence("how_to_write") if _is_embedded(table) else sentence("how_to_write_views")
     )
-    return [tables.outcome(table), *(written or [how_to_write])]
+    return [tables.outcome(table), *(written or [writing_hint])]
 
 
 def _star_class(anonymization: Anonymization, table: TableResult) -> Iterator[str]:
@@ -268,8 +271,8 @@ def _star_class(anonymization: Anonymization, table: TableResult) -> Iterator[st
 
 
 def _why_infeasible(result: ReleaseFindings) -> list[str]:
-    """Why there is no release, and what would help."""
-    anonymization, k, [table] = result.anonymization, only_k(result), result.tables
+    """Why no levels satisfy the checks, and the remedies."""
+    anonymization, k, [table] = result.anonymization, sole_required_k(result), result.tables
     if table.summary.classes == 1 and anonymization.records_violating in (0, table.summary.records):
         return [
             "With every quasi-identifier at its coarsest level all records are one class, which "
@@ -307,21 +310,21 @@ def _why_infeasible(result: ReleaseFindings) -> list[str]:
 def _nearest_levels(anonymization: Anonymization, of: int | None = None) -> Iterator[str]:
     """The levels with the fewest violating records, where no levels satisfy; none if these are all
     the records `of` the table."""
-    near = anonymization.nearest
-    if near is None or near.records_violating == of:
+    nearest = anonymization.nearest
+    if nearest is None or nearest.records_violating == of:
         return
     levels = ", ".join(
-        f"{printable(name)} {level} ({printable(near.labels[name])})"
-        for name, level in near.levels.items()
+        f"{printable(name)} {level} ({printable(nearest.labels[name])})"
+        for name, level in nearest.levels.items()
     )
-    many = near.records_violating
+    many = nearest.records_violating
     there = f"{counted(many, 'record')} {'lies' if many == 1 else 'lie'}"
     left_out = f", which --max-suppressed {many} would leave out" if many else ""
     yield f"The nearest levels are {levels}: {there} in violating classes there{left_out}."
 
 
 def _limit_by_earlier_release(anonymization: Anonymization, table: TableResult) -> Iterator[str]:
-    """Why no coarser level can help, where this release tells nobody apart."""
+    """Why no coarser level can help, where all records of this release are alike."""
     if any(many > 1 for many in anonymization.values_at_top.values()):
         return
     for check in table.checks:
@@ -382,7 +385,7 @@ def _footer(table: TableResult) -> str:
     return f"{table.seconds:.1f}{KEPT_TOGETHER}s · {table.engine}"
 
 
-_FAR = 0.5
+_UNINFORMATIVE_GAP = 0.5
 """Gap above which the bound is reported as not informative."""
 
 
@@ -412,16 +415,16 @@ def search_course(anonymization: Anonymization) -> str | None:
     return f"{evaluated}: the best by {by} so far, {distance(search)}."
 
 
-def is_near(search: Search) -> bool:
+def is_informative(search: Search) -> bool:
     """Whether the gap is small enough to report as a share."""
-    return search.gap is not None and search.gap <= _FAR
+    return search.gap is not None and search.gap <= _UNINFORMATIVE_GAP
 
 
 def distance(search: Search) -> str:
     """Upper bound of the excess loss, in words."""
     if search.gap is None or search.gap >= 1:
         return "with no proof of how much less could be lost"
-    if not is_near(search):
+    if not is_informative(search):
         # A percentage would suggest a tight bound.
         return "with no proof that half as much could not be lost"
     above = search.gap / (1 - search.gap)
@@ -481,7 +484,7 @@ def grids(result: ReleaseFindings) -> Iterator[Grid]:
 def _steps(result: ReleaseFindings) -> Grid:
     anonymization = result.anonymization
     records_before = anonymization.before.summary.records or 0
-    k = only_k(result)
+    k = sole_required_k(result)
     violating = "violating\nclasses" if k is None else f"classes\nbelow{KEPT_TOGETHER}{number(k)}"
     steps = (
         step_row(step, place, step.to_level - 1, records_before)
@@ -702,7 +705,7 @@ def _step_4(result: ReleaseFindings) -> str | None:
     )
 
 
-def only_k(result: ReleaseFindings) -> int | None:
+def sole_required_k(result: ReleaseFindings) -> int | None:
     """The required k if it is the only requirement, else None."""
     [table] = result.tables
     required = [check for check in table.checks if check.holds is not None]
@@ -720,7 +723,7 @@ def _hundredths(value: float | None) -> str:
     return NONE if value is None else f"{value:.2f}"
 
 
-_LIVE = (4, 12, 5, 22, 9, 11)
+_LIVE_WIDTHS = (4, 12, 5, 22, 9, 11)
 """Column widths of the live table, before all steps are known."""
 
 
@@ -742,7 +745,10 @@ def step_line(step: GeneralizationStep, number: int, from_level: int) -> str:
 
 def _live_line(words: Sequence[str], figures: Sequence[str]) -> str:
     cells = [
-        *map(padded, words, _LIVE),
-        *(f"{figure:>{size}}" for figure, size in zip(figures, _LIVE[len(words) :], strict=True)),
+        *map(padded, words, _LIVE_WIDTHS),
+        *(
+            f"{figure:>{size}}"
+            for figure, size in zip(figures, _LIVE_WIDTHS[len(words) :], strict=True)
+        ),
     ]
     return f"{INDENT}{INDENT.join(cells)}".replace(KEPT_TOGETHER, " ")

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
 
 from kanon_sql.report.document import Block, Grid, GridRow, Heading, Points, Prose, Verbatim
-from kanon_sql.report.release import distance, is_near
+from kanon_sql.report.release import distance, is_informative
 from kanon_sql.report.signed.evidence import folded
 from kanon_sql.report.words.numbers import (
     NONE,
@@ -20,7 +20,7 @@ from kanon_sql.report.words.numbers import (
 from kanon_sql.results.release import METRICS, Point, Tradeoff
 
 _WIDEST_BAR = 20
-_HARDLY = 0.02
+_TOLERANCE = 0.02
 """Relative increase of loss that counts as "hardly more"."""
 
 
@@ -148,7 +148,7 @@ def _remarks(tradeoff: Tradeoff) -> Iterator[str]:
     for point in [*tradeoff.points, None]:
         cost = _cost(tradeoff, point) if point else None
         start = _cost(tradeoff, first) if first else None
-        if point and cost is not None and start is not None and cost <= start * (1 + _HARDLY):
+        if point and cost is not None and start is not None and cost <= start * (1 + _TOLERANCE):
             last = point
             continue
         if first and last and start is not None:
@@ -171,7 +171,7 @@ def _proof(tradeoff: Tradeoff) -> str:
         )
     if tradeoff.search.optimal:
         return "For each k, no other choice of these levels loses less (proved)."
-    if is_near(tradeoff.search):
+    if is_informative(tradeoff.search):
         return f"The search was ended early: each row is {distance(tradeoff.search)}."
     return "Not every row is proved to be the least possible: the search was ended early."
 

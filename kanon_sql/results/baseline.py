@@ -95,9 +95,9 @@ class Baseline:
         baseline has and the audit lacks become warnings.
         """
         audited = Counter(table_key(table) for table in result.tables)
-        known = {table_key(table): table for table in self.tables}
+        baseline_tables = {table_key(table): table for table in self.tables}
         tables = [
-            self._accepting(table, known.get(key), by, is_duplicate=audited[key] > 1)
+            self._accepting(table, baseline_tables.get(key), by, is_duplicate=audited[key] > 1)
             for table in result.tables
             for key in [table_key(table)]
         ]
@@ -121,16 +121,16 @@ class Baseline:
         )
 
     def _accepting(
-        self, table: TableResult, known: TableResult | None, by: By, *, is_duplicate: bool
+        self, table: TableResult, accepted: TableResult | None, by: By, *, is_duplicate: bool
     ) -> TableResult:
         """The table's checks compared with the baseline, with warnings for missing ones."""
         if table.status in _UNANSWERED:
             return table
-        if known is None or is_duplicate:
+        if accepted is None or is_duplicate:
             warning = _EQUAL_TABLES if is_duplicate else self._why_unknown(table)
             unknown = Rows(replace(check, accepted=False) for check in table.checks)
             return replace(table, checks=unknown, warnings=(*table.warnings, warning))
-        compared = table_diff(known, table, by)
+        compared = table_diff(accepted, table, by)
         checks = Rows(_judged(each, compared) for each in compared.checks if each.new)
         return replace(
             table,
@@ -138,9 +138,9 @@ class Baseline:
             status=status_of(checks),
             warnings=(
                 *table.warnings,
-                *_dropped(table, known),
-                *_counted_differently(compared),
-                *_without_sizes(checks, known, by),
+                *_warnings_on_missing_checks(table, accepted),
+                *_warnings_on_counting(compared),
+                *_warnings_on_missing_sizes(checks, accepted, by),
             ),
         )
 
@@ -167,8 +167,8 @@ class Baseline:
         A table with another question has a warning of its own.
         """
         audited = {table_key(table) for table in tables}
-        known = {table_key(table) for table in self.tables}
-        reported = {table.name for table in tables if table_key(table) not in known}
+        baseline_keys = {table_key(table) for table in self.tables}
+        reported = {table.name for table in tables if table_key(table) not in baseline_keys}
         missing = [
             table.name
             for table in self.tables
@@ -198,7 +198,7 @@ _EQUAL_TABLES = (
 )
 
 
-def _dropped(table: TableResult, baseline: TableResult) -> Iterator[str]:
+def _warnings_on_missing_checks(table: TableResult, baseline: TableResult) -> Iterator[str]:
     """A warning for each check of the baseline that is missing or has other thresholds."""
     undecided = [check for check in table.checks if check.undecided]
     for check in undecided:
@@ -223,7 +223,7 @@ def _dropped(table: TableResult, baseline: TableResult) -> Iterator[str]:
         )
 
 
-def _counted_differently(table: TableDiff) -> Iterator[str]:
+def _warnings_on_counting(table: TableDiff) -> Iterator[str]:
     """A warning for each violated check whose figures mean something else in the baseline."""
     for each in table.checks:
         if each.new and each.new.holds is False and each.is_counted_differently:
@@ -235,7 +235,9 @@ def _counted_differently(table: TableDiff) -> Iterator[str]:
             )
 
 
-def _without_sizes(checks: Sequence[CheckResult], baseline: TableResult, by: By) -> Iterator[str]:
+def _warnings_on_missing_sizes(
+    checks: Sequence[CheckResult], baseline: TableResult, by: By
+) -> Iterator[str]:
     """Warnings for a baseline of an older version, which lacks some figures to compare."""
     compared = [check for check in checks if check.baseline and check.holds is False]
     if baseline.summary.uniques is None and any(model_of(each).table_figures for each in compared):
@@ -286,13 +288,13 @@ def _judged(check: CheckDiff, table: TableDiff) -> CheckResult:
     worse = tuple(_worse(check, own, of_table))
     then = {name: old.figures.get(name) for name in figures(new)}
     sizes = {name: getattr(table.old.summary, name) for name in ("records", "people", "classes")}
-    known = {name: size for name, size in sizes.items() if size is not None}
+    known_sizes = {name: size for name, size in sizes.items() if size is not None}
     return replace(
         new,
         accepted=new.holds is False and not worse,
         baseline=InBaseline(
             bool(old.holds),
-            then | known | table_figures(table.old, new),
+            then | known_sizes | table_figures(table.old, new),
             worse,
             tuple(figure.name for figure in (*own, *of_table) if figure.change == "better"),
         ),

@@ -97,8 +97,8 @@ def _least_size(table: TableResult, hidden: Collection[str]) -> int:
 def _models(hidden: Collection[str]) -> set[str]:
     """The models of which a parameter is confidential. A concentration rule bounds the others: a
     table that is safe under (2,k) is safe under p% for a p that follows from k."""
-    named = {each.partition(".")[0] for each in hidden}
-    return named | (CONCENTRATION if named & CONCENTRATION else set())
+    models = {each.partition(".")[0] for each in hidden}
+    return models | (CONCENTRATION if models & CONCENTRATION else set())
 
 
 CONCENTRATION = {"dominance", "p_percent"}

@@ -97,7 +97,7 @@ _WAYS = ("subtraction", "bounds", "linear_programming")
 
 
 def _cell_verdict(check: CheckResult, model: Model) -> bool | None:
-    """Whether a rule for cells holds by its figures; None where that can't be told."""
+    """Whether a rule for cells holds by its figures; None where the figures don't decide."""
     match model:
         case Derivable():
             details = check.details
@@ -337,7 +337,7 @@ def _violations(check: CheckResult, model: Model, summary: Summary) -> Iterator[
 
 
 def _baseline_faults(check: CheckResult) -> Iterator[Fault]:
-    """Where what a baseline accepts contradicts what it has."""
+    """An acceptance that contradicts the figures of the baseline."""
     if check.accepted is None:
         return
     may_be = check.holds is False and check.baseline is not None and not check.baseline.worse

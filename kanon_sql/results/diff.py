@@ -236,14 +236,14 @@ def threshold_change(before: CheckResult, after: CheckResult) -> ThresholdChange
     model = ALL_MODELS[after.model]
     differences = {
         _change_of_threshold(
-            before.parameters.get(name), after.parameters.get(name), _worst_of(name, after)
+            before.parameters.get(name), after.parameters.get(name), _worst_direction(name, after)
         )
         for name in model.thresholds
     } - {"same"}
     return differences.pop() if len(differences) == 1 else ("changed" if differences else "same")
 
 
-def _worst_of(threshold: str, check: CheckResult) -> Worst:
+def _worst_direction(threshold: str, check: CheckResult) -> Worst:
     """The worst direction of the figure that a threshold limits."""
     model = model_of(check)
     companions = {judge: worst for worst, judge in model.companion_figures.values()}
@@ -392,7 +392,7 @@ _SUMMARY: dict[str, Worst | None] = {
 """Worst direction of the summary's figures; None for those that can only differ."""
 _RISKS = ("highest", "average", "at_risk", "expected_reidentifications")
 _COUNTED_RISKS = ("expected_reidentifications",)
-_BAD = ("violated", "no_data", "error")
+_FAILED_STATUSES = ("violated", "no_data", "error")
 _RELEASE_FIELDS = ("algorithm", "suppressed", "suppressed_as", "step4")
 _METRICS = ("precision", "loss", "discernibility", "non_uniform_entropy")
 
@@ -467,7 +467,7 @@ class CheckDiff:
         figure_changes = {each.change for each in self.figures if each.is_judged}
         if then is not now or not same_thresholds:
             return "worse" if "worse" in figure_changes else "changed"
-        return next((each for each in _GRAVEST if each in figure_changes), "same")
+        return next((each for each in _BY_GRAVITY if each in figure_changes), "same")
 
     def to_dict(self) -> dict[str, Any]:
         old, new = self.old, self.new
@@ -482,7 +482,7 @@ class CheckDiff:
         }
 
 
-_GRAVEST: tuple[Change, ...] = ("worse", "changed", "better", "same")
+_BY_GRAVITY: tuple[Change, ...] = ("worse", "changed", "better", "same")
 
 
 @dataclass(frozen=True)
@@ -538,7 +538,7 @@ class TableDiff:
         if self.new is None:
             return "changed"
         if self.old is None:
-            return "worse" if self.new.status in _BAD else "changed"
+            return "worse" if self.new.status in _FAILED_STATUSES else "changed"
         if self.new.status == "no_data" != self.old.status:
             return "worse"
         difference = _change_of_status(self.old.status, self.new.status)
@@ -823,6 +823,6 @@ def _presence(old: object, new: object) -> Presence:
 def _change_of_status(old: str, new: str) -> Change:
     if old == new:
         return "same"
-    if new in _BAD:
-        return "changed" if old in _BAD else "worse"
-    return "better" if old in _BAD and new == "holds" else "changed"
+    if new in _FAILED_STATUSES:
+        return "changed" if old in _FAILED_STATUSES else "worse"
+    return "better" if old in _FAILED_STATUSES and new == "holds" else "changed"

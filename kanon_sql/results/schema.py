@@ -320,7 +320,7 @@ class _AsWritten:
 
     without: Collection[str] = ()
     inlined: Any = None
-    """The dataclass whose keys stand beside its own, each only where it is known."""
+    """The dataclass whose keys are inlined, each only where it is known."""
     properties: Mapping[str, Schema] = field(default_factory=dict)
     additional: Schema | None = None
     """The schema of keys that depend on the data."""

@@ -488,7 +488,7 @@ def read_baseline(path: Path) -> tuple[TableResult, ...]:
 # --- the parts of a result ------------------------------------------------------------------
 
 _METADATA = ("audited", "asked", "files", "spec")
-"""What a result tells besides its figures."""
+"""The fields of a result besides its figures."""
 _DEFAULTS_OF_OLD_FILES = {"engine": "", "status": "measured", "quasi_identifiers": ()}
 """Parts of a table that old files lack."""
 

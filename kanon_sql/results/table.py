@@ -145,7 +145,7 @@ IF_SET = {"json": "if set"}
 UNWRITTEN = {"json": "never"}
 """Metadata of a field that JSON never has."""
 INLINED = {"json": "inlined"}
-"""Metadata of a field whose keys stand beside those of the other fields."""
+"""Metadata of a field whose keys are inlined among those of the other fields."""
 
 
 @dataclass(frozen=True)
@@ -432,7 +432,7 @@ class CheckResult(JsonPart):
 
 
 def _inlined(dataclass_type: Any, name: str, schema: Any, missing: Mapping[str, Any] = {}) -> Any:
-    """The pydantic schema of a dataclass whose JSON has the keys of one field beside the others."""
+    """The pydantic schema of a dataclass whose JSON has the keys of one field inlined."""
     from pydantic_core import core_schema
 
     own = {field.name for field in fields(dataclass_type)} - {name}

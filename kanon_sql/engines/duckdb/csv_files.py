@@ -222,7 +222,7 @@ def has_surrogates(text: str) -> bool:
 
 
 def require_column_names(file: str, names: Sequence[str]) -> None:
-    """Refuse a header with an empty name, or with names that DuckDB can't tell apart."""
+    """Refuse a header with an empty name, or with names that DuckDB can't distinguish."""
     if "" in names:
         raise InputError(
             f"{file}: column {names.index('') + 1} has no name in the header. Give it one."

@@ -216,7 +216,7 @@ class DuckDBEngine:
         self._ctes.drop_all()
 
     def will_write(self, path: Path, final_name: Path) -> None:
-        """Keep a file writable after file access is locked; `final_name` is its final name."""
+        """Keep a file writable after file access is locked, under the name that it will get."""
         require_one_line(str(final_name))
         self._targets.will_write(path, final_name)
 

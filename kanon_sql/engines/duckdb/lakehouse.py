@@ -103,7 +103,7 @@ def _is_loaded(session: duckdb.DuckDBPyConnection, extension: str) -> bool:
 
 
 def snapshot_of(path: str, format_name: TableFormat) -> Snapshot:
-    """The current snapshot of the table. Raises `InputError` where the files don't tell it."""
+    """The current snapshot of the table. Raises `InputError` where the files don't determine it."""
     return _of_delta(path) if format_name == "delta" else _of_iceberg(path)
 
 

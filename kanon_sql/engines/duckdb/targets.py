@@ -229,8 +229,8 @@ class Targets:
         return Table(snapshot.name, sql, columns, snapshot=snapshot.words)
 
     def _with_points(self, source: FileSource, columns: Sequence[Column]) -> FileSource:
-        """The source with a decimal point in the columns of numbers with a decimal comma, beside
-        which marks of suppressed figures may stand."""
+        """The source with decimal points in numeric columns that have decimal commas; marks of
+        suppressed figures may occur in them."""
         statement = render(
             "decimal_commas", relation=source.sql, columns=columns, marks=self._text.marks
         )
@@ -365,7 +365,7 @@ def _holds_floats(column: Column) -> bool:
 
 
 def _file_format(path: str, final_name: str) -> Kind:
-    """The file format. Raises `InputError` where the name doesn't tell."""
+    """The file format. Raises `InputError` where the name doesn't determine it."""
     if file_format := file_kind(final_name):
         return file_format
     refuse_sqlite(path)

@@ -39,17 +39,17 @@ _FACETS = {
 _STATUS = {"holds": "pass", **dict.fromkeys(("violated", "accepted", "no_data"), "fail")}
 """The status of a test, by outcome; the others are skipped."""
 _ASSERTED = ("holds", "violated", "accepted")
-"""The outcomes that say something about the dataset."""
+"""The outcomes that become assertions on the dataset."""
 _FAILED = ("violated", "no_data", "error")
 """The statuses of a table whose run fails."""
-_OF_RESULTS = uuid.UUID("8a0c6b4a-6d5b-5f0e-9c43-3f1d9a1f7c55")
+_RUN_ID_NAMESPACE = uuid.UUID("8a0c6b4a-6d5b-5f0e-9c43-3f1d9a1f7c55")
 """The namespace of run ids that follow from a result."""
 Facet = dict[str, Any]
 
 
 @dataclass(frozen=True)
 class Emission:
-    """What the environment says about a run: its namespace, its parent and its time."""
+    """The settings of a run from the environment: its namespace, its parent and its time."""
 
     namespace: str = "default"
     parent: tuple[str, str, str] | None = None
@@ -165,7 +165,7 @@ def _run_id(table: TableResult, place: int, emitted: Emission) -> uuid.UUID:
     if emitted.time is None:
         return uuid.uuid4()
     identity = [emitted.namespace, place, emitted.time.isoformat(), plain_json(table.to_dict())]
-    return uuid.uuid5(_OF_RESULTS, json.dumps(identity, sort_keys=True))
+    return uuid.uuid5(_RUN_ID_NAMESPACE, json.dumps(identity, sort_keys=True))
 
 
 def _facet(key: str, /, **parts: Any) -> Facet:
@@ -242,7 +242,7 @@ def _severity(outcome: CheckOutcome) -> str:
 
 
 def _figures(check: CheckResult) -> Facet:
-    """What a check requires and what it found, as texts."""
+    """The threshold and the result of a check, as texts."""
     model = ALL_MODELS[check.model]
     thresholds = {
         name: check.parameters[name] for name in model.thresholds if name in check.parameters

@@ -27,8 +27,8 @@ _METRICS = ("loss", "precision", "non_uniform_entropy", "average_class_size")
 def losses(signed: Signed) -> Iterator[Block]:
     """The metrics of a release, the loss and levels of each column, and distributions.
 
-    External readers get no figure that tells the number of few suppressed records, no distribution,
-    and nothing at all where a threshold is confidential.
+    External readers get no figure that reveals the number of few suppressed records, no
+    distribution, and nothing at all where a threshold is confidential.
     """
     anonymization = signed.anonymization
     if anonymization is None or anonymization.reached_top or not signed.answered:
@@ -37,7 +37,7 @@ def losses(signed: Signed) -> Iterator[Block]:
         return
     is_hidden = signed.is_small(anonymization.suppressed)
     if not is_hidden:
-        yield Facts([*_in_all(anonymization)])
+        yield Facts([*_metric_facts(anonymization)])
         yield Prose(
             [sentence("meaning_of_losses"), *([sentence("other_k")] if signed.costs else [])]
         )
@@ -50,7 +50,7 @@ def losses(signed: Signed) -> Iterator[Block]:
         yield _distributions(anonymization.distributions, anonymization, signed)
 
 
-def _in_all(anonymization: Anonymization) -> Iterator[tuple[str, str]]:
+def _metric_facts(anonymization: Anonymization) -> Iterator[tuple[str, str]]:
     metrics = anonymization.metrics.to_dict()
     for name in _METRICS:
         value = metrics[name]
@@ -62,7 +62,7 @@ def _in_all(anonymization: Anonymization) -> Iterator[tuple[str, str]]:
 def _by_column(anonymization: Anonymization, signed: Signed, *, is_hidden: bool) -> Grid:
     """The loss of each quasi-identifier, and its level or the records at each of its levels."""
     rows = []
-    for name, levels in _reached(anonymization).items():
+    for name, levels in _levels_reached(anonymization).items():
         lost = None if is_hidden else anonymization.metrics.loss_by_quasi_identifier.get(name)
         for place, (level, label, records) in enumerate(levels):
             many = NONE if records is None else signed.cell(records)
@@ -75,7 +75,7 @@ def _by_column(anonymization: Anonymization, signed: Signed, *, is_hidden: bool)
     )
 
 
-def _reached(anonymization: Anonymization) -> dict[str, list[tuple[int, str, int | None]]]:
+def _levels_reached(anonymization: Anonymization) -> dict[str, list[tuple[int, str, int | None]]]:
     """The levels of each quasi-identifier with labels and records."""
     if anonymization.recoded is None:
         released = (anonymization.before.summary.records or 0) - anonymization.suppressed
@@ -189,7 +189,7 @@ def _mark_of(each: Point, chosen: int | None, tradeoff: Tradeoff, signed: Signed
 
 
 def _is_release(each: Point, tradeoff: Tradeoff, anonymization: Anonymization) -> bool:
-    """Whether a point is the release; local recodings are told by their figures."""
+    """Whether a point is the release; local recodings are compared by their figures."""
     if each.levels is not None or anonymization.levels is not None:
         return each.levels == anonymization.levels
     figures = (tradeoff.algorithm, each.suppressed, each.classes)
@@ -238,6 +238,6 @@ def _cost(each: Point, tradeoff: Tradeoff, signed: Signed, mark: str = "") -> Bi
     note = " · ".join(text for text in (mark, levels) if text)
     few, share = signed.cell(each.suppressed or 0), _lost(tradeoff, lost)
     if signed.is_small(each.suppressed or 0):
-        # What few suppressed records add to a loss would tell their number.
+        # The loss added by few suppressed records would reveal their number.
         lost, share = 0.0, NONE
     return Bin(number(each.k), each.suppressed or 0, share, lost / most, False, note, few)

@@ -21,7 +21,7 @@ from kanon_sql.report.document import (
     named_row,
 )
 from kanon_sql.report.guides import in_words
-from kanon_sql.report.profile import in_turn
+from kanon_sql.report.profile import addition_order
 from kanon_sql.report.signed.subject import Signed, members_of
 from kanon_sql.report.words import events
 from kanon_sql.report.words.models import title
@@ -43,7 +43,7 @@ from kanon_sql.results.profile import TableProfile
 from kanon_sql.results.release import Before
 from kanon_sql.results.table import ATTACKERS, CheckResult, TableResult, members_by_size
 
-_AT = (1, 1 / 2, 1 / 3, 0.2, 0.1, 0.05, 0.02, 0.01)
+_LISTED_RISKS = (1, 1 / 2, 1 / 3, 0.2, 0.1, 0.05, 0.02, 0.01)
 """The risks listed in the curve's table."""
 _MOST_POINTS = 200
 _MOST_SETS = 10
@@ -237,7 +237,7 @@ def _curve(table: TableResult, before: Sequence[RiskPoint]) -> Iterator[Block]:
     bounds = [bound for bound in (_bound("prosecutor", "highest", table),) if bound]
     of_all = members(table)
     caption = f"Share of the {of_all} that can be found with at least this chance (prosecutor)."
-    at = {chance: _share_at(steps, chance) for chance in _AT}
+    at = {chance: _share_at(steps, chance) for chance in _LISTED_RISKS}
     yield Grid(
         caption,
         named_row("chance", f"{of_all} at or above it"),
@@ -251,8 +251,8 @@ def _curve(table: TableResult, before: Sequence[RiskPoint]) -> Iterator[Block]:
 
 
 def known_events(signed: Signed) -> Iterator[Block]:
-    """What known events tell of people; internal readers only, as each number of known events
-    would be another cut of the same people."""
+    """The share of people found by known events; internal readers only, as each number of known
+    events would be another cut of the same people."""
     for table in [] if signed.is_external else signed.answered:
         yield from signed.under_its_name(table, _known_events(table))
 
@@ -333,8 +333,8 @@ def columns(signed: Signed) -> Iterator[Block]:
 
 
 def _added(profile: TableProfile) -> Iterator[Block]:
-    """What candidates add, what sets of columns and further columns single out, and what each
-    quasi-identifier costs, each as far as it was measured."""
+    """The uniques added by each candidate, set of columns and further column, and the cost of each
+    quasi-identifier, each as far as it was measured."""
     name, of_all, total = printable(profile.name), members(profile), profile.summary.members or 0
     ranked, below = profile.ranked, profile.summary.records_below_k or 0
     worst = sorted(profile.subsets or (), key=lambda each: -each.uniques)[:_MOST_SETS]
@@ -347,7 +347,8 @@ def _added(profile: TableProfile) -> Iterator[Block]:
             yield Bars(title, (head, of_all, "share"), bins)
 
     yield from bars(
-        f"{of_all.capitalize()} newly alone by each candidate of {name}, {in_turn(len(ranked))}.",
+        f"{of_all.capitalize()} newly alone by each candidate of {name}, "
+        f"{addition_order(len(ranked))}.",
         "column",
         [_bin([each.column], each.adds or 0, total) for each in ranked],
     )

@@ -147,21 +147,21 @@ def chart_of(tables: tuple[TableResult, ...], name: str, table: str | None) -> C
             f'there is no chart "{name}"; there are {", ".join(CHARTS)}.'
             f"{did_you_mean(name, list(CHARTS))}"
         )
-    named = [each for each in tables if table is None or each.name == table]
-    if len(named) != 1:
+    matching = [each for each in tables if table is None or each.name == table]
+    if len(matching) != 1:
         names = ", ".join(each.name for each in tables) or "none"
         raise SpecError(f"name one table for the chart, as in table=…. Tables: {names}.")
-    if isinstance(named[0], CellsResult):
-        raise SpecError(f"{named[0].name} is a published table, which has no classes to draw.")
-    if not named[0].histogram:
-        raise SpecError(f"{named[0].name} has no records, so there is nothing to draw.")
-    return Chart(CHARTS[name](named[0]))
+    if isinstance(matching[0], CellsResult):
+        raise SpecError(f"{matching[0].name} is a published table, which has no classes to draw.")
+    if not matching[0].histogram:
+        raise SpecError(f"{matching[0].name} has no records, so there is nothing to draw.")
+    return Chart(CHARTS[name](matching[0]))
 
 
 SECTIONS: tuple[tuple[str, Callable[[Signed], Iterator[Block]]], ...] = (
     ("What was audited", scope.subject),
     ("The finding", scope.finding),
-    ("The data audited", scope.looked_at),
+    ("The data audited", scope.data_audited),
     ("What was lost", costs.losses),
     ("Risk", figures.risk),
     ("Class sizes", figures.sizes),

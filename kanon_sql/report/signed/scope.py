@@ -46,7 +46,7 @@ from kanon_sql.spec.other_tables import REFERENCE
 
 
 def _rules(table: CellsResult) -> Iterator[Block]:
-    """Each rule with its verdict, what it found, and the sentence that it rests on."""
+    """Each rule with its verdict, its result, and the policy's sentence that requires it."""
     if cost := cost_sentence(table):
         yield Prose([cost], "flush")
     yield Grid(
@@ -55,10 +55,12 @@ def _rules(table: CellsResult) -> Iterator[Block]:
         [_row(check, table) for check in table.checks],
     )
     readers = wording("readers")
-    known = dict.fromkeys(readers[each.model] for each in table.checks if each.model in readers)
-    if known:
+    reader_sentences = dict.fromkeys(
+        readers[each.model] for each in table.checks if each.model in readers
+    )
+    if reader_sentences:
         yield Prose(["Readers considered:"])
-        yield Points([f"One {each}." for each in known])
+        yield Points([f"One {each}." for each in reader_sentences])
 
 
 def _row(check: CheckResult, table: CellsResult) -> GridRow:
@@ -141,7 +143,7 @@ def subject(signed: Signed) -> Iterator[Block]:
             ("SHA-256 of the SQL", digest_of(statements) if statements else _NOT_RECORDED),
         ]
     )
-    yield Prose([sentence("counts_only"), *_for_whom(signed)])
+    yield Prose([sentence("counts_only"), *_audience_notes(signed)])
 
 
 def _files(signed: Signed) -> Iterator[tuple[str, str]]:
@@ -166,7 +168,7 @@ def _names(signed: Signed) -> str:
     ) or _NOT_RECORDED
 
 
-def _for_whom(signed: Signed) -> Iterator[str]:
+def _audience_notes(signed: Signed) -> Iterator[str]:
     if not signed.is_external:
         return
     if all(isinstance(each, CellsResult) for each in signed.result.tables):
@@ -205,7 +207,7 @@ def _finding(table: TableResult, signed: Signed) -> Iterator[Block]:
     if why := unanswered(table):
         yield Prose([why], "strong")
         return
-    yield Prose([outcome(table, signed), *_how_likely(table, signed)], "flush")
+    yield Prose([outcome(table, signed), *_attack_chance(table, signed)], "flush")
     if isinstance(table, CellsResult):
         yield from _rules(table)
     else:
@@ -231,14 +233,14 @@ def outcome(table: TableResult, signed: Signed) -> str:
     violated = sum(check.holds is False for check in gated)
     undecided = sum(check.undecided for check in table.checks)
     if undecided and not violated:
-        which = "the one check is" if all_of + undecided == 1 else _of_all(undecided, table)
-        return f"What was required of {name} is not shown to hold: {which} undecided."
+        checks = "the one check is" if all_of + undecided == 1 else _of_all(undecided, table)
+        return f"What was required of {name} is not shown to hold: {checks} undecided."
     if not gated:
         return f"Nothing was required of {name}, so nothing is shown to hold or to fail."
     if not violated:
-        which = "the one check" if all_of == 1 else f"all {all_of} checks"
-        away = "" if signed.hides_sizes(table) else homogeneity_sentence(table, signed.share)
-        return f"What was required of {name} holds: {which}{away and f'; {away}'}."
+        checks = "the one check" if all_of == 1 else f"all {all_of} checks"
+        disclosed = "" if signed.hides_sizes(table) else homogeneity_sentence(table, signed.share)
+        return f"What was required of {name} holds: {checks}{disclosed and f'; {disclosed}'}."
     failures = f"{_of_all(violated, table)} violated"
     if undecided:
         failures += f" and {number(undecided)} undecided"
@@ -254,7 +256,7 @@ def _of_all(checks: int, table: TableResult) -> str:
     return f"{number(checks)} of {counted(every, 'check')} {'is' if checks == 1 else 'are'}"
 
 
-def _how_likely(table: TableResult, signed: Signed) -> Iterator[str]:
+def _attack_chance(table: TableResult, signed: Signed) -> Iterator[str]:
     risk = table.risk.get("prosecutor")
     if isinstance(table, CellsResult):
         return
@@ -359,13 +361,13 @@ def _attackers(table: TableResult) -> Iterator[str]:
 # --- 3 ----------------------------------------------------------------------------------------
 
 
-def looked_at(signed: Signed) -> Iterator[Block]:
+def data_audited(signed: Signed) -> Iterator[Block]:
     """The records and columns considered, and their treatment."""
     for table in signed.answered:
-        yield from signed.under_its_name(table, _looked_at(table, signed))
+        yield from signed.under_its_name(table, _data_audited(table, signed))
 
 
-def _looked_at(table: TableResult, signed: Signed) -> Iterator[Block]:
+def _data_audited(table: TableResult, signed: Signed) -> Iterator[Block]:
     if isinstance(table, CellsResult):
         yield Facts(list(_facts_on_cells(table)))
         return
@@ -398,9 +400,9 @@ def _scope(table: TableResult, signed: Signed) -> Iterator[tuple[str, str]]:
         is_few = signed.is_small(anonymization.suppressed)
         words_before = f"up to {signed.min_cell - 1} more" if is_few else records(records_before)
         yield "Records before", words_before
-        fate = " and kept as *" if anonymization.suppressed_as == "star" else " and left out"
+        treatment = " and kept as *" if anonymization.suppressed_as == "star" else " and left out"
         words = signed.portion(anonymization.suppressed, records_before, "record")
-        yield "Suppressed", f"{words}{fate}" if anonymization.suppressed else "none"
+        yield "Suppressed", f"{words}{treatment}" if anonymization.suppressed else "none"
     yield "Filter", filter_words(table, "record", "every record")
     for name, snapshot in table.snapshots.items():
         yield "Snapshot", f"{printable(name)}: {snapshot}"
@@ -481,7 +483,7 @@ def _treatment(name: str, table: TableResult, signed: Signed) -> str:
     if not level:
         return "level 0: unchanged"
     lost = anonymization.metrics.loss_by_quasi_identifier.get(name)
-    # What few suppressed records add to a loss would tell their number.
+    # The loss added by few suppressed records would reveal their number.
     share = (
         ""
         if lost is None or signed.is_small(anonymization.suppressed)

@@ -84,7 +84,7 @@ class Signed:
     def fewest_classes(self) -> int:
         """Minimum number of classes shown to this audience; 0 for no bound.
 
-        With fewer, sizes and records tell the number: a smallest class of 500 among 1,000 records
+        With fewer, sizes and records reveal the number: a smallest class of 500 among 1,000 records
         is one of two.
         """
         return 3 * self.min_cell if self.is_rounded else 0
@@ -171,7 +171,7 @@ def violating(check: CheckResult, table: TableResult, signed: Signed) -> str:
     parts = []
     in_both = check.details.get("in_both")
     if 0 < (check.violating_classes or 0) < signed.fewest_classes:
-        # Who is in a few classes of a known size says how many classes these are.
+        # The members of a few classes of a known size reveal the number of these classes.
         return "; ".join([signed.classes(check.violating_classes or 0), *_lacking(check, signed)])
     if check.violating_people:
         attacked = check.details.get("attacked") if check.details.get("drawn") else None

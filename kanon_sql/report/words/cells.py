@@ -18,11 +18,11 @@ from kanon_sql.results.table import CheckResult
 from kanon_sql.spec.models.catalogue import CELL_MODELS
 
 Words = tuple[str, str]
-"""What was found beside what was required, and how far it reaches."""
+"""The result next to its requirement, and its extent."""
 
 
 def title_of_rule(check: CheckResult) -> str:
-    """The short name of a rule with what tells it from others of its kind."""
+    """The short name of a rule, with the parameters that distinguish rules of its model."""
     parameters = check.parameters
     if is_hidden(check):
         return CELL_MODELS[check.model].title
@@ -55,16 +55,16 @@ def words_of_rule(check: CheckResult, table: CellsResult) -> Words:
     if is_hidden(check):
         violating = check.details.get("violating_cells")
         bound = "found" if check.holds is None else "allowed"
-        return f"what is {bound} is confidential", _beyond(check, table) if violating else ""
-    return _WORDS[check.model](check, table)
+        return f"what is {bound} is confidential", _hidden_extent(check, table) if violating else ""
+    return _WORDS_BY_RULE[check.model](check, table)
 
 
 def has_words(name: str) -> bool:
-    return name in _WORDS
+    return name in _WORDS_BY_RULE
 
 
 def whose(table: CellsResult) -> str:
-    """What is counted in a cell: contributors, or records if nobody says whose they are."""
+    """The unit counted in a cell: contributors, or records if no column identifies contributors."""
     return "contributor" if table.published or table.contributor else "record"
 
 
@@ -165,7 +165,7 @@ def _rounded(check: CheckResult, table: CellsResult) -> Words:
 
 
 def _derivable(check: CheckResult, table: CellsResult) -> Words:
-    """What can be computed of the suppressed cells: found, not found, or not told."""
+    """The number of suppressed cells that can be computed, if it is decided."""
     details = check.details
     hidden = details.get("suppressed")
     if hidden is None:
@@ -183,10 +183,10 @@ def _derivable(check: CheckResult, table: CellsResult) -> Words:
         words = f"can't tell for {number(left)} of {counted(hidden, 'cell')}{just}"
     else:
         words = f"no way was found to compute any of {counted(hidden, 'cell')}{near}{just}"
-    return words, _joined(*_how_derived(check))
+    return words, _joined(*_derivations(check))
 
 
-def _how_derived(check: CheckResult) -> Iterator[str]:
+def _derivations(check: CheckResult) -> Iterator[str]:
     details = check.details
     if details["by_subtraction"]:
         rounds = counted(details["steps"], "round")
@@ -207,7 +207,7 @@ def _how_derived(check: CheckResult) -> Iterator[str]:
         yield f"{totals} less than {number(check.parameters['remainder'])} for its hidden cells"
 
 
-_WORDS: dict[str, Callable[[CheckResult, CellsResult], Words]] = {
+_WORDS_BY_RULE: dict[str, Callable[[CheckResult, CellsResult], Words]] = {
     "min_contributors": _threshold,
     "dominance": _dominance,
     "p_percent": _p_percent,
@@ -227,7 +227,7 @@ def _violating(check: CheckResult, table: CellsResult) -> str:
     return f"{number(violating)} of {counted(cells, 'cell')} {have}"
 
 
-def _beyond(check: CheckResult, table: CellsResult) -> str:
+def _hidden_extent(check: CheckResult, table: CellsResult) -> str:
     violating = number(check.details["violating_cells"])
     return f"{violating} of {counted(_judged(check, table), 'cell')} beyond it"
 

@@ -1,4 +1,4 @@
-"""The wording of what known events tell of people."""
+"""The wording of checks on events, and of the curve of known events."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def headline(table: HasEvents) -> list[str]:
 
 
 def few(k: int) -> str:
-    """What the people who are found are: alone, or among few."""
+    """The crowd of the people who are found: alone, or among few."""
     return "alone" if k == 2 else f"among fewer than {number(k)} people"
 
 
@@ -131,7 +131,7 @@ def _range(interval: Sequence[float]) -> str:
 
 
 def worst_case(curve: Sequence[CurvePoint], people: int) -> list[str]:
-    """What someone finds who knows the events that tell most, in the largest exact case."""
+    """The worst case of the largest number of events with an exact result."""
     exact = [point for point in curve if not point.figures["drawn"]]
     if not exact:
         return []

@@ -92,7 +92,7 @@ def _levels(options: re.Match[str]) -> str:
 
 @cache
 def _words(file: str) -> dict[str, Any]:
-    """A file of words beside this one."""
+    """A file of words in this package."""
     import tomllib
     from importlib.resources import files
 

@@ -1,4 +1,4 @@
-"""The result and extent of each check in words: beside its requirement, and as a sentence."""
+"""The result and extent of each check in words: next to its requirement, and as a sentence."""
 
 from __future__ import annotations
 
@@ -216,7 +216,7 @@ def _delta_presence(check: CheckResult, table: TableResult) -> Phrases:
 
 
 def _risk(check: CheckResult, table: TableResult) -> Phrases:
-    """The phrases of prosecutor and journalist risk: the figures asked for, then the others."""
+    """The phrases of prosecutor and journalist risk: the required figures, then the others."""
     above = f"of the {members(table)} above {exact_percent(check.parameters['threshold'])}"
     figures = {
         "max_highest": ("highest {}", check.achieved),
@@ -341,7 +341,7 @@ def _composed_l(check: CheckResult, table: TableResult) -> Phrases:
     return Phrases(result, "; ".join(parts) or f"none of {both} in both is left with one", l)
 
 
-_CHOSEN: dict[str, Callable[[CheckResult, TableResult], tuple[Any, ...]]] = {
+_PHRASES: dict[str, Callable[[CheckResult, TableResult], tuple[Any, ...]]] = {
     "k_anonymity": _k_anonymity,
     "k_map": _k_map,
     "delta_presence": _delta_presence,
@@ -365,7 +365,7 @@ _CHOSEN: dict[str, Callable[[CheckResult, TableResult], tuple[Any, ...]]] = {
 def has_phrases(name: str) -> bool:
     """Whether a model has phrases."""
     model = ALL_MODELS[name]
-    return name in _CHOSEN or has_words(name) or bool(model.words or model.share_words)
+    return name in _PHRASES or has_words(name) or bool(model.words or model.share_words)
 
 
 def phrases(check: CheckResult, table: TableResult) -> Phrases:
@@ -377,7 +377,7 @@ def phrases(check: CheckResult, table: TableResult) -> Phrases:
         return _of_worst_class(model.words, check, table)
     if model.share_words:
         return _share(check, table)
-    return Phrases(*_CHOSEN[check.model](check, table))
+    return Phrases(*_PHRASES[check.model](check, table))
 
 
 def _violating(check: CheckResult, table: TableResult) -> str:
@@ -405,7 +405,7 @@ def _reference(check: CheckResult) -> str:
 # --- what each sensitive model reveals about an attribute, in sentences -----------------------
 
 
-_FIRST = (
+_LEADING_MODELS = (
     "homogeneity",
     "alpha_k_anonymity",
     "t_closeness",
@@ -415,11 +415,11 @@ _FIRST = (
     "recursive_cl_diversity",
 )
 ORDER = (
-    *_FIRST,
+    *_LEADING_MODELS,
     *(
         name
         for name, model in MODELS.items()
-        if model.answered_by == "values" and name not in _FIRST
+        if model.answered_by == "values" and name not in _LEADING_MODELS
     ),
 )
 """The sensitive models in order of presentation; the first three matter most."""
@@ -473,14 +473,14 @@ def _homogeneous_sentence(check: CheckResult, table: TableResult, count_format: 
     alone = check.details.get("singleton_classes", 0)
     together = check.achieved - alone
     sentences = [
-        _throughout(together, check, table, count_format) if together else "",
-        _alone(alone, member(table), count_format, besides=bool(together)),
+        _shared_value_sentence(together, check, table, count_format) if together else "",
+        _singleton_sentence(alone, member(table), count_format, besides=bool(together)),
     ]
     none = f"No class gives its {_attribute(check)} away."
     return " ".join(each for each in sentences if each) or none
 
 
-def _throughout(
+def _shared_value_sentence(
     together: int, check: CheckResult, table: TableResult, count_format: CountFormat
 ) -> str:
     """Classes of several members that share a value; people may have further values."""
@@ -494,7 +494,9 @@ def _throughout(
     return f"{classes} of 2 or more {members} {has} {shared}: anyone who finds the class knows it."
 
 
-def _alone(alone: int, member: str, count_format: CountFormat, *, besides: bool) -> str:
+def _singleton_sentence(
+    alone: int, member: str, count_format: CountFormat, *, besides: bool
+) -> str:
     if not alone:
         return ""
     apart = "Apart from these, " if besides else ""

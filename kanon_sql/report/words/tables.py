@@ -304,14 +304,14 @@ def outcome(table: TableResult) -> str:
     undecided = sum(check.undecided for check in table.checks)
     required = len(gated) + undecided
     if undecided and not violated:
-        which = _some(undecided, required)
+        which = _checks_in_words(undecided, required)
         return f"{which} undecided, so the table is not shown to hold what was required."
     if not gated:
         return "Nothing was required, so nothing can fail."
     if accepted:
         return _outcome_with_baseline(violated, accepted, required)
     if violated:
-        return f"{_some(violated, required)} violated."
+        return f"{_checks_in_words(violated, required)} violated."
     if holds_and_discloses(table):
         return f"What was asked holds; {homogeneity_sentence(table)}."
     if len(gated) == 1:
@@ -324,7 +324,7 @@ def holds_and_discloses(table: TableResult) -> bool:
     return table.status == "holds" and bool(homogeneity_sentence(table))
 
 
-def _some(checks: int, of: int) -> str:
+def _checks_in_words(checks: int, of: int) -> str:
     """As in `The check is`, or `2 of 3 checks are`."""
     return (
         "The check is" if of == 1 else f"{checks} of {of} checks {'is' if checks == 1 else 'are'}"
@@ -347,9 +347,9 @@ def homogeneity_sentence(
 def _outcome_with_baseline(violated: int, accepted: int, gated: int) -> str:
     if violated:
         accepts = f"the baseline accepts {accepted} more"
-        return f"{_some(violated, gated)} violated; {accepts}."
+        return f"{_checks_in_words(violated, gated)} violated; {accepts}."
     accepts = "the baseline accepts that: nothing got worse."
-    return f"{_some(accepted, gated)} violated, and {accepts}"
+    return f"{_checks_in_words(accepted, gated)} violated, and {accepts}"
 
 
 THRESHOLDS = "Thresholds in use, and whose they are: kanon-sql explain thresholds."
