@@ -309,7 +309,7 @@ def offline_table(local: Table, name: str | None = None) -> Table:
 def table_of_names(
     name: str, columns: Sequence[str], dialect: str, local_name: str | None = None
 ) -> Table:
-    """A table of a database of this dialect, of which only some column names are known."""
+    """A table of a database of this dialect, with the column names that are known."""
     return Table(
         name,
         _quoted_name(local_name or name),

@@ -199,7 +199,7 @@ class Postgres(DBAPI):
         ]
 
     def _with_several_spellings(self, schema: str, table: str, columns: Sequence[str]) -> set[str]:
-        """The columns in which equal numbers are written in several ways, as 1.0 and 1.00."""
+        """The columns in which equal numbers have several spellings, as 1.0 and 1.00."""
         if not columns:
             return set()
         sql = render("postgres_written_apart", schema=schema, table=table, columns=columns)

@@ -103,7 +103,7 @@ def struct(types: Mapping[str, str]) -> str:
 
 
 TABLE_LOGS = ("_delta_log", ".hoodie", "metadata")
-"""Folders in which Delta, Hudi and Iceberg list the files of a table that are valid."""
+"""Folders in which Delta, Hudi and Iceberg list the valid files of a table."""
 
 
 def in_table_format(folder: str, log: str) -> InputError:
@@ -114,10 +114,10 @@ def in_table_format(folder: str, log: str) -> InputError:
 
 
 def folder_of_files(folder: str) -> list[Path]:
-    """The Parquet files of a folder, in those below it too whose names are columns.
+    """The Parquet files of a folder, and of the partition folders below it.
 
-    Raises `InputError` for a table of a format of its own, which keeps files of records that it no
-    longer has, and for other folders and Parquet files of another suffix below it.
+    Raises `InputError` for a Delta, Hudi or Iceberg table, which keeps obsolete files, and for
+    other folders and Parquet files of another suffix below it.
     """
     for log in TABLE_LOGS:
         if Path(folder, log).is_dir():

@@ -254,8 +254,8 @@ class Session:
         """The step, or where CTEs are inlined at every mention, its final SELECT on temporary views
         of them. Each is a statement that is gated and logged.
 
-        A stored step is cut whatever it scans: Spark does not find a cached set whose plan has a
-        CTE in a statement that has one too.
+        A stored step is always cut: Spark does not find a cached set if both its plan and the
+        statement have CTEs.
         """
         engine = self.engine
         is_uncut = not keeps_sets(engine) if stored else not is_cut(engine, step.sql)

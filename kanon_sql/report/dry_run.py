@@ -30,7 +30,7 @@ class ExpectedSearch:
 
 @dataclass(frozen=True)
 class ExpectedTable:
-    """What a question on one table would run, and on which tables."""
+    """The statements that a question on one table would run, and the tables that they read."""
 
     name: str
     engine: str

@@ -1,6 +1,6 @@
 """Writes a page as self-contained HTML: a fragment, or a document without scripts.
 
-The markup is that of `blocks.html`, in which whatever is printed is escaped here.
+The markup is in `blocks.html`; every printed value is escaped here.
 """
 
 from __future__ import annotations

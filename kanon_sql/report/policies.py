@@ -135,7 +135,7 @@ def to_sign(policy: PolicyOutcome) -> Iterator[Block]:
 
 
 def _outcome(policy: PolicyOutcome) -> Iterator[Block]:
-    """How many of its checks hold, and which of its rules were not checked."""
+    """The number of its checks that hold, and its rules that were not checked."""
     where = f"{policy.issuer}, {policy.version}, {READ_BY[policy.read['by']]}"
     verb = "holds" if 1 in (policy.held, policy.asked) else "hold"
     noun = "check" if policy.asked == 1 else "checks"

@@ -440,7 +440,7 @@ def _remainder(left: int, noun: str) -> str:
 
 
 def _least_keys(subsets: Sequence[SubsetProfile]) -> list[SubsetProfile]:
-    """The minimal keys; all columns together don't count, and neither does a single class."""
+    """The minimal keys, without the set of all columns and without keys of a single class."""
     keys = sorted(
         (each for each in subsets if each.key and each.classes > 1),
         key=lambda each: len(each.columns),

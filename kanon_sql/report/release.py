@@ -390,7 +390,7 @@ _UNINFORMATIVE_GAP = 0.5
 
 
 def search_outcome(anonymization: Anonymization) -> str:
-    """How the chosen levels rank among all, and how that is known, above the table of steps."""
+    """The rank of the chosen levels among all, with its proof, as the heading of the steps."""
     if anonymization.algorithm == "levels":
         return "At the levels that were given:"
     end = "At the top:" if anonymization.reached_top else "At the end:"
@@ -519,7 +519,7 @@ def _title_of_steps(anonymization: Anonymization) -> str:
 
 
 def comparison_of_algorithms(anonymization: Anonymization) -> Grid:
-    """What a release by each algorithm loses."""
+    """The loss of a release by each algorithm."""
     return Grid(
         "The same question to each algorithm:",
         GridRow(("algorithm", ""), ("lost", "suppressed", "classes", "seconds")),

@@ -238,7 +238,7 @@ _PROSE = {
 }  # fmt: skip
 """Indentation, colour and greatest width of each kind of paragraph."""
 _MARKS = {"bullet": ("  - ", ""), "choice": ("  - ", ""), "warning": ("  warning   ", "yellow")}
-"""What precedes a point, and its colour."""
+"""The prefix of a point, and its colour."""
 
 
 def write(page: Iterable[Block], *, colour: bool = False, width: int = 80) -> str:

@@ -112,7 +112,7 @@ class Baseline:
         return replace(result, tables=tuple(tables))
 
     def __str__(self) -> str:
-        """How much it accepts, in one sentence."""
+        """The number of checks that it accepts, as a phrase."""
         checks = [check for table in self.tables for check in _gated(table)]
         violated = sum(check.holds is False for check in checks)
         return (

@@ -16,7 +16,7 @@ from kanon_sql.spec.models.catalogue import ALL_MODELS
 
 CONFIDENTIAL = "confidential"
 FEWER = "fewer than"
-"""How a pooled size begins."""
+"""The prefix of a pooled size."""
 Findings = TypeVar("Findings", bound=AuditFindings)
 
 

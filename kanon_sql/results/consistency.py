@@ -140,7 +140,7 @@ def release_faults(anonymization: Anonymization, table: TableResult) -> Iterator
 
 
 def _counted(table: TableResult) -> list[tuple[int, int]] | None:
-    """How many people, or records, are in a class of each size; None where that is not stored."""
+    """The number of people, or records, in classes of each size; None where it is not stored."""
     if not table.histogram or (table.entity and any(b.people is None for b in table.histogram)):
         return None
     return [
@@ -312,7 +312,7 @@ def _is_met(figure: Any, bound: Any, worst: str, *, is_strict: bool) -> bool | N
 
 
 def _violations(check: CheckResult, model: Model, summary: Summary) -> Iterator[Fault]:
-    """Each count of what violates a check that contradicts the verdict or the table."""
+    """Each count of violations that contradicts the verdict or the table."""
     classes, records = check.violating_classes, check.violating_records
     bounds_table = bool(model.table_thresholds)
     if classes is not None and (model.class_thresholds or not bounds_table):
@@ -387,7 +387,7 @@ def _figures_by_table(
 def _differing(
     place: str, figures: Mapping[str, Any], expected: Mapping[str, Any], other: str
 ) -> Iterator[Fault]:
-    """Each figure that is not the one expected, but for the rounding of a sum."""
+    """Each figure that differs from the expected one by more than the rounding of a sum."""
     for name, value in expected.items():
         figure = figures.get(name)
         is_same = figure == value

@@ -265,8 +265,8 @@ def model_of(check: CheckResult) -> Model:
 
 
 def judged_figures(check: CheckResult) -> Iterator[tuple[str, Any, Any, Worst]]:
-    """Each threshold in force of a check: its name, the figure that it bounds, the bound, and which
-    way the figure gets worse.
+    """Each threshold in force of a check: its name, its figure, the bound, and the worst direction
+    of the figure.
 
     >>> list(judged_figures(CheckResult("k_anonymity", {"k": 5}, True, 7)))
     [('k', 7, 5, 'least')]
@@ -792,7 +792,7 @@ def _risks(
 def _release_figures(
     old: Mapping[str, Any] | None, new: Mapping[str, Any] | None
 ) -> Iterator[Figure]:
-    """How two releases were made; only their checks can say which is better."""
+    """The levels, suppression and metrics of two releases; only checks can be better or worse."""
     if old is None or new is None:
         return
     then, now = _flattened(old), _flattened(new)

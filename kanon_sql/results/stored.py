@@ -519,7 +519,7 @@ def _audit(document: JsonValue) -> AuditFindings:
 
 @dataclass(frozen=True)
 class _StoredCells:
-    """What a published table has besides what every audited table has."""
+    """The fields of a published table that other audited tables lack."""
 
     by: tuple[str, ...]
     published: bool

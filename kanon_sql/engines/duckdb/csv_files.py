@@ -359,7 +359,7 @@ def malformed(file: str, header: Header, run: Run) -> InputError:
 
 
 def unreadable(file: str, line: int | None) -> InputError:
-    """The error for a line, or for one that only DuckDB reads otherwise, with all that it needs."""
+    """The error for a line that can't be read, or that only DuckDB reads differently."""
     return InputError(
         f"{file}: {f'line {line}' if line else 'a line'} can't be read as it stands. Mend it, or "
         "write the file again: as UTF-8, with one kind of line end and no blank lines, as many "

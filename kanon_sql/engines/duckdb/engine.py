@@ -144,7 +144,7 @@ class DuckDBEngine:
             self._targets.is_locked = True
 
     def another_session(self) -> None:
-        """None: each table has a hub or a cursor of its own, but for an engine that is passed."""
+        """None: each table has a hub or a cursor of its own, unless the caller passes an engine."""
 
     def limit(self, seconds: float) -> None:
         """Do nothing: DuckDB has no statement timeout, so the caller cancels."""

@@ -163,7 +163,7 @@ def require_none_skipped(pattern: str, found: Iterable[str]) -> None:
 
 
 def refuse_files_of_a_table(files: Iterable[str]) -> None:
-    """Raise `InputError` for files of a table in a format of its own, some of which may be old."""
+    """Raise `InputError` for files of a Delta, Hudi or Iceberg table, some of which may be old."""
     folders = {folder for file in files for folder in Path(file).absolute().parents}
     for folder in sorted(folders):
         for log in TABLE_LOGS:
@@ -172,7 +172,7 @@ def refuse_files_of_a_table(files: Iterable[str]) -> None:
 
 
 def require_one_line(path: str) -> None:
-    """Refuse a path that SQL, which is indented, can't name."""
+    """Refuse a path with a line break, as SQL is indented."""
     if not is_one_line(path):
         raise InputError(
             f"{printable(path)}: a path with a line break can't be named in SQL. Rename the "

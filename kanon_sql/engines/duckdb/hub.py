@@ -68,7 +68,8 @@ def paths_in(definition: str) -> set[str]:
 
 
 _READS_ALL = re.compile(r"(\w\(|\[[^\]]*|\bfrom)\s*'[*?]+'", re.IGNORECASE)
-"""Where a text of wildcards alone is a glob, as in read_csv('*'), and no label of suppression."""
+"""Contexts in which a text of wildcards alone is a glob, as in read_csv('*'), and no suppression
+label."""
 
 
 def texts_in(definition: str) -> set[str]:

@@ -247,7 +247,8 @@ class Targets:
         )
 
     def _text_options(self, path: str) -> TextOptions:
-        """How this text file is read; one that is written here has a header and a delimiter."""
+        """The reading options of a text file; one that is written here has a header and a
+        delimiter."""
         if path in self._unfinished:
             delimiter = self.delimiter_in(self._unfinished[path])
             return replace(self._text, delimiter=delimiter, header=True)

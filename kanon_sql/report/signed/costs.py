@@ -126,7 +126,7 @@ def _ranks(first: int, after: int) -> str:
 
 
 def _share(count: int, total: int, signed: Signed) -> str:
-    """A share of the records; neither few of them nor none."""
+    """A share of the records, left out below the minimum cell."""
     return short_percent(count / total) if total and count >= signed.min_cell else NONE
 
 

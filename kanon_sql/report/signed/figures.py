@@ -325,7 +325,7 @@ def _in_words(at: Mapping[float, str], of_all: str) -> str:
 
 
 def columns(signed: Signed) -> Iterator[Block]:
-    """What each column adds according to a profile; internal readers only."""
+    """The uniques that each column adds according to a profile; internal readers only."""
     if signed.is_external:
         return
     for profile in signed.profiles:

@@ -93,7 +93,7 @@ def _companions(
     result_type: type[Companion],
     read: Callable[[Path], Any],
 ) -> tuple[Companion, ...]:
-    """What accompanies a result, from a file or a result in memory; nothing if it is not given."""
+    """The companions of a result, from a file or from memory; none if `source` is None."""
     if source is None:
         return ()
     content = (
@@ -120,7 +120,7 @@ def returned_or_written(
 
 
 def file_of(result: Any, name: str) -> ResultFile:
-    """A result in the form in which its file would be read, under a given name."""
+    """A result as `read_result` would return it, under a given name."""
     if isinstance(result, str | Path):
         return read_result(Path(result))
     if not isinstance(result, AuditFindings):

@@ -129,7 +129,7 @@ _RELEASE = {"recipient": "Recipient", "purpose": "Purpose", "model": "How access
 
 
 def subject(signed: Signed) -> Iterator[Block]:
-    """What was audited, when and by which version, with digests of result and SQL."""
+    """The subject of the audit, its date and version, with digests of result and SQL."""
     result = signed.result
     engines = listed(list(dict.fromkeys(table.engine for table in result.tables if table.engine)))
     statements = "\n\n".join(text for table in result.tables for text in table.sql.values())
@@ -185,7 +185,7 @@ def _audience_notes(signed: Signed) -> Iterator[str]:
 
 
 def headline(signed: Signed) -> str:
-    """What a release or a table discloses although its checks hold."""
+    """The disclosure by a table whose checks hold, as a sentence."""
     sentences = [
         f"What was asked holds; {homogeneity_sentence(table, signed.share)}."
         for table in signed.answered

@@ -51,7 +51,7 @@ def title_of_rule(check: CheckResult) -> str:
 
 
 def words_of_rule(check: CheckResult, table: CellsResult) -> Words:
-    """What a rule found, and its extent."""
+    """The result of a rule, and its extent."""
     if is_hidden(check):
         violating = check.details.get("violating_cells")
         bound = "found" if check.holds is None else "allowed"
@@ -312,7 +312,7 @@ def cells_sentence(table: CellsResult) -> str:
 
 
 def cost_sentence(table: CellsResult) -> str | None:
-    """What suppressing the sensitive cells would take; None if there are none."""
+    """The cost of suppressing the sensitive cells; None if there are none."""
     summary = table.cells
     cells = summary.sensitive_cells
     if not cells or table.published or summary.share_of_total is None:
@@ -328,7 +328,7 @@ def cost_sentence(table: CellsResult) -> str | None:
 
 
 def _hidden_by_suppression(table: CellsResult) -> str:
-    """How many of the sensitive cells would be hidden, if some would not be."""
+    """The number of sensitive cells that suppression would hide, unless it hides all."""
     checks = [each for each in table.checks if each.model == "derivable" and each.achieved]
     if not checks:
         return ""
@@ -342,7 +342,7 @@ def _hidden_by_suppression(table: CellsResult) -> str:
 
 
 def advice_on_cells(table: CellsResult) -> list[str]:
-    """What to do next."""
+    """Suggestions for next steps."""
     if table.status == "measured":
         if any(check.model == "min_contributors" for check in table.checks):
             return [

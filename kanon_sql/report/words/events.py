@@ -86,7 +86,7 @@ def curves(table: TableResult, least: int = 2) -> list[list[CurvePoint]]:
 
 
 def draw_notes(table: TableResult) -> list[str]:
-    """How the events of each draw were chosen."""
+    """A sentence on each draw of events, with the number of people attacked and the seed."""
     drawn = {
         (check.parameters["seed"], check.details["attacked"])
         for check in table.checks
@@ -157,7 +157,7 @@ def worst_case(curve: Sequence[CurvePoint], people: int) -> list[str]:
 
 
 def advice(events: Events | None, levels: Mapping[str, int] | None = None) -> str:
-    """How crowds grow: by the next level of the last column."""
+    """A suggestion for larger crowds: the next level of the last column."""
     if events is None:
         return ""
     leave = ", or leave a column out" if len(events.columns) > 1 else ""

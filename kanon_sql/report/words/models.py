@@ -38,7 +38,7 @@ class Margin(NamedTuple):
     name: str = ""
     """The parameter that holds the threshold."""
     figure: Any = None
-    """What was found, as a number."""
+    """The result as a number."""
 
 
 def margins(check: CheckResult) -> list[Margin]:

@@ -279,7 +279,7 @@ def quasi_identifiers(names: Sequence[str]) -> str:
 
 
 _MOST_NAMED = 20
-"""How many columns a heading names."""
+"""Maximum number of columns that a heading names."""
 
 
 def cells(rows: Sequence[Mapping[str, Any]]) -> list[list[str]]:

@@ -79,7 +79,7 @@ def headline(table: TableResult) -> list[str]:
 
 
 def sizes(table: TableResult | TableProfile) -> list[str]:
-    """How many records and people a table has, and which events."""
+    """The numbers of records and people of a table, and its events."""
     summary = table.summary
     records, people = counted(summary.records or 0, "record"), summary.people
     if table.events:
@@ -297,7 +297,7 @@ def limitation(model: str, sensitive: Sequence[str]) -> str:
 
 
 def outcome(table: TableResult) -> str:
-    """How many gating checks are violated."""
+    """The outcome of the gating checks, as a sentence."""
     gated = [check for check in table.checks if check.holds is not None]
     accepted = sum(bool(check.accepted) for check in gated)
     violated = sum(check.holds is False for check in gated) - accepted
@@ -353,7 +353,7 @@ def _outcome_with_baseline(violated: int, accepted: int, gated: int) -> str:
 
 
 THRESHOLDS = "Thresholds in use, and whose they are: kanon-sql explain thresholds."
-"""Where to find sourced thresholds; none is quoted here."""
+"""A reference to sourced thresholds; none is quoted here."""
 
 
 def advice(table: TableResult) -> list[str]:
