@@ -132,7 +132,7 @@ _SERVER_SCHEMAS = {"information_schema", "pg_catalog", "sys"}
 
 def resolved_name(
     name: str,
-    known: Sequence[tuple[str, ...]],
+    catalogue: Sequence[tuple[str, ...]],
     path: Sequence[tuple[str, str]],
     dialect: str,
     where: str = "in the database",
@@ -148,7 +148,7 @@ def resolved_name(
     """
     parts = _identifiers(name)
     folded = _folded([part.name for part in parts])
-    alike = [one for one in known if _folded(one[-len(parts) :]) == folded]
+    alike = [one for one in catalogue if _folded(one[-len(parts) :]) == folded]
     here = path[0][0]
     in_order = (
         [[one for one in alike if one[:2] == place] for place in path]
@@ -164,29 +164,31 @@ def resolved_name(
                 f"{name} is ambiguous: {', '.join(map('.'.join, meant))}. Write the one you mean "
                 f"in full and in double quotes: '{'.'.join(map(identifier, meant[0]))}'."
             )
-    databases = {here.casefold(), *(one[0].casefold() for one in known)}
+    databases = {here.casefold(), *(one[0].casefold() for one in catalogue)}
     if len(parts) == 3 and parts[0].name.casefold() not in databases:
         database = parts[0].name
         raise InputError(
             f"{name} is in the database {database}, and this is {here}. Connect to {database}."
         )
-    if name in [one[-1] for one in known]:
+    if name in [one[-1] for one in catalogue]:
         raise InputError(f"{name} has a dot in its name: write it in double quotes, '\"{name}\"'.")
-    for one in (one[-length:] for one in known for length in (2, 3)):
+    for one in (one[-length:] for one in catalogue for length in (2, 3)):
         if name == ".".join(one):
             raise InputError(
                 f"{name} has names that are no plain words: write each in double quotes, "
                 f"'{'.'.join(map(identifier, one))}'."
             )
     places = set(path)
-    theirs = [one for one in known if len(one) < 2 or one[-2].casefold() not in _SERVER_SCHEMAS]
+    user_tables = [
+        one for one in catalogue if len(one) < 2 or one[-2].casefold() not in _SERVER_SCHEMAS
+    ]
     # List tables of the usual schemas by name; if there are none, all tables with their schemas.
-    usual = [one[-1] for one in theirs if one[:2] in places]
-    there = usual or [".".join(one[1:]) for one in theirs]
-    listed = f" Tables and views: {nearest(name, there)}." if there else " It has no tables."
+    usual = [one[-1] for one in user_tables if one[:2] in places]
+    names = usual or [".".join(one[1:]) for one in user_tables]
+    listed = f" Tables and views: {nearest(name, names)}." if names else " It has no tables."
     # `database.table` without the schema, as DuckDB reads it.
-    whole = [".".join(one) for one in known if _folded((one[0], one[-1])) == folded]
-    near = did_you_mean(name, whole or [one[-1] for one in known])
+    full_names = [".".join(one) for one in catalogue if _folded((one[0], one[-1])) == folded]
+    near = did_you_mean(name, full_names or [one[-1] for one in catalogue])
     file = no_file if file_kind(name) else ""
     raise InputError(f"there is no table or view {name} {where}{file}.{listed}{near}")
 

@@ -150,15 +150,15 @@ def folder_columns(files: Sequence[str]) -> list[str]:
     return list(dict.fromkeys(name for name, equals, _ in names if equals))
 
 
-def without_partitions(file: str, given: str = "") -> str:
+def without_partitions(file: str, pattern: str = "") -> str:
     """A path without the values of folder names like `dx=flu`, unless they are in the given path.
 
     >>> without_partitions("visits/dx=flu/year=2024/1.parquet", "visits/*/year=2024/*.parquet")
     'visits/dx=…/year=2024/1.parquet'
     """
     *folders, name = file.split("/")
-    known = given.split("/")
-    shown = [each if each in known else re.sub("=.*", "=…", each) for each in folders]
+    pattern_folders = pattern.split("/")
+    shown = [each if each in pattern_folders else re.sub("=.*", "=…", each) for each in folders]
     return "/".join([*shown, name])
 
 

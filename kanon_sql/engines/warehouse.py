@@ -43,11 +43,11 @@ class SemanticCheck:
 @cache
 def canaries(dialect: str) -> Mapping[str, SemanticCheck]:
     """The semantic checks of a dialect, by the result column that is 1 if the database complies."""
-    known = shipped("kanon_sql.engines", "canaries.yml")
-    of_spark = known["spark"] if dialect in ("spark", "databricks") else {}
+    checks = shipped("kanon_sql.engines", "canaries.yml")
+    of_spark = checks["spark"] if dialect in ("spark", "databricks") else {}
     return {
         column: SemanticCheck(**words)
-        for column, words in (known["every database"] | of_spark).items()
+        for column, words in (checks["every database"] | of_spark).items()
     }
 
 

@@ -108,7 +108,7 @@ class JsonValue(NamedTuple):
     def error(self, expected: str) -> InputError:
         place = self.place or "the whole"
         return InputError(
-            f"{self.path}: {place} must be {expected}; found {self._found()}. Is this "
+            f"{self.path}: {place} must be {expected}; found {self._kind_of_value()}. Is this "
             f"file as kanon-sql wrote it? {self.hint}"
         )
 
@@ -118,7 +118,7 @@ class JsonValue(NamedTuple):
             f"as kanon-sql wrote it? {self.hint}"
         )
 
-    def _found(self) -> str:
+    def _kind_of_value(self) -> str:
         """The kind of value found, refined where the kind alone would be right."""
         match self.value:
             case float():

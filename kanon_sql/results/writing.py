@@ -167,10 +167,10 @@ def write_files(
     """
     files = {folder / name: text for name, text in texts.items()}
     for file in files:
-        others = sorted(set(file.parent.glob(f"[0-9][0-9]*_*{file.suffix}")) - set(files))
-        if others:
+        unrelated = sorted(set(file.parent.glob(f"[0-9][0-9]*_*{file.suffix}")) - set(files))
+        if unrelated:
             raise SpecError(
-                f"{others[0]} is there and is none of what is written now, and the two would be "
+                f"{unrelated[0]} is there and is none of what is written now, and the two would be "
                 "taken for one. Remove it, or name another folder."
             )
     if folder.exists() and not folder.is_dir():

@@ -165,10 +165,10 @@ class Targets:
         files, left_out = matching_files(path, self._reading)
         self._require_open(path)
         with partitions_withheld(path, files):
-            return replace(self._table_of(path, files, is_whole=not left_out), left_out=left_out)
+            return replace(self._table_of(path, files, is_complete=not left_out), left_out=left_out)
 
-    def _table_of(self, path: str, files: tuple[str, ...], *, is_whole: bool) -> Table:
-        """The table of the files at a path, `is_whole` where its glob matches no others."""
+    def _table_of(self, path: str, files: tuple[str, ...], *, is_complete: bool) -> Table:
+        """The table of the files at a path, `is_complete` where its glob matches no others."""
         final_name, text = self._unfinished.get(path, path), self._text_options(path)
         kind = _file_format(path, final_name)
         for file in files:
@@ -184,7 +184,7 @@ class Targets:
                 kind,
                 self._reading,
                 text,
-                keep_glob=self._is_ours and is_whole,
+                keep_glob=self._is_ours and is_complete,
             )
             columns = self.columns(source.sql)
             if kind == "csv" and text.decimal == "," and final_name == path:
@@ -264,9 +264,9 @@ class Targets:
                 f"connection.table('{name}')."
             )
         database, schema = self._run(render("current_place"))[0]
-        known = [tuple(map(str, row)) for row in self._run(render("tables_and_views"))]
+        catalogue = [tuple(map(str, row)) for row in self._run(render("tables_and_views"))]
         qualified_name = resolved_name(
-            name, known, [(database, schema)], DIALECT, no_file=", and no such file"
+            name, catalogue, [(database, schema)], DIALECT, no_file=", and no such file"
         )
         sql = ".".join(map(identifier, without_database(qualified_name, database)))
         definitions = self._run(render("definitions"))

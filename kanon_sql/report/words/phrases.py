@@ -507,8 +507,8 @@ def _singleton_sentence(
 
 def _distinct(check: CheckResult, table: TableResult, count_format: CountFormat) -> str:
     if check.achieved == 1:
-        known = f"so the {_attribute(check)} of everyone there is known"
-        return f"The worst class has 1{KEPT_TOGETHER}value, {known}."
+        consequence = f"so the {_attribute(check)} of everyone there is known"
+        return f"The worst class has 1{KEPT_TOGETHER}value, {consequence}."
     return (
         f"The worst class has {counted(check.achieved, 'value')} of {_attribute(check)}: anyone "
         "who rules out all but one knows it."
